@@ -13,7 +13,7 @@ BINARIES := dist/svc-master dist/svc-peel dist/svc
 # The commit whose binaries a fleet is upgraded from.
 EARLIER ?= c330496
 BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main reactor/main reactor/dispatch settings/main states-publish/main \
-  commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main
+  commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main start/main
 
 .PHONY: help
 help: ## List the targets.
@@ -35,6 +35,11 @@ nats-server:
 .PHONY: chromium
 chromium:
 	@release/install-chromium.sh
+
+# The same, for a TPM in software and the commands that drive it.
+.PHONY: tpm-tools
+tpm-tools:
+	@release/install-tpm-tools.sh
 
 .PHONY: build
 build: $(BINARIES) ## Build dist/svc-master, dist/svc-peel and dist/svc for this machine.
@@ -66,7 +71,7 @@ architecture: $(PACKAGES)
 
 # Every test includes those of the architecture.
 .PHONY: test
-test: tools chromium ## Build, check, and run every test.
+test: tools chromium tpm-tools ## Build, check, and run every test.
 	@$(MAKE) $(TOGETHER) build $(CHECKS)
 	@release/run-tests.sh
 
@@ -90,6 +95,10 @@ races: $(PACKAGES) ## Replace directories with links while each writer writes 10
 .PHONY: chaos
 chaos: build tools ## Break a fleet in its own namespaces (docs/development.md): MINUTES=3, SEED=1; needs root.
 	@$(BUN) test/chaos/main.ts
+
+.PHONY: formulas
+formulas: $(PACKAGES) ## Compare the states of public formulas with those of Salt: FORMULAS=DIR, ARGS="--templates --only NAME".
+	@$(BUN) test/formulas/main.ts $(ARGS) $(or $(FORMULAS),../shared/formulas)
 
 .PHONY: demo
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.

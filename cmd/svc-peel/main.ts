@@ -3,7 +3,7 @@ import { startShortLived } from "../../internal/base/process/short-lived.ts";
 const { argv, env } = process;
 
 // Each side is loaded alone: a call starts without the daemon, and a peel keeps no commands in memory.
-if (argv[2] === "call" || argv[2] === "check") {
+if (argv[2] === "call" || argv[2] === "check" || argv[2] === "keygen") {
   startShortLived(argv.slice(2), env);
   const { runPeelCommand } = await import("../../internal/agent/command/mod.ts");
   await runPeelCommand(process, argv.slice(2), (code) => {

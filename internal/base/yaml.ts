@@ -25,8 +25,18 @@ export type YamlNode = (
 
 export interface YamlEntry {
   readonly key: string;
+  /** What the key is where it is not a string, with `anyKeys`. */
+  readonly keyValue?: number | boolean | null;
   readonly keyAt: TextPosition;
   readonly value: YamlNode;
+}
+
+/** What is read in addition to strict YAML 1.2. */
+export interface YamlDialect {
+  /** Takes keys that are not strings, as they are written, and merges maps with the key `<<`. */
+  anyKeys?: boolean;
+  /** Reads words and numbers as YAML 1.1 and Salt do: `yes` is true, `0644` is 644, `1_000` is 1000. */
+  oldWords?: boolean;
 }
 
 const maxBytes = 1024 * 1024;
@@ -44,9 +54,14 @@ const maxValues = 50_000;
  * @param quoted receives the scalars that are texts because of how they are written: in quotes, or as a block
  * @throws SvcError `bad_request`: `<name>:<line>:<column>: <reason>`, never repeating a value
  */
-export function parseYaml(text: string, name: string, quoted?: WeakSet<YamlNode>): YamlNode {
+export function parseYaml(
+  text: string,
+  name: string,
+  quoted?: WeakSet<YamlNode>,
+  dialect: YamlDialect = {},
+): YamlNode {
   if (Buffer.byteLength(text) > maxBytes) throw new SvcError("bad_request", `${name}: larger than 1 MiB`);
-  const walk = new Walk(text, name, quoted);
+  const walk = new Walk(text, name, quoted, dialect);
   let events: Event[];
   try {
     events = parseEvents(text, { maxDepth });
@@ -76,9 +91,13 @@ export function kindOf(node: YamlNode): string {
   return node.value === null ? "nothing" : `a ${typeof node.value}`;
 }
 
-/** Writes a plain value as a YAML document that ends with a line end. */
-export function formatYaml(value: unknown): string {
-  return dump(value, { lineWidth: -1, noRefs: true, skipInvalid: true });
+/**
+ * Writes a plain value as a YAML document that ends with a line end.
+ *
+ * @param flatLists does not indent the items of a list in a map
+ */
+export function formatYaml(value: unknown, { indent = 2, flatLists = false } = {}): string {
+  return dump(value, { lineWidth: -1, noRefs: true, skipInvalid: true, indent, seqNoIndent: flatLists });
 }
 
 interface Sized {
@@ -91,6 +110,7 @@ class Walk {
   private readonly text: string;
   private readonly name: string;
   private readonly quoted: WeakSet<YamlNode> | undefined;
+  private readonly dialect: YamlDialect;
   private readonly anchors = new Map<string, Sized>();
   private events: readonly Event[] = [];
   private next = 0;
@@ -100,8 +120,9 @@ class Walk {
   private lineStart = 0;
   private lineEnd: number;
 
-  constructor(text: string, name: string, quoted: WeakSet<YamlNode> | undefined) {
+  constructor(text: string, name: string, quoted: WeakSet<YamlNode> | undefined, dialect: YamlDialect) {
     this.quoted = quoted;
+    this.dialect = dialect;
     this.text = text;
     this.name = name;
     this.lineEnd = endOfLine(text, 0);
@@ -180,31 +201,53 @@ class Walk {
     }
     let seen: Set<string> | undefined;
     const entries: YamlEntry[] = [];
+    const merged: YamlEntry[] = [];
     while (!this.atPop()) {
-      const { key, keyAt, end } = this.key(event.start, depth);
+      const { key, keyAt, end, keyValue } = this.key(event.start, depth);
+      if (key === mergeKey && this.dialect.anyKeys === true) {
+        merged.push(...this.mergedEntries(this.node(end, depth + 1).node));
+        continue;
+      }
       // Most maps are small, and a set for each costs more than a look at all keys.
       if (entries.length === smallMap) seen = new Set(entries.map((entry) => entry.key));
       if (seen?.has(key) ?? entries.some((entry) => entry.key === key)) {
         throw this.failure(keyAt, `the key ${shown(key)} appears twice`);
       }
       seen?.add(key);
-      entries.push({ key, keyAt, value: this.node(end, depth + 1).node });
+      const { node: value } = this.node(end, depth + 1);
+      entries.push(keyValue === undefined ? { key, keyAt, value } : { key, keyValue, keyAt, value });
     }
+    if (merged.length > 0) return { kind: "map", entries: withMerged(entries, merged), at };
     return { kind: "map", entries, at };
   }
 
   /** A key, and the offset after its colon. */
-  private key(empty: number, depth: number): { key: string; keyAt: TextPosition; end: number } {
+  private key(
+    empty: number,
+    depth: number,
+  ): { key: string; keyValue?: number | boolean | null; keyAt: TextPosition; end: number } {
     const total = this.total;
     const event = this.events[this.next];
     const { node } = this.node(empty, depth);
-    if (node.kind !== "scalar" || typeof node.value !== "string") {
+    const isText = node.kind === "scalar" && typeof node.value === "string";
+    if (node.kind !== "scalar" || (!isText && this.dialect.anyKeys !== true)) {
       throw this.failure(node.at, "a key must be a string: put it in quotes");
     }
     this.total = total;
     let end = event?.type === EVENT_ID.SCALAR ? event.valueEnd : empty;
     while (end < this.text.length && " \t'\"".includes(this.text[end] ?? "")) end++;
-    return { key: node.value, keyAt: node.at, end: this.text[end] === ":" ? end + 1 : end };
+    const place = { keyAt: node.at, end: this.text[end] === ":" ? end + 1 : end };
+    if (typeof node.value === "string") return { key: node.value, ...place };
+    return { key: node.digits ?? String(node.value), keyValue: node.value, ...place };
+  }
+
+  /** What the value of `<<` gives: a map, or a list of maps, the first of which wins. */
+  private mergedEntries(node: YamlNode): YamlEntry[] {
+    const maps = node.kind === "list" ? node.items : [node];
+    return maps.flatMap((map) => {
+      if (map.kind === "map") return map.entries;
+      throw this.failure(map.at, "<< expects a map, or a list of maps");
+    });
   }
 
   private atPop(): boolean {
@@ -214,7 +257,7 @@ class Walk {
   }
 
   private plain(text: string, at: TextPosition): YamlNode {
-    const value = coreValue(text);
+    const value = this.dialect.oldWords === true ? oldValue(text) : coreValue(text);
     if (typeof value !== "number") return { kind: "scalar", value, at };
     if (Number.isFinite(value)) return { kind: "scalar", value, digits: text, at };
     throw this.failure(at, "not a string, finite number, boolean, list or map");
@@ -224,6 +267,15 @@ class Walk {
     this.total += size;
     if (this.total > maxValues) throw this.failure(at, `more than ${maxValues} values`);
   }
+}
+
+const mergeKey = "<<";
+
+/** The own entries of a map, after those that it merges and does not have itself. */
+function withMerged(own: readonly YamlEntry[], merged: readonly YamlEntry[]): YamlEntry[] {
+  const seen = new Set(own.map(({ key }) => key));
+  const added = merged.filter(({ key }) => !seen.has(key) && seen.add(key) !== undefined);
+  return [...added, ...own];
 }
 
 const words = new Map<string, boolean | number | null>([
@@ -247,6 +299,26 @@ function coreValue(text: string): string | number | boolean | null {
   const word = words.get(text);
   if (word !== undefined) return word;
   return number.test(text) ? Number(text) : text;
+}
+
+const oldTruths: ReadonlyMap<string, boolean> = new Map([
+  ...["yes", "on"].flatMap((word) => cased(word).map((each) => [each, true] as const)),
+  ...["no", "off"].flatMap((word) => cased(word).map((each) => [each, false] as const)),
+]);
+
+function cased(word: string): string[] {
+  return [word, word.slice(0, 1).toUpperCase() + word.slice(1), word.toUpperCase()];
+}
+
+/** The value of a scalar without quotes as Salt reads it: YAML 1.1, where a zero in front of digits means nothing. */
+function oldValue(text: string): string | number | boolean | null {
+  const truth = oldTruths.get(text);
+  if (truth !== undefined) return truth;
+  if (/^[-+]?[0-9][0-9_]*$/.test(text)) return Number(text.replaceAll("_", ""));
+  if (/^0o/.test(text)) return text;
+  // An exponent needs a dot and a sign there.
+  if (/^[-+]?[0-9.]+[eE]/.test(text) && !/^[-+]?[0-9]*\.[0-9]*[eE][-+][0-9]+$/.test(text)) return text;
+  return coreValue(text);
 }
 
 /** Offset of the line end, or of the end of the text. */

@@ -57,6 +57,8 @@ export const assets = {
   },
   // A nonce that gave way to another one could be used again: a full bucket refuses.
   "request-nonces": { kind: "bucket", storage: StorageType.Memory, ttlMs: 180 * second },
+  // Longer than any entry lasts: masters remove what has ended.
+  expected: { kind: "bucket", ttlMs: 370 * day, decisions: true },
   secrets: { kind: "bucket" },
   "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },

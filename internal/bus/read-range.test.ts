@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
+import { manualClock } from "../../test/harness/clock.ts";
 import type { Bus } from "./connect.ts";
 import { readRange } from "./read-range.ts";
 
@@ -51,4 +52,18 @@ test("what the bus breaks off is read again, and nothing is missing", async () =
 
 test("what it breaks off again and again is an error, and not an empty stream", async () => {
   await expect(numbers(losing(4))).rejects.toThrow("the stream numbers is not available");
+});
+
+test("a connection that closes before it asks leaves no timer behind", async () => {
+  const clock = manualClock();
+  const nats = new Proxy(owner.nats, {
+    get(target, property) {
+      if (property !== "subscribe") return Reflect.get(target, property, target);
+      return () => {
+        throw new Error("the connection is closed");
+      };
+    },
+  });
+  await expect(numbers({ ...owner, nats, clock })).rejects.toThrow("the stream numbers is not available");
+  expect(clock.pending).toBe(0);
 });

@@ -95,7 +95,7 @@ async function fetchBatch(bus: Bus, stream: string, name: string, batch: number)
   const inbox = createInbox();
   const silence = () =>
     bus.clock.after(requestTimeoutMs, () => done.reject(new Error("the stream stopped sending")));
-  let timer = silence();
+  // A closed connection refuses to subscribe: then nothing waits, so no timer starts before it.
   const subscription = bus.nats.subscribe(inbox, {
     callback(error, message) {
       if (error !== null) return done.reject(error);
@@ -117,6 +117,7 @@ async function fetchBatch(bus: Bus, stream: string, name: string, batch: number)
       if (found.length >= batch) done.resolve();
     },
   });
+  let timer = silence();
   try {
     const request = JSON.stringify({ batch, expires: 1_000_000_000 * (requestTimeoutMs / 1000) });
     bus.nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, request, { reply: inbox });

@@ -56,6 +56,7 @@ const shares = {
   tokens: fixed(mebibyte),
   // One key for each use.
   "join-tokens": share(mebibyte, 64 * mebibyte, 0.5),
+  expected: share(mebibyte, 64 * mebibyte, 0.5),
   approvals: share(mebibyte, 64 * mebibyte, 0.5),
   leases: fixed(mebibyte),
   reactor: share(2 * mebibyte, 64 * mebibyte, 0.5),
@@ -66,7 +67,7 @@ const shares = {
   settings: share(6 * mebibyte, gibibyte, 2),
   facts: share(8 * mebibyte, 2 * gibibyte, 2),
   jobs: share(12 * mebibyte, 4 * gibibyte, 5),
-  events: share(10 * mebibyte, 512 * mebibyte, 3),
+  events: share(9 * mebibyte, 512 * mebibyte, 3),
   states: share(11 * mebibyte, 4 * gibibyte, 4),
   audit: share(4 * mebibyte, 4 * gibibyte, 3),
   binaries: share(14 * mebibyte, 4 * gibibyte, 6),

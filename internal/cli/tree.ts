@@ -74,6 +74,11 @@ export const tree: CommandDef = group({
       commands: async () => (await import("./state/commands.ts")).stateCommands,
     }),
     group({
+      name: "import",
+      description: "Bring states, settings and hosts over from Salt, offline.",
+      commands: async () => (await import("./import/commands.ts")).importCommands,
+    }),
+    group({
       name: "settings",
       description: "Check settings files, offline.",
       commands: async () => (await import("./settings/commands.ts")).settingsCommands,

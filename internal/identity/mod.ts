@@ -31,3 +31,4 @@ export {
 } from "./record-mac.ts";
 export { openSealed, seal } from "./seal.ts";
 export { acceptedBy, followingSigner, type Signer } from "./signer.ts";
+export { isSmallOrder } from "./small-order.ts";

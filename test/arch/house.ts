@@ -41,6 +41,7 @@ export const house: readonly Wing[] = [
     subject: "what every other room may use: errors, time, ids, encodings, files, mechanisms",
     rooms: [
       library("base", 1, "errors, clock, ids, encodings, files, log, and each general mechanism once"),
+      library("base/webhook", 2, "calling a webhook: which addresses and URLs, TLS, time and size limits"),
       library("base/process", 2, "child processes: run, bound, capture and end them"),
     ],
   },
@@ -57,6 +58,11 @@ export const house: readonly Wing[] = [
       room("identity/join-token", 2, "the string that a host joins with: addresses, pins, and a secret"),
       room("identity/succession", 3, "the signed statement that a new fleet succeeds an old one"),
       room("identity/trust", 3, "the trust ladder: how a peel judges the root of a fleet"),
+      room(
+        "identity/evidence",
+        3,
+        "what a host proves in addition to its key: certificates, SSH host keys, TPM 2.0",
+      ),
       room("identity/oidc", 4, "tokens of identity providers: their keys, and who a token is for"),
       room("identity/ca", 4, "the embedded certificate authority: root, intermediate, leaves"),
     ],
@@ -126,6 +132,8 @@ export const house: readonly Wing[] = [
       room("fleet/targeting", 4, "which peels an expression means"),
       room("fleet/operators", 4, "who is an operator: records that administrators sign, and their judgement"),
       room("fleet/tokens", 5, "tokens of the REST API: created, judged, revoked"),
+      room("fleet/expected", 5, "hosts that are known before they come: added, listed, let in once"),
+      room("fleet/policy", 5, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
       room("fleet/decisions", 5, "decisions outside the bus: log, comparison, restoration"),
       room("fleet/settings", 5, "settings: compiled, sealed and stored for each peel"),
       room("fleet/jobs", 5, "jobs: record, signed command, dispatch, outcome"),
@@ -141,6 +149,7 @@ export const house: readonly Wing[] = [
     name: "agent",
     subject: "the peel",
     rooms: [
+      room("agent/evidence", 4, "what a peel proves about its host when it enrolls"),
       room("agent/joining", 5, "enrollment as the peel does it"),
       room("agent/succession", 6, "how a peel comes to the fleet that succeeds its own"),
       room("agent/link", 6, "the peel's connection to the bus, and what waits for it on disk"),
@@ -177,7 +186,8 @@ export const house: readonly Wing[] = [
         6,
         "svc init: a whole fleet for one host, in one directory; and one that succeeds another",
       ),
-      room("cli", 8, "the commands of svc, one file each"),
+      room("cli/salt", 8, "what a Salt master has, written as files of a fleet, with a report"),
+      room("cli", 9, "the commands of svc, one file each"),
     ],
   },
   {

@@ -56,7 +56,7 @@ test("every room stands on the floor that its imports demand", () => {
 
 test("a room that stands too high, and one without a file, are found", () => {
   const planted = lines(checkFloors([{ path: "internal/cli/run.ts", text: 'import "../base/log.ts";' }]));
-  expect(planted).toContain("internal/cli: stands on floor 8; its imports put it on 2");
+  expect(planted).toContain("internal/cli: stands on floor 9; its imports put it on 2");
   expect(planted).toContain("internal/fleet/jobs: is a room without a file");
 });
 

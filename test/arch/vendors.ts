@@ -4,11 +4,12 @@ import { isProduction, parse, type Source, type Violation } from "./source.ts";
 /** The folders that may import a vendor's package; everybody else goes through them. */
 export const vendors: Record<string, readonly string[]> = {
   "@noble/curves": ["internal/identity/"],
-  "@peculiar/x509": ["internal/identity/ca/"],
+  "@peculiar/x509": ["internal/identity/ca/", "internal/identity/evidence/"],
   "@valibot/to-json-schema": ["internal/master/doors/http/"],
   citty: ["internal/program/command-line/", "internal/cli/"],
   consola: ["internal/base/"],
   croner: ["internal/base/"],
+  "csv-parse": ["internal/cli/enroll/"],
   diff: ["internal/tree/function/"],
   elysia: ["internal/master/doors/http/", "internal/program/health/"],
   "fastest-levenshtein": ["internal/base/"],

@@ -1,10 +1,10 @@
-/** Columns under their heads: the first to the left, numbers to the right. */
-export function table(heads: string[], rows: string[][]): string {
+/** Columns under their heads: the first to the left, numbers to the right. @param texts how many columns are texts */
+export function table(heads: string[], rows: string[][], texts = 1): string {
   const widths = heads.map((head, at) => Math.max(head.length, ...rows.map((row) => row[at]?.length ?? 0)));
   return [heads, ...rows]
     .map((row) =>
       widths
-        .map((width, at) => (at === 0 ? (row[at] ?? "").padEnd(width) : (row[at] ?? "").padStart(width)))
+        .map((width, at) => (at < texts ? (row[at] ?? "").padEnd(width) : (row[at] ?? "").padStart(width)))
         .join("  ")
         .trimEnd(),
     )

@@ -331,6 +331,21 @@ test("the answers about tokens are as described", async () => {
   await expectDescribed("listTokens", call(master, { path: "/api/v1/tokens", headers: bearer }), 200);
 });
 
+test("the answers about hosts that are expected are as described", async () => {
+  const path = "/api/v1/enroll-expected";
+  const post = (body: unknown) => postJson(master, path, body, { headers: bearer });
+  const host = { peel_id: "awaited", public_key: newEnrollee().publicKey, labels: { env: "lab" } };
+  await expectDescribed("expectHosts", post({ hosts: [host], ttl: "1h" }), 200);
+  await expectDescribed("expectHosts", post({ hosts: [{ ...host, public_key: "U" }] }), 400);
+  const other = { ...host, public_key: newEnrollee().publicKey };
+  await expectDescribed("expectHosts", post({ hosts: [other] }), 409);
+  await expectDescribed("listExpected", call(master, { path, headers: bearer }), 200);
+  await expectDescribed("listExpected", call(master, { path: `${path}?limit=0`, headers: bearer }), 400);
+  const remove = () => call(master, { method: "DELETE", path: `${path}/awaited`, headers: bearer });
+  await expectDescribed("unexpectHost", remove(), 200);
+  await expectDescribed("unexpectHost", remove(), 404);
+});
+
 test("the answers about tokens that hosts join with are as described", async () => {
   const headers = bearer;
   const path = "/api/v1/enroll-tokens";
@@ -348,6 +363,13 @@ test("the answers about tokens that hosts join with are as described", async () 
     await expectDescribed(operation, call(master, { method, path: `${path}/${id}`, headers }), 200);
     await expectDescribed(operation, call(master, { method, path: `${path}/jtk-1`, headers }), 404);
   }
+});
+
+test("the answers about what lets hosts in are as described", async () => {
+  await expectDescribed("explainWays", call(master, { path: "/api/v1/enroll-ways", headers: bearer }), 200);
+  const ask = (body: unknown) => postJson(master, "/api/v1/enroll-policy/test", body, { headers: bearer });
+  await expectDescribed("testPolicy", ask({ peel: "web-1.example.com", address: "192.0.2.7" }), 200);
+  await expectDescribed("testPolicy", ask({ peel: "web-1", address: "nowhere" }), 400);
 });
 
 test("the answers about requests that wait are as described", async () => {

@@ -310,6 +310,28 @@ describe.each(Object.entries(doors))("%s", (_, door) => {
   });
 });
 
+test.each([
+  ["over the bus", "ben"],
+  ["over REST", "fay"],
+] as const)("a rollout and each of its jobs name who agreed %s", async (name, agreed) => {
+  const door = doors[name];
+  const wish = await rollout({ target: "web-1", function: "test.ping", check: { function: "test.ping" } });
+  await door.approve("other", await door.ask(wish));
+  const newest = async () => {
+    const { id } = ((await read("/rollouts?limit=1")).json as { id: string }[])[0] ?? { id: "" };
+    return (await read(`/rollouts/${id}`)).json as {
+      status: string;
+      approved_by?: string[];
+      waves: { jid: string; check_jid: string }[];
+    };
+  };
+  const { waves, approved_by } = await until(newest, ({ status }) => status === "completed");
+  expect(approved_by).toEqual([agreed]);
+  const jobs = waves.flatMap(({ jid, check_jid }) => [jid, check_jid]);
+  expect(jobs).toHaveLength(2);
+  for (const jid of jobs) expect((await read(`/jobs/${jid}`)).json).toMatchObject({ approved_by: [agreed] });
+});
+
 test("what waited longer than approvals.ttl does not happen, whatever it is", async () => {
   const waiting: { wish: Wish; id: string; door: (typeof doors)[keyof typeof doors] }[] = [];
   for (const door of Object.values(doors)) {

@@ -4,12 +4,15 @@ import { join } from "node:path";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
-import { type AssetName, assets } from "../../internal/bus/assets.ts";
+import { type AssetName, assets, streamName } from "../../internal/bus/assets.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
+import { adoptionMark } from "../../internal/fleet/enrollment/adopt.ts";
 import {
   approvalsOverBus,
   enrollmentsOverBus,
   jobsOverBus,
   operatorsOverBus,
+  rolloutsOverBus,
   tokensOverBus,
 } from "../../internal/fleet/over-bus/mod.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
@@ -49,7 +52,8 @@ const tokens = { live: text(), revoked: text(), forged: text() };
 let bus: TestBus;
 let intruder: Intruder;
 let masters: [TestMaster, TestMaster];
-let restart: () => Promise<void>;
+/** Ends the second master and starts it again, with the same disk or an empty one. */
+let restart: (options?: { meanwhile?: () => Promise<void>; onEmptyDisk?: boolean }) => Promise<void>;
 let peel: TestPeel;
 let config: string;
 let dir: string;
@@ -109,9 +113,10 @@ beforeAll(async () => {
     });
   const homes = [mkdtempSync(join(bus.dir, "a-")), mkdtempSync(join(bus.dir, "b-"))] as const;
   masters = [await start(homes[0]), await start(homes[1])];
-  restart = async () => {
+  restart = async ({ meanwhile, onEmptyDisk = false } = {}) => {
     await masters[1][Symbol.asyncDispose]();
-    masters[1] = await start(homes[1]);
+    await meanwhile?.();
+    masters[1] = await start(onEmptyDisk ? mkdtempSync(join(bus.dir, "c-")) : homes[1]);
   };
   intruder = await startIntruder(bus);
   config = operatorConfig(bus, writeOperatorFile(bus, root));
@@ -220,6 +225,71 @@ function nothingRan(): void {
   );
   expect(found).toEqual({ ann: 1, fred: 1, gone: 1, agreed: 1, denied: 0, waiting: 0, pwned: 0 });
 }
+
+/** Empties a bucket, as its owner can. */
+async function purge(asset: AssetName): Promise<void> {
+  const manager = await intruder.bus.nats.jetstreamManager();
+  await manager.streams.purge(streamName(asset));
+}
+/** What the bus stores under a key of a bucket. */
+const storedIn = async (asset: AssetName, key: string) =>
+  (await (await openBucket(intruder.bus, asset)).get(key))?.value ?? new Uint8Array();
+
+test.each([
+  ["with its disk", false],
+  ["on an empty disk", true],
+])(
+  "a token that was revoked while a master was stopped, and put back, counts nowhere %s",
+  async (_, empty) => {
+    const late = text();
+    const digest = sha256Hex(late);
+    await must(root, tokensOverBus.create, { name: "late", roles: ["viewer"], expires: "90d", digest });
+    expect(await statusWith(masters[1], late)).toBe(200);
+    const before = await storedIn("tokens", "late");
+    await restart({
+      onEmptyDisk: empty,
+      async meanwhile() {
+        await must(root, tokensOverBus.revoke, { id: "late" });
+        await purge("tokens");
+        await (await openBucket(intruder.bus, "tokens")).put("late", before);
+      },
+    });
+    for (const master of masters) expect(await statusWith(master, late)).toBe(401);
+  },
+);
+
+test("a rollout does not start again after its record and the used nonces were deleted", async () => {
+  const { subject } = rolloutsOverBus.start;
+  const { args, ...asked } = job("rollout");
+  const started = (await must(root, rolloutsOverBus.start, { ...asked, args })) as unknown as { id: string };
+  const running = async () => JSON.stringify(await must(root, rolloutsOverBus.list, { status: "running" }));
+  await until(running, (list) => !list.includes(started.id));
+  const sent = intruder.requests.findLast((one) => one.subject === subject);
+  for (const onEmptyDisk of [false, true]) {
+    await restart({ onEmptyDisk });
+    for (const asset of ["rollouts", "jobs", "request-nonces"] as const) await purge(asset);
+    for (let at = 0; at < 4; at++) {
+      const answer = await sendRaw(subject, sent?.data ?? new Uint8Array());
+      expect([answer.ok, answer.error?.code]).toEqual([false, "unauthorized"]);
+    }
+  }
+  await fence();
+  expect(times("rollout")).toBe(1);
+});
+
+test("a peel is not let in with a record without vouchers after the mark of the adoption was deleted", async () => {
+  const bucket = await openBucket(intruder.bus, "secrets");
+  const mark = await bucket.get(adoptionMark);
+  await restart({
+    async meanwhile() {
+      expect(await bucket.remove(adoptionMark, mark?.revision ?? 0)).toBe(true);
+      // The master that runs has put it back.
+      await until(async () => (await bucket.get(adoptionMark)) !== undefined);
+      await purge("secrets");
+    },
+  });
+  expect(await storedIn("secrets", adoptionMark)).not.toHaveLength(0);
+});
 
 describe("who edits", () => {
   test.each(Object.keys(assets) as AssetName[])("%s gains nothing", async (asset) => {

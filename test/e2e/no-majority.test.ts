@@ -14,9 +14,11 @@ import {
   binariesOverBus,
   decisionsOverBus,
   enrollmentsOverBus,
+  expectedOverBus,
   jobsOverBus,
   joinTokensOverBus,
   operatorsOverBus,
+  policyOverBus,
   rolesOverBus,
   rolloutsOverBus,
   targetsOverBus,
@@ -91,7 +93,11 @@ const administrators = () => {
 };
 
 /** Routes that a master answers from memory or from files. */
-const withoutStorage = new Set(["GET /api/v1/enroll/ca", "GET /api/v1/enroll/succession"]);
+const withoutStorage = new Set([
+  "GET /api/v1/enroll/ca",
+  "GET /api/v1/enroll/succession",
+  "POST /api/v1/enroll-policy/test",
+]);
 
 /** A request to each route that needs the storage, in an order in which all of them can be done. */
 function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, newcomer, late }: Fleet) {
@@ -161,6 +167,14 @@ function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, n
     "POST /api/v1/rollouts/:id/resume": { path: `/api/v1/rollouts/${rol}/resume`, authorization, well: 200 },
     "POST /api/v1/rollouts/:id/abort": { path: `/api/v1/rollouts/${rol}/abort`, authorization, well: 200 },
     "POST /api/v1/rollouts": { path: "/api/v1/rollouts", body: another, authorization, well: 202 },
+    "GET /api/v1/enroll-ways": { path: "/api/v1/enroll-ways", authorization, well: 200 },
+    "GET /api/v1/enroll-expected": { path: "/api/v1/enroll-expected", authorization, well: 200 },
+    "POST /api/v1/enroll-expected": {
+      ...{ path: "/api/v1/enroll-expected", body: { hosts: [expectedHost] }, authorization, well: 200 },
+    },
+    "DELETE /api/v1/enroll-expected/:peel": {
+      ...{ path: `/api/v1/enroll-expected/${expectedHost.peel_id}`, authorization, well: 200 },
+    },
     "GET /api/v1/tokens": { path: "/api/v1/tokens", authorization, well: 200 },
     "POST /api/v1/tokens": {
       ...{ path: "/api/v1/tokens", body: { name: "ci", roles: ["viewer"] }, authorization, well: 201 },
@@ -194,6 +208,8 @@ function ask(master: TestMaster, method: string, { path, body, authorization }: 
 const apr = `apr-${"0".repeat(27)}`;
 
 type Binding = Pick<BusBinding<never, never, never, never>, "subject" | "token" | "bulk">;
+const expectedHost = { peel_id: "awaited-1", public_key: newKeyPair("user", systemRandom).publicKey };
+
 type Inputs<Group> = Record<keyof Group, Record<string, Plain>>;
 
 /** A request for each subject that operators may ask; what the reactor answers is in the memory of its master. */
@@ -209,6 +225,13 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     ...{ resume: of(suspended), clearClone: of(member), restore: of(member), discard: of(waiting), list: {} },
     label: { ...of(member), labels: { env: "lab" } },
     revokeUser: { peel: "member" },
+  };
+  const expected: Inputs<typeof expectedOverBus> = {
+    ...{
+      add: { hosts: [{ ...expectedHost, peel_id: "awaited-2" }] },
+      list: {},
+      remove: { peel: "awaited-2" },
+    },
   };
   const jobs: Inputs<typeof jobsOverBus> = { create: job, list: {}, cancel: { jid } };
   const rollouts: Inputs<typeof rolloutsOverBus> = {
@@ -242,6 +265,8 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     Object.entries(inputs).map(([name, input]) => ({ binding: bindings[name], input }));
   return [
     ...pair(enrollmentsOverBus as never, enrollments),
+    ...pair(expectedOverBus as never, expected),
+    ...pair(policyOverBus as never, { ways: {} }),
     ...pair(jobsOverBus as never, jobs),
     ...pair(rolloutsOverBus as never, rollouts),
     ...pair(binariesOverBus as never, binaries),

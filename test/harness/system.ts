@@ -31,6 +31,7 @@ export function fixtureSystem(fixture: SystemFixture = {}): System & {
     links,
     ran,
     read: (path) => files.get(path),
+    readBytes: (path) => (files.has(path) ? Buffer.from(files.get(path) ?? "", "latin1") : undefined),
     readOwn: (path) => files.get(path),
     list(path) {
       const below = paths().filter((each) => each.startsWith(`${path}/`));
@@ -40,7 +41,8 @@ export function fixtureSystem(fixture: SystemFixture = {}): System & {
     isDirectory,
     modifiedAt: (path) => (paths().includes(path) || isDirectory(path) ? 0 : undefined),
     linkTarget: (path) => links.get(path),
-    write: (path, text) => void files.set(path, text),
+    write: (path, content) =>
+      void files.set(path, typeof content === "string" ? content : Buffer.from(content).toString("latin1")),
     makeDirectories: () => {},
     remove: (path) => void (files.delete(path) || links.delete(path)),
     link: (path, target) => void links.set(path, target),

@@ -39,7 +39,7 @@ export async function runKilled(
   how: Fault["how"],
   picks: (step: string) => boolean = () => true,
 ): Promise<{ steps: number; wrong: string[] }> {
-  const at = (name: string) => join(scratch, `${command.name} ${name}`.replaceAll(/[^\w.-]/g, "-"));
+  const at = (name: string) => join(scratch, `${command.name} ${how} ${name}`.replaceAll(/[^\w.-]/g, "-"));
   const template = at("template");
   mkdirSync(template, { recursive: true });
   await command.prepare(template);
@@ -69,7 +69,7 @@ export async function runKilled(
 
   const picked = steps.filter(picks);
   await mapBounded(picked, { atOnce: 2 }, async (step) => {
-    const dir = at(`${how}-${steps.indexOf(step)}`);
+    const dir = at(`${steps.indexOf(step)}`);
     cpSync(template, dir, { recursive: true });
     const ended = await run(dir, { step, how });
     const where = `${how} at ${step}`;

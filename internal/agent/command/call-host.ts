@@ -9,7 +9,7 @@ import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { version } from "../../base/version.ts";
 import { openFactStore, runFactProgram, systemHost } from "../../host/facts/mod.ts";
 import type { CallContext, SettingsStore, StatesService } from "../../host/modules/mod.ts";
-import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
+import { dataDir, loadForCommand, type PeelConfig } from "../../program/config/mod.ts";
 import { createDirectorySource } from "../../tree/files/mod.ts";
 import { createRunLock, createStatesService, type RunLock } from "../../tree/run/mod.ts";
 import { statesLockFile } from "../execution/mod.ts";
@@ -36,7 +36,7 @@ export async function createCallHost(
   options: CallHostOptions,
 ): Promise<(signal: AbortSignal) => CallContext> {
   const { env, clock, jitter, log, signal, local } = options;
-  const config = configOf(options);
+  const config = loadForCommand(options);
   const data = dataDir(env);
   const peelId = options.id ?? peelIdOf(config, data, options.hostname);
   const facts = await openFactStore({
@@ -75,12 +75,6 @@ export async function createCallHost(
           sources: { open: async (environment) => openDirectory(local.states, environment) },
         });
   return (stop) => ({ ...context(stop), states });
-}
-
-function configOf({ config, env }: CallHostOptions): PeelConfig {
-  const loaded = loadPeelConfig(config === undefined ? [] : ["--config", config], env);
-  if (loaded.kind !== "run") throw new SvcError("internal", "internal error");
-  return loaded.values;
 }
 
 /** The peel's id. It is not pinned: a call does not change a host that is not a peel yet. */

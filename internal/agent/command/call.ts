@@ -1,15 +1,18 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
+import { jsonOf } from "../../base/json-of.ts";
 import { createLog } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { peelIdFromConfig } from "../../base/peel-id.ts";
+import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
 import { execute } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { indent, showValue } from "../../program/answers/mod.ts";
 import { type Cli, command, Exit, group, readFlag, visible } from "../../program/command-line/mod.ts";
+import { dataDir, loadForCommand } from "../../program/config/mod.ts";
 import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { qualifiedHostname } from "../daemon/mod.ts";
+import { comparedStates, compareWithSalt } from "./compare-salt.ts";
 import { joinCommand } from "./join.ts";
 import { untilStopped } from "./until-stopped.ts";
 
@@ -20,6 +23,7 @@ export const peelCommands = group({
   commands: () => [
     joinCommand,
     callCommand,
+    keygenCommand,
     checkCommand("svc-peel", async ({ argv, cli, log }) => {
       const { checkPeel } = await import("./check.ts");
       return checkPeel({ ...cli, argv, hostname: qualifiedHostname(), log });
@@ -31,7 +35,11 @@ const callCommand = command({
   name: "call",
   description: "Run a function on this host, without a master.",
   args: {
-    function: { type: "positional", required: true, description: "module.function, such as state.highstate" },
+    function: {
+      type: "positional",
+      required: false,
+      description: "module.function, such as state.highstate",
+    },
     args: {
       type: "positional",
       rest: true,
@@ -49,16 +57,23 @@ const callCommand = command({
     },
     states: { type: "string", valueHint: "dir", description: "Directory of the state files; with --local" },
     settings: { type: "string", valueHint: "dir", description: "Directory of the settings; with --local" },
+    "compare-salt": {
+      type: "boolean",
+      description: "Compare the states with those of salt-call on this host, and apply nothing; with --local",
+    },
   },
   async run(args, cli) {
     const local = localOf(args);
-    const call = readCall(args.function, args.args);
+    const comparing = args["compare-salt"] === true;
+    if (comparing && local === undefined) throw new SvcError("usage", "--compare-salt requires --local");
+    const mods = comparing ? comparedStates(args.function, args.args.words) : [];
+    const call = comparing ? undefined : readCall(functionOf(args), args.args);
     await untilStopped(cli, async (signal) => {
       const { createCallHost } = await import("./call-host.ts");
+      const id = args.id === undefined ? undefined : readFlag("--id", args.id, peelIdFromConfig);
       const context = await createCallHost({
         ...cli,
-        ...defined({ local }),
-        ...(args.id === undefined ? {} : { id: readFlag("--id", args.id, peelIdFromConfig) }),
+        ...defined({ local, id }),
         hostname: qualifiedHostname(),
         jitter: systemJitter,
         log: createLog({
@@ -69,10 +84,48 @@ const callCommand = command({
         }),
         signal,
       });
-      await print(await execute(call, context(signal)), cli);
+      if (call === undefined) {
+        await compareWithSalt({ mods, ...local, ...defined({ id }) }, context(signal), cli);
+      } else await print(await execute(call, context(signal)), cli);
     });
   },
 });
+
+const keygenCommand = command({
+  name: "keygen",
+  description: "Make the key of this host before its peel starts, for svc enroll expect.",
+  args: {
+    config: { type: "string", valueHint: "file", description: "Configuration file of the peel" },
+    id: {
+      type: "string",
+      valueHint: "peel id",
+      description: "Peel id; default: the configured id, or the host name",
+    },
+  },
+  async run({ id }, cli) {
+    const { makeKey } = await import("./keygen.ts");
+    const { peelId, publicKey, fingerprint, file } = makeKey({
+      dataDir: dataDir(cli.env),
+      configured: loadForCommand(cli).id,
+      ...(id === undefined ? {} : { id: displayPeelId(readFlag("--id", id, peelIdFromConfig)) }),
+      hostname: qualifiedHostname(),
+      random: cli.random,
+    });
+    const name = displayPeelId(peelId);
+    await cli.print({ peel_id: peelId, public_key: publicKey, fingerprint, file }, () =>
+      [`peel id      ${name}`, `public key   ${publicKey}`, `fingerprint  ${fingerprint}`].join("\n"),
+    );
+    cli.say(
+      `the key is in ${file}; expect this host with: echo "${name} ${publicKey}" | svc enroll expect -`,
+    );
+  },
+});
+
+/** @throws SvcError `usage` */
+function functionOf({ function: called }: { function?: string | undefined }): string {
+  if (called !== undefined && called !== "") return called;
+  throw new SvcError("usage", "<function> is required");
+}
 
 function localOf(args: {
   local?: boolean | undefined;
@@ -91,7 +144,7 @@ function localOf(args: {
 /** @throws Exit 1 when the function failed */
 async function print(returned: Awaited<ReturnType<typeof execute>>, cli: Cli): Promise<void> {
   const { success, error, return: value } = returned;
-  if (value !== undefined) await cli.print(plain(value), () => textOf(value));
+  if (value !== undefined) await cli.print(jsonOf(value), () => textOf(value));
   if (error !== undefined) cli.error(error.split("\n").map(visible).join("\n"));
   if (!success) throw new Exit(1);
 }
@@ -99,12 +152,4 @@ async function print(returned: Awaited<ReturnType<typeof execute>>, cli: Cli): P
 function textOf(value: Plain): string {
   const { cell, details } = showValue(value);
   return cell === "" ? details.join("\n") : [visible(cell), ...indent(details)].join("\n");
-}
-
-/** JSON and YAML can represent bytes only as text. */
-function plain(value: Plain): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  if (Array.isArray(value)) return value.map(plain);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]));
 }

@@ -20,6 +20,7 @@ import { parseDocument } from "../../identity/bootstrap/mod.ts";
 import type { JoinToken } from "../../identity/join-token/mod.ts";
 import { createTrust, pinnedRoots, rootsOf, spkiPin } from "../../identity/trust/mod.ts";
 import { loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
+import { createProver } from "../evidence/mod.ts";
 import {
   CredentialsGone,
   createAdministrators,
@@ -123,6 +124,7 @@ export async function joinHost(options: JoinHostOptions): Promise<Joined> {
   try {
     const id = await enrollAndKeep({
       ...{ ...options, masters, peelId, files, token },
+      ...defined({ prove: createProver(next.values, options) }),
       commandKeys: createCommandKeys(files.commandKeys, log),
       recoveryKeys: createRecoveryKeys(files.recoveryKeys, log),
       administrators: createAdministrators(files, log),

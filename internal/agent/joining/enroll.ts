@@ -1,11 +1,13 @@
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { attestationMessage, enrollmentMessage } from "../../fleet/enrollment/mod.ts";
 import { type JoinToken, joinProof } from "../../identity/join-token/mod.ts";
 import { deriveCurveKey, type KeyPair, keyFingerprint } from "../../identity/mod.ts";
+import type { Prove } from "../evidence/mod.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { downloadCredentials, type Enrolled } from "./download.ts";
 import { findEnrollment } from "./find-enrollment.ts";
@@ -22,6 +24,8 @@ export interface EnrollOptions {
   key: KeyPair;
   hostname: string;
   metadata: Record<string, string>;
+  /** Proves what this host is, in addition to its key; absent when nothing is configured. */
+  prove?: Prove;
   /** What admits this host without an operator. */
   token?: Pick<JoinToken, "id" | "secret">;
   clock: Clock;
@@ -86,6 +90,12 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
     if (nonce.status !== 200) throw refusal("the master refused the challenge request", nonce);
     const challenge = decodeBase64(String(nonce.body.challenge ?? ""));
     if (challenge?.length !== 32) throw new SvcError("unavailable", "the master sent a malformed challenge");
+    const evidence = await options.prove?.({
+      accepts: textsOf(nonce.body.evidence),
+      challenge,
+      publicKey: key.publicKey,
+      credential: (keys) => askCredential(options, nonce.body.challenge_id, keys),
+    });
     const answer = await masters.request("POST", "/api/v1/enroll", {
       body: (trustedSpki) => ({
         peel_id: peelId,
@@ -96,7 +106,8 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
         hostname: options.hostname,
         metadata: options.metadata,
         ...attest(key, challenge, trustedSpki),
-        ...prove(options, challenge),
+        ...defined({ evidence }),
+        ...proveToken(options, challenge),
       }),
     });
     if (answer.status === 200 || answer.status === 201) {
@@ -109,9 +120,13 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
       const { id, state = "pending" } = answer.body;
       return { id: String(id), state: String(state) };
     }
-    const lost = answer.status === 401 && answer.body.error === "challenge verification failed";
-    if (lost && attempt < challengeAttempts) {
+    if (isLost(answer) && attempt < challengeAttempts) {
       log.warn("the challenge was lost; asking for a new one", { attempt });
+      continue;
+    }
+    if (answer.status === 413 && evidence !== undefined && attempt < challengeAttempts) {
+      // Another master than the one of the challenge. The next challenge says what this one accepts.
+      log.warn("the master has no room for evidence; asking for a new challenge", { attempt });
       continue;
     }
     if (answer.status === 409) {
@@ -127,8 +142,37 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
   }
 }
 
+/** Asks for a secret that only the TPM of this host can open, in the same challenge. */
+async function askCredential(
+  { masters, peelId, key }: EnrollOptions,
+  challengeId: unknown,
+  keys: { ek_certificate: string; ak_public: string },
+) {
+  const answer = await masters.request("POST", "/api/v1/enroll/tpm", {
+    body: () => ({ peel_id: peelId, public_key: key.publicKey, challenge_id: challengeId, ...keys }),
+  });
+  // Another master, which accepts no TPM, or a challenge that is lost: the enrollment finds out as well.
+  if (answer.status === 404 || isLost(answer)) return undefined;
+  const { credential_blob, encrypted_secret } = answer.body;
+  if (typeof credential_blob !== "string" || typeof encrypted_secret !== "string") {
+    throw refusal("the master refused the TPM of this host", answer);
+  }
+  return { credential_blob, encrypted_secret };
+}
+
+function isLost({ status, body }: Answer): boolean {
+  return status === 401 && body.error === "challenge verification failed";
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
+}
+
 /** The proof of the token; empty without one. */
-function prove({ token, key }: EnrollOptions, challenge: Uint8Array): { token?: Record<string, string> } {
+function proveToken(
+  { token, key }: EnrollOptions,
+  challenge: Uint8Array,
+): { token?: Record<string, string> } {
   if (token === undefined) return {};
   const proof = encodeBase64(joinProof(token.secret, challenge, key.publicKey));
   return { token: { id: token.id, proof } };

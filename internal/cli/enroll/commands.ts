@@ -1,8 +1,11 @@
 import { approveCommand } from "./approve.ts";
 import { clearCloneCommand } from "./clear-clone.ts";
 import { discardCommand } from "./discard.ts";
+import { expectedCommands } from "./expected/commands.ts";
+import { expectCommand } from "./expected/expect.ts";
 import { labelCommand } from "./label.ts";
 import { listCommand } from "./list.ts";
+import { policyCommands } from "./policy/commands.ts";
 import { rejectCommand } from "./reject.ts";
 import { restoreCommand } from "./restore.ts";
 import { resumeCommand } from "./resume.ts";
@@ -21,6 +24,9 @@ export const enrollCommands = [
   revokeCommand,
   labelCommand,
   tokenCommand,
+  expectCommand,
+  expectedCommands,
+  policyCommands,
   suspendCommand,
   resumeCommand,
   clearCloneCommand,

@@ -21,15 +21,27 @@ export const listCommand = command({
     withBus(cli, async (bus) => {
       const state = args.state as EnrollmentState | "all";
       const { found, distrusted } = await readList(bus, state);
+      // A fleet without evidence needs no column for it.
+      const proves = found.some(({ evidence }) => evidence !== undefined);
       await cli.print(found, () =>
         formatTable(
-          ["ID", "PEEL ID", "HOSTNAME", "STATE", "TRUST", "FINGERPRINT", "CREATED"],
+          [
+            "ID",
+            "PEEL ID",
+            "HOSTNAME",
+            "STATE",
+            "TRUST",
+            ...(proves ? ["EVIDENCE"] : []),
+            "FINGERPRINT",
+            "CREATED",
+          ],
           found.map((one) => [
             one.id,
             displayPeelId(one.peel_id),
             one.hostname,
             one.state,
             one.trust,
+            ...(proves ? [one.evidence ?? "-"] : []),
             one.fingerprint,
             one.created_at,
           ]),

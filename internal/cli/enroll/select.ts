@@ -1,7 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import { type EnrollmentSummary, evidenceTypes } from "../../fleet/enrollment/mod.ts";
+import type { EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
+import { evidenceTypes } from "../../identity/evidence/mod.ts";
 import { readFlag } from "../../program/command-line/mod.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
 

@@ -41,6 +41,7 @@ function formatJob(view: JobView): string {
     ["Status", view.status],
     ["Peels", summaryLine(view.counts)],
     ["Created", `${view.created_at} by ${view.created_by}`],
+    ["Approved by", view.approved_by?.join(", ")],
     ["Request", view.request_id],
     ["Deadline", `${view.deadline} (${view.timeout})`],
     [

@@ -80,6 +80,7 @@ function fieldsOf(view: RolloutView): [string, string][] {
     ...optional("token", isLive ? `${view.token}` : undefined),
     ...optional("heartbeat", isLive ? view.heartbeat_at : undefined),
     ["created", `${view.created_at} by ${view.created_by}`],
+    ...optional("approved by", view.approved_by?.join(", ")),
     ...optional("finished", view.finished_at),
     ...optional("never made", view.forbidden.length === 0 ? undefined : view.forbidden.join(", ")),
   ];

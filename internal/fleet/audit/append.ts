@@ -2,9 +2,9 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { appendNext, auditSubject, type Bus, lastOn, streamEnds } from "../../bus/mod.ts";
+import { appendNext, auditSubject, type Bus, isClustered, lastOn, streamEnds } from "../../bus/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
-import { beginning, type Content, isSignedEntry, type Link, readEntry, writeEntry } from "./entry.ts";
+import { beginning, type Content, genuineEntry, type Link, writeEntry } from "./entry.ts";
 
 export const auditStream = "audit";
 
@@ -69,7 +69,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
    * A batch names the message before by its ID, for one that is not stored yet. Servers of a cluster stop the whole
    * stream when that ID does not match ("critical write error: last msgid mismatch", seen with all of its replicas).
    */
-  const mostAtOnce = () => (bus.nats.info?.cluster === undefined ? batchSize : 1);
+  const mostAtOnce = () => (isClustered(bus) ? 1 : batchSize);
 
   const note = (link: Link, at: number) => {
     if (newest === undefined || link.seq > newest.seq) newest = { ...link, at };
@@ -90,7 +90,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
     if (message === undefined || message.sequence < last)
       return newest?.seq === last ? newest : { seq: last, hash: beginning().hash };
     const link = { seq: message.sequence, hash: sha256(message.data) };
-    const at = timeOf(message.data, link.seq, keys());
+    const at = genuineEntry(message.data, link.seq, keys())?.at;
     // Of what no master wrote no peel is told. The chain continues behind it, and the verification finds it.
     if (at !== undefined) note(link, at);
     return link;
@@ -184,17 +184,6 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
       return newest;
     },
   };
-}
-
-/** When a master wrote this entry; `undefined` when none did, or for another place. */
-function timeOf(bytes: Uint8Array, seq: number, keys: readonly string[]): number | undefined {
-  try {
-    const entry = readEntry(bytes);
-    const isGenuine = entry.seq === seq && keys.includes(entry.keyOfMaster) && isSignedEntry(entry);
-    return isGenuine ? entry.at : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const idOf = ({ hash }: Link): string => Buffer.from(hash).toString("hex");

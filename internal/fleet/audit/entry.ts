@@ -128,6 +128,17 @@ export function isSignedEntry(entry: Entry): boolean {
   return verifySignature("user", entry.keyOfMaster, signedBytes(entry), entry.signature);
 }
 
+/** An entry that a master wrote for this place; `undefined` for anything else. */
+export function genuineEntry(bytes: Uint8Array, seq: number, keys: readonly string[]): Entry | undefined {
+  try {
+    const entry = readEntry(bytes);
+    const isGenuine = entry.seq === seq && keys.includes(entry.keyOfMaster) && isSignedEntry(entry);
+    return isGenuine ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function signedBytes(entry: Omit<Entry, "signature">): Uint8Array {
   return Buffer.concat([domain, encode(fieldsOf(entry))]);
 }

@@ -6,10 +6,11 @@ import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256, sha256Hex } from "../../base/sha256.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
-import { type Caller, invoke, operation, type Scope } from "../operation/mod.ts";
+import { type Agreement, type Caller, invoke, operation, type Scope } from "../operation/mod.ts";
 import type { Content } from "./entry.ts";
 import { createAuditGate } from "./gate.ts";
 import { createRecorder } from "./recorder.ts";
+import type { OnceRequest } from "./repeats.ts";
 import { describeSubjects } from "./subjects.ts";
 
 const clock = manualClock();
@@ -23,6 +24,8 @@ function gated(
   } = {},
 ) {
   const written: Written[] = [];
+  /** The nonces that were looked for. */
+  const asked: string[] = [];
   const log = recordingLog();
   const audit = {
     async append(entry: Written) {
@@ -31,7 +34,13 @@ function gated(
       return { seq: written.length, hash: new Uint8Array(32) };
     },
   };
-  const recorder = createRecorder({ audit, clock, log });
+  const repeats = {
+    async isRepeated({ nonce }: OnceRequest) {
+      asked.push(nonce);
+      return asked.indexOf(nonce) < asked.length - 1;
+    },
+  };
+  const recorder = createRecorder({ audit, repeats, clock, log });
   const gate = createAuditGate({
     async authorize() {
       if (options.refuses !== undefined) throw options.refuses;
@@ -39,7 +48,7 @@ function gated(
     },
     ...{ audit, recorder, isSafe: (name) => name === "service.restart", clock, log },
   });
-  return { written, gate, log, recorder };
+  return { written, asked, gate, log, recorder };
 }
 
 let ran = 0;
@@ -174,6 +183,35 @@ test("of a signed request the digest is that of its envelope", async () => {
   const one = gated();
   await ask(one, { caller: { ...ann, signed: { envelope, subject: "svc.job.request" } } as Caller });
   expect(one.written[0]?.requestDigest).toEqual(sha256(envelope));
+});
+
+test("a signed request that is sent again does not happen again, unless it makes the same job", async () => {
+  const nonce = Buffer.alloc(16, 7);
+  const signed = { envelope: Buffer.from("e"), subject: "svc.rollout.start", nonce };
+  const caller = { ...ann, signed } as Caller;
+  const start = operation({ ...run, name: "rollouts.start" });
+  const one = gated();
+  const before = ran;
+  await ask(one, { caller, does: start });
+  await expect(ask(one, { caller, does: start })).rejects.toMatchObject({ kind: "unauthorized" });
+  expect(ran).toBe(before + 1);
+  const hex = nonce.toString("hex");
+  expect(one.asked).toEqual([hex, hex]);
+  expect(one.written.map(({ outcome, subjects }) => [outcome, subjects.nonce])).toEqual([
+    ["begun", hex],
+    ["done", undefined],
+    ["begun", hex],
+    ["failed", undefined],
+  ]);
+  // Its id follows from the request, and peels run each job once.
+  await ask(one, { caller });
+  await ask(one, { caller });
+  expect(one.asked).toHaveLength(2);
+  // What others agreed to is started until it has begun.
+  const agreement: Agreement = { approval: "apr-1", by: ["ben"], startedAt: 0, idFor: () => "rol-1" };
+  const call = { caller, agreement, requestId: "r-1", log: one.log, clock, gate: one.gate };
+  for (let at = 0; at < 2; at++) await invoke(start, {}, { fields }, call);
+  expect(one.asked).toHaveLength(2);
 });
 
 test("an end that the bus does not take is written later", async () => {

@@ -25,6 +25,9 @@ const bulk: ReadonlySet<string> = new Set(["binaries.put"]);
 /** Keeps a request until others agree. @throws SvcError `storage`, `conflict` */
 export type Parking = () => Promise<WaitingRequest>;
 
+/** What makes the same thing again when it is asked again: its id follows from the request. */
+const sameAgain: ReadonlySet<string> = new Set(["jobs.create"]);
+
 export interface AuditGateDeps {
   /**
    * Judges a request.
@@ -78,7 +81,8 @@ export function createAuditGate(deps: AuditGateDeps): Gate {
   };
 
   const parked = async (passenger: Passenger, park: Parking) => {
-    const end = await recorder.begin({ ...contentOf(passenger, deps), action: "approvals.park" });
+    const content = { ...contentOf(passenger, deps), action: "approvals.park" };
+    const end = await recorder.begin(content, nonceOf(passenger));
     let waiting: WaitingRequest;
     try {
       waiting = await park();
@@ -101,7 +105,7 @@ export function createAuditGate(deps: AuditGateDeps): Gate {
       }
       if (park !== undefined) throw await parked(passenger, park);
       if (passenger.kind === "read" || bulk.has(passenger.operation)) return async () => {};
-      const end = await recorder.begin(contentOf(passenger, deps));
+      const end = await recorder.begin(contentOf(passenger, deps), nonceOf(passenger));
       return (ending: Ending) =>
         ending.outcome === "done"
           ? end({ outcome: "done", subjects: describeEnd(passenger, ending.output) })
@@ -125,6 +129,12 @@ function contentOf(
     requestId,
     requestDigest: sha256(operator?.signed?.envelope ?? encode(input)),
   };
+}
+
+/** Of a signed request that must not happen twice. What others agreed to is started until it has begun. */
+function nonceOf({ caller, operation, agreement }: Passenger): string | undefined {
+  const nonce = caller.kind === "operator" && agreement === undefined ? caller.signed?.nonce : undefined;
+  return nonce === undefined || sameAgain.has(operation) ? undefined : Buffer.from(nonce).toString("hex");
 }
 
 function wayOf({ door }: Caller): Way {

@@ -7,7 +7,7 @@ import { sha256Hex } from "../../base/sha256.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import { type Bus, readRange, streamEnds } from "../../bus/mod.ts";
 import { auditStream } from "./append.ts";
-import { isSignedEntry, type Link, readEntry } from "./entry.ts";
+import { genuineEntry, type Link } from "./entry.ts";
 
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const stored = v.strictObject({
@@ -59,14 +59,7 @@ export function openAuditMemory(options: {
   const readAt = async (seq: number) => {
     const [message] = await readRange(bus, auditStream, { from: seq, count: 1 });
     if (message?.sequence !== seq) return undefined;
-    const hash = sha256Hex(message.data);
-    try {
-      const entry = readEntry(message.data);
-      const isGenuine = entry.seq === seq && keys().includes(entry.keyOfMaster) && isSignedEntry(entry);
-      return { hash, at: isGenuine ? entry.at : undefined };
-    } catch {
-      return { hash, at: undefined };
-    }
+    return { hash: sha256Hex(message.data), at: genuineEntry(message.data, seq, keys())?.at };
   };
   const remember = (next: RememberedAudit) => {
     if (JSON.stringify(next) === JSON.stringify(known)) return;

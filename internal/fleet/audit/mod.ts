@@ -5,5 +5,7 @@ export { createHeadTeller, readHead } from "./head.ts";
 export { openAuditMemory } from "./memory.ts";
 export { type AuditDeps, followAudit, listAudit, readChain, showAudit } from "./operations.ts";
 export { createRecorder, type Recorder } from "./recorder.ts";
+export { createRepeats } from "./repeats.ts";
+export { followRevokedTokens } from "./revoked-tokens.ts";
 export { jobSubjects } from "./subjects.ts";
 export { createVersionFloors } from "./versions.ts";

@@ -10,6 +10,7 @@ import { newKeyPair } from "../../identity/nkey.ts";
 import { createAuditWriter } from "./append.ts";
 import { listEntries, showEntry } from "./read.ts";
 import { createRecorder } from "./recorder.ts";
+import { createRepeats } from "./repeats.ts";
 
 let server: TestBus;
 let bus: Bus;
@@ -37,7 +38,9 @@ afterAll(async () => {
 
 test("what began and has no end is unknown after a while, and nothing else is said of it", async () => {
   const audit = createAuditWriter({ bus, master: "one", signer: key, keys, clock, log });
-  const recorder = createRecorder({ audit, clock: manualClock(), log });
+  const recorder = createRecorder({
+    ...{ audit, repeats: createRepeats({ bus, keys, clock }), clock: manualClock(), log },
+  });
   const end = await recorder.begin(what("ann"));
   // The master is killed here, for all that the audit knows.
   await recorder.begin(what("bob"));

@@ -3,8 +3,10 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { repeatedRequest } from "../operation/mod.ts";
 import type { AuditWriter } from "./append.ts";
 import type { Content } from "./entry.ts";
+import type { Repeats } from "./repeats.ts";
 
 /** How many ends wait for a bus that does not take them; the rest stays without an end. */
 const mostWaiting = 1_000;
@@ -25,10 +27,12 @@ export interface Recorder {
   /**
    * Writes that something begins.
    *
+   * @param nonce of a signed request that counts once, in hexadecimal
    * @returns called once, at its end; it does not fail
-   * @throws SvcError `unavailable` within 5 s when it cannot be written: then it must not happen
+   * @throws SvcError `unavailable` within 5 s when it cannot be written, `unauthorized` when the same request began
+   *   before: then it must not happen
    */
-  begin(what: Omit<Draft, "outcome" | "reason">): Promise<(end: End) => Promise<void>>;
+  begin(what: Omit<Draft, "outcome" | "reason">, nonce?: string): Promise<(end: End) => Promise<void>>;
   stop(): void;
 }
 
@@ -38,10 +42,12 @@ export interface Recorder {
  */
 export function createRecorder({
   audit,
+  repeats,
   clock,
   log,
 }: {
   audit: Pick<AuditWriter, "append">;
+  repeats: Repeats;
   clock: Clock;
   log: Log;
 }): Recorder {
@@ -77,15 +83,23 @@ export function createRecorder({
     }
   };
   return {
-    async begin(what) {
-      const { seq } = await audit.append({ ...what, outcome: "begun" });
-      return ({ outcome, reason, subjects }) =>
-        write({
-          ...what,
-          subjects: { ...what.subjects, ...subjects, begun: seq },
-          outcome,
-          ...defined({ reason }),
-        });
+    async begin(what, nonce) {
+      const { action, operator, key, subjects: about } = what;
+      const { seq } = await audit.append({
+        ...what,
+        subjects: { ...about, ...defined({ nonce }) },
+        outcome: "begun",
+      });
+      const end = ({ outcome, reason, subjects }: End) =>
+        write({ ...what, subjects: { ...about, ...subjects, begun: seq }, outcome, ...defined({ reason }) });
+      if (nonce === undefined) return end;
+      try {
+        if (await repeats.isRepeated({ action, key, nonce }, seq)) throw repeatedRequest(operator);
+      } catch (thrown) {
+        await end({ outcome: "failed", reason: describeError(thrown) });
+        throw thrown;
+      }
+      return end;
     },
     stop: () => stopping.abort(new Error("the master stops")),
   };

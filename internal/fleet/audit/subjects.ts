@@ -36,12 +36,15 @@ export function describeEnd({ scope }: Pick<Passenger, "scope">, output: unknown
   const answer = Object(output) as Record<string, unknown>;
   const { jid, id, targets } = answer;
   const { peel_id } = Object(answer.enrollment) as Record<string, unknown>;
+  const token = Object(answer.token) as Record<string, unknown>;
   return {
     ...texts({ job: jid, peel: peel_id }),
     ...(scope.kind === "rollouts" ? texts({ rollout: id }) : {}),
     ...(scope.kind === "join-tokens" ? texts({ join_token: id }) : {}),
     ...(isTexts(targets) ? ofPeels(targets) : {}),
     ...(scope.kind === "operators" ? versionOf(answer) : {}),
+    // `revoked-tokens.ts` reads them.
+    ...(scope.kind === "tokens" ? texts({ token_id: token.id, token_expires: token.expires_at }) : {}),
   };
 }
 

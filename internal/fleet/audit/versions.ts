@@ -3,12 +3,10 @@ import { describeError } from "../../base/errors.ts";
 import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { auditSubject, type Bus, readRange, streamEnds } from "../../bus/mod.ts";
-import { auditStream } from "./append.ts";
-import { isSignedEntry, readEntry } from "./entry.ts";
+import type { Bus } from "../../bus/mod.ts";
+import type { Entry } from "./entry.ts";
+import { readEntriesAfter } from "./read-entries.ts";
 
-/** How many entries are read at once. */
-const atOnce = 1_000;
 /** More operators than any fleet has. */
 const mostNames = 100_000;
 
@@ -61,33 +59,14 @@ export function createVersionFloors(options: {
       log.warn("the versions of operators are kept in memory only", { path, reason: describeError(thrown) });
     }
   };
-  const take = (data: Uint8Array, sequence: number): boolean => {
-    try {
-      const entry = readEntry(data);
-      const isGenuine = entry.seq === sequence && keys().includes(entry.keyOfMaster) && isSignedEntry(entry);
-      const { operator, version } = entry.subjects;
-      // What failed has written nothing.
-      if (!isGenuine || entry.outcome !== "done" || typeof operator !== "string") return false;
-      return typeof version === "number" && Number.isSafeInteger(version) && raise(operator, version);
-    } catch {
-      // No master wrote it.
-      return false;
-    }
-  };
   const read = async () => {
-    const { last } = await streamEnds(bus, auditStream);
-    // Another stream than the one that was read: what is known stays.
-    if (last < seq) seq = 0;
     let isNews = false;
-    while (seq < last) {
-      const filter = auditSubject("operators.>");
-      const found = await readRange(bus, auditStream, { from: seq + 1, count: atOnce, filter });
-      for (const { data, sequence } of found) if (take(data, sequence)) isNews = true;
-      seq =
-        found.length < atOnce
-          ? Math.max(last, found.at(-1)?.sequence ?? 0)
-          : (found.at(-1)?.sequence ?? last);
-    }
+    const take = ({ outcome, subjects: { operator, version } }: Entry) => {
+      // What failed has written nothing.
+      if (outcome !== "done" || typeof operator !== "string" || typeof version !== "number") return;
+      if (Number.isSafeInteger(version) && raise(operator, version)) isNews = true;
+    };
+    seq = await readEntriesAfter({ bus, keys, actions: "operators.>", after: seq, take });
     if (isNews) save();
   };
   return {

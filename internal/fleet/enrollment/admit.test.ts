@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
@@ -10,6 +11,7 @@ import { eventOfAdmission } from "./admit.ts";
 import { approve } from "./approve.ts";
 import { issueChallenge } from "./challenge.ts";
 import { type Decision, type EnrollDeps, enroll } from "./enroll.ts";
+import type { SentEvidence } from "./evidence-field.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
 import type { Enrollment } from "./record.ts";
 import { readEnrollments } from "./store.ts";
@@ -39,7 +41,11 @@ const newHost = (peelId: string) => {
   return { peelId, key, curve: deriveCurveKey(key).publicKey };
 };
 
-async function ask({ peelId, key, curve }: ReturnType<typeof newHost>, root = ownRoot) {
+async function ask(
+  { peelId, key, curve }: ReturnType<typeof newHost>,
+  root = ownRoot,
+  { sent, verifyEvidence }: { sent?: SentEvidence; verifyEvidence?: EnrollDeps["verifyEvidence"] } = {},
+) {
   const { publicKey } = key;
   const challenge = await issueChallenge({ challenges, clock, random: systemRandom }, { peelId, publicKey });
   const signatureBytes = key.sign(attestationMessage(challenge.bytes, root));
@@ -61,11 +67,13 @@ async function ask({ peelId, key, curve }: ReturnType<typeof newHost>, root = ow
       events.push(`${action} by ${by}`);
       return async (outcome) => void events.push(outcome);
     },
+    ...defined({ verifyEvidence }),
   };
   const submission = {
     ...{ peelId, publicKey, curvePublicKey: curve, challengeId: challenge.id },
     signature: key.sign(enrollmentMessage(challenge.bytes, curve)),
     attestation: { caSpki: root, signature: "", signatureBytes },
+    ...defined({ evidence: sent }),
   };
   return enroll(deps, submission, "192.0.2.7");
 }
@@ -169,5 +177,57 @@ describe("a host that waits already", () => {
     expect(eventOfAdmission(record, admission("hold", { labels: { a: "1" } }))).toMatchObject({
       type: "label",
     });
+  });
+});
+
+describe("evidence", () => {
+  const sent: SentEvidence = { type: "x509", chainPem: "", signature: "" };
+  const proving = (fields: Record<string, string>) => ({
+    sent,
+    verifyEvidence: async () => ({ type: "x509" as const, fields }),
+  });
+
+  test("is in the record that the ways in see", async () => {
+    const { record } = await ask(newHost("web_1"), ownRoot, proving({ subject: "CN=web" }));
+    expect(record.evidence).toEqual({ type: "x509", fields: { subject: "CN=web" } });
+    expect(seen[0]?.record.evidence).toEqual(record.evidence);
+  });
+
+  test("that does not verify leaves no record", async () => {
+    const verifyEvidence = async () => {
+      throw new SvcError("unauthorized", "evidence does not verify: expired");
+    };
+    await expect(ask(newHost("web_1"), ownRoot, { sent, verifyEvidence })).rejects.toThrow(
+      "evidence does not",
+    );
+    expect(await enrollments.entries()).toEqual([]);
+  });
+
+  test("is ignored by a master that is not configured for it", async () => {
+    for (const verifyEvidence of [undefined, async () => undefined]) {
+      const host = newHost("web_1");
+      const { record } = await ask(host, ownRoot, { sent, ...defined({ verifyEvidence }) });
+      expect([record.state, record.evidence]).toEqual(["pending", undefined]);
+      await enrollments.remove(record.id, (await enrollments.get(record.id))?.revision ?? 0);
+    }
+  });
+
+  test("of a host that waits already is added before a way in decides, and stays without new evidence", async () => {
+    const host = newHost("web_1");
+    const { record } = await ask(host);
+    await ask(host, ownRoot, proving({ subject: "CN=old" }));
+    answers = [undefined, admission("approve")];
+    await ask(host);
+    const again = await ask(host, ownRoot, proving({ subject: "CN=new" }));
+    expect(again.record).toMatchObject({ id: record.id, state: "approved" });
+    const subjects = seen.map((candidate) => candidate.record.evidence?.fields.subject);
+    expect(subjects).toEqual([undefined, "CN=old", "CN=old", "CN=new"]);
+    expect(again.record.evidence?.fields).toEqual({ subject: "CN=new" });
+  });
+
+  test("of another key changes nothing", async () => {
+    await ask(newHost("web_1"));
+    const { record } = await ask(newHost("web_1"), ownRoot, proving({ subject: "CN=thief" }));
+    expect(record.evidence).toBeUndefined();
   });
 });

@@ -38,3 +38,9 @@ export function admitted(record: Enrollment, admission: Admission | undefined, n
   const event = admission === undefined ? undefined : eventOfAdmission(record, admission);
   return event === undefined ? record : transition(record, event, now);
 }
+
+/** Whether a way in approved a record, whose host has not fetched its credentials yet. */
+export function isLetIn({ state, decidedBy = "" }: Pick<Enrollment, "state" | "decidedBy">): boolean {
+  // `token:` alone is a token of the REST API, with which an operator decided.
+  return state === "approved" && /^(?:expected:|policy:|token:jtk-)/.test(decidedBy);
+}

@@ -43,12 +43,12 @@ export async function readAdoption({
   secrets,
   mac,
   log,
-}: Pick<AdoptDeps, "secrets" | "mac" | "log">): Promise<Adoption> {
+}: {
+  secrets: Pick<Bucket, "get">;
+} & Pick<AdoptDeps, "mac" | "log">): Promise<Adoption> {
   const entry = await secrets.get(adoptionMark);
   if (entry === undefined) return "awaited";
-  const parsed = v.safeParse(storedMark, decode(entry.value));
-  const { at = "", voucher } = parsed.success ? parsed.output : {};
-  if (!isEqualMac(mac("enrollments-vouched", at), voucher)) {
+  if (!isAdoptionMark(entry.value, mac)) {
     log.error("the mark of adopted enrollments is not one of a master", { key: adoptionMark });
   }
   return "done";
@@ -56,8 +56,20 @@ export async function readAdoption({
 
 /** Whether a stored mark is one of the masters of this fleet. */
 export function isAdoptionMark(value: Uint8Array, mac: RecordMac): boolean {
-  const parsed = v.safeParse(storedMark, decode(value));
+  let stored: unknown;
+  try {
+    stored = decode(value);
+  } catch {
+    return false;
+  }
+  const parsed = v.safeParse(storedMark, stored);
   return parsed.success && isEqualMac(mac("enrollments-vouched", parsed.output.at), parsed.output.voucher);
+}
+
+/** A mark of a master. @param now milliseconds since the Unix epoch */
+export function newAdoptionMark(mac: RecordMac, now: number): Uint8Array {
+  const at = rfc3339(now);
+  return encode({ at, voucher: mac("enrollments-vouched", at) });
 }
 
 /** Vouches for every record, and marks the fleet. */
@@ -71,8 +83,7 @@ export async function adopt(deps: AdoptDeps): Promise<Adopted> {
     left = await readUnvouched(deps);
   }
   const result = { adopted, refused: left.length };
-  const at = rfc3339(clock.now());
-  const marked = await secrets.create(adoptionMark, encode({ at, voucher: mac("enrollments-vouched", at) }));
+  const marked = await secrets.create(adoptionMark, newAdoptionMark(mac, clock.now()));
   if (marked !== undefined) log.warn("enrollment records without vouchers adopted", { ...result });
   return result;
 }

@@ -6,12 +6,13 @@ import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { verifySignature } from "../../identity/mod.ts";
-import { admissionOf, admitted, eventOfAdmission } from "./admit.ts";
+import { admissionOf, admitted, eventOfAdmission, isLetIn } from "./admit.ts";
 import { applyEvent } from "./apply.ts";
 import { consumeChallenge } from "./challenge.ts";
 import { lastVouched } from "./last-vouched.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
 import type { PendingTable } from "./pending-table.ts";
+import { provenEvidence, type VerifyEvidence, withEvidence } from "./proven.ts";
 import type { Enrollment, Evidence } from "./record.ts";
 import { type Enrollments, findByPeel, insertEnrollment } from "./store.ts";
 import { liveStates, transition } from "./transition.ts";
@@ -32,12 +33,8 @@ export interface EnrollDeps {
   pending: PendingTable;
   /** What may decide in place of an operator, in this order. */
   waysIn: readonly WayIn[];
-  /**
-   * Verifies what a host proves in addition to its key; absent when this master is not configured for any.
-   *
-   * @throws SvcError `unauthorized` when it does not verify
-   */
-  verifyEvidence?(submission: Submission, challenge: Uint8Array): Promise<Evidence | undefined>;
+  /** Absent when this master is not configured for any evidence. */
+  verifyEvidence?: VerifyEvidence;
   /**
    * Records a decision that no operator makes, before it is stored.
    *
@@ -89,13 +86,19 @@ export async function enroll(
     throw new SvcError("unauthorized", "signature verification failed");
   }
   verifyAttestation(submission, challenge);
-  const evidence = await deps.verifyEvidence?.(submission, challenge);
-  deps.log.info("enrollment.verify.success", { peel_id: peelId });
+  const evidence = await provenEvidence(deps, submission, challenge);
+  deps.log.info("enrollment.verify.success", { peel_id: peelId, evidence: evidence?.type });
 
   const attempt = async () => {
     const found = await findByPeel(deps.enrollments, peelId);
     const current = found?.current?.record;
-    if (current?.state === "pending") return decidePending(deps, current, submission, challenge);
+    if (current?.state === "pending") {
+      return decidePending(deps, current, { submission, challenge, evidence });
+    }
+    if (current !== undefined && isLetIn(current) && current.publicKey === publicKey) {
+      // The answer was lost, and this host proved that it is the one that was let in.
+      return { record: current, created: false, keyMismatch: false };
+    }
     if (current !== undefined && liveStates.has(current.state)) {
       // The client has not proved that it is this peel, so it must not learn the ID or the state.
       throw takenError();
@@ -160,21 +163,28 @@ async function recorded(
   return stored;
 }
 
+/** What a host that asks has proved. */
+interface Proof {
+  submission: Submission;
+  challenge: Uint8Array;
+  evidence: Evidence | undefined;
+}
+
 /** A host that asks again: it may have a way in now. A host with another key gets nothing. */
 async function decidePending(
   deps: EnrollDeps,
-  record: Enrollment,
-  submission: Submission,
-  challenge: Uint8Array,
+  found: Enrollment,
+  { submission, challenge, evidence }: Proof,
 ): Promise<EnrollResult | typeof conflict> {
-  if (record.publicKey !== submission.publicKey) {
+  if (found.publicKey !== submission.publicKey) {
     deps.metrics.keyMismatch();
     deps.log.warn("enrollment repeated with another key", {
-      enrollment_id: record.id,
-      peel_id: record.peelId,
+      enrollment_id: found.id,
+      peel_id: found.peelId,
     });
-    return { record, created: false, keyMismatch: true };
+    return { record: found, created: false, keyMismatch: true };
   }
+  const record = await withEvidence(deps, found, evidence);
   const admission = await admissionOf(deps.waysIn, { submission, record, challenge, waits: true });
   const event = admission === undefined ? undefined : eventOfAdmission(record, admission);
   if (event === undefined) {

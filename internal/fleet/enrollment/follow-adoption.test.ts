@@ -3,13 +3,14 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { decode, encode } from "../../base/msgpack.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
-import { adoptionMark, readAdoption } from "./adopt.ts";
+import { adoptionMark, newAdoptionMark } from "./adopt.ts";
 import { createDirectory } from "./directory.ts";
 import { followAdoption } from "./follow-adoption.ts";
 import { decodeMap, type Enrollment, encodeRecord } from "./record.ts";
+import { createAdoptionMemory } from "./remember-adoption.ts";
 import { indexKey, insertEnrollment, loadEnrollment, saveEnrollment } from "./store.ts";
 import type { Adoption } from "./verdict.ts";
 import { createVouchers } from "./vouchers.ts";
@@ -31,12 +32,20 @@ function setupBus() {
   const [bucket, secrets, heartbeats] = [memoryBucket(), memoryBucket(), memoryBucket()];
   const clock = manualClock();
   const log = recordingLog();
-  const startMaster = async (automatic = true) => {
-    const state: { current: Adoption } = { current: await readAdoption({ secrets, mac, log }) };
+  /** @param disk what this master keeps outside the bus; absent for a new one */
+  const startMaster = async (automatic = true, disk: { mark?: Uint8Array } = {}) => {
+    const note = {
+      read: () => disk.mark,
+      keep: async (mark: Uint8Array) => {
+        disk.mark = mark;
+      },
+    };
+    const memory = createAdoptionMemory({ note, secrets, mac, clock, log });
+    const state: { current: Adoption } = { current: await memory.recall() };
     const enrollments = { ...bucket, vouchers, adoption: () => state.current };
     const directory = createDirectory({ enrollments, log });
     const adopts = { enrollments, vouchers, secrets, mac, clock, log };
-    const adoption = followAdoption({ ...adopts, directory, heartbeats, automatic, state, quietMs });
+    const adoption = followAdoption({ ...adopts, directory, heartbeats, automatic, state, memory, quietMs });
     await adoption.ready;
     const trusts = () =>
       Object.fromEntries(
@@ -222,11 +231,13 @@ test("what is not a record keeps nobody from the adoption, and a record is never
   expect([state.current, directory.members()]).toEqual(["done", ["own"]]);
 });
 
-test("a mark that no master made is reported, and vouchers are enforced", async () => {
+test.each([
+  ["a mark that no master made", encode({ at: "2026-01-01T00:00:00.000Z", voucher: new Uint8Array(32) })],
+  ["what is not a mark", new Uint8Array([0xc1, 0, 7])],
+])("%s is reported, and vouchers are enforced", async (_, mark) => {
   const { bucket, secrets, startMaster, events } = setupBus();
   await writeAsBefore(bucket);
-  const mark = { at: "2026-01-01T00:00:00.000Z", voucher: new Uint8Array(32) };
-  await secrets.put(adoptionMark, encode(mark as unknown as Plain));
+  await secrets.put(adoptionMark, mark);
   const { state, directory } = await startMaster();
   expect([state.current, directory.members()]).toEqual(["done", []]);
   expect(events()).toContain("the mark of adopted enrollments is not one of a master");
@@ -245,4 +256,63 @@ test("a failed adoption is tried again", async () => {
   await clock.pass(quietMs);
   expect(state.current).toBe("done");
   expect(decode((await secrets.get(adoptionMark))?.value ?? new Uint8Array())).toHaveProperty("voucher");
+});
+
+describe("who controls the bus deletes the mark", () => {
+  const gone = async ({ secrets }: ReturnType<typeof setupBus>) => {
+    const mark = await secrets.get(adoptionMark);
+    expect(await secrets.remove(adoptionMark, mark?.revision ?? 0)).toBe(true);
+  };
+  const missing = "the mark of adopted enrollments was missing on the bus, and was put back";
+
+  test("and a master that runs puts it back, so that a new one adopts nothing", async () => {
+    const one = setupBus();
+    await one.startMaster();
+    await gone(one);
+    await settle();
+    expect(await one.secrets.get(adoptionMark)).toBeDefined();
+    await writeAsBefore(one.bucket);
+    const { state, directory } = await one.startMaster();
+    await one.clock.pass(2 * quietMs);
+    expect([state.current, directory.members()]).toEqual(["done", []]);
+    expect(one.events()).toContain(missing);
+  });
+
+  test("and a master that was stopped remembers it", async () => {
+    const one = setupBus();
+    await writeAsBefore(one.bucket);
+    const disk: { mark?: Uint8Array } = {};
+    const first = await one.startMaster(true, disk);
+    await one.clock.pass(quietMs);
+    first.adoption.stop();
+    await gone(one);
+    await insertEnrollment(one.bucket, record("planted"), undefined);
+    const { state, directory, trusts } = await one.startMaster(true, disk);
+    await one.clock.pass(2 * quietMs);
+    expect([state.current, directory.members()]).toEqual(["done", ["bare", "stale"]]);
+    expect(trusts()).toMatchObject({ planted: "TAMPERED" });
+    expect(await one.secrets.get(adoptionMark)).toBeDefined();
+  });
+
+  test("and a master of an earlier version, which remembers nothing, learns it from the bus", async () => {
+    const one = setupBus();
+    await one.startMaster();
+    const disk: { mark?: Uint8Array } = {};
+    await one.startMaster(true, disk);
+    expect(disk.mark).toBeDefined();
+  });
+
+  test("and what another fleet made, or nobody, does not count as memory of it", async () => {
+    for (const mark of [
+      newAdoptionMark(createRecordMac(newKeyPair("account", systemRandom)), 0),
+      new Uint8Array(3),
+    ]) {
+      const one = setupBus();
+      await writeAsBefore(one.bucket);
+      const { state } = await one.startMaster(true, { mark });
+      expect(state.current).toBe("awaited");
+      await one.clock.pass(quietMs);
+      expect(state.current).toBe("done");
+    }
+  });
 });

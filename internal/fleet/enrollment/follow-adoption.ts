@@ -12,6 +12,7 @@ import {
   usualQuietMs,
 } from "./decide-adoption.ts";
 import type { Directory } from "./directory.ts";
+import type { AdoptionMemory } from "./remember-adoption.ts";
 import type { Adoption } from "./verdict.ts";
 
 export interface FollowAdoptionDeps extends AdoptDeps {
@@ -22,6 +23,7 @@ export interface FollowAdoptionDeps extends AdoptDeps {
   automatic: boolean;
   /** What readers of records go by. */
   state: { current: Adoption };
+  memory: AdoptionMemory;
   /** How long no master of an earlier version must have been seen, milliseconds. */
   quietMs?: number;
 }
@@ -72,6 +74,7 @@ export function followAdoption(deps: FollowAdoptionDeps): AdoptionProcess {
     timer?.cancel();
     directory.enforce();
     log.info("the vouchers of enrollments are enforced");
+    await deps.memory.note();
   };
   const lookAgain = (ms: number) => {
     timer?.cancel();
@@ -122,6 +125,7 @@ export function followAdoption(deps: FollowAdoptionDeps): AdoptionProcess {
   };
   const mark = deps.secrets.watch(({ value }) => {
     if (value !== undefined && state.current !== "done") void inTurn(enforce);
+    if (value === undefined && state.current === "done") void inTurn(deps.memory.restore);
   }, adoptionMark);
   const ready = heartbeats.ready.then(() => {
     hasRead = true;

@@ -1,5 +1,5 @@
 export { watchFacts } from "./activate.ts";
-export { adoptionMark, isAdoptionMark, readAdoption } from "./adopt.ts";
+export { adoptionMark, isAdoptionMark } from "./adopt.ts";
 export { adoptSuccession } from "./adopt-succession.ts";
 export type { ApplyDeps } from "./apply.ts";
 export { type DirectSigner, signerOfDirect, signingVouchers } from "./direct-signature.ts";
@@ -11,7 +11,7 @@ export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
 export { followAdoption } from "./follow-adoption.ts";
 export { keepExports } from "./keep-exports.ts";
-export { isLabelName, type Labels, labelsField } from "./labels.ts";
+export { isLabelName, type Labels, labelsField, labelsProblem } from "./labels.ts";
 export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
 export {
   attestationMessage,
@@ -21,8 +21,11 @@ export {
   rekeyMessage,
   renewalMessage,
 } from "./messages.ts";
+export { type ListOpenWays, type OpenWay, wayKinds } from "./open-way.ts";
 export {
   approveEnrollment,
+  type ChallengeTpmDeps,
+  challengeTpm,
   clearClone,
   deliver,
   discardEnrollment,
@@ -52,13 +55,14 @@ export {
   type Enrollment,
   type EnrollmentState,
   type EnrollmentSummary,
+  type Evidence,
   enrollmentStates,
-  evidenceTypes,
   summarize,
   toStored,
   trustOf,
 } from "./record.ts";
 export { recoverableUntil } from "./recover.ts";
+export { createAdoptionMemory } from "./remember-adoption.ts";
 export { type RenewDeps, type Renewed, rekey, renew } from "./renew.ts";
 export { readRekey, readRenewal } from "./renewal-request.ts";
 export { repairOrphans } from "./repair.ts";
@@ -93,7 +97,7 @@ export {
 export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { createTakeOver } from "./take-over.ts";
 export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";
-export { curvePublicKeyField } from "./validate.ts";
+export { curvePublicKeyField, publicKeyField } from "./validate.ts";
 export { type Adoption, hasVouchers } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
-export type { Admission, WayIn } from "./way-in.ts";
+export { type Admission, type Candidate, type Decide, decisions, type WayIn } from "./way-in.ts";

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
 import {
   described,
   feed,
@@ -31,7 +32,6 @@ import {
   type EnrollmentSummary,
   enrollmentSchema,
   enrollmentStates,
-  evidenceTypes,
   toStored,
   trustWords,
 } from "./record.ts";
@@ -42,12 +42,14 @@ import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from ".
 import type { RevokeUserDeps } from "./revoke-user.ts";
 import { type Enrollments, loadEnrollment } from "./store.ts";
 import { type ResumeRecordDeps, resume, type SuspensionEffects, suspend } from "./suspend.ts";
+import type { ChallengeTpmDeps } from "./tpm-operation.ts";
 import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
 
 export { labelEnrollment } from "./label-operation.ts";
 export { findByKey, recoverCredentials } from "./recovery-operations.ts";
 export { revokeUserOfBus } from "./revoke-user-operation.ts";
+export { type ChallengeTpmDeps, challengeTpm } from "./tpm-operation.ts";
 export { vouchEnrollments } from "./vouch-operation.ts";
 
 const id = described(v.string(), "Id of the enrollment: `enr-` and a KSUID");
@@ -65,6 +67,11 @@ const standing = {
 const standingOf = ({ id, peelId, state }: Enrollment) => ({ id, peel_id: peelId, state });
 const touchesId = (input: { id: string }) => ({ enrollment: input.id });
 
+export interface GetChallengeDeps extends ChallengeDeps {
+  /** What this master verifies; absent when it verifies none. */
+  evidence?: EvidenceType[];
+}
+
 export const getChallenge = operation({
   name: "enrollments.challenge",
   kind: "change",
@@ -81,12 +88,19 @@ export const getChallenge = operation({
       challenge_id: described(v.string(), "`chl-` and a KSUID"),
       challenge: described(v.string(), "32 random bytes in base64 to sign"),
       expires_at: described(timestamp, "The challenge is valid for one use until then"),
+      evidence: v.exactOptional(
+        described(
+          v.array(v.picklist(evidenceTypes)),
+          "What this master accepts as `evidence`; absent when it accepts none",
+        ),
+      ),
     }),
   ),
   touches: ({ peel_id }) => ({ peel: peel_id }),
-  async run(deps: ChallengeDeps, { peel_id: peelId, public_key: publicKey }) {
+  async run(deps: GetChallengeDeps, { peel_id: peelId, public_key: publicKey }) {
     const { id, bytes, expiresAt } = await issueChallenge(deps, { peelId, publicKey });
-    return { challenge_id: id, challenge: encodeBase64(bytes), expires_at: rfc3339(expiresAt) };
+    const challenge = { challenge_id: id, challenge: encodeBase64(bytes), expires_at: rfc3339(expiresAt) };
+    return { ...challenge, ...defined({ evidence: deps.evidence }) };
   },
 });
 
@@ -444,7 +458,8 @@ export interface OperatorEnrollmentDeps extends SuspendOperationDeps {
 
 /** What the operations of peels that enroll need. */
 export interface PeelEnrollmentDeps {
-  challenge: ChallengeDeps;
+  challenge: GetChallengeDeps;
+  challengeTpm: ChallengeTpmDeps;
   enroll: EnrollDeps;
   deliver: DeliverDeps & LearnedKeys;
   recover: RecoverOperationDeps;

@@ -3,6 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
 import { type Labels, labelsField } from "./labels.ts";
@@ -78,9 +79,6 @@ export interface Enrollment {
   identityVoucher?: Uint8Array;
   decisionVoucher?: Uint8Array;
 }
-
-export const evidenceTypes = ["x509", "ssh", "tpm"] as const;
-export type EvidenceType = (typeof evidenceTypes)[number];
 
 /** What a host proved about itself, in addition to its key. */
 export interface Evidence {

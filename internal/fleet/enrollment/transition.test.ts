@@ -35,6 +35,10 @@ const event = fc.oneof(
   }),
   fc.record({ type: fc.constant("suspect-clone" as const) }),
   fc.record({ type: fc.constant("clear-clone" as const), operator: fc.string() }),
+  fc.record({
+    type: fc.constant("prove" as const),
+    evidence: fc.constant({ type: "ssh" as const, fields: { host: "web-1" } }),
+  }),
   fc.record({ type: fc.constant("label" as const), labels }),
 ) satisfies fc.Arbitrary<EnrollmentEvent>;
 
@@ -53,6 +57,7 @@ const specified = new Set([
   "active suspend active",
   "active resume active",
   "pending label pending",
+  "pending prove pending",
   "approved label approved",
   ...["issued", "active"].flatMap((state) =>
     ["renew", "recover", "rekey", "suspect-clone", "clear-clone", "label"].map(

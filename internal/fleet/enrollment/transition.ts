@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { withBusKey } from "./bus-keys.ts";
 import type { Labels } from "./labels.ts";
-import type { BusKey, Enrollment, EnrollmentState, RekeyProof } from "./record.ts";
+import type { BusKey, Enrollment, EnrollmentState, Evidence, RekeyProof } from "./record.ts";
 import { recentRenewals } from "./renewal-limit.ts";
 
 /** What can happen to an enrollment record after it was created. */
@@ -20,6 +20,8 @@ export type EnrollmentEvent =
   | { type: "rekey"; key: BusKey; publicKey: string; curvePublicKey: string; proof: RekeyProof }
   | { type: "suspect-clone" }
   | { type: "clear-clone"; operator: string }
+  /** A host that waits proved more about itself. */
+  | { type: "prove"; evidence: Evidence }
   /** The whole set. It decides nothing. */
   | { type: "label"; labels: Labels };
 
@@ -28,7 +30,7 @@ export const transitions: Record<
   EnrollmentState,
   Partial<Record<EnrollmentEvent["type"], EnrollmentState>>
 > = {
-  pending: { approve: "approved", reject: "rejected", label: "pending" },
+  pending: { approve: "approved", reject: "rejected", prove: "pending", label: "pending" },
   approved: { issue: "issued", revoke: "revoked", recover: "issued", label: "approved" },
   issued: { activate: "active", revoke: "revoked", ...whileMember("issued") },
   active: { revoke: "revoked", ...whileMember("active") },
@@ -174,6 +176,8 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       const { cloneSuspected: _, ...cleared } = next;
       return { ...cleared, decidedBy: event.operator };
     }
+    case "prove":
+      return { ...next, evidence: event.evidence };
     case "label": {
       const { labels: _, ...unlabelled } = next;
       return { ...unlabelled, ...labelled(event.labels) };

@@ -6,6 +6,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
+import { evidenceField, readEvidence, type SentEvidence } from "./evidence-field.ts";
 import type { RecoveryRequest } from "./recover.ts";
 
 // The input table of the specification, section "Input validation". Messages never repeat the input: the
@@ -45,7 +46,7 @@ export const curvePublicKeyField = described(
   "X25519 public key: `X` and 55 more characters",
 );
 
-const challengeIdField = described(
+export const challengeIdField = described(
   checked((text) => isId("chl", text), "must be chl- and a KSUID"),
   "Id of the signed challenge",
 );
@@ -107,6 +108,7 @@ export const submissionSchema = titled(
         "A token that lets the host in",
       ),
     ),
+    evidence: v.optional(described(v.nullable(evidenceField), "What the host proves in addition to its key")),
   }),
 );
 
@@ -149,6 +151,7 @@ export interface Submission {
   attestation?: { caSpki: string; signature: string; signatureBytes: Uint8Array };
   /** A token that lets the host in; `proof` is 32 bytes. */
   token?: { id: string; proof: Uint8Array };
+  evidence?: SentEvidence;
 }
 
 /** @throws SvcError `bad_request` when half of the trust attestation is missing */
@@ -169,6 +172,7 @@ export function readSubmission(fields: v.InferOutput<typeof submissionSchema>): 
     ...(hostname ? { hostname } : {}),
     ...(metadata ? { metadata } : {}),
     ...(token ? { token: { id: token.id, proof: decodeBase64(token.proof) ?? new Uint8Array() } } : {}),
+    ...(fields.evidence ? { evidence: readEvidence(fields.evidence) } : {}),
     ...(spki && trustSignature
       ? {
           attestation: {

@@ -17,6 +17,7 @@ export {
   type Touch,
 } from "./operation.ts";
 export { type Asked, parse } from "./parse.ts";
+export { repeatedRequest } from "./repeated.ts";
 export {
   described,
   digest,

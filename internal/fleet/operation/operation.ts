@@ -18,8 +18,11 @@ export interface OperatorCaller {
   roles?: readonly string[];
   /** Public key that signed the request. */
   key?: string;
-  /** The signed request as it arrived: the bytes of the envelope, and the subject it was signed for. */
-  signed?: { envelope: Uint8Array; subject: string };
+  /**
+   * The signed request as it arrived: the bytes of the envelope, and the subject it was signed for. Its nonce is
+   * absent where a master starts what others agreed to.
+   */
+  signed?: { envelope: Uint8Array; subject: string; nonce?: Uint8Array };
   /** What a request over REST showed; absent at the other doors. */
   bearer?: Bearer;
 }

@@ -11,6 +11,7 @@ export const scopes = {
     "reject",
     "revoke",
     "label",
+    "expect",
     "suspend",
     "resume",
     "clear-clone",

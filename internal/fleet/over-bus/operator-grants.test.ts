@@ -8,8 +8,10 @@ import {
   binariesOverBus,
   decisionsOverBus,
   enrollmentsOverBus,
+  expectedOverBus,
   jobsOverBus,
   operatorsOverBus,
+  policyOverBus,
   reactorOverBus,
   rolesOverBus,
   rolloutsOverBus,
@@ -23,7 +25,15 @@ const names = (Object.keys(scopes) as ScopeKind[]).flatMap((kind) =>
   scopes[kind].map((action) => nameOfScope({ kind, action } as Scope)),
 );
 const bindings = [
-  ...[enrollmentsOverBus, decisionsOverBus("one"), jobsOverBus, rolloutsOverBus, reactorOverBus],
+  ...[
+    policyOverBus,
+    enrollmentsOverBus,
+    expectedOverBus,
+    decisionsOverBus("one"),
+    jobsOverBus,
+    rolloutsOverBus,
+    reactorOverBus,
+  ],
   ...[targetsOverBus, binariesOverBus, operatorsOverBus, rolesOverBus, tokensOverBus],
   ...[auditOverBus, approvalsOverBus],
 ].flatMap((room) => Object.values(room) as unknown as BusBinding<never, never, never, never>[]);

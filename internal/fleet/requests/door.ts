@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { OperatorCaller } from "../operation/mod.ts";
-import { openRequest, type SignedRequest } from "./envelope.ts";
+import { type OperatorCaller, repeatedRequest } from "../operation/mod.ts";
+import { openRequest } from "./envelope.ts";
 import type { Nonces } from "./nonces.ts";
 import { judgeRequest, type RequestRegistry } from "./verify.ts";
 
@@ -45,22 +45,15 @@ export function createRequestJudge({
       const judged = judgeRequest(request, subject, { registry, now: clock.now() });
       if ("refused" in judged) throw new SvcError("unauthorized", judged.refused);
       // Last: only requests of operators may take room.
-      if (!(await nonces.take(request.key, request.nonce, changes))) throw repeated(request);
+      if (!(await nonces.take(request.key, request.nonce, changes))) throw repeatedRequest(request.operator);
       const { name, roles } = judged.operator;
-      const signed = { envelope, subject };
+      const signed = { envelope, subject, nonce: request.nonce };
       return {
         body: request.body,
         caller: { kind: "operator", name, door: "bus", roles, key: request.key, signed },
       };
     },
   };
-}
-
-function repeated({ operator }: SignedRequest): SvcError {
-  return new SvcError(
-    "unauthorized",
-    `the request of ${operator} is refused: it was taken before, and each signed request counts once: ask again`,
-  );
 }
 
 /** The refusal of a request without a signature. @param claimed the name in the request, which proves nothing */

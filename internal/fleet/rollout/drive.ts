@@ -128,14 +128,14 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
   /** The tree of a frozen list is made once: the list may be long. */
   let tree: MerkleTree | undefined;
   const requestOf = ({ rollout, peels }: Driven, part: "wave" | "check"): WaveRequest => {
-    const { requestId, request } = rollout;
-    if (request === undefined) return defined({ requestId });
+    const { requestId, request, approvedBy } = rollout;
+    if (request === undefined) return defined({ requestId, approvedBy });
     const partOf = (targets: readonly string[]) => {
       tree ??= merkleTree(peels);
       return tree.partOf(targets);
     };
     const signed: SignedRequestOf = part === "check" ? { ...request, step: "check" } : request;
-    return { ...defined({ requestId }), signed, partOf };
+    return { ...defined({ requestId, approvedBy }), signed, partOf };
   };
   const make = async (driven: Driven, action: Action & { do: "make" }): Promise<Observation> => {
     const { intent, unwanted } = action;

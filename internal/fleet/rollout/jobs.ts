@@ -19,7 +19,7 @@ import {
 import type { Observation } from "./decide.ts";
 
 /** The request that a job of a wave follows from. */
-export type WaveRequest = Pick<DispatchDeps, "requestId" | "signed" | "partOf">;
+export type WaveRequest = Pick<DispatchDeps, "requestId" | "signed" | "partOf" | "approvedBy">;
 
 /** The actions of a rollout on jobs. Any master may repeat each of them at any time. */
 export interface RolloutJobs {

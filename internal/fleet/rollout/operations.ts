@@ -53,6 +53,7 @@ const common = {
   failures: described(integer, "Number of peels that did not succeed so far"),
   created_at: timestamp,
   created_by: described(v.string(), "Operator"),
+  approved_by: v.exactOptional(described(v.array(v.string()), "The other operators who agreed to it")),
   finished_at: v.exactOptional(timestamp),
   reason: v.exactOptional(described(v.string(), "Why it ended")),
 };
@@ -128,7 +129,8 @@ export const start = operation({
     }
     const { requestId, log, agreement } = call;
     const signed = signedOf(call);
-    const scoped = { ...deps, resolve, log, ...defined({ requestId, signed }) };
+    const approvedBy = agreement?.by;
+    const scoped = { ...deps, resolve, log, ...defined({ requestId, signed, approvedBy }) };
     const own = signed === undefined ? undefined : idOfRequest("rol", signed, deps.mac);
     const { rollout, targets } = await startRollout(
       scoped,

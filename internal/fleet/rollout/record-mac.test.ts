@@ -77,6 +77,7 @@ const changes: Record<string, (rollout: Rollout) => { rollout?: Partial<Rollout>
   "a later end": ({ plan }) => ({ rollout: { plan: { ...plan, deadline: plan.deadline + 1 } } }),
   "other waves": ({ plan }) => ({ rollout: { plan: { ...plan, bounds: [2] } } }),
   "other peels": () => ({ targets: ["peel-x", "peel-y"] }),
+  "others who agreed": () => ({ rollout: { approvedBy: ["mallory"] } }),
   "another id": () => ({ rollout: { id: newId("rol", 0, systemRandom) } }),
   "a claim without proof": () => ({ rollout: { voucher: new Uint8Array(32) } }),
 };

@@ -18,15 +18,17 @@ export function rolloutMac(
   rollout: Omit<Rollout, "voucher">,
   targetsDigest: Uint8Array,
 ): Uint8Array {
-  const { id, function: name, args, target, metadata, plan, createdBy, requestId } = rollout;
+  const { id, function: name, args, target, metadata, plan, createdBy, approvedBy, requestId } = rollout;
   const { bounds, waveWaitMs, maxFailures, timeoutMs, check } = plan;
-  return mac("rollout", [
+  const content = [
     [id, name, args, target ?? null, metadata],
     [bounds, waveWaitMs, maxFailures, timeoutMs, rfc3339(plan.deadline)],
     check === undefined ? null : [check.function, check.args, check.timeoutMs],
     [rfc3339(rollout.createdAt), createdBy, requestId ?? null],
     targetsDigest,
-  ]);
+  ];
+  // Rollouts of earlier versions have none.
+  return mac("rollout", approvedBy === undefined ? content : [...content, approvedBy]);
 }
 
 /** Whether a master took the request for this rollout on these peels. */

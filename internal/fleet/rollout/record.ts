@@ -100,6 +100,8 @@ export interface Rollout {
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
   createdBy: string;
+  /** The other operators who agreed to it. */
+  approvedBy?: readonly string[];
   /** The ID of the request that started it, as in the logs. */
   requestId?: string;
   /** What an operator signed to start it; it goes with each wave, and is dropped at the end. */
@@ -157,6 +159,7 @@ const storedRollout = v.object({
   heartbeat_at: instant,
   created_at: instant,
   created_by: v.string(),
+  approved_by: v.optional(v.array(v.string())),
   request_id: v.optional(v.string()),
   request: v.optional(storedRequest),
   voucher: v.optional(v.instance(Uint8Array)),
@@ -176,6 +179,7 @@ export function encodeRollout(rollout: Rollout): Uint8Array {
     heartbeatAt,
     createdAt,
     createdBy,
+    approvedBy,
     requestId,
     finishedAt,
     request,
@@ -204,6 +208,7 @@ export function encodeRollout(rollout: Rollout): Uint8Array {
     heartbeat_at: rfc3339(heartbeatAt),
     created_at: rfc3339(createdAt),
     created_by: createdBy,
+    approved_by: approvedBy === undefined ? undefined : [...approvedBy],
     request_id: requestId,
     request: plainRequest(request),
     finished_at: time(finishedAt),
@@ -222,8 +227,8 @@ function jobFields({ jid, createdAt, counts }: WaveJob) {
 /** Decodes a value of the bucket `rollouts`. @throws when it is malformed */
 export function decodeRollout(bytes: Uint8Array): Rollout {
   const stored = v.parse(storedRollout, decode(bytes));
-  const { plan, waves, heartbeat_at, created_at, created_by, request_id, finished_at, voucher, ...same } =
-    stored;
+  const { plan, waves, heartbeat_at, created_at, created_by, approved_by, ...others } = stored;
+  const { request_id, finished_at, voucher, ...same } = others;
   const { check } = plan;
   return withoutUndefined<Rollout>({
     ...same,
@@ -247,6 +252,7 @@ export function decodeRollout(bytes: Uint8Array): Rollout {
     heartbeatAt: heartbeat_at,
     createdAt: created_at,
     createdBy: created_by,
+    approvedBy: approved_by,
     requestId: request_id,
     // A copy: a slice would keep the whole message in memory.
     voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),

@@ -32,6 +32,7 @@ export interface RolloutSummary {
   failures: number;
   created_at: string;
   created_by: string;
+  approved_by?: string[];
   finished_at?: string;
   reason?: string;
 }
@@ -81,6 +82,7 @@ export interface RolloutView {
   heartbeat_at: string;
   created_at: string;
   created_by: string;
+  approved_by?: string[];
   request_id?: string;
   finished_at?: string;
   reason?: string;
@@ -99,6 +101,7 @@ export function summaryOf(rollout: Rollout): RolloutSummary {
     failures: rollout.failures,
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
+    ...agreedOf(rollout),
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
     ...defined({ reason }),
   };
@@ -167,10 +170,15 @@ export function viewOfRollout(rollout: Rollout, targets: readonly string[]): Rol
     heartbeat_at: rfc3339(rollout.heartbeatAt),
     created_at: rfc3339(rollout.createdAt),
     created_by: rollout.createdBy,
+    ...agreedOf(rollout),
     ...defined({ request_id: requestId }),
     ...(finishedAt === undefined ? {} : { finished_at: rfc3339(finishedAt) }),
     ...defined({ reason }),
   };
+}
+
+function agreedOf({ approvedBy }: Rollout): { approved_by?: string[] } {
+  return approvedBy === undefined ? {} : { approved_by: [...approvedBy] };
 }
 
 function progressOf({ waves }: Rollout, index: number): Omit<WaveView, "peels"> {

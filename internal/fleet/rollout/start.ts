@@ -40,6 +40,8 @@ export interface StartDeps {
   requestId?: string;
   /** The request, if the operator signed it: it goes to the peels with each wave. */
   signed?: SignedRequestOf;
+  /** The other operators who agreed to it, which is stored with the rollout and its jobs. */
+  approvedBy?: readonly string[];
   clock: Clock;
   random: Random;
   log: Log;
@@ -124,7 +126,7 @@ export async function startRollout(
     heartbeatAt: now,
     createdAt: now,
     createdBy: operator,
-    ...defined({ requestId: deps.requestId, request: deps.signed }),
+    ...defined({ requestId: deps.requestId, request: deps.signed, approvedBy: deps.approvedBy }),
   };
   const rollout = { ...asked, voucher: rolloutMac(deps.mac, asked, digestOfTargets(targets)) };
   await claimRollout(rollouts, rollout, targets);

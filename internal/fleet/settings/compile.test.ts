@@ -268,7 +268,7 @@ test.each<[string, Record<string, string>, string]>([
   [
     "renderer",
     { "top.sls": top("  '*': [a]"), "a.sls": "#!py\n" },
-    "a.sls:1: the renderer py is not supported",
+    'a.sls:1: the renderer "py" is not supported',
   ],
   ["environment", { "top.sls": "dev:\n  '*': [a]\n" }, 'top.sls:1: the environment "dev" is unknown'],
   ["target", { "top.sls": top("  'web-* and': [a]") }, "top.sls:2: column 10: expected a matcher"],

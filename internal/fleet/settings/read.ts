@@ -4,6 +4,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { atLine } from "../../base/place.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml.ts";
 import { oldWordsIn } from "../../base/yaml-old-words.ts";
+import { readRenderers } from "../../tree/template/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import type { HeldFacts } from "./held-facts.ts";
 import type { PeelScope, TreeRenderer } from "./render.ts";
@@ -31,8 +32,7 @@ const cachedDocuments = 1_024;
 const largestCached = 16 * 1024;
 const templateMark = /\{[{%#]/;
 /** A first line that names the renderer of a file, as in Salt. */
-const shebang = /^#!\s*(\S+)/;
-const renderers: ReadonlySet<string> = new Set(["yaml", "jinja", "jinja|yaml", "jinja2|yaml"]);
+const shebang = /^#!(.*)/;
 
 /** @param warn called once for each line with a word that YAML 1.1 reads as true or false */
 export function createYamlCache(warn: (at: string, message: string) => void = () => {}): YamlCache {
@@ -84,13 +84,10 @@ export function readerOf(
     },
     async yaml(path) {
       const text = textOf(path) ?? "";
-      const named = shebang.exec(text)?.[1];
-      if (named !== undefined && !renderers.has(named)) {
-        throw new SettingsFault(
-          `${path}:1: the renderer ${named.slice(0, 40)} is not supported: use jinja|yaml`,
-        );
-      }
-      const isTemplate = named !== "yaml" && templateMark.test(text);
+      const named = shebang.exec(text)?.[1] ?? "jinja|yaml";
+      const renderers = readRenderers(named);
+      if ("problem" in renderers) throw new SettingsFault(`${path}:1: ${renderers.problem}`);
+      const isTemplate = renderers.template && templateMark.test(text);
       peel.held.clear();
       try {
         const rendered = isTemplate

@@ -113,7 +113,9 @@ export async function createToken(
       return (await tokens.create(token.name, encodeToken(mac, token))) === undefined ? conflict : token;
     }
     const before = readOrNothing(mac, token.name, entry.value);
-    if (before !== undefined && standingOf(before, deps, now).state === "live") {
+    const isLive = before !== undefined && standingOf(before, deps, now).state === "live";
+    // One that ended, and that someone has put back, keeps no name.
+    if (isLive && !deps.ended.has(before.id)) {
       throw new SvcError(
         "conflict",
         `a token with the name ${token.name} is in use until ${rfc3339(before.expiresAt)}: revoke it first, or choose another name`,

@@ -374,6 +374,16 @@ test("a master that was restarted knows which tokens ended before their time", a
   expect(log.records.at(-1)?.event).toBe("the list of ended tokens cannot be read");
 });
 
+test("a token that ended elsewhere is refused, whatever the bus shows, and its name is free", async () => {
+  const { create, deps, signIn } = setUp();
+  const first = await create();
+  expect(await signIn.find(first.text)).toBeDefined();
+  // The audit reports it, and who controls the bus keeps the record of the revocation away.
+  deps.ended.add({ id: first.id, expiresAt: Date.parse(first.expires_at) });
+  expect(await signIn.find(first.text)).toBeUndefined();
+  expect(await signIn.find((await create()).text)).toBeDefined();
+});
+
 test("an orphaned token whose name went to another one does not come back", async () => {
   const { bucket, create, registry, signIn, revoke } = setUp();
   registry.bob = ["viewer"];

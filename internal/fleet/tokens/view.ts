@@ -90,7 +90,11 @@ export function createTokenView({
     byDigest.set(keyOf(token.digest), token);
   });
   return {
-    byDigest: (digest) => byDigest.get(digest),
+    byDigest(digest) {
+      const token = byDigest.get(digest);
+      // The audit may have told of its end after the bus had shown an earlier record.
+      return token === undefined || isPutBack(token) ? undefined : token;
+    },
     all: () => [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     caughtUp: shareRuns(async () => {
       await beforeLate(watch.ready, clock);

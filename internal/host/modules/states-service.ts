@@ -30,7 +30,7 @@ export interface StateResult {
   comment: string;
   duration_ms: number;
   /** Why it was not run. */
-  skipped?: "requisite" | "unless" | "onlyif";
+  skipped?: "requisite" | "unless" | "onlyif" | "creates";
 }
 
 /** The result of a run, with states in execution order. */

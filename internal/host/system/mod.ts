@@ -13,6 +13,25 @@ export { type Crontab, parseCrontab, readCrontab, writeCrontab } from "./crontab
 export { fstabEntry, fstabPath, withEntry, withoutEntry } from "./fstab.ts";
 export { hostsPath, parseHosts, withHost, withOnlyHosts, withoutHost } from "./hosts-file.ts";
 export {
+  filesLoading,
+  isBuiltIn,
+  isLoaded,
+  loadFile,
+  withModule,
+  withoutModule,
+} from "./kernel-modules.ts";
+export {
+  canonicalLocale,
+  isSupported,
+  langOf,
+  localeFile,
+  localeListPath,
+  parseLocale,
+  withLang,
+  withLocale,
+} from "./locale.ts";
+export { formatStanza, replaceStanza, stanzasOf } from "./packages/deb822.ts";
+export {
   type InstalledPackages,
   type PackageManager,
   refusePackageName,
@@ -21,6 +40,15 @@ export {
 } from "./packages/manager.ts";
 export { packagesOf } from "./packages/open.ts";
 export { refreshIfDue } from "./packages/refresh.ts";
+export {
+  formatRepository,
+  fulfills,
+  overlaps,
+  parseRepository,
+  type Repository,
+  withComponentsOf,
+  withoutComponentsOf,
+} from "./packages/sources-list.ts";
 export { refuseServiceName, type ServiceAction, type ServiceManager } from "./services/manager.ts";
 export { servicesOf } from "./services/open.ts";
 export { reloadUnits } from "./services/systemd.ts";

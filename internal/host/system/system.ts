@@ -33,6 +33,8 @@ export interface ProgramOptions {
 export interface System {
   /** Text of a file; `undefined` when it does not exist. @throws SvcError `storage` */
   read(path: string): string | undefined;
+  /** Content of a file; `undefined` when it does not exist. @throws SvcError `storage` */
+  readBytes(path: string): Uint8Array | undefined;
   /**
    * Text of a regular file in a directory of another user, who cannot choose what is read; `undefined` when it
    * does not exist.
@@ -56,7 +58,7 @@ export interface System {
    *
    * @throws SvcError `storage`
    */
-  write(path: string, text: string): void;
+  write(path: string, content: string | Uint8Array): void;
   /** Creates a directory and its missing parents. @throws SvcError `storage` */
   makeDirectories(path: string): void;
   /** Removes a file or a link, if it exists. @throws SvcError `storage` */
@@ -105,18 +107,19 @@ export function systemOf(call: HostCall): System {
 function localSystem({ clock, signal, facts }: HostCall, cache: Map<string, unknown>): System {
   return {
     read: (path) => touching("read", path, () => readTextIfPresent(path)),
+    readBytes: (path) => touching("read", path, () => (existsSync(path) ? readFileSync(path) : undefined)),
     readOwn: (path) => touching("read", path, () => readOwn(path)),
     list: listDirectory,
     exists: existsSync,
     isDirectory: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
     modifiedAt: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
     linkTarget,
-    write: (path, text) =>
+    write: (path, content) =>
       touching("write", path, () => {
         const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? publicMode;
         using directory = openParent(path);
         const attributes = { uid: undefined, gid: undefined, mode: mode & 0o7777 };
-        replaceEntryNow(directory, basename(path), Buffer.from(text), attributes);
+        replaceEntryNow(directory, basename(path), Buffer.from(content), attributes);
       }),
     makeDirectories: (path) =>
       touching("create", path, () => {

@@ -23,3 +23,4 @@ export {
   readRotation,
   startRotation,
 } from "./rotate.ts";
+export { loadX509 } from "./x509.ts";

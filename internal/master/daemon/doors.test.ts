@@ -16,6 +16,7 @@ import * as upgrade from "../../fleet/binaries/operations.ts";
 import * as bootstrap from "../../fleet/bootstrap/operations.ts";
 import * as decisions from "../../fleet/decisions/operations.ts";
 import * as enrollment from "../../fleet/enrollment/operations.ts";
+import * as expected from "../../fleet/expected/operations.ts";
 import * as jobs from "../../fleet/jobs/operations.ts";
 import * as joinTokens from "../../fleet/join-tokens/operations.ts";
 import type { Operation } from "../../fleet/operation/operation.ts";
@@ -27,14 +28,17 @@ import { binariesOverBus, serveBinaries } from "../../fleet/over-bus/binary.ts";
 import { type BusBinding, readReply } from "../../fleet/over-bus/bind.ts";
 import { decisionsOverBus, serveDecisions } from "../../fleet/over-bus/decisions.ts";
 import { enrollmentsOverBus, serveEnrollments } from "../../fleet/over-bus/enrollment.ts";
+import { expectedOverBus, serveExpected } from "../../fleet/over-bus/expected.ts";
 import { jobsOverBus, serveJobs } from "../../fleet/over-bus/job.ts";
 import { joinTokensOverBus, serveJoinTokens } from "../../fleet/over-bus/join-token.ts";
 import { operatorsOverBus, serveOperators } from "../../fleet/over-bus/operator.ts";
+import { policyOverBus, servePolicy } from "../../fleet/over-bus/policy.ts";
 import { reactorOverBus, serveReactor } from "../../fleet/over-bus/reactor.ts";
 import { rolesOverBus, serveRoles } from "../../fleet/over-bus/roles.ts";
 import { rolloutsOverBus, serveRollouts } from "../../fleet/over-bus/rollout.ts";
 import { serveTargets, targetsOverBus } from "../../fleet/over-bus/target.ts";
 import { serveTokens, tokensOverBus } from "../../fleet/over-bus/token.ts";
+import * as policy from "../../fleet/policy/operations.ts";
 import * as reactor from "../../fleet/reactor/operations.ts";
 import * as roles from "../../fleet/roles/operations.ts";
 import * as rollout from "../../fleet/rollout/operations.ts";
@@ -48,11 +52,13 @@ import { bootstrapRoutes } from "../doors/http/bootstrap-routes.ts";
 import { docsRoutes } from "../doors/http/docs-routes.ts";
 import { enrollRoutes } from "../doors/http/enroll-routes.ts";
 import { enrollmentRoutes } from "../doors/http/enrollment-routes.ts";
+import { expectedRoutes } from "../doors/http/expected-routes.ts";
 import { jobRoutes } from "../doors/http/job-routes.ts";
 import { joinTokenRoutes } from "../doors/http/join-token-routes.ts";
 import { schemaOf } from "../doors/http/json-schema.ts";
 import { createHandler } from "../doors/http/listener.ts";
 import { operatorRoutes } from "../doors/http/operator-routes.ts";
+import { policyRoutes } from "../doors/http/policy-routes.ts";
 import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
 import type { Route } from "../doors/http/route.ts";
 import { tokenRoutes } from "../doors/http/token-routes.ts";
@@ -69,9 +75,11 @@ const operations = [
   bootstrap,
   decisions,
   enrollment,
+  expected,
   jobs,
   joinTokens,
   operators,
+  policy,
   reactor,
   roles,
   rollout,
@@ -102,6 +110,8 @@ const routes: Route[] = [
   ...enrollRoutes(https, none),
   ...bootstrapRoutes(https, none),
   ...enrollmentRoutes(https, none),
+  ...expectedRoutes(https, none),
+  ...policyRoutes(https, none),
   ...jobRoutes(https, none),
   ...rolloutRoutes(https, none),
   ...tokenRoutes(https, none),
@@ -114,6 +124,8 @@ const routes: Route[] = [
 const bindings: AnyBinding[] = [
   enrollmentsOverBus,
   decisionsOverBus("master-1"),
+  expectedOverBus,
+  policyOverBus,
   jobsOverBus,
   rolloutsOverBus,
   reactorOverBus,
@@ -138,6 +150,8 @@ const bus = {
 const door = { bus, clock, log };
 serveEnrollments(door, none);
 serveDecisions(door, "master-1", none);
+serveExpected(door, none);
+servePolicy(door, none);
 serveJobs(door, none);
 serveRollouts(door, none);
 serveReactor(door, none);
@@ -164,6 +178,13 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "fleet.succession": [{}, {}],
   "enrollments.challenge": [{ peel_id: "web-1", public_key: key }, { peel_id: "-" }],
   "enrollments.submit": [{}, { peel_id: 5 }],
+  "enrollments.challenge-tpm": [
+    {
+      ...{ peel_id: "web-1", public_key: key, challenge_id: `chl-${"a".repeat(27)}` },
+      ...{ ek_certificate: "AAAA", ak_public: "AAAA" },
+    },
+    { ak_public: 5 },
+  ],
   "enrollments.state": [{ id: "enr-1" }, {}],
   "enrollments.follow": [{ id: "enr-1" }, {}],
   "enrollments.deliver": [{ id: "enr-1" }, {}],
@@ -172,6 +193,17 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "enrollments.reject": [{ id: "enr-1", reason: "unknown" }, { reason: 5 }],
   "enrollments.revoke": [{ id: "enr-1", reason: "sold" }, { reason: 5 }],
   "enrollments.label": [{ id: "enr-1", labels: { env: "lab" } }, { labels: { Env: "lab" } }],
+  "enrollments.expect": [
+    { hosts: [{ peel_id: "web-1", public_key: key, labels: { env: "lab" } }], ttl: "1h", check: true },
+    { hosts: [] },
+  ],
+  "enrollments.expected": [{ limit: 3, cursor: "web-1" }, { limit: 0 }],
+  "enrollments.ways": [{}, {}],
+  "enrollments.policy-test": [
+    { peel: "web-1", address: "192.0.2.7", trust: "unknown", evidence: "x509", fields: { a: "b" } },
+    { address: "x" },
+  ],
+  "enrollments.unexpect": [{ peel: "web-1" }, { peel: "-" }],
   "enrollments.suspend": [{ id: "enr-1", reason: "floods" }, { reason: 5 }],
   "enrollments.resume": [{ id: "enr-1" }, { id: 5 }],
   "enrollments.revoke-user": [{ peel: "web-1", reason: "sold" }, { key: "U" }],

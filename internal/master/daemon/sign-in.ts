@@ -1,4 +1,3 @@
-import { dirname, join, resolve } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -10,7 +9,7 @@ import {
   type CreatorRoles,
   createTokenSignIn,
   createTokenView,
-  openEndedTokens,
+  type EndedTokens,
   standingOf,
   type TokenDeps,
 } from "../../fleet/tokens/mod.ts";
@@ -56,8 +55,10 @@ export interface MasterSignIn {
 }
 
 export function startSignIn(options: {
-  config: Pick<MasterConfig, "decisions_log" | "api.tokens" | "api.oidc" | "api.oidc_keys_dir">;
+  config: Pick<MasterConfig, "api.tokens" | "api.oidc" | "api.oidc_keys_dir">;
   tokens: Bucket;
+  /** Those that count no more, whatever the bus says. */
+  ended: EndedTokens;
   mac: RecordMac;
   operators: OperatorRoles;
   clock: Clock;
@@ -65,7 +66,7 @@ export function startSignIn(options: {
   log: Log;
   signal: AbortSignal;
 }): MasterSignIn {
-  const { config, tokens, mac, operators, clock, random, log, signal } = options;
+  const { config, tokens, ended, mac, operators, clock, random, log, signal } = options;
   const files = config["api.tokens"];
   warnOfTokenFiles(files, log, { clock, knownRoles: operators.knownRoles() });
   const creatorRoles: CreatorRoles = (creator, name) => {
@@ -76,9 +77,6 @@ export function startSignIn(options: {
     });
     return live.length === 0 ? undefined : live.flatMap(rolesOf);
   };
-  // Next to the log of decisions, of which each master has its own as well.
-  const path = join(dirname(resolve(config.decisions_log)), "ended-tokens.json");
-  const ended = openEndedTokens({ path, clock, log });
   const view = createTokenView({ bucket: tokens, mac, ended, clock, log });
   const deps: TokenDeps = {
     ...{ tokens, view, ended, mac, creatorRoles, clock, random },

@@ -39,6 +39,7 @@ export interface Storage {
   reactor: Bucket;
   tokens: Bucket;
   joinTokens: Bucket;
+  expected: Bucket;
   approvals: Bucket;
   peelHeartbeats: Bucket;
   masterHeartbeats: Bucket;
@@ -96,6 +97,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     reactor: await open("reactor"),
     tokens: await open("tokens"),
     joinTokens: await open("join-tokens"),
+    expected: await open("expected"),
     approvals: await open("approvals"),
     peelHeartbeats: await open("peel-heartbeat"),
     masterHeartbeats: await open("master-heartbeat"),

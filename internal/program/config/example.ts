@@ -1,5 +1,6 @@
 import { flagOf, type OptionTable, sentenceOf } from "./option.ts";
 import { resolve } from "./resolve.ts";
+import { nameInSection, type Section, sectionsOf } from "./section.ts";
 
 const width = 100;
 
@@ -15,29 +16,28 @@ export function formatExample(
 ): string {
   const { name, options, defaultFile } = program;
   const defaults = resolve(options, new Map(), dataDir);
-  const sections = new Map<string, string[]>([["", []]]);
-  for (const [key, declared] of Object.entries(options)) {
-    const [section = "", inner] = key.split(".");
-    const place = inner === undefined ? "" : section;
-    const indent = place === "" ? "" : "  ";
+  const exampleOf = (key: string, indent: string): string => {
+    const declared = options[key];
+    if (declared === undefined) return "";
     const flag = flagOf(key, declared);
     const notes = [`Value: ${declared.type.name}`, flag === undefined ? "no flag" : `flag --${flag}`];
-    const lines = [
+    return [
       ...comment(sentenceOf(declared), indent),
       ...comment(`${notes.join("; ")}.`, indent),
-      `${indent}#${inner ?? key}: ${declared.type.format(defaults[key])}`,
-    ];
-    sections.set(place, [...(sections.get(place) ?? []), lines.join("\n")]);
-  }
+      `${indent}#${nameInSection(key)}: ${declared.type.format(defaults[key])}`,
+    ].join("\n");
+  };
   const head = comment(
     `Example for ${defaultFile}: every setting of ${name} with its default, commented out. ` +
       `${name} --print-config shows the values in force and their origins.`,
     "",
   );
-  const texts = [...sections].map(([section, keys]) =>
-    section === "" ? keys.join("\n\n") : `${section}:\n${keys.join("\n\n")}`,
-  );
-  return `${[head.join("\n"), ...texts].join("\n\n")}\n`;
+  const textOf = ({ keys, sections }: Section, indent: string): string =>
+    [
+      ...keys.map((key) => exampleOf(key, indent)),
+      ...sections.map((inner) => `${indent}${inner.name}:\n${textOf(inner, `${indent}  `)}`),
+    ].join("\n\n");
+  return `${head.join("\n")}\n\n${textOf(sectionsOf(Object.keys(options)), "")}\n`;
 }
 
 function comment(text: string, indent: string): string[] {

@@ -40,7 +40,7 @@ class KeyReader {
   constructor(file: string, options: ReadonlyMap<string, Option<unknown>>) {
     this.file = file;
     this.options = options;
-    this.sections = new Set([...options.keys()].flatMap((key) => key.split(".").slice(0, -1)));
+    this.sections = new Set([...options.keys()].flatMap(sectionsAround));
   }
 
   read(entries: readonly YamlEntry[], section: string): void {
@@ -48,7 +48,7 @@ class KeyReader {
       const path = section === "" ? key : `${section}.${key}`;
       const declared = key.includes(".") ? undefined : this.options.get(path);
       if (declared !== undefined) this.values.set(path, this.value(path, declared, value));
-      else if (section === "" && this.sections.has(key)) this.section(key, value);
+      else if (!key.includes(".") && this.sections.has(path)) this.section(path, value);
       else throw this.unknown(path, keyAt);
     }
   }
@@ -77,4 +77,10 @@ class KeyReader {
       : suggestion(path, [...this.options.keys(), ...this.sections]);
     return fileError(this.file, at, `unknown key ${JSON.stringify(path.slice(0, 80))}${hint}`);
   }
+}
+
+/** The dotted names of the sections around a key. */
+function sectionsAround(key: string): string[] {
+  const names = key.split(".").slice(0, -1);
+  return names.map((_, at) => names.slice(0, at + 1).join("."));
 }

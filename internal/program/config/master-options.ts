@@ -236,6 +236,42 @@ export const masterOptions = {
     default: [],
     doc: "base URLs of the masters for other hosts, which join tokens tell; empty means https://<host name>:<port> of this master",
   }),
+  "enroll.evidence.x509_ca": option({
+    group: "HTTPS listener",
+    type: path,
+    default: "",
+    doc: "certificates in PEM of the authorities whose host certificates are accepted as evidence; empty means not accepted",
+  }),
+  "enroll.evidence.x509_names": option({
+    group: "HTTPS listener",
+    type: oneOf(["peel", "any"]),
+    default: "peel",
+    doc: "peel accepts only host certificates that name the ID of the peel; any accepts all names, and the record shows them",
+  }),
+  "enroll.evidence.ssh_known_hosts": option({
+    group: "HTTPS listener",
+    type: path,
+    default: "",
+    doc: "known_hosts file with the SSH host keys and authorities that are accepted as evidence; empty means not accepted",
+  }),
+  "enroll.evidence.tpm_ca": option({
+    group: "HTTPS listener",
+    type: path,
+    default: "",
+    doc: "certificates in PEM of the makers of TPMs whose endorsement certificates are accepted as evidence; empty means not accepted",
+  }),
+  "enroll.policy": option({
+    group: "HTTPS listener",
+    type: requiredPath,
+    default: inDataDir("enroll-policy.yaml"),
+    doc: "file of rules that decide about hosts that ask to join; without one operators decide; each master has its own",
+  }),
+  "enroll.policy_webhook_allow": option({
+    group: "HTTPS listener",
+    type: webhookHosts,
+    default: [],
+    doc: "hosts, addresses and ranges that webhooks of this policy may call although they are loopback, link-local, metadata or multicast addresses",
+  }),
   "enroll.adopt_unvouched": option({
     group: "HTTPS listener",
     type: bool,

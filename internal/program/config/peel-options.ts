@@ -3,7 +3,7 @@ import { logFormats, logLevels } from "../../base/log.ts";
 import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { listOf } from "./list.ts";
 import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
-import { address, oneOf, path, requiredPath, text } from "./scalar.ts";
+import { address, bool, oneOf, path, requiredPath, text } from "./scalar.ts";
 import { schedule } from "./schedule.ts";
 import { httpsUrls, optionalBusUrl, optionalHttpsUrl } from "./url.ts";
 
@@ -31,6 +31,8 @@ const pins = listOf({
 });
 
 const stateRefs = listOf({ name: "state names", placeholder: "<sls>", read: (ref) => ref });
+
+const tcti = text({ name: "tcti", placeholder: "<tcti>", read: (value) => value });
 
 const functionPatterns = listOf({
   name: "functions",
@@ -98,6 +100,42 @@ export const peelOptions = {
     type: oneOf(["tofu", "strict"]),
     default: "tofu",
     doc: "tofu trusts the CA that the master serves at first enrollment; strict never does",
+  }),
+  "evidence.x509_cert": option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "certificate chain of this host in PEM, as evidence for masters that accept it, together with evidence.x509_key",
+  }),
+  "evidence.x509_key": option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "private key of evidence.x509_cert",
+  }),
+  "evidence.ssh_host_key": option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "private SSH host key of this host, as evidence for masters that accept it; a certificate for it is read from <path>-cert.pub",
+  }),
+  "evidence.tpm": option({
+    group: "Enrollment",
+    type: bool,
+    default: false,
+    doc: "prove the TPM 2.0 of this host with tpm2-tools, as evidence for masters that accept it; a host without one enrolls without it",
+  }),
+  "evidence.tpm_tools": option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "directory of the commands of tpm2-tools; empty means where the system has them",
+  }),
+  "evidence.tpm_tcti": option({
+    group: "Enrollment",
+    type: tcti,
+    default: "",
+    doc: "how tpm2-tools reach the TPM, as TPM2TOOLS_TCTI, such as device:/dev/tpmrm0; empty means their default",
   }),
   require_operator: option({
     group: "Operators",

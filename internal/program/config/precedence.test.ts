@@ -42,6 +42,10 @@ const samples: Record<string, readonly [string, string]> = {
   "enroll.recovery_window": ["0s", "48h"],
   "enroll.on_clone": ["alert", "revoke"],
   "settings.strict_facts": ["true", "false"],
+  "enroll.evidence.x509_ca": ["/a", ""],
+  "enroll.evidence.x509_names": ["peel", "any"],
+  "enroll.evidence.ssh_known_hosts": ["/a", ""],
+  "enroll.evidence.tpm_ca": ["/a", ""],
   "enroll.adopt_unvouched": ["false", "true"],
   "api.docs_enabled": ["true", "false"],
   "api.oidc_keys_dir": ["/a", "/b"],
@@ -77,6 +81,12 @@ const samples: Record<string, readonly [string, string]> = {
   enroll_ca: ["/a", "/b"],
   enroll_ca_pin: [pin("a"), `${pin("b")},${pin("0")}`],
   enroll_trust: ["tofu", "strict"],
+  "evidence.x509_cert": ["/a", ""],
+  "evidence.x509_key": ["/a", ""],
+  "evidence.ssh_host_key": ["/a", ""],
+  "evidence.tpm": ["true", "false"],
+  "evidence.tpm_tools": ["/a", ""],
+  "evidence.tpm_tcti": ["device:/dev/tpmrm0", ""],
   require_operator: ["off", "on"],
   automation_functions: ["test.ping,state.*", ""],
   states_cache: ["/a", "/b"],
@@ -102,8 +112,8 @@ describe.each(programs)("$name", (program) => {
     return loaded.values[key];
   };
   const fileWith = (key: string, value: string) => {
-    const [section, inner] = key.split(".");
-    return inner === undefined ? `${key}: ${value}\n` : `${section}:\n  ${inner}: ${value}\n`;
+    const names = key.split(".");
+    return `${names.map((name, depth) => `${"  ".repeat(depth)}${name}:`).join("\n")} ${value}\n`;
   };
 
   test("a flag beats the file, and the file beats the default, for every key", () => {

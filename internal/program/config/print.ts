@@ -2,6 +2,7 @@ import { redact } from "../../base/log.ts";
 import { atLine, type TextPosition } from "../../base/place.ts";
 import { version } from "../../base/version.ts";
 import type { OptionTable, Values } from "./option.ts";
+import { nameInSection, type Section, sectionsOf } from "./section.ts";
 
 /** Where the value of a key comes from. */
 export type Origin =
@@ -22,18 +23,16 @@ export function formatConfig<Table extends OptionTable>(
   values: Values<Table>,
   originOf: (key: string) => Origin,
 ): string {
-  const lines = [`# ${name} ${version}, resolved configuration`];
-  const sections = new Map<string, string[]>();
-  for (const [key, declared] of Object.entries(options)) {
-    const [section = "", inner] = key.split(".");
-    const place = inner === undefined ? "" : section;
-    const line = `${inner ?? key}: ${redact(declared.type.format(values[key]))} # ${originText(originOf(key))}`;
-    sections.set(place, [...(sections.get(place) ?? []), line]);
-  }
-  for (const [section, inner] of sections) {
-    if (section === "") lines.push(...inner);
-    else lines.push(`${section}:`, ...inner.map((line) => `  ${line}`));
-  }
+  const lineOf = (key: string) =>
+    `${nameInSection(key)}: ${redact(options[key]?.type.format(values[key]) ?? "")} # ${originText(originOf(key))}`;
+  const linesOf = ({ keys, sections }: Section): string[] => [
+    ...keys.map(lineOf),
+    ...sections.flatMap((inner) => [`${inner.name}:`, ...linesOf(inner).map((line) => `  ${line}`)]),
+  ];
+  const lines = [
+    `# ${name} ${version}, resolved configuration`,
+    ...linesOf(sectionsOf(Object.keys(options))),
+  ];
   return `${lines.join("\n")}\n`;
 }
 

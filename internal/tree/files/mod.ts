@@ -23,3 +23,4 @@ export { type Publisher, takeOverHead } from "./publish.ts";
 export { createDirectoryScan } from "./scan-directory.ts";
 export { createSnapshotSource, type SnapshotSource } from "./snapshot-source.ts";
 export { openStatement, type SignedStatement } from "./statement.ts";
+export { walkDirectory } from "./walk-directory.ts";

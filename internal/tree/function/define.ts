@@ -2,9 +2,10 @@ import type { ArgSpec, CallArgs, ValuesOf } from "../../host/modules/mod.ts";
 import type { Plan, StateContext, StateFunction } from "./function.ts";
 
 interface Definition<Specs extends Readonly<Record<string, ArgSpec>>>
-  extends Omit<StateFunction, "args" | "refuse" | "plan" | "onWatch"> {
+  extends Omit<StateFunction, "args" | "refuse" | "warn" | "plan" | "onWatch"> {
   args: Specs;
   refuse?(args: ValuesOf<Specs>): string | undefined;
+  warn?(args: ValuesOf<Specs>): string | undefined;
   plan(name: string, args: ValuesOf<Specs>, context: StateContext): Promise<Plan> | Plan;
   onWatch?(name: string, args: ValuesOf<Specs>, context: StateContext): Promise<Plan> | Plan;
 }
@@ -15,10 +16,11 @@ export function defineState<const Specs extends Readonly<Record<string, ArgSpec>
 ): StateFunction {
   // Sound because arguments are checked against this table before the state is planned.
   const typed = (args: CallArgs) => args as ValuesOf<Specs>;
-  const { refuse, plan, onWatch, ...rest } = definition;
+  const { refuse, warn, plan, onWatch, ...rest } = definition;
   return {
     ...rest,
     ...(refuse === undefined ? {} : { refuse: (args) => refuse(typed(args)) }),
+    ...(warn === undefined ? {} : { warn: (args) => warn(typed(args)) }),
     plan: (name, args, context) => plan(name, typed(args), context),
     ...(onWatch === undefined
       ? {}

@@ -38,6 +38,11 @@ export interface StateContext extends CallContext {
   /** Runs an execution function of the peel, such as `pkg.version`. */
   call(name: string, args: CallArgs): Promise<Plain>;
   /**
+   * Variables that `environ.setenv` added to the commands of this run. They never reach the environment of the
+   * peel.
+   */
+  environment: Map<string, string>;
+  /**
    * A cache of observations of the host during a run, by name of their owner. The engine clears it after
    * every applied state, because any state may change the host.
    */
@@ -56,8 +61,12 @@ export interface StateFunction {
    * Arguments of this function, in order of use, without the common ones (`name`, requisites, `unless`, …).
    */
   args: Readonly<Record<string, ArgSpec>>;
+  /** What any argument is that is not in the table; absent where the table has all. */
+  openArgs?: ArgSpec;
   /** Returns a problem with the combination of arguments that are each valid. */
   refuse?(args: CallArgs): string | undefined;
+  /** Returns what the arguments say that is accepted and better written another way. */
+  warn?(args: CallArgs): string | undefined;
   /**
    * @param name the object of the state: `name`, or else the id of its declaration
    * @throws StateFailure when the desired state cannot be reached

@@ -69,4 +69,10 @@ export interface LowState extends Place {
   /** Whether a failure of this state ends the run. */
   failhard: boolean;
   retry?: Retry;
+  /** Commands for /bin/sh that must succeed after the state. */
+  checks: readonly string[];
+  /** The state does not run if all these paths exist. */
+  creates: readonly string[];
+  /** Tag of an event that is sent after the state. */
+  event?: string;
 }

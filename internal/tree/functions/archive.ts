@@ -29,8 +29,9 @@ import { kindOf, lookAt, touching } from "./file/look.ts";
 import { makeDirectoryIn } from "./file/parents.ts";
 import { pathOf } from "./file/path.ts";
 import { walk } from "./file/walk.ts";
-import { findSource, localPath, refuseSource, type Source, sourceHashArg } from "./source.ts";
-import { readSourceHash, type SourceHash, verifying } from "./source-hash.ts";
+import { findHash } from "./find-hash.ts";
+import { findSource, localPath, refuseSource, type Source } from "./source.ts";
+import { type SourceHash, sourceHashArgs, verifying, warnOfHash } from "./source-hash.ts";
 
 const maxNamed = 20;
 const chunkBytes = 1024 * 1024;
@@ -44,7 +45,7 @@ const archiveExtracted = defineState({
       required: true,
       doc: "The archive: svc://path, salt://path, an absolute path on this host, or https://…. In a list, the first source that exists is used.",
     },
-    source_hash: sourceHashArg,
+    ...sourceHashArgs,
     archive_format: {
       type: "string",
       values: formatNames,
@@ -64,18 +65,20 @@ const archiveExtracted = defineState({
       doc: "Only --strip-components=N is supported, which removes N leading directories.",
     },
   },
-  refuse({ source, source_hash, options }) {
+  refuse({ source, source_hash, skip_verify, options }) {
     if (options !== undefined && stripped(options) === undefined) {
       return "options: only --strip-components=N is supported";
     }
-    return refuseSource(source, source_hash);
+    return refuseSource(source, source_hash, skip_verify);
   },
+  warn: warnOfHash,
   async plan(name, args, context) {
     const target = pathOf(name);
     if (args.if_missing !== undefined && lookAt(args.if_missing) !== undefined) {
       return { changes: {}, comment: `${args.if_missing} exists` };
     }
-    const source = findSource(args.source, readSourceHash(args.source_hash), context);
+    const hash = await findHash(args, args.source, context);
+    const source = findSource(args.source, hash, context);
     const format = (args.archive_format ?? formatOf(source.name)) as ArchiveFormat | undefined;
     if (format === undefined) {
       throw new StateFailure(`archive_format: missing; the name of ${source.name} does not tell the format`);
@@ -87,7 +90,7 @@ const archiveExtracted = defineState({
     const wish: Wish = {
       target,
       source,
-      hash: args.source_hash,
+      hash,
       format,
       strip: stripped(args.options ?? "") ?? 0,
       single: args.enforce_toplevel !== false,
@@ -103,7 +106,7 @@ export const archiveStates: readonly StateFunction[] = [archiveExtracted];
 interface Wish {
   target: string;
   source: Source;
-  hash: string | undefined;
+  hash: SourceHash | undefined;
   format: ArchiveFormat;
   /** Number of leading directories to remove. */
   strip: number;
@@ -173,18 +176,17 @@ async function withArchive<Value>(
   use: (file: string) => Promise<Value>,
 ): Promise<Value> {
   const local = localPath(source.name);
-  const pinned = readSourceHash(hash);
   if (local !== undefined) {
     using found = touching("read", local, () => openForReading(local));
     if (found.isFixed) {
-      if (pinned !== undefined) copyVerified(found, source.name, pinned, signal, () => {});
+      if (hash !== undefined) copyVerified(found, source.name, hash, signal, () => {});
       return await use(found.path);
     }
-    return await withPrivateFile((write) => copyVerified(found, source.name, pinned, signal, write), use);
+    return await withPrivateFile((write) => copyVerified(found, source.name, hash, signal, write), use);
   }
   return withPrivateFile(async (write) => {
-    if (pinned !== undefined && source.name.startsWith("https://")) {
-      await download(source.name, pinned, { signal }, write);
+    if (/^https?:/.test(source.name)) {
+      await download(source.name, hash, { signal }, write);
     } else write(await source.content.bytes());
   }, use);
 }

@@ -17,8 +17,9 @@ import {
   StateFailure,
   type StateFunction,
 } from "../function/mod.ts";
-import { findSource, refuseSource, sourceHashArg } from "./source.ts";
-import { readSourceHash } from "./source-hash.ts";
+import { findHash } from "./find-hash.ts";
+import { findSource, refuseSource } from "./source.ts";
+import { sourceHashArgs, warnOfHash } from "./source-hash.ts";
 import { unchanged } from "./steps.ts";
 
 const commandArgs = {
@@ -39,7 +40,7 @@ const scriptArgs = {
     type: "strings",
     doc: "Source of the script: svc://path, salt://path, an absolute path or https://…; name by default.",
   },
-  source_hash: sourceHashArg,
+  ...sourceHashArgs,
   args: { type: "string", doc: "Arguments of the script, parsed by a shell." },
   template: { type: "string", values: ["jinja"], doc: "Renders the script with facts and settings." },
   context: { type: "map", doc: "Variables of the template." },
@@ -71,12 +72,14 @@ export const cmdStates: readonly StateFunction[] = [
     name: "cmd.script",
     doc: "Runs a script from the state files. It must exit with 0.",
     args: { ...commandArgs, ...scriptArgs },
-    refuse: (args) => refuseCommand(args) ?? refuseSource(args.source ?? [], args.source_hash),
-    plan(name, args, context) {
+    refuse: (args) =>
+      refuseCommand(args) ?? refuseSource(args.source ?? [], args.source_hash, args.skip_verify),
+    warn: warnOfHash,
+    async plan(name, args, context) {
       if (areThere(args.creates)) return unchanged(createsComment(args.creates));
       const names = args.source ?? [name];
-      if (args.source === undefined) refuseNameAsSource(name, args.source_hash);
-      const source = findSource(names, readSourceHash(args.source_hash), context);
+      if (args.source === undefined) refuseNameAsSource(name, args.source_hash, args.skip_verify);
+      const source = findSource(names, await findHash(args, names, context), context);
       return commandPlan(name, async () => {
         const bytes = await source.content.bytes();
         const text =
@@ -105,8 +108,8 @@ function refuseCommand({ env, timeout, success_retcodes: codes }: CommandArgs): 
   return "success_retcodes: expected a list of integers";
 }
 
-function refuseNameAsSource(name: string, hash: string | undefined): void {
-  const problem = refuseSource([name], hash);
+function refuseNameAsSource(name: string, hash: string | undefined, unverified?: boolean): void {
+  const problem = refuseSource([name], hash, unverified);
   if (problem !== undefined) throw new StateFailure(problem);
 }
 
@@ -129,7 +132,11 @@ async function runCommand(command: string, args: CommandArgs, context: StateCont
   const call: { [name: string]: Plain } = { argv: [shell, "-c", command] };
   if (cwd !== undefined) call.cwd = cwd;
   if (runas !== undefined) call.user = runas;
-  if (env !== undefined) call.env = environmentOf(env) ?? {};
+  const variables = {
+    ...Object.fromEntries(context.environment),
+    ...(env === undefined ? {} : environmentOf(env)),
+  };
+  if (Object.keys(variables).length > 0) call.env = variables;
   if (umask !== undefined) call.umask = umask;
   if (stdin !== undefined) call.stdin = stdin;
   if (timeout !== undefined) call.timeout = timeoutOf(timeout) ?? "";

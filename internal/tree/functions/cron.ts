@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { ArgSpec } from "../../host/modules/mod.ts";
@@ -25,7 +26,11 @@ const identifier = {
   type: "string",
   doc: "Identifies the entry, so that its command can change; the command itself by default.",
 } as const satisfies ArgSpec;
-const field = (doc: string) => ({ type: "any", doc: `${doc}; * by default.` }) as const satisfies ArgSpec;
+const field = (doc: string) =>
+  ({
+    type: "any",
+    doc: `${doc}; * by default. With random, each host and entry has a time of its own.`,
+  }) as const satisfies ArgSpec;
 const fields = ["minute", "hour", "daymonth", "month", "dayweek"] as const;
 const specials = ["@reboot", "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
@@ -54,7 +59,8 @@ export const cronStates: readonly StateFunction[] = [
     },
     plan(name, { user = "root", special, identifier = name, comment, ...times }, context) {
       refuseWith(refuseLine("name", name));
-      const schedule = special ?? fields.map((each) => String(times[each] ?? "*")).join(" ");
+      const own = `${context.facts.get("id")} ${identifier}`;
+      const schedule = special ?? fields.map((each) => timeOf(times[each], each, own)).join(" ");
       const entry = { identifier, schedule, command: name, ...defined({ comment }) };
       return planEdit(user, context, (crontab) => {
         const found = crontab.find(identifier);
@@ -121,8 +127,8 @@ async function planEdit(
   edit: (crontab: Crontab) => Changes,
 ): Promise<Plan> {
   const system = systemOf(context);
-  // An earlier state may create the user; until then the crontab counts as empty.
-  const isThere = localUsers(system).has(user) || user === "root";
+  // An earlier state may create the user, or install cron; until then the crontab counts as empty.
+  const isThere = system.has("crontab") && (localUsers(system).has(user) || user === "root");
   const read = async () => parseCrontab(await readCrontab(system, user));
   const changes = edit(isThere ? await read() : parseCrontab(""));
   if (Object.keys(changes).length === 0) return unchanged(`the crontab of ${user} is in the desired state`);
@@ -144,9 +150,25 @@ function requireUser(system: System, user: string): void {
   if (!localUsers(system).has(user)) throw new StateFailure(`user ${user} does not exist on this host`);
 }
 
+/** The values that a random field has. Days stop at 28, which every month has. */
+const ranges: Readonly<Record<(typeof fields)[number], readonly [from: number, count: number]>> = {
+  minute: [0, 60],
+  hour: [0, 24],
+  daymonth: [1, 28],
+  month: [1, 12],
+  dayweek: [0, 7],
+};
+
+/** @param own tells this entry of this host from others, so that `random` is the same in each run */
+function timeOf(value: Plain | undefined, field: (typeof fields)[number], own: string): string {
+  if (value !== "random") return String(value ?? "*");
+  const [from, count] = ranges[field];
+  return String(from + (createHash("sha256").update(`${field} ${own}`).digest().readUInt32BE(0) % count));
+}
+
 function isField(value: Plain | undefined): boolean {
   if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0;
-  return typeof value === "string" && /^[A-Za-z0-9*,/-]+$/.test(value) && value !== "random";
+  return typeof value === "string" && /^[A-Za-z0-9*,/-]+$/.test(value);
 }
 
 function refuseLine(argument: string, value: string | undefined): string | undefined {

@@ -1,7 +1,9 @@
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
+import { memoryFiles } from "../../../test/harness/states.ts";
 import { download } from "./download.ts";
-import { readSourceHash, refuseSourceHash } from "./source-hash.ts";
+import { digestIn, findHash } from "./find-hash.ts";
+import { parseSourceHash, refuseSourceHash, warnOfHash } from "./source-hash.ts";
 
 const body = "some bytes\n";
 const server = Bun.serve({
@@ -13,6 +15,7 @@ const server = Bun.serve({
 afterAll(() => server.stop(true));
 const url = new URL("/file", server.url).href;
 const sha512 = { algorithm: "sha512", value: createHash("sha512").update(body).digest("hex") } as const;
+const [one, two] = ["a".repeat(64), "b".repeat(64)];
 const options = { signal: new AbortController().signal };
 
 test("a download is returned and verified", async () => {
@@ -35,11 +38,42 @@ test("a download that is too large, missing or unreachable is a failure with its
 
 test("strong digests are accepted, by name or by length", () => {
   const value = "AB".repeat(32);
-  expect(readSourceHash(`sha256=${value}`)).toEqual({ algorithm: "sha256", value: value.toLowerCase() });
-  expect(readSourceHash(value)).toEqual({ algorithm: "sha256", value: value.toLowerCase() });
-  expect(readSourceHash(sha512.value)).toEqual(sha512);
-  expect(readSourceHash(undefined)).toBeUndefined();
-  for (const weak of ["", "md5=00", "d41d8cd98f00b204e9800998ecf8427e", "https://x/SHA256SUMS"]) {
-    expect(refuseSourceHash(weak)).toContain("source_hash: expected");
+  expect(parseSourceHash(`sha256=${value}`)).toEqual({ algorithm: "sha256", value: value.toLowerCase() });
+  expect(parseSourceHash(value)).toEqual({ algorithm: "sha256", value: value.toLowerCase() });
+  expect(parseSourceHash(sha512.value)).toEqual(sha512);
+  for (const wrong of ["", "md5=00", "sha256=d41d8cd98f00b204e9800998ecf8427e", "http://x/SHA256SUMS"]) {
+    expect(refuseSourceHash(wrong)).toContain("source_hash: expected");
   }
+});
+
+test("old digests are accepted with a warning, and so is a source that is not verified", () => {
+  const md5 = "d41d8cd98f00b204e9800998ecf8427e";
+  expect(parseSourceHash(md5)).toEqual({ algorithm: "md5", value: md5 });
+  expect(warnOfHash({ source_hash: md5 })).toContain("use sha256");
+  expect(warnOfHash({ source_hash: `sha1=${"0".repeat(40)}` })).toContain("use sha256");
+  expect(warnOfHash({ source_hash: undefined, skip_verify: true })).toContain("give source_hash");
+  expect(warnOfHash({ source_hash: sha512.value, skip_verify: true })).toBeUndefined();
+});
+
+test.each<[string, string | undefined]>([
+  [`${one}\n`, one],
+  [`${two}  other\n${one} *a.tgz\n`, one],
+  [`${one}  ./dist/a.tgz\n`, one],
+  [`SHA256 (a.tgz) = ${one}\nMD5 (a.tgz) = ${"1".repeat(32)}\n`, one],
+  [`# list\na.tgz ${one}\n`, one],
+  [`${one}  a.tgz.asc\n`, undefined],
+  ["<html>", undefined],
+])("a list of digests: %j", (text, expected) => {
+  expect(digestIn(text, ["a.tgz"])?.value).toBe(expected);
+});
+
+test("the list of digests may be a file of the tree", async () => {
+  const files = memoryFiles({ sums: `${one}  a.tgz\n` });
+  const context = { files, signal: options.signal };
+  const find = (source_hash: string, source_hash_name?: string) =>
+    findHash({ source_hash, source_hash_name }, ["https://x/y/a.tgz?z"], context);
+  expect(await find("salt://sums")).toEqual({ algorithm: "sha256", value: one });
+  expect(await find(one)).toEqual({ algorithm: "sha256", value: one });
+  await expect(find("salt://sums", "b.tgz")).rejects.toThrow("salt://sums has no digest of b.tgz");
+  await expect(find("salt://none")).rejects.toThrow("salt://none does not exist");
 });

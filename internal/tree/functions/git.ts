@@ -1,8 +1,7 @@
 import { readdirSync } from "node:fs";
 import { basename } from "node:path";
-import { findForeignDirectory } from "../../base/foreign-directory.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { findAccount, findAccountIfPresent } from "../../base/process/account.ts";
+import { findAccount } from "../../base/process/account.ts";
 import {
   defineState,
   type Plan,
@@ -11,10 +10,11 @@ import {
   type StateFunction,
 } from "../function/mod.ts";
 import { noAttributes } from "./file/attributes.ts";
-import { kindOf, lookAt, touching } from "./file/look.ts";
+import { kindOf, lookAt } from "./file/look.ts";
 import { makeDirectoryIn, openParents } from "./file/parents.ts";
 import { pathOf } from "./file/path.ts";
 import { type Git, openGit, shownUrl } from "./git-program.ts";
+import { userFor } from "./git-user.ts";
 
 /** The commit that this state checked out last. */
 const leftAt = "refs/svc/latest";
@@ -57,8 +57,7 @@ const gitLatest = defineState({
     return pathProblem(args.target);
   },
   async plan(url, args, context) {
-    if (url.startsWith("-") || /[\0\n]/.test(url))
-      throw new StateFailure("name: expected the URL of a repository");
+    requireUrl(url);
     const target = pathOf(args.target);
     const user = await userFor(target, args.user, context);
     const git = await openGit({ user, identity: args.identity, target }, context);
@@ -77,8 +76,78 @@ const gitLatest = defineState({
   },
 });
 
+const gitCloned = defineState({
+  name: "git.cloned",
+  doc: "Ensures that a directory is a clone of a repository. An existing clone is not updated; only its branch is checked out.",
+  args: {
+    target: { type: "path", required: true, doc: "The directory of the clone." },
+    branch: { type: "string", doc: "A branch or tag; HEAD of the repository by default." },
+    user: { type: "string", doc: "User that git runs as and that owns the files." },
+    identity: { type: "path", doc: "File with the private key for ssh." },
+  },
+  refuse({ target, branch, identity }) {
+    if (branch !== undefined && !isRefName(branch)) return "branch: expected a valid git name";
+    if (identity?.includes('"')) return "identity: expected a path without quotes";
+    return pathProblem(target);
+  },
+  async plan(url, args, context) {
+    requireUrl(url);
+    const target = pathOf(args.target);
+    const before = lookAt(target);
+    if (before !== undefined && !before.isDirectory()) {
+      throw new StateFailure(`${target} is a ${kindOf(target, before)}`);
+    }
+    const open = async () => {
+      const user = await userFor(target, args.user, context);
+      return { user, git: await openGit({ user, identity: args.identity, target }, context) };
+    };
+    if (before !== undefined && lookAt(`${target}/.git`) !== undefined) {
+      return planBranch((await open()).git, target, args.branch);
+    }
+    if (before !== undefined && readdirSync(target).length > 0) {
+      throw new StateFailure(`${target} is not empty and is not a clone`);
+    }
+    return {
+      // The repository is asked for its branches only when it is cloned.
+      changes: { [target]: { created: true, url: shownUrl(url) } },
+      comment: `${shownUrl(url)} would be cloned to ${target}`,
+      async apply() {
+        const { git, user } = await open();
+        const none = { depth: undefined, submodules: undefined, force_reset: undefined, branch: undefined };
+        const wish: Wish = { ...none, url, target, remote: "origin", rev: args.branch, user };
+        return (await planClone(git, wish, context)).apply?.();
+      },
+    };
+  },
+});
+
 /** States of Git repositories. */
-export const gitStates: readonly StateFunction[] = [gitLatest];
+export const gitStates: readonly StateFunction[] = [gitLatest, gitCloned];
+
+function requireUrl(url: string): void {
+  if (url.startsWith("-") || /[\0\n]/.test(url)) {
+    throw new StateFailure("name: expected the URL of a repository");
+  }
+}
+
+/** Plans the check-out of a branch or tag in a clone, from what was fetched before. */
+async function planBranch(git: Git, target: string, branch: string | undefined): Promise<Plan> {
+  const named = await optional(git(["symbolic-ref", "--quiet", "--short", "HEAD"], target));
+  if (branch === undefined || branch === named) return { changes: {}, comment: `${target} is a clone` };
+  const head = await optional(git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], target));
+  const tag = await optional(
+    git(["rev-parse", "--verify", "--quiet", `refs/tags/${branch}^{commit}`], target),
+  );
+  if (tag !== undefined && tag === head) return { changes: {}, comment: `${target} is at ${branch}` };
+  return {
+    changes: { [target]: { branch: { old: named ?? head ?? null, new: branch } } },
+    comment: `${branch} would be checked out in ${target}`,
+    async apply() {
+      await git(["checkout", "--quiet", branch, "--"], target);
+      return { comment: `${branch} was checked out in ${target}` };
+    },
+  };
+}
 
 interface Wish {
   url: string;
@@ -108,31 +177,6 @@ function pathProblem(target: string): string | undefined {
 /** Rejects names that look like an option, and characters with a meaning in a refspec. */
 function isRefName(name: string): boolean {
   return /^[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,199}$/.test(name) && !name.includes("..") && !name.includes("@{");
-}
-
-/**
- * The user that git runs as. Git follows paths, so it never runs as root where another user can replace them: it
- * runs as the owner of the directory.
- *
- * @throws StateFailure when the directory does not tell the user
- */
-async function userFor(
-  target: string,
-  user: string | undefined,
-  context: StateContext,
-): Promise<string | undefined> {
-  if (process.geteuid?.() !== 0) return user;
-  if (user !== undefined && (await findAccount(user, context)).uid !== 0) return user;
-  const foreign = touching("use", target, () => findForeignDirectory(target));
-  if (foreign === undefined) return user;
-  const owner =
-    user === undefined && foreign.uid !== 0
-      ? await findAccountIfPresent(`${foreign.uid}`, context)
-      : undefined;
-  if (owner !== undefined) return owner.name;
-  throw new StateFailure(
-    `git does not run as root in ${foreign.path}, which another user can change; set user to the owner of the files`,
-  );
 }
 
 async function wantedOf(git: Git, { url, rev, branch }: Wish): Promise<Wanted> {

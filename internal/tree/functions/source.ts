@@ -1,17 +1,11 @@
 import { readFileSync } from "node:fs";
 import { isErrno, reasonOf } from "../../base/file.ts";
 import { openForReading } from "../../base/open-for-reading.ts";
-import type { ArgSpec } from "../../host/modules/mod.ts";
 import type { FileSource } from "../files/mod.ts";
 import { StateFailure } from "../function/mod.ts";
 import { download } from "./download.ts";
 import type { Content } from "./file/content.ts";
-import { refuseSourceHash, type SourceHash, verifying } from "./source-hash.ts";
-
-export const sourceHashArg = {
-  type: "string",
-  doc: "Expected digest of the source: sha256=… or sha512=… in hexadecimal. Required for an https:// source.",
-} as const satisfies ArgSpec;
+import { isHashFile, refuseSourceHash, type SourceHash, verifying } from "./source-hash.ts";
 
 /** Maximum size of a file fetched over HTTPS, which is held in memory, in bytes. */
 const maxFetchedBytes = 256 * 1024 * 1024;
@@ -25,14 +19,25 @@ export interface Source {
   executable: boolean;
 }
 
-/** The problem with the `source` and `source_hash` of a state, if any. */
-export function refuseSource(sources: readonly string[], hash: string | undefined): string | undefined {
+/**
+ * The problem with the `source` and `source_hash` of a state, if any.
+ *
+ * @param unverified whether an https:// source needs no `source_hash`
+ */
+export function refuseSource(
+  sources: readonly string[],
+  hash: string | undefined,
+  unverified = false,
+): string | undefined {
   for (const name of sources) {
     if (locationOf(name) === undefined) {
       return `source: expected svc://path, salt://path, an absolute path or https://…, not ${JSON.stringify(name.slice(0, 200))}`;
     }
-    if (name.startsWith("https://") && hash === undefined) {
+    if (name.startsWith("https://") && hash === undefined && !unverified) {
       return "source_hash: missing; required for an https:// source";
+    }
+    if (name.startsWith("http://") && (hash === undefined || isHashFile(hash))) {
+      return "source_hash: a digest is required for an http:// source";
     }
   }
   return refuseSourceHash(hash);
@@ -84,9 +89,17 @@ function look(
   }
   const local = localPath(name);
   if (local !== undefined) return lookAtHost(local, hash);
-  if (hash === undefined) return undefined;
-  const bytes = () => fetchWhole(name, hash, signal);
-  return { executable: false, content: { size: undefined, digest: hash, bytes } };
+  if (hash !== undefined) {
+    const bytes = () => fetchWhole(name, hash, signal);
+    return { executable: false, content: { size: undefined, digest: hash, bytes } };
+  }
+  // Without a digest, only the content tells whether a file differs.
+  let fetched: Promise<Uint8Array> | undefined;
+  const bytes = () => {
+    fetched ??= fetchWhole(name, undefined, signal);
+    return fetched;
+  };
+  return { executable: false, content: { size: undefined, bytes } };
 }
 
 function lookAtHost(path: string, hash: SourceHash | undefined): Omit<Source, "name"> | undefined {
@@ -114,7 +127,11 @@ function unreadable(path: string, cause: unknown): StateFailure {
   return new StateFailure(`cannot read the source ${path}: ${reasonOf(cause)}`, {}, { cause });
 }
 
-async function fetchWhole(url: string, hash: SourceHash, signal: AbortSignal): Promise<Uint8Array> {
+async function fetchWhole(
+  url: string,
+  hash: SourceHash | undefined,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   await download(url, hash, { signal, maxBytes: maxFetchedBytes }, (piece) => pieces.push(piece));
   return Buffer.concat(pieces);
@@ -137,6 +154,6 @@ export function localPath(name: string): string | undefined {
 function locationOf(name: string): string | undefined {
   const path = treePath(name);
   if (path !== undefined) return path === "" ? undefined : path;
-  if (name.startsWith("https://") && URL.canParse(name)) return name;
+  if (/^https?:\/\//.test(name) && URL.canParse(name)) return name;
   return localPath(name);
 }

@@ -22,8 +22,9 @@ import {
   StateFailure,
   type StateFunction,
 } from "../function/mod.ts";
-import { findSource, refuseSource, sourceHashArg } from "./source.ts";
-import { readSourceHash } from "./source-hash.ts";
+import { findHash } from "./find-hash.ts";
+import { findSource, refuseSource } from "./source.ts";
+import { sourceHashArgs } from "./source-hash.ts";
 import { planSteps, refuseWith, unchanged } from "./steps.ts";
 
 const args = {
@@ -32,7 +33,7 @@ const args = {
   options: { type: "strings", doc: "Options of the key, such as no-pty; none by default." },
   comment: { type: "string", doc: "Comment after the key; the comment of the given key by default." },
   source: { type: "strings", doc: "A file of keys instead of name, such as svc://ssh/alice.pub." },
-  source_hash: sourceHashArg,
+  source_hash: sourceHashArgs.source_hash,
   config: {
     type: "string",
     doc: "The file of keys; %h is the home directory and %u the name of the user. %h/.ssh/authorized_keys by default.",
@@ -99,7 +100,7 @@ interface KeyArgs {
 async function keysOf(name: string, given: KeyArgs, context: StateContext): Promise<AuthorizedKey[]> {
   const { enc = "ssh-rsa", options, comment, source } = given;
   if (source !== undefined) {
-    const found = findSource(source, readSourceHash(given.source_hash), context);
+    const found = findSource(source, await findHash(given, source, context), context);
     const text = new TextDecoder().decode(await found.content.bytes());
     const keys = text.split("\n").flatMap((line) => parseKey(line) ?? []);
     if (keys.length === 0) throw new StateFailure(`${found.name} contains no public key`);

@@ -6,9 +6,10 @@ import {
   StateFailure,
   type StateFunction,
 } from "../function/mod.ts";
+import { findHash } from "./find-hash.ts";
 import { enabling, start } from "./service.ts";
-import { findSource, refuseSource, sourceHashArg } from "./source.ts";
-import { readSourceHash } from "./source-hash.ts";
+import { findSource, refuseSource } from "./source.ts";
+import { sourceHashArgs } from "./source-hash.ts";
 import { planSteps, refuseWith, type Step } from "./steps.ts";
 
 const directory = "/etc/systemd/system";
@@ -21,7 +22,7 @@ export const systemdStates: readonly StateFunction[] = [
     args: {
       contents: { type: "strings", doc: "Content of the unit file; a list has one line per item." },
       source: { type: "strings", doc: "Source of the unit file, such as svc://units/backup.timer." },
-      source_hash: sourceHashArg,
+      source_hash: sourceHashArgs.source_hash,
       template: { type: "string", values: ["jinja"], doc: "Renders the unit file with facts and settings." },
       context: { type: "map", doc: "Variables of the template." },
       enable: { type: "boolean", doc: "Whether the unit starts at boot; unchanged by default." },
@@ -94,7 +95,7 @@ async function textOf(args: TextArgs, context: StateContext): Promise<string> {
   const found =
     args.source === undefined
       ? undefined
-      : findSource(args.source, readSourceHash(args.source_hash), context);
+      : findSource(args.source, await findHash(args, args.source, context), context);
   const text =
     found === undefined
       ? (args.contents ?? []).join("\n")

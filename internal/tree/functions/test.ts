@@ -3,6 +3,17 @@ import { type Changes, type Plan, StateFailure, type StateFunction } from "../fu
 const example: Changes = { testing: { old: "unchanged", new: "something pretended to change" } };
 const comment = { type: "string", doc: "Comment of the result." } as const;
 
+const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The types of settings, as Salt names them. */
+const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
+  boolean: (value) => typeof value === "boolean",
+  integer: Number.isSafeInteger,
+  string: (value) => typeof value === "string",
+  listing: Array.isArray,
+  dictionary: isMap,
+};
+
 /** States that do not change the host, for trying out a tree and for tests. */
 export const testStates: readonly StateFunction[] = [
   {
@@ -57,6 +68,41 @@ export const testStates: readonly StateFunction[] = [
       return args.changes === false ? { changes, comment: said } : pretend(said);
     },
     onWatch: (name) => pretend(`${name} was notified of a change`),
+  },
+  {
+    name: "test.show_notification",
+    doc: "Shows a text as the comment of its result. Changes nothing.",
+    args: { text: { type: "string", required: true, doc: "The text." } },
+    plan: (_, args) => ({ changes: {}, comment: textOf(args.text) ?? "" }),
+  },
+  {
+    name: "test.check_pillar",
+    doc: "Succeeds if these settings exist and have these types. Changes nothing.",
+    args: {
+      present: { type: "strings", doc: "Names of settings of any type, such as tls:key." },
+      ...Object.fromEntries(
+        Object.keys(kinds).map((kind) => [
+          kind,
+          { type: "strings", doc: `Names of settings of the type ${kind}.` } as const,
+        ]),
+      ),
+    },
+    plan(_, args, { settings }) {
+      const all = (names: unknown) => (Array.isArray(names) ? names.map(String) : []);
+      const wrong = [
+        ...all(args.present).flatMap((name) =>
+          settings.get(name) === undefined ? `${name} does not exist` : [],
+        ),
+        ...Object.entries(kinds).flatMap(([kind, fits]) =>
+          all(args[kind]).flatMap((name) =>
+            fits(settings.get(name)) ? [] : `${name} is not of the type ${kind}`,
+          ),
+        ),
+      ];
+      return wrong.length === 0
+        ? { changes: {}, comment: "the settings are as expected" }
+        : fail(wrong.map((each) => `setting ${each}`).join("; "), {});
+    },
   },
 ];
 

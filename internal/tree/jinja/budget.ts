@@ -16,6 +16,12 @@ export class Budget {
   private made = 0;
   private depth = 0;
 
+  /** Another attempt: its values are new ones, while the steps of all attempts count together. */
+  again(): void {
+    this.made = 0;
+    this.depth = 0;
+  }
+
   /** @throws Fault */
   step(): void {
     if (++this.steps > limits.steps) {

@@ -195,7 +195,7 @@ export function compileExpression(expression: Expression, used: Used): Evaluate 
         const decides = condition(frame);
         frame.place(at);
         if (truthy(decides)) return yes(frame);
-        return no === undefined ? new Undefined("a choice without else", true) : no(frame);
+        return no === undefined ? new Undefined("", true) : no(frame);
       };
     }
   }

@@ -15,7 +15,7 @@ import { parse } from "./parse.ts";
 import { captured, importTemplate, include, renderBlock } from "./rendering.ts";
 import { compileTarget } from "./target.ts";
 import { textOf } from "./text.ts";
-import { orElse, truthy, type Value } from "./values.ts";
+import { orElse, truthy, Undefined, type Value } from "./values.ts";
 
 /** @throws SyntaxFault */
 export function compile(name: string, source: string): Compiled {
@@ -58,6 +58,7 @@ function compileStatement(statement: Statement, compiling: Compiling): Execute {
         const written = value(frame);
         frame.place(at);
         frame.run.budget.step();
+        if (written instanceof Undefined && written.isLenient) tellUndefined(frame, written, at);
         frame.run.write(textOf(written));
         return undefined;
       };
@@ -187,6 +188,13 @@ function compileStatement(statement: Statement, compiling: Compiling): Execute {
         return undefined;
       };
     }
+  }
+}
+
+/** A choice without `else` is meant to be empty; a name that nothing defines may not be. */
+function tellUndefined({ run }: Frame, { name }: Undefined, at: number): void {
+  if (name !== "" && run.surroundings.isLenient && run.template !== undefined) {
+    run.surroundings.onUndefined(name, run.template, at);
   }
 }
 

@@ -45,14 +45,20 @@ export interface Rendered {
   name: string;
   /** The text of a template; `undefined` when it is not loaded. */
   text(name: string): string | undefined;
-  /** A variable that every template has; asked once for each use. */
-  global(name: string): Value | undefined;
+  /** Whether there is no template of this name; all that are not loaded, unless given. */
+  isAbsent?(name: string): boolean;
+  /** A variable that every template has; asked once for each use. @param budget of this rendering */
+  global(name: string, budget: Budget): Value | undefined;
   /** Filters of this rendering alone. */
   filters?: Readonly<Record<string, Filter>>;
   /** Whether what is not defined is written as an empty text. */
   isLenient?: boolean;
+  /** Called for each name that is not defined and was written as an empty text. */
+  onUndefined?(name: string, place: { template: string; line: number }): void;
   /** Whether lists and maps stay as they were made. */
   isFixed?: boolean;
+  /** What may be used; a new one unless given. */
+  budget?: Budget;
   /** The text of data as a value, in place of the function of the environment. @throws Fault */
   parseData?: Surroundings["parseData"];
 }
@@ -83,12 +89,14 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       name,
       text,
       global,
+      isAbsent = () => true,
       filters: own,
       isLenient = false,
+      onUndefined,
       isFixed = false,
       parseData: parse = parseData,
+      budget = new Budget(),
     }) {
-      const budget = new Budget();
       const functions = builtins(budget);
       /** The template whose text is read as one, for errors. */
       let reading: { template: string; source: string } = { template: name, source: "" };
@@ -103,8 +111,12 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       };
       const surroundings: Surroundings = {
         ...{ filters: own === undefined ? allFilters : { ...allFilters, ...own }, tests: allTests },
-        ...{ parseData: parse, load, isLenient, isFixed },
-        global: (each) => orElse(global(each), functions.get(each)),
+        ...{ parseData: parse, load, isAbsent, isLenient, isFixed },
+        onUndefined(undefinedName, template, at) {
+          const line = lineAt(template.source, at);
+          onUndefined?.(undefinedName, { template: template.name, line });
+        },
+        global: (each) => orElse(global(each, budget), functions.get(each)),
       };
       const run = new Run(surroundings, budget);
       try {
@@ -117,6 +129,10 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       }
     },
   };
+}
+
+function lineAt(source: string, at: number): number {
+  return source.slice(0, at).split("\n").length;
 }
 
 function placed(thrown: unknown, run: Run, reading: { template: string; source: string }): unknown {

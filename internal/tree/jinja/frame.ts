@@ -51,10 +51,14 @@ export interface Surroundings {
   parseData(format: (Statement & { kind: "load" })["format"], text: string): Value;
   /** What a template that is loaded compiles to. @throws Fault, SyntaxFault */
   load(name: string): Compiled | undefined;
+  /** Whether there is no template of this name, rather than one that is not loaded yet. */
+  isAbsent(name: string): boolean;
   /** A variable that every template has. */
   global(name: string): Value | undefined;
   /** Whether what is not defined is written as an empty text. */
   readonly isLenient: boolean;
+  /** Called for each name that is not defined and was written as an empty text. */
+  onUndefined(name: string, template: Compiled, at: number): void;
   /** Whether lists and maps stay as they were made: their methods that change them do not exist. */
   readonly isFixed: boolean;
 }

@@ -226,3 +226,6 @@ function bound<T>(
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
   return method && new Callable(name, (args) => method(of, args, tools));
 }
+
+export const listMethodNames: readonly string[] = Object.keys(listMethods);
+export const mapMethodNames: readonly string[] = Object.keys(mapMethods);

@@ -73,10 +73,15 @@ export function include(
   try {
     loaded = loadTemplate(frame, name, "include");
   } catch (thrown) {
-    if (ignoresMissing && thrown instanceof Fault && thrown.missing.length > 0) return;
+    if (ignoresMissing && thrown instanceof Fault && isAbsent(thrown, frame)) return;
     throw thrown;
   }
   renderTemplate(loaded, new Frame(frame.run, withContext ? frame : undefined));
+}
+
+/** Whether what was looked for does not exist. A name that is worked out may be that of a template to load. */
+function isAbsent({ missing }: Fault, { run }: Frame): boolean {
+  return missing.length > 0 && missing.every((name) => run.surroundings.isAbsent(name));
 }
 
 /** What an import gives. */

@@ -322,6 +322,19 @@ export function fromPlain(plain: Plain | undefined): Value {
   return new ValueMap(Object.entries(plain).map(([key, value]) => [key, fromPlain(value as Plain)]));
 }
 
+/** A copy that shares no list and no map with the value. @throws Fault where the copy is too large */
+export function copyOf(value: Value, budget: { make(size: number): void }): Value {
+  if (Array.isArray(value)) {
+    budget.make(value.length);
+    return value.map((item) => copyOf(item, budget));
+  }
+  if (value instanceof Tuple) return new Tuple(value.items.map((item) => copyOf(item, budget)));
+  if (value instanceof View) return new View(value.kind, value.items);
+  if (!(value instanceof ValueMap)) return value;
+  budget.make(value.size);
+  return new ValueMap(value.entries().map(([key, item]) => [key, copyOf(item, budget)]));
+}
+
 /** A value as other code sees it. @throws Fault for what is not data */
 export function toPlain(value: Value): Plain {
   if (value instanceof Float) return value.value;

@@ -3,6 +3,7 @@ import { suggestion } from "../../base/nearest.ts";
 import { plainValue, type YamlNode } from "../../base/yaml.ts";
 import { type ArgSpec, argumentProblem, type CallArgs, expectation } from "../../host/modules/mod.ts";
 import { type Problems, placeOf, type StateFunction } from "../function/mod.ts";
+import type { Compat } from "../template/mod.ts";
 import { type CommonArgs, commonNames, isCommon, noCommonArgs, readCommon } from "./common-args.ts";
 import type { DeclaredArg, DeclaredFunction } from "./declare.ts";
 
@@ -21,11 +22,12 @@ export function readArguments(
   declared: DeclaredFunction,
   called: StateFunction,
   problems: Problems,
+  compat: Compat = "strict",
 ): ReadState[] {
-  const own = read(declared.args, declared, called, problems);
+  const own = read(declared.args, declared, called, problems, compat);
   if (own.names === undefined) return [finish(own.name ?? id, [own], declared, called, problems)];
   return own.names.map(({ name, args }) =>
-    finish(name, [own, read(args, declared, called, problems)], declared, called, problems),
+    finish(name, [own, read(args, declared, called, problems, compat)], declared, called, problems),
   );
 }
 
@@ -41,6 +43,7 @@ function read(
   declared: DeclaredFunction,
   called: StateFunction,
   problems: Problems,
+  compat: Compat,
 ): Read {
   const found: Read = { name: undefined, names: undefined, values: {}, common: noCommonArgs() };
   for (const arg of args) {
@@ -50,10 +53,10 @@ function read(
       else problems.add(`${declared.function}: name: expected a string`, placeOf(arg));
     } else if (arg.name === "names") {
       found.names = readNames(arg, declared, problems);
-    } else if (isCommon(arg.name)) {
+    } else if (isCommon(arg.name) && !Object.hasOwn(called.args, arg.name)) {
       readCommon(found.common, arg, problems);
     } else {
-      readOwn(found.values, arg, declared, called, problems);
+      readOwn(found.values, arg, declared, called, problems, compat);
     }
   }
   return found;
@@ -65,15 +68,15 @@ function readOwn(
   declared: DeclaredFunction,
   called: StateFunction,
   problems: Problems,
+  compat: Compat,
 ): void {
-  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : undefined;
+  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : called.openArgs;
   if (spec === undefined) {
     const names = [...Object.keys(called.args), ...commonNames];
     const shown = JSON.stringify(arg.name.slice(0, 80));
-    problems.add(
-      `${declared.function}: unknown argument ${shown}${suggestion(arg.name, names)}`,
-      placeOf(arg),
-    );
+    const message = `${declared.function}: unknown argument ${shown}${suggestion(arg.name, names)}`;
+    if (compat === "salt") problems.warn(`${message}: ignored`, placeOf(arg));
+    else problems.add(message, placeOf(arg));
     return;
   }
   const value = typedValue(spec, arg.node);
@@ -100,6 +103,8 @@ function finish(
   }
   const refused = called.refuse?.(args);
   if (refused !== undefined) problems.add(`${declared.function}: ${refused}`, placeOf(declared));
+  const warned = called.warn?.(args);
+  if (warned !== undefined) problems.warn(`${declared.function}: ${warned}`, placeOf(declared));
   return { name, args, ...(second === undefined ? first.common : mergeCommon(first.common, second.common)) };
 }
 
@@ -111,6 +116,9 @@ function mergeCommon(first: CommonArgs, second: CommonArgs): CommonArgs {
     sortBy: second.sortBy ?? first.sortBy,
     failhard: first.failhard || second.failhard,
     retry: second.retry ?? first.retry,
+    checks: [...first.checks, ...second.checks],
+    creates: [...first.creates, ...second.creates],
+    event: second.event ?? first.event,
   };
 }
 
@@ -160,7 +168,10 @@ function textOrValue(node: YamlNode): Plain {
  * @returns the problems found
  */
 export function problemsOfCall(called: StateFunction, args: CallArgs): string[] {
-  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(called.args, name));
+  const unknown =
+    called.openArgs === undefined
+      ? Object.keys(args).filter((name) => !Object.hasOwn(called.args, name))
+      : [];
   const wrong = Object.entries(called.args).flatMap(([name, spec]) => {
     if (args[name] === undefined) {
       return spec.required === true ? [`${name}: missing; expected ${expectation(spec)}`] : [];

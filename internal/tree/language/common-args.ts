@@ -2,6 +2,7 @@ import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import { tagProblem } from "../../host/modules/mod.ts";
 import {
   type Condition,
   type Place,
@@ -31,13 +32,35 @@ export interface CommonArgs {
   sortBy: number | "first" | "last" | undefined;
   failhard: boolean;
   retry: Retry | undefined;
+  /** Commands that must succeed after the state. */
+  checks: string[];
+  /** The state does not run if all these paths exist. */
+  creates: string[];
+  /** Tag of an event that is sent after the state. */
+  event: string | undefined;
 }
 
 const reversible: readonly RequisiteKind[] = ["require", "watch", "onchanges", "onfail", "prereq", "listen"];
 const requisiteArgs = new Map<string, { kind: RequisiteKind; reversed: boolean }>([
   ...requisiteKinds.map((kind) => [kind, { kind, reversed: false }] as const),
+  // An entry of onfail needs one failed state as well.
+  ["onfail_any", { kind: "onfail", reversed: false }] as const,
   ...reversible.map((kind) => [`${kind}_in`, { kind, reversed: true }] as const),
 ]);
+
+/**
+ * What Salt's states take, and what means nothing here: states run one after the other, and functions are not
+ * loaded anew.
+ */
+const withoutEffect = [
+  "parallel",
+  "aggregate",
+  "reload_modules",
+  "reload_grains",
+  "reload_pillar",
+  "saltenv",
+  "__env__",
+] as const;
 
 /** Names of the arguments that every state accepts. */
 export const commonNames: readonly string[] = [
@@ -49,6 +72,12 @@ export const commonNames: readonly string[] = [
   "order",
   "failhard",
   "retry",
+  "check_cmd",
+  "creates",
+  "fire_event",
+  "use",
+  "use_in",
+  ...withoutEffect,
 ];
 const common = new Set(commonNames);
 
@@ -58,7 +87,10 @@ export function isCommon(name: string): boolean {
 
 /** The defaults of the common arguments. */
 export function noCommonArgs(): CommonArgs {
-  return { requisites: [], unless: [], onlyif: [], sortBy: undefined, failhard: false, retry: undefined };
+  return {
+    ...{ requisites: [], unless: [], onlyif: [], checks: [], creates: [] },
+    ...{ sortBy: undefined, failhard: false, retry: undefined, event: undefined },
+  };
 }
 
 /** Reads one common argument, except `name` and `names`, into `into`. */
@@ -94,6 +126,23 @@ export function readCommon(into: CommonArgs, arg: DeclaredArg, problems: Problem
     }
     case "retry":
       into.retry = readRetry(arg.node, wrong);
+      return;
+    case "check_cmd":
+    case "creates": {
+      const texts = textsOf(arg.node);
+      if (texts === undefined)
+        wrong(arg.name === "creates" ? "a path, or a list of paths" : "a command, or a list of commands");
+      else into[arg.name === "creates" ? "creates" : "checks"].push(...texts);
+      return;
+    }
+    case "fire_event": {
+      const value = arg.node.kind === "scalar" ? arg.node.value : undefined;
+      const tag = value === true ? defaultTag : value === false ? undefined : value;
+      const problem = typeof tag === "string" ? tagProblem(tag) : undefined;
+      if (tag !== undefined && (typeof tag !== "string" || problem !== undefined)) {
+        wrong("true, or the tag of an event, such as deploy/done");
+      } else into.event = tag;
+    }
   }
 }
 
@@ -161,6 +210,14 @@ function durationOf(text: unknown): number | undefined {
     if (thrown instanceof SvcError) return undefined;
     throw thrown;
   }
+}
+
+/** The tag of `fire_event: true`. */
+const defaultTag = "state/result";
+
+function textsOf(node: YamlNode): string[] | undefined {
+  const texts = (node.kind === "list" ? node.items : [node]).map(textOf);
+  return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 
 function textOf(node: YamlNode): string | undefined {

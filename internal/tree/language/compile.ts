@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { CallArgs } from "../../host/modules/mod.ts";
@@ -10,7 +11,7 @@ import {
   type StateProblem,
 } from "../function/mod.ts";
 import { type StateRegistry, stateRegistry } from "../functions/mod.ts";
-import type { Renderer, Scope, Templates } from "../template/mod.ts";
+import type { Compat, HostFunctions, Renderer, Scope, Templates } from "../template/mod.ts";
 import { problemsOfCall, type ReadState, readArguments } from "./arguments.ts";
 import { noCommonArgs } from "./common-args.ts";
 import type { Declaration } from "./declare.ts";
@@ -20,6 +21,7 @@ import { placeInOrder } from "./place-in-order.ts";
 import { renderFile, templatesOf } from "./render.ts";
 import { resolveRequisites } from "./requisites.ts";
 import { treeOf } from "./tree.ts";
+import { applyUses } from "./use.ts";
 
 export interface CompileOptions {
   files: FileSource;
@@ -28,6 +30,12 @@ export interface CompileOptions {
   settings: Readonly<Record<string, Plain>>;
   /** What the fleet says of the peel; none unless given. */
   labels?: Readonly<Record<string, string>>;
+  /** How templates and arguments are read; `strict` unless given. */
+  compat?: Compat;
+  /** Functions that templates may call to look at the host; none unless given. */
+  host?: HostFunctions;
+  /** What `opts` has in templates, in addition. */
+  opts?: Readonly<Record<string, Plain>>;
   /** Encoded. */
   peelId: string;
   registry?: StateRegistry;
@@ -60,6 +68,7 @@ export async function compileStates(
   const wanted = what === "highstate" ? await assigned(options, deps) : what.map((sls) => ({ sls }));
   const files = await loadFiles(wanted, deps);
   const declarations = mergeFiles(files, deps.problems);
+  applyUses([...declarations.values()], deps.problems);
   const { states, functions } = await readStates([...declarations.values()], options, deps.problems);
   const loaded = new Set(files.map(({ sls }) => sls));
   const requisites = resolveRequisites(states, loaded, deps.problems);
@@ -111,7 +120,7 @@ export async function compileSingle(
   for (const problem of called === undefined ? [] : problemsOfCall(called, call.args))
     deps.problems.add(problem);
   deps.problems.throwIfAny();
-  const { sortBy: _, retry: __, ...common } = noCommonArgs();
+  const { sortBy: _, retry: __, event: ___, ...common } = noCommonArgs();
   const state: LowState = {
     ...common,
     requisites: [],
@@ -135,9 +144,14 @@ export async function compileSingle(
 }
 
 function prepare(options: CompileOptions): LoadDeps {
-  const { files, facts, settings, labels = {} } = options;
+  const { files, facts, settings, labels = {}, compat = "strict" } = options;
   const problems = new Problems(settings);
-  const scope = { facts, settings, labels };
+  const scope: Scope = {
+    ...{ facts, settings, labels, compat },
+    ...defined({ host: options.host, opts: options.opts }),
+    onUndefined: (name, place) =>
+      problems.warn(`${name} is not defined, and written as an empty text`, place),
+  };
   return { files, renderer: templatesOf(options), scope, problems, tree: treeOf(files) };
 }
 
@@ -162,7 +176,7 @@ type Read = ReadState & Place & { id: string; sls: string; function: string };
 
 async function readStates(
   declarations: readonly Declaration[],
-  { registry = stateRegistry }: CompileOptions,
+  { registry = stateRegistry, compat = "strict" }: CompileOptions,
   problems: Problems,
 ): Promise<{ states: Read[]; functions: Map<string, StateFunction> }> {
   const states: Read[] = [];
@@ -174,7 +188,7 @@ async function readStates(
         functions.get(each.function) ??
         (await findFunction(each.function, registry, functions, problems, place));
       if (called === undefined) continue;
-      for (const read of readArguments(id, each, called, problems)) {
+      for (const read of readArguments(id, each, called, problems, compat)) {
         states.push({ ...read, id, sls, function: each.function, ...place });
       }
     }

@@ -30,6 +30,13 @@ export interface DeclaredFile {
   includes: readonly ({ name: string } & Place)[];
   declarations: readonly Declaration[];
   extends: readonly Declaration[];
+  excludes: readonly Excluded[];
+}
+
+/** What `exclude` takes out of a run: a state file, or an id. */
+export interface Excluded extends Place {
+  kind: "sls" | "id";
+  name: string;
 }
 
 /** Reads the three spellings of a declaration. Adds every error to `problems`. */
@@ -54,16 +61,17 @@ class Reader {
     const declarations: Declaration[] = [];
     let includes: ({ name: string } & Place)[] = [];
     let extended: Declaration[] = [];
+    let excludes: Excluded[] = [];
     for (const entry of this.mapOf(root, "expected a map of ids in a state file")) {
       if (entry.key === "include") includes = this.includes(entry);
       else if (entry.key === "extend") {
         extended = this.mapOf(entry.value, "extend: expected a map of ids").map((each) =>
           this.declaration(each, true),
         );
-      } else if (entry.key === "exclude") this.add("exclude is not supported", entry);
+      } else if (entry.key === "exclude") excludes = this.excludes(entry);
       else declarations.push(this.declaration(entry, false));
     }
-    return { ...found, includes, declarations, extends: extended };
+    return { ...found, includes, declarations, extends: extended, excludes };
   }
 
   private includes(entry: YamlEntry): ({ name: string } & Place)[] {
@@ -74,6 +82,24 @@ class Reader {
       }
       this.problems.add("include: expected the name of a state file, such as web.nginx", this.at(item));
       return [];
+    });
+  }
+
+  private excludes(entry: YamlEntry): Excluded[] {
+    const items = entry.value.kind === "list" ? entry.value.items : [entry.value];
+    return items.flatMap((item): Excluded[] => {
+      const place = this.at(item);
+      if (item.kind === "scalar" && typeof item.value === "string") {
+        return [{ kind: "id", name: item.value, ...place }];
+      }
+      const read = (item.kind === "map" ? item.entries : []).flatMap(({ key, value }): Excluded[] =>
+        (key === "sls" || key === "id") && value.kind === "scalar" && typeof value.value === "string"
+          ? [{ kind: key, name: value.value, ...place }]
+          : [],
+      );
+      if (read.length === 0)
+        this.problems.add('exclude: expected items of the form "- sls: name" or "- id: name"', place);
+      return read;
     });
   }
 
@@ -166,9 +192,5 @@ class Reader {
 
   private at(node: YamlNode): Place {
     return { file: this.path, line: node.at.line };
-  }
-
-  private add(message: string, { keyAt }: YamlEntry): void {
-    this.problems.add(message, { file: this.path, line: keyAt.line });
   }
 }

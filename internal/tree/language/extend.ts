@@ -5,7 +5,7 @@ import { isCommon } from "./common-args.ts";
 import type { Declaration, DeclaredArg, DeclaredFile } from "./declare.ts";
 
 /**
- * Merges the declarations of all files by id and applies `extend`. An id must be unique.
+ * Merges the declarations of all files by id, and applies `extend` and then `exclude`. An id must be unique.
  */
 export function mergeFiles(files: readonly DeclaredFile[], problems: Problems): Map<string, Declaration> {
   const byId = new Map<string, Declaration>();
@@ -21,6 +21,11 @@ export function mergeFiles(files: readonly DeclaredFile[], problems: Problems): 
     }
   }
   for (const extension of files.flatMap((each) => each.extends)) extend(byId, extension, problems);
+  for (const { kind, name } of files.flatMap(({ excludes }) => excludes)) {
+    for (const [id, declaration] of byId) {
+      if (name === (kind === "id" ? id : declaration.sls)) byId.delete(id);
+    }
+  }
   return byId;
 }
 

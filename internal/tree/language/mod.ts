@@ -1,3 +1,4 @@
+export { commonNames } from "./common-args.ts";
 export {
   assignedStates,
   type CompiledStates,

@@ -25,12 +25,12 @@ export function placeInOrder(states: readonly Unplaced[], problems: Problems): L
   return indexes.flatMap((index, order): LowState[] => {
     const state = states[index];
     if (state === undefined) return [];
-    const { sortBy: _, retry, requisites, ...rest } = state;
+    const { sortBy: _, retry, event, requisites, ...rest } = state;
     const placed = requisites.map((requisite) => ({
       ...requisite,
       targets: requisite.targets.map((target) => orderOf.get(target) ?? target),
     }));
-    return [{ ...rest, order, requisites: placed, ...defined({ retry }) }];
+    return [{ ...rest, order, requisites: placed, ...defined({ retry, event }) }];
   });
 }
 

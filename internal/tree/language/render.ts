@@ -4,7 +4,7 @@ import { parseYaml, type YamlNode } from "../../base/yaml.ts";
 import { oldWordsIn } from "../../base/yaml-old-words.ts";
 import type { FileSource } from "../files/mod.ts";
 import type { Problems } from "../function/mod.ts";
-import { type Renderer, type Scope, TemplateError, type Templates } from "../template/mod.ts";
+import { type Renderer, readRenderers, type Scope, TemplateError, type Templates } from "../template/mod.ts";
 
 /** A rendered state file. */
 export interface RenderedFile {
@@ -13,19 +13,19 @@ export interface RenderedFile {
   root: YamlNode;
 }
 
-/** The first line of a state file may name a renderer. Only the built-in ones are supported. */
+/** The first line of a state file may name a renderer. */
 const shebang = /^#!(.*)/;
-const jinja = new Set(["jinja|yaml", "yaml"]);
 
 /** The templates of a tree, which may include each other. */
 export function templatesOf({ files, templates }: { files: FileSource; templates: Templates }): Renderer {
   const texts = new Map<string, Promise<string>>();
+  const paths = () => files.list("");
   return templates.renderer(async (path) => {
     if (files.stat(path) === undefined) return undefined;
     const text = texts.get(path) ?? files.read(path).then(decodeText);
     texts.set(path, text);
     return text;
-  });
+  }, paths);
 }
 
 /**
@@ -42,23 +42,18 @@ export async function renderFile(
     const source = decodeText(await files.read(path));
     problems.setText(path, source, source);
     const [, named = "jinja|yaml"] = shebang.exec(source) ?? [];
-    if (!jinja.has(named.trim())) {
-      problems.add(
-        `the renderer ${JSON.stringify(named.trim().slice(0, 40))} is not supported: use jinja|yaml`,
-        {
-          file: path,
-          line: 1,
-        },
-      );
+    const renderers = readRenderers(named);
+    if ("problem" in renderers) {
+      problems.add(renderers.problem, { file: path, line: 1 });
       return undefined;
     }
-    const text =
-      named.trim() === "yaml"
-        ? source
-        : await renderer.render({ name: path, text: source }, scope, variables);
+    const text = renderers.template
+      ? await renderer.render({ name: path, text: source }, scope, variables)
+      : source;
     problems.setText(path, text, source);
     const quoted = new WeakSet<YamlNode>();
-    const root = parseYaml(text, path, quoted);
+    const isOld = scope.compat === "salt";
+    const root = parseYaml(text, path, quoted, { anyKeys: true, oldWords: isOld });
     for (const { at, message } of oldWordsIn(root, quoted)) {
       problems.warn(message, { file: path, line: at.line });
     }

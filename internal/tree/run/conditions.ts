@@ -23,14 +23,15 @@ export async function refusedBy(
   return unless.length > 0 ? "unless" : undefined;
 }
 
-async function holds(condition: Condition, context: StateContext): Promise<boolean> {
+/** Whether a command exits with 0, or a function returns something. */
+export async function holds(condition: Condition, context: StateContext): Promise<boolean> {
   if (typeof condition === "boolean") return condition;
   if (typeof condition !== "string") return Boolean(await context.call(condition.fun, condition.args));
   const { clock, signal } = context;
   const account = await findAccountIfPresent(`${process.getuid?.()}`, { clock, signal });
   const { code } = await runProcess({
     argv: ["/bin/sh", "-c", condition],
-    env: cleanEnvironment(account),
+    env: { ...cleanEnvironment(account), ...Object.fromEntries(context.environment) },
     cwd: "/",
     clock,
     signal,

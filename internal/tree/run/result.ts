@@ -16,8 +16,8 @@ export interface StateResult {
   order: number;
   file: string;
   line: number;
-  /** Why the function was not run: a requisite (with `result` false when it failed), `unless` or `onlyif`. */
-  skipped?: "requisite" | "unless" | "onlyif";
+  /** Why the function was not run: a requisite (with `result` false when it failed), `unless`, `onlyif` or `creates`. */
+  skipped?: "requisite" | "unless" | "onlyif" | "creates";
 }
 
 /** Number of states by outcome. Each state counts in exactly one of the first four. */

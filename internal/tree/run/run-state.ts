@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { sleep } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import {
@@ -7,7 +8,7 @@ import {
   StateFailure,
   type StateFunction,
 } from "../function/mod.ts";
-import { refusedBy } from "./conditions.ts";
+import { holds, refusedBy } from "./conditions.ts";
 import type { Outcome } from "./result.ts";
 
 export interface Execution {
@@ -90,8 +91,20 @@ async function attemptState(
       if (skipped === "unless")
         return { result: true, changes: {}, comment: "not run: unless holds", skipped };
     }
+    if (state.creates.length > 0 && state.creates.every((path) => existsSync(path))) {
+      return {
+        result: true,
+        changes: {},
+        comment: `not run: ${state.creates.join(", ")} exists`,
+        skipped: "creates",
+      };
+    }
     const planned = called.plan(state.name, state.args, context);
-    const outcome = await carryOut(planned instanceof Promise ? await planned : planned, test, context);
+    const outcome = await checked(
+      state,
+      await carryOut(planned instanceof Promise ? await planned : planned, test, context),
+      execution,
+    );
     // A state that just changed is already up to date: a service that was just started needs no restart.
     const settled = outcome.result === true && Object.keys(outcome.changes).length === 0;
     if (!watched || called.onWatch === undefined || !settled) return outcome;
@@ -99,6 +112,20 @@ async function attemptState(
   } catch (thrown) {
     return failureOf(thrown, context);
   }
+}
+
+/** Runs the commands of `check_cmd` after a state that succeeded. */
+async function checked(
+  { checks }: LowState,
+  outcome: Outcome,
+  { test, context }: Execution,
+): Promise<Outcome> {
+  if (test || outcome.result !== true) return outcome;
+  for (const command of checks) {
+    if (await holds(command, context)) continue;
+    return { ...outcome, result: false, comment: `${outcome.comment}; check_cmd failed: ${command}` };
+  }
+  return outcome;
 }
 
 async function carryOut(

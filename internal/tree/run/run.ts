@@ -1,5 +1,6 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { describeError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { CallArgs, CallContext } from "../../host/modules/mod.ts";
 import {
@@ -76,7 +77,7 @@ class Run {
     let stopped: StateReport["stopped"];
     for (const state of states) {
       if (signal.aborted) break;
-      const result = await this.timed(state, () => this.outcomeOf(state));
+      const result = await this.timed(state, () => this.told(state));
       if (result.result === false && (state.failhard || this.options.failhard === true)) {
         stopped = "failhard";
         break;
@@ -99,6 +100,20 @@ class Run {
     this.results.push(result);
     onProgress?.(result, this.compiled.states.length);
     return result;
+  }
+
+  /** The outcome, after the event that the state asks for was sent. */
+  private async told(state: LowState): Promise<Outcome> {
+    const outcome = await this.outcomeOf(state);
+    if (state.event === undefined || this.options.test) return outcome;
+    const { id, name, function: called } = state;
+    const data = { id, name, function: called, result: outcome.result, changed: isChanged(outcome) };
+    try {
+      await this.options.call("event.send", { tag: state.event, data });
+      return outcome;
+    } catch (thrown) {
+      return { ...outcome, comment: `${outcome.comment}; the event was not sent: ${describeError(thrown)}` };
+    }
   }
 
   private async outcomeOf(state: LowState): Promise<Outcome> {
@@ -169,6 +184,7 @@ function contextOf({ states, files, renderer, scope }: CompiledStates, options: 
     described: states,
     files,
     call,
+    environment: new Map(),
     cache: new Map(),
     async render(template, variables) {
       try {

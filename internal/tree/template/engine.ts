@@ -1,62 +1,117 @@
-import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { parseYaml, plainValue } from "../../base/yaml.ts";
+import type { YamlDialect } from "../../base/yaml.ts";
 import {
+  type Budget,
   createEnvironment,
-  type Environment,
   Fault,
   type Filter,
-  fromPlain,
   JinjaError,
   take,
   textOf,
-  type Value,
 } from "../jinja/mod.ts";
 import { TemplateError } from "./error.ts";
-import { filters } from "./filters.ts";
-import { globalsOf, type Scope } from "./lookups.ts";
+import { filters, tests } from "./filters.ts";
+import { globalsOf } from "./globals.ts";
+import { type Answers, type HostCall, HostCallWanted } from "./host-call.ts";
+import { readData } from "./read-data.ts";
+import { treePath } from "./salt/data.ts";
+import type { SaltTools } from "./salt/function.ts";
+import type { Scope } from "./scope.ts";
+
+/** What a rendering has loaded, and what the host answered. */
+export interface Loaded {
+  /** The text of each template by its path. */
+  readonly templates: ReadonlyMap<string, string>;
+  /** Paths that do not exist. */
+  readonly absent: ReadonlySet<string>;
+  readonly answers: Answers;
+  /** The paths of the tree; `undefined` where they are not known. */
+  readonly paths?: (() => readonly string[]) | undefined;
+  /** Shared by the attempts of one rendering. */
+  readonly budget: Budget;
+}
 
 /** Renders templates that are loaded, and nothing else: it cannot ask for a file. */
 export interface Engine {
-  /**
-   * @param templates the text of each template by its name
-   * @throws TemplateError
-   */
-  render(
-    templates: ReadonlyMap<string, string>,
-    name: string,
-    scope: Scope,
-    variables: Readonly<Record<string, Plain>>,
-  ): string;
+  /** @throws TemplateError, which may name what is not loaded, or the call that it waits for */
+  render(loaded: Loaded, name: string, scope: Scope, variables: Readonly<Record<string, Plain>>): string;
 }
 
 export function createEngine(): Engine {
-  const environment: Environment = createEnvironment({ filters, parseData });
+  const environment = createEnvironment({
+    filters,
+    tests,
+    parseData: (format, text) => readData(format, text, {}),
+  });
   return {
-    render(templates, name, scope, variables) {
-      try {
+    render(loaded, name, scope, variables) {
+      const dialect: YamlDialect = { anyKeys: true, oldWords: scope.compat === "salt" };
+      const parse: SaltTools["parse"] = (format, text) => {
+        if (scope.isHeld?.(text)) throw new Fault("facts are in the text: use the fact itself");
+        return readData(format, text, dialect);
+      };
+      const readFile = (path: string): string | undefined => {
+        const text = loaded.templates.get(path);
+        if (text !== undefined || loaded.absent.has(path)) return text;
+        throw new Fault(`the file ${path} is not loaded`, { missing: [path] });
+      };
+      const undefinedNames: Parameters<NonNullable<Scope["onUndefined"]>>[] = [];
+      const render = (
+        each: string,
+        text: (path: string) => string | undefined,
+        own: typeof global,
+      ): string => {
+        loaded.budget.again();
         return environment.render({
-          name,
-          text: (each) => templates.get(pathOf(each)),
-          global: globalsOf(scope, variables),
+          ...{ name: each, text: (path) => text(treePath(path)), global: own, budget: loaded.budget },
+          isAbsent: (path) => loaded.absent.has(treePath(path)),
           filters: { svc_hold: holdIn(scope) },
           isFixed: scope.hold !== undefined,
-          parseData: (format, text) => {
-            if (scope.isHeld?.(text)) throw new Fault("facts are in the text: use the fact itself");
-            return parseData(format, text);
-          },
+          isLenient: scope.compat === "salt",
+          onUndefined: (missing, { template, line }) =>
+            undefinedNames.push([missing, { file: template, line }]),
+          parseData: parse,
         });
+      };
+      const global: Parameters<typeof environment.render>[0]["global"] = globalsOf(scope, variables, {
+        ...{ answers: loaded.answers, parse, readFile },
+        paths() {
+          if (loaded.paths === undefined) throw new Fault("the files of the tree are not known here");
+          return loaded.paths();
+        },
+        render(source, more) {
+          const path = "path" in source ? treePath(source.path) : "a text";
+          const text = "path" in source ? readFile(path) : source.text;
+          if (text === undefined) throw new Fault(`the file ${path} does not exist`);
+          return render(
+            path,
+            (wanted) => (wanted === path ? text : loaded.templates.get(wanted)),
+            (word, budget) => more.get(word) ?? global(word, budget),
+          );
+        },
+      });
+      try {
+        const text = render(name, (path) => loaded.templates.get(path), global);
+        for (const each of undefinedNames) scope.onUndefined?.(...each);
+        return text;
       } catch (thrown) {
         if (!(thrown instanceof JinjaError)) throw thrown;
-        const { template, line, message, missing } = thrown;
-        throw new TemplateError(template, line, message, { cause: thrown, missing: missing.map(pathOf) });
+        throw errorOf(thrown);
       }
     },
   };
 }
 
-/** `salt://x` and `svc://x` are the path x of the tree. */
-export const pathOf = (name: string): string => name.replace(/^(?:salt|svc):\/\//, "");
+function errorOf(error: JinjaError): TemplateError {
+  const { template, line, column, message, missing, cause } = error;
+  const wanted: HostCall | undefined = cause instanceof HostCallWanted ? cause.call : undefined;
+  return new TemplateError(template, line, message, {
+    cause: error,
+    column,
+    missing: missing.map(treePath),
+    wanted,
+  });
+}
 
 function holdIn({ hold }: Scope): Filter {
   return (value, args) => {
@@ -64,16 +119,4 @@ function holdIn({ hold }: Scope): Filter {
     const text = textOf(value);
     return hold?.(text, isData === true) ?? text;
   };
-}
-
-/** @throws Fault that says what is wrong with the text */
-function parseData(format: "yaml" | "json" | "text", text: string): Value {
-  if (format === "text") return text;
-  try {
-    return fromPlain((format === "json" ? JSON.parse(text) : plainValue(parseYaml(text, "data"))) as Plain);
-  } catch (thrown) {
-    if (thrown instanceof SyntaxError) throw new Fault("the text is not JSON");
-    if (thrown instanceof SvcError) throw new Fault(`the text is not YAML: ${thrown.message}`);
-    throw thrown;
-  }
 }

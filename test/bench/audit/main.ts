@@ -7,6 +7,7 @@ import { storeMessage } from "../../../internal/bus/jetstream/store-message.ts";
 import { createAuditWriter } from "../../../internal/fleet/audit/append.ts";
 import { createAuditGate } from "../../../internal/fleet/audit/gate.ts";
 import { createRecorder } from "../../../internal/fleet/audit/recorder.ts";
+import { createRepeats } from "../../../internal/fleet/audit/repeats.ts";
 import { type Gate, invoke, operation } from "../../../internal/fleet/operation/mod.ts";
 import { newKeyPair, verifySignature } from "../../../internal/identity/nkey.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
@@ -38,7 +39,8 @@ const key = newKeyPair("user", systemRandom);
 const audit = createAuditWriter({
   ...{ bus: connection, master: "bench", signer: key, keys: () => [key.publicKey], clock, log },
 });
-const recorder = createRecorder({ audit, clock, log });
+const repeats = createRepeats({ bus: connection, keys: () => [key.publicKey], clock });
+const recorder = createRecorder({ audit, repeats, clock, log });
 const gate = createAuditGate({
   authorize: async () => undefined,
   audit,

@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { defined } from "../../../base/defined.ts";
 import { describeError, SvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import { createBootstrapCache } from "../../../identity/bootstrap/mod.ts";
 import { createTrust, TrustError } from "../../../identity/trust/mod.ts";
 import type { CheckResult, OffersOf } from "../../../program/health/mod.ts";
+import { createProver } from "../../evidence/mod.ts";
 import {
   acrossRotations,
   CredentialsGone,
@@ -109,7 +111,11 @@ async function obtain(
     : undefined;
   if (found !== undefined && ["issued", "active"].includes(found.state)) return recover(found.id);
   try {
-    await enrollAndKeep({ ...deps, masters: client });
+    await enrollAndKeep({
+      ...deps,
+      masters: client,
+      ...defined({ prove: createProver(deps.config, deps) }),
+    });
   } catch (thrown) {
     if (!(thrown instanceof CredentialsGone)) throw thrown;
     await recover(thrown.enrollmentId);

@@ -50,6 +50,14 @@ export function aptPackages(system: System): PackageManager {
       return parsePolicy(text);
     },
     refreshedAt: () => system.modifiedAt("/var/lib/apt/lists/partial"),
+    sourcesChangedAt() {
+      const directory = "/etc/apt/sources.list.d";
+      const files = system.list(directory).map((name) => `${directory}/${name}`);
+      const times = ["/etc/apt/sources.list", directory, ...files].map(
+        (path) => system.modifiedAt(path) ?? 0,
+      );
+      return Math.max(...times);
+    },
     refresh: () => apt("refresh the lists of packages", ["update"]),
     install: (packages) =>
       apt(`install ${namesOf(packages)}`, [

@@ -33,6 +33,8 @@ export interface PackageManager {
    * unknown.
    */
   refreshedAt(): number | undefined;
+  /** Time of the last change of the package sources; absent where lists follow it by themselves. */
+  sourcesChangedAt?(): number | undefined;
   /** Refreshes the package lists. @throws SvcError with the error output */
   refresh(): Promise<void>;
   /** Installs packages, or changes them to these versions. @throws SvcError with the error output */

@@ -4,7 +4,8 @@ import type { PackageManager } from "./manager.ts";
 const staleAfterMs = 3_600_000;
 
 /**
- * Refreshes the package lists when they are more than an hour old, or always or never according to `refresh`.
+ * Refreshes the package lists when they are more than an hour old or older than the package sources, or always or
+ * never according to `refresh`.
  * Does not change installed packages.
  */
 export async function refreshIfDue(
@@ -13,6 +14,8 @@ export async function refreshIfDue(
   refresh: boolean | undefined,
 ): Promise<void> {
   const at = packages.refreshedAt();
-  const due = at !== undefined && system.now() - at > staleAfterMs;
+  const isStale = (time: number) =>
+    system.now() - time > staleAfterMs || (packages.sourcesChangedAt?.() ?? 0) > time;
+  const due = at !== undefined && isStale(at);
   if (refresh ?? due) await packages.refresh();
 }

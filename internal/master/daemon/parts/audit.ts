@@ -1,13 +1,16 @@
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { describeError } from "../../../base/errors.ts";
 import {
   createAuditWriter,
   createHeadTeller,
   createRecorder,
+  createRepeats,
   createVersionFloors,
+  followRevokedTokens,
   openAuditMemory,
 } from "../../../fleet/audit/mod.ts";
+import { openEndedTokens } from "../../../fleet/tokens/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Connected } from "./connect.ts";
@@ -25,13 +28,17 @@ export const audit = {
       const audit = createAuditWriter({ bus, master: name, signer: keyring.signer, keys, clock, log });
       const path = `${resolve(config.decisions_log)}.versions`;
       const versionFloors = createVersionFloors({ bus, path, keys, log });
+      // Next to the log of decisions, of which each master has its own as well.
+      const endedPath = join(dirname(resolve(config.decisions_log)), "ended-tokens.json");
+      const endedTokens = openEndedTokens({ path: endedPath, clock, log });
+      const readRevokedTokens = followRevokedTokens({ bus, keys, take: endedTokens.add });
       const retentionMs = config["audit.retention"];
       const memory = openAuditMemory({
         ...{ bus, path: `${resolve(config.decisions_log)}.audit`, keys, retentionMs, clock, log },
         head: () => audit.head,
       });
       const refresh = async () => {
-        await Promise.all([audit.refresh(), versionFloors.refresh()]);
+        await Promise.all([audit.refresh(), versionFloors.refresh(), readRevokedTokens()]);
         await memory.refresh();
       };
       await abortable(untilDone(refresh, deps), signal);
@@ -39,12 +46,14 @@ export const audit = {
         refresh().catch((thrown) => log.debug("the audit cannot be read", { reason: describeError(thrown) }));
       });
       stack.defer(() => looking.cancel());
-      const recorder = createRecorder({ audit, clock, log });
+      const repeats = createRepeats({ bus, keys, clock });
+      const recorder = createRecorder({ audit, repeats, clock, log });
       stack.defer(() => recorder.stop());
       return {
         audit,
         recorder,
         versionFloors,
+        endedTokens,
         auditHead: createHeadTeller(audit, keyring.signer),
         auditDeps: { bus, keys, retentionMs, memory, clock },
       };

@@ -12,7 +12,7 @@ import {
   openDecisionLog,
   startDecisionKeeper,
 } from "../../../fleet/decisions/mod.ts";
-import { hasVouchers, readAdoption } from "../../../fleet/enrollment/mod.ts";
+import { adoptionMark, createAdoptionMemory, hasVouchers } from "../../../fleet/enrollment/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { catchUp } from "./catch-up.ts";
@@ -26,13 +26,18 @@ export const decisions = {
     assemble(async (stack) => {
       const { bus, config, storage, vouchers, adoptionState, recordMac, clock, log, signal } = deps;
       const { secrets } = storage;
-      // Before anything is judged: a record without vouchers does not count as a decision once the adoption is done.
-      adoptionState.current = await abortable(
-        untilDone(() => readAdoption({ secrets, mac: recordMac, log }), deps),
-        signal,
-      );
       const opened = openLog(resolve(config.decisions_log), clock, log);
       stack.defer(() => opened.close());
+      const marked = { bucket: secrets.name, key: adoptionMark };
+      const adoptionMemory = createAdoptionMemory({
+        note: {
+          read: () => opened.log.get(marked)?.value,
+          keep: (value) => opened.log.keep({ ...marked, value }),
+        },
+        ...{ secrets, mac: recordMac, clock, log },
+      });
+      // Before anything is judged: a record without vouchers does not count as a decision once the adoption is done.
+      adoptionState.current = await abortable(untilDone(adoptionMemory.recall, deps), signal);
       const keeper = startDecisionKeeper({
         buckets: { enrollments: storage.enrollments, revocations: storage.revocations },
         log: opened.log,
@@ -49,6 +54,7 @@ export const decisions = {
       await catchUp("decisions", keeper.ready, deps);
       return {
         decisions: keeper,
+        adoptionMemory,
         storage: {
           ...storage,
           ...keeper.buckets,

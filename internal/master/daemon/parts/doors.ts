@@ -6,9 +6,11 @@ import {
   serveAudit,
   serveDecisions,
   serveEnrollments,
+  serveExpected,
   serveJobs,
   serveJoinTokens,
   serveOperators,
+  servePolicy,
   serveRoles,
   serveTargets,
 } from "../../../fleet/over-bus/mod.ts";
@@ -22,10 +24,12 @@ import {
   docsRoutes,
   enrollmentRoutes,
   enrollRoutes,
+  expectedRoutes,
   httpDoor,
   jobRoutes,
   joinTokenRoutes,
   operatorRoutes,
+  policyRoutes,
   startListener,
 } from "../../doors/http/mod.ts";
 import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
@@ -91,7 +95,7 @@ export const doors = {
         admitsUnregistered: () => !config["operators.require_signed"],
       };
       const signIn = startSignIn({
-        ...{ config, tokens: storage.tokens, mac: deps.recordMac, operators },
+        ...{ config, tokens: storage.tokens, ended: deps.endedTokens, mac: deps.recordMac, operators },
         ...{ clock, random, log, signal: deps.signal },
       });
       stack.defer(() => signIn.stop());
@@ -167,7 +171,8 @@ export const doors = {
       const routes = [
         ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },
-          challenge: { challenges: storage.challenges, clock, random },
+          challenge: { challenges: storage.challenges, clock, random, ...deps.accepted },
+          challengeTpm: { challenges: storage.challenges, clock, ...deps.tpm },
           enroll: {
             enrollments,
             challenges: storage.challenges,
@@ -201,6 +206,8 @@ export const doors = {
         ...bootstrapRoutes(door, { document: document.current, succession: keys.succession }),
         ...enrollmentRoutes(door, decisions),
         ...joinTokenRoutes(door, joinTokens),
+        ...expectedRoutes(door, deps.expected),
+        ...policyRoutes(door, deps.policy),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),
         ...signIn.routes(door),
@@ -228,6 +235,8 @@ export const doors = {
       const busDoor = { bus, clock, log, gate, requests: deps.requests, starters: approvals.starters };
       serveEnrollments(busDoor, decisions);
       serveJoinTokens(busDoor, joinTokens);
+      serveExpected(busDoor, deps.expected);
+      servePolicy(busDoor, deps.policy);
       serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });

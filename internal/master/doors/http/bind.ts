@@ -31,6 +31,8 @@ export interface HttpBinding<Output> extends RouteLines {
   budget: Route["budget"];
   /** A JSON body is required. Otherwise that of a POST is optional, and other methods have none. */
   body?: "required";
+  /** The largest body, where it is not the usual one. */
+  maxBodyBytes?: number;
   /** The field of the answer that is the body of the response, or the fields in it; absent means all. */
   show?: (string & keyof Output) | readonly (string & keyof Output)[];
   /** The field of the answer with the list, whose next page is named in a Link header. */
@@ -102,6 +104,7 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
         auth,
         budget,
         ...(inBody ? { body: binding.body === "required" ? "json" : "optional-json" } : {}),
+        ...defined({ maxBodyBytes: binding.maxBodyBytes }),
         get doc() {
           return describeRoute(operation, binding);
         },

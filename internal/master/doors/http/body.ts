@@ -2,20 +2,22 @@ import { SvcError } from "../../../base/errors.ts";
 import { parseStrictJson } from "../../../base/strict-json.ts";
 import type { Incoming } from "./serve.ts";
 
-/** Largest request body, bytes (specification, section "Limits"). */
-const maxBodyBytes = 4096;
+/** Largest request body of most routes, bytes (specification, section "Limits"). */
+export const maxBodyBytes = 4096;
 
 /**
- * Reads a JSON body of at most 4 KB; stops reading as soon as it is longer.
+ * Reads a JSON body; stops reading as soon as it is longer than allowed.
  *
+ * @param maxBytes the largest body
  * @returns `undefined` for an empty body when `required` is false
  * @throws SvcError `unsupported_media_type`, `too_large` or `bad_request`
  */
 export async function readJson(
   incoming: Pick<Incoming, "headers" | "body">,
   required: boolean,
+  maxBytes = maxBodyBytes,
 ): Promise<unknown> {
-  const bytes = await incoming.body(maxBodyBytes);
+  const bytes = await incoming.body(maxBytes);
   if (bytes.length === 0 && !required) return undefined;
   const type = incoming.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") {

@@ -1,4 +1,5 @@
 import {
+  challengeTpm,
   deliver,
   findByKey,
   followState,
@@ -16,6 +17,8 @@ const open = { auth: "none", budget: "strict", tag: "Enrollment" } as const;
 
 /** The routes for peels without credentials (specification, "Peel-facing enrollment endpoints"). */
 export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDeps): Route[] {
+  // Only certificates need more than other bodies.
+  const room = deps.challenge.evidence === undefined ? {} : { maxBodyBytes: 16 * 1024 };
   return [
     bind(getChallenge, deps.challenge, {
       ...open,
@@ -24,18 +27,33 @@ export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDep
       id: "getChallenge",
       answers: { 200: "A challenge", 400: "A parameter is missing or malformed" },
     }),
+    bind(challengeTpm, deps.challengeTpm, {
+      ...open,
+      method: "POST",
+      path: "/api/v1/enroll/tpm",
+      id: "challengeTpm",
+      body: "required",
+      bodyTitle: "TpmKeys",
+      ...room,
+      answers: {
+        200: "The secret",
+        401: "The challenge or the endorsement certificate is not valid",
+        404: "This master accepts no TPM",
+      },
+    }),
     bind(submit, deps.enroll, {
       ...open,
       method: "POST",
       path: "/api/v1/enroll",
       id: "enroll",
       body: "required",
+      ...room,
       show: "enrolled",
       status: ({ created }) => (created ? 201 : 200),
       answers: {
         200: "This peel is already waiting for a decision, or was waiting and is approved now",
         201: "The enrollment waits for a decision, or is `approved` already",
-        401: "The challenge, a signature or the proof of a token is not valid",
+        401: "The challenge, a signature, the proof of a token or the evidence is not valid",
         403: "The token has ended, is used up or revoked, or is for other hosts; the host is not enrolled",
         409: "This peel id has a live enrollment",
       },

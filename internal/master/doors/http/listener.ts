@@ -116,7 +116,9 @@ export function createHandler(
         if (!isServed(route)) return unknownRoute(new URL(request.url).pathname);
         const authorized = await authorize(route, found.call);
         const body =
-          route.body === undefined ? undefined : await readJson(found.incoming, route.body === "json");
+          route.body === undefined
+            ? undefined
+            : await readJson(found.incoming, route.body === "json", route.maxBodyBytes);
         return route.handle(Object.assign(authorized, { body, params: params as Record<string, string> }));
       },
       { config: {}, parse: "none" },

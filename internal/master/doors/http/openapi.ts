@@ -1,5 +1,6 @@
 import { defined } from "../../../base/defined.ts";
 import { version } from "../../../base/version.ts";
+import { maxBodyBytes } from "./body.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { Route } from "./route.ts";
 import { type RouteDoc, tags } from "./route-doc.ts";
@@ -102,12 +103,18 @@ const storageAway =
 const notYours = "Your roles do not allow this; the message names who can do it";
 
 /** The answers of a route, including those from its rules. */
-function responsesOf({ auth, body, doc, operation }: Route): RouteDoc["responses"] {
+function responsesOf({
+  auth,
+  body,
+  maxBodyBytes: most = maxBodyBytes,
+  doc,
+  operation,
+}: Route): RouteDoc["responses"] {
   const ruled: Record<number, RouteDoc["responses"][number]> = {};
   if (auth === "bearer") ruled[401] = { description: "No valid token" };
   if (body !== undefined) {
     ruled[400] = { description: "The request is malformed; the message names the field" };
-    ruled[413] = { description: "The body has more than 4096 bytes" };
+    ruled[413] = { description: `The body has more than ${most} bytes` };
     ruled[415] = { description: "The body is not declared as application/json" };
   }
   ruled[429] = {

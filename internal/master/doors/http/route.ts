@@ -42,6 +42,8 @@ export interface Route {
   budget: keyof typeof budgets;
   /** Whether a body is read: `json` requires one, `optional-json` accepts one. */
   body?: "json" | "optional-json";
+  /** The largest body, where it is not the usual one. */
+  maxBodyBytes?: number;
   /** Its API description. */
   doc: RouteDoc;
   /** The name of the operation that it binds. */

@@ -2,13 +2,17 @@ import type { StateFunction } from "../../function/mod.ts";
 import { fileAbsent } from "./absent.ts";
 import { fileAppend, filePrepend } from "./append.ts";
 import { fileBlockinfile, fileBlockreplace } from "./blockreplace.ts";
+import { fileComment, fileUncomment } from "./comment.ts";
 import { fileCopy } from "./copy.ts";
 import { fileDirectory } from "./directory.ts";
 import { fileExists, fileMissing } from "./exists.ts";
+import { fileKeyvalue } from "./keyvalue.ts";
 import { fileLine } from "./line.ts";
 import { fileManaged } from "./managed.ts";
 import { fileRecurse } from "./recurse.ts";
+import { fileRename } from "./rename.ts";
 import { fileReplace } from "./replace.ts";
+import { fileSerialize } from "./serialize.ts";
 import { fileSymlink } from "./symlink.ts";
 import { fileTouch } from "./touch.ts";
 
@@ -20,6 +24,8 @@ export const fileStates: readonly StateFunction[] = [
   fileSymlink,
   fileAbsent,
   fileCopy,
+  fileRename,
+  fileSerialize,
   fileTouch,
   fileExists,
   fileMissing,
@@ -27,6 +33,9 @@ export const fileStates: readonly StateFunction[] = [
   filePrepend,
   fileLine,
   fileReplace,
+  fileComment,
+  fileUncomment,
+  fileKeyvalue,
   fileBlockreplace,
   fileBlockinfile,
 ];

@@ -253,9 +253,9 @@ test.each([
   [{ mode: 644 }, "mode: expected"],
   [{ mode: "0999" }, "mode: expected three or four octal digits such as 0644, or keep"],
   [{ contents: ["x"], source: ["svc://x"] }, "give only one of source, contents"],
-  [{ source: ["http://x/y"] }, "source: expected svc://path"],
+  [{ source: ["http://x/y"] }, "source_hash: a digest is required for an http:// source"],
   [{ source: ["https://x/y"] }, "source_hash: missing"],
-  [{ source: ["https://x/y"], source_hash: "md5=d41d8cd98f00b204e9800998ecf8427e" }, "source_hash: expected"],
+  [{ source: ["https://x/y"], source_hash: "md5=d41d" }, "source_hash: expected"],
   [{ backup: "minion" }, "backup: expected"],
 ])("arguments %p are refused", async (args, message) => {
   await expect(planState(...managed, "/tmp/svc-test-never", args)).rejects.toThrow(message);

@@ -1,12 +1,12 @@
 import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import { cleanEnvironment } from "../../../base/process/environment.ts";
-import { runProcess } from "../../../base/process/process.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
-import { findSource, refuseSource, type Source, sourceHashArg } from "../source.ts";
-import { readSourceHash } from "../source-hash.ts";
+import { findHash } from "../find-hash.ts";
+import { findSource, refuseSource, type Source } from "../source.ts";
+import { sourceHashArgs, warnOfHash } from "../source-hash.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
+import { checkArg, checkWith } from "./check-command.ts";
 import { type Content, contentOf } from "./content.ts";
 import { lookAt } from "./look.ts";
 import { makedirsArg } from "./parents.ts";
@@ -38,7 +38,7 @@ export const fileManaged = defineState({
       type: "strings",
       doc: "Source of the content: svc://path or salt://path in the files of the environment, an absolute path on this host, or https://…. In a list, the first source that exists is used.",
     },
-    source_hash: sourceHashArg,
+    ...sourceHashArgs,
     contents: { type: "strings", doc: "The content; a list has one line per item." },
     contents_pillar: { type: "string", doc: "Name of the setting with the content, such as tls:key." },
     contents_settings: { type: "string", doc: "Alias of contents_pillar." },
@@ -56,10 +56,7 @@ export const fileManaged = defineState({
     backup: backupArg,
     show_changes: showChangesArg,
     follow_symlinks: followSymlinksArg,
-    check_cmd: {
-      type: "string",
-      doc: "A command that must succeed before the new file replaces the old one, such as visudo -c -f. The path of the new file is appended to it.",
-    },
+    check_cmd: checkArg,
     encoding: {
       type: "string",
       values: ["utf-8", "utf8"],
@@ -71,10 +68,11 @@ export const fileManaged = defineState({
     if (given.length > 1) return `give only one of ${given.join(", ")}`;
     return (
       refuseMode("mode", args.mode) ??
-      refuseSource(args.source ?? [], args.source_hash) ??
+      refuseSource(args.source ?? [], args.source_hash, args.skip_verify) ??
       refuseBackup(args.backup)
     );
   },
+  warn: warnOfHash,
   async plan(name, args, context) {
     const path = pathOf(name);
     if (args.create === false && lookAt(path) === undefined) {
@@ -83,7 +81,7 @@ export const fileManaged = defineState({
     const source =
       args.source === undefined
         ? undefined
-        : findSource(args.source, readSourceHash(args.source_hash), context);
+        : findSource(args.source, await findHash(args, args.source, context), context);
     const { mode: written, ...owner } = args;
     const mode = written === "keep" ? keptMode(source) : written;
     const { template, defaults, context: variables } = args;
@@ -171,26 +169,4 @@ function givenContent(args: ContentArgs, context: StateContext): Content | undef
 function textOf(lines: readonly (string | number)[], newline: boolean): string {
   const text = lines.join("\n");
   return !newline || text === "" || text.endsWith("\n") ? text : `${text}\n`;
-}
-
-const checkTimeoutMs = 60_000;
-const checkOutputBytes = 4 * 1024;
-
-function checkWith(command: string, { clock, signal }: StateContext): (file: string) => Promise<void> {
-  return async (file) => {
-    const { code, stdout, stderr } = await runProcess({
-      argv: ["/bin/sh", "-c", `${command} "$0"`, file],
-      env: cleanEnvironment(undefined),
-      cwd: "/",
-      timeoutMs: checkTimeoutMs,
-      outputLimit: checkOutputBytes,
-      clock,
-      signal,
-    });
-    if (code === 0) return;
-    const said = stderr.text.trim() || stdout.text.trim();
-    throw new StateFailure(
-      `check_cmd rejected the new file: ${command} exited with ${code}${said === "" ? "" : `: ${said}`}`,
-    );
-  };
 }

@@ -1,0 +1,2 @@
+export type { Prove } from "./asked.ts";
+export { createProver, inspectProofs } from "./prove.ts";

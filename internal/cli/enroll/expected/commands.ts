@@ -1,0 +1,61 @@
+import { displayPeelId, encodePeelId } from "../../../base/peel-id.ts";
+import type { ShownHost } from "../../../fleet/expected/mod.ts";
+import { expectedOverBus } from "../../../fleet/over-bus/mod.ts";
+import { command, formatTable, group } from "../../../program/command-line/mod.ts";
+import { ask } from "../../ask.ts";
+import { withBus } from "../../operator.ts";
+import { formatLabels } from "../policy/format-labels.ts";
+
+const listCommand = command({
+  name: "list",
+  description: "List the hosts that are expected, by peel id.",
+  args: {},
+  run: (_, cli) =>
+    withBus(cli, async (bus) => {
+      const found: ShownHost[] = [];
+      let cursor: string | undefined;
+      do {
+        const after = cursor === undefined ? {} : { cursor };
+        const page = await ask(bus, expectedOverBus.list, { limit: 1_000, ...after });
+        found.push(...page.hosts);
+        cursor = page.next;
+      } while (cursor !== undefined);
+      await cli.print(found, () =>
+        formatTable(
+          ["PEEL ID", "FINGERPRINT", "STATE", "LABELS", "BY", "EXPIRES", "ENROLLMENT"],
+          found.map((one) => [
+            ...[displayPeelId(one.peel_id), one.fingerprint, one.state],
+            formatLabels(one.labels),
+            ...[one.expected_by, one.expires_at, one.enrollment ?? "-"],
+          ]),
+          cli,
+        ),
+      );
+      if (found.length === 0) cli.say("no expected hosts");
+    }),
+});
+
+const removeCommand = command({
+  name: "remove",
+  description: "Expect hosts no more. Those that have joined stay members.",
+  args: {
+    peel: { type: "positional", required: true, description: "Peel id" },
+    more: { type: "positional", rest: true, description: "Further peel ids" },
+  },
+  run: ({ peel, more }, cli) =>
+    withBus(cli, async (bus) => {
+      const removed: ShownHost[] = [];
+      for (const one of [peel, ...more.words, ...more.literal]) {
+        removed.push((await ask(bus, expectedOverBus.remove, { peel: encodePeelId(one) })).host);
+      }
+      await cli.print(removed, () =>
+        removed.map(({ peel_id, state }) => `removed ${displayPeelId(peel_id)} (${state})`).join("\n"),
+      );
+    }),
+});
+
+export const expectedCommands = group({
+  name: "expected",
+  description: "List and remove the hosts that are expected.",
+  commands: () => [listCommand, removeCommand],
+});

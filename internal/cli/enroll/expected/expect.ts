@@ -1,0 +1,78 @@
+import { displayPeelId } from "../../../base/peel-id.ts";
+import { mostHosts } from "../../../fleet/expected/mod.ts";
+import { expectedOverBus } from "../../../fleet/over-bus/mod.ts";
+import { command, Exit, visible } from "../../../program/command-line/mod.ts";
+import { ask, askerName } from "../../ask.ts";
+import { withBus } from "../../operator.ts";
+import type { HostOfFile } from "./read-hosts.ts";
+import { readInput } from "./read-input.ts";
+
+export const expectCommand = command({
+  name: "expect",
+  description: "Expect hosts: each of them is enrolled without a decision when it proves its key, once.",
+  args: {
+    file: {
+      type: "positional",
+      required: true,
+      description:
+        "Lines or CSV: peel id, public key (svc-peel keygen), labels separated by blanks; - is standard input",
+    },
+    ttl: {
+      type: "string",
+      valueHint: "duration",
+      default: "720h",
+      description: "How long the hosts are expected, 1m to 366d",
+    },
+  },
+  async run({ file, ttl }, cli) {
+    const { readHosts } = await import("./read-hosts.ts");
+    const { hosts, problems } = readHosts(await readInput(file), file === "-" ? "standard input" : file);
+    if (problems.length > 0) {
+      for (const problem of problems) cli.error(visible(problem));
+      cli.say("nothing was written");
+      throw new Exit(2);
+    }
+    await withBus(cli, async (bus) => {
+      const as = askerName(bus);
+      const send = (part: HostOfFile[], check: boolean) =>
+        ask(bus, expectedOverBus.add, { hosts: part, ttl, check }, { as, timeoutMs });
+      const parts = inParts(hosts);
+      // One request looks at all of its hosts itself.
+      if (parts.length > 1) for (const part of parts) await send(part, true);
+      const written: { peel_id: string; outcome: string }[] = [];
+      for (const part of parts) written.push(...(await send(part, false)).hosts);
+      await cli.print(written, () => countOf(written.map(({ outcome }) => outcome)));
+      const waiting = written.filter(({ outcome }) => outcome === "waits").map(({ peel_id }) => peel_id);
+      if (waiting.length > 0) {
+        const shown = waiting.slice(0, 3).map(displayPeelId).join(", ");
+        cli.say(
+          `${waiting.length} wait for a decision already, and ask again only when they are restarted: ${shown}${waiting.length > 3 ? ", ..." : ""}; approve them with svc enroll approve`,
+        );
+      }
+    });
+  },
+});
+
+/** A master writes hundreds of entries for one request. */
+const timeoutMs = 30_000;
+
+function inParts(hosts: readonly HostOfFile[]): HostOfFile[][] {
+  return Array.from({ length: Math.ceil(hosts.length / mostHosts) }, (_, at) =>
+    hosts.slice(at * mostHosts, (at + 1) * mostHosts),
+  );
+}
+
+const words: Readonly<Record<string, string>> = {
+  added: "added",
+  renewed: "renewed",
+  waits: "added that wait already",
+  member: "left out, as their peel id is enrolled",
+};
+
+function countOf(outcomes: readonly string[]): string {
+  const counted = Object.entries(words).flatMap(([outcome, text]) => {
+    const count = outcomes.filter((one) => one === outcome).length;
+    return count === 0 ? [] : [`${count} ${text}`];
+  });
+  return counted.join(", ");
+}

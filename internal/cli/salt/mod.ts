@@ -1,0 +1,2 @@
+export { importSalt } from "./import-salt.ts";
+export { checkedSentence } from "./report.ts";

@@ -1,0 +1,85 @@
+import { suggestion } from "../../base/nearest.ts";
+import type { Copied } from "./copy-tree.ts";
+import type { Items } from "./report.ts";
+import { saltStateModules } from "./state-modules.ts";
+
+/** Directories of a state tree whose files Salt copies to minions as Python, and what takes their place. */
+const extensions: Readonly<Record<string, string>> = {
+  _grains: "Write a program for custom facts, see docs/facts.md",
+  _states: "Write it with the state functions of docs/state-functions.md",
+  _modules: "Call a program with cmd.run, or write a template macro",
+};
+const otherExtension =
+  /^_(?:beacons|clouds|engines|executors|matchers|output|pillar|proxy|renderers|returners|runners|sdb|serializers|tops|utils|wheel)$/;
+const functionKey = /^\s+(?:(?:-\s+)?(\w+)\.(\w+):\s*(?:\[\]\s*|#.*)?$|(\w+)\.(\w+)\s*$)/;
+const shebang = /^#!\s*(\S.*?)\s*$/;
+const known = new Set(["jinja|yaml", "yaml", "yaml|jinja"]);
+
+/**
+ * Finds what in state files does not exist here, without rendering them.
+ *
+ * @param functions the names of all state functions
+ */
+export function scanStates(files: readonly Copied[], functions: readonly string[], items: Items): void {
+  const names = new Set(functions);
+  for (const { path, below, text } of files) {
+    const [top = ""] = below.split("/");
+    if (below.includes("/") && (Object.hasOwn(extensions, top) || otherExtension.test(top))) {
+      const next = extensions[top] ?? "Look in docs/from-salt.md for what takes its place";
+      items.add("modules", { file: path }, `Python code of Salt's ${top} does not run here`, next);
+    } else if (below.endsWith(".sls") && text !== undefined) {
+      scanRenderer(path, text, "states", items);
+      if (/(?:^|\/)top\.sls$/.test(below)) scanTop(path, text, "states", items);
+      scanFunctions(path, text, names, items);
+    }
+  }
+}
+
+/** The same for settings files. */
+export function scanSettings(files: readonly Copied[], items: Items): void {
+  for (const { path, below, text } of files) {
+    if (!below.endsWith(".sls") || text === undefined) continue;
+    scanRenderer(path, text, "settings", items);
+    if (below === "top.sls") scanTop(path, text, "settings", items);
+  }
+}
+
+function scanRenderer(path: string, text: string, about: "states" | "settings", items: Items): void {
+  const [, named = "jinja|yaml"] = shebang.exec(text.split("\n", 1)[0] ?? "") ?? [];
+  if (known.has(named)) return;
+  const next = named.includes("gpg")
+    ? "Write the secrets in the clear: settings are sealed to each peel, see docs/settings.md"
+    : "Write the file as jinja|yaml";
+  items.add(about, { file: path, line: 1 }, `the renderer ${named.slice(0, 40)} is not supported`, next);
+}
+
+function scanTop(path: string, text: string, about: "states" | "settings", items: Items): void {
+  for (const [at, line] of text.split("\n").entries()) {
+    const [, environment = "base"] = /^["']?([A-Za-z0-9_][^:{#]*?)["']?:\s*(?:#.*)?$/.exec(line) ?? [];
+    if (environment === "base") continue;
+    items.add(
+      about,
+      { file: path, line: at + 1 },
+      `the environment ${environment} is not read in the top file of base`,
+      about === "states"
+        ? "Publish it as a branch with its own top.sls, see docs/publishing-states.md"
+        : "Move its targets to base",
+    );
+  }
+}
+
+function scanFunctions(path: string, text: string, names: ReadonlySet<string>, items: Items): void {
+  for (const [at, line] of text.split("\n").entries()) {
+    const [, a, b, c, d] = functionKey.exec(line) ?? [];
+    const module = a ?? c;
+    if (module === undefined || !saltStateModules.has(module)) continue;
+    const called = `${module}.${b ?? d}`;
+    if (names.has(called)) continue;
+    items.add(
+      "states",
+      { file: path, line: at + 1 },
+      `the state function ${called} does not exist here${suggestion(called, [...names])}`,
+      "Use another function of docs/state-functions.md, or cmd.run",
+    );
+  }
+}

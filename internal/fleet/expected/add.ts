@@ -1,0 +1,138 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
+import { keyFingerprint } from "../../identity/mod.ts";
+import { type EnrollmentState, type Labels, liveStates } from "../enrollment/mod.ts";
+import { type ExpectedHost, encodeExpected } from "./record.ts";
+import { type ExpectedStore, type FoundHost, findExpected, readAllExpected } from "./store.ts";
+import type { TakeDeps } from "./taken.ts";
+
+/** More than any site makes at once; a list of them fits into the bucket. */
+const mostExpected = 50_000;
+const atOnce = 16;
+
+/**
+ * What became of one host: `added`; `renewed`, when it was expected already and nobody used that; `waits`, when it is
+ * added and asked to join before; `member`, when its peel id is enrolled and nothing was written.
+ */
+export const outcomes = ["added", "renewed", "waits", "member"] as const;
+export type Outcome = (typeof outcomes)[number];
+
+export interface AddDeps extends TakeDeps {
+  directory: { stateOf(peelId: string): EnrollmentState | undefined; caughtUp(): Promise<void> };
+  clock: Pick<Clock, "now">;
+}
+
+/** A host to expect. */
+export interface NamedHost {
+  /** Encoded. */
+  peelId: string;
+  publicKey: string;
+  labels?: Labels;
+}
+
+interface Added {
+  hosts: readonly NamedHost[];
+  by: string;
+  ttlMs: number;
+  /** Whether to find out what would be done, and write nothing. */
+  checks: boolean;
+}
+
+/**
+ * Adds hosts to those that are expected. All of them are looked at before one is written.
+ *
+ * @returns the outcome for each, in their order
+ * @throws SvcError `bad_request` for a peel id that appears twice, `conflict` for one that is expected with another
+ *   key, or when there are too many
+ */
+export async function expectHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: Added): Promise<Outcome[]> {
+  checkNamedOnce(hosts);
+  await deps.directory.caughtUp();
+  const now = deps.clock.now();
+  const all = await readAllExpected(deps);
+  const known = new Map(all.map((found) => [found.host.peelId, found]));
+  await dropEnded(deps, all, now);
+  const open = all.filter(
+    ({ host }) => host.endsAt > now && !hosts.some((one) => one.peelId === host.peelId),
+  );
+  if (open.length + hosts.length > mostExpected) {
+    throw new SvcError(
+      "conflict",
+      `${open.length} hosts are expected already, and at most ${mostExpected} can be: remove those that do not come`,
+    );
+  }
+  const planned = hosts.map((host) => ({
+    host,
+    outcome: outcomeOf(deps, host, known.get(host.peelId), now),
+  }));
+  if (checks) return planned.map(({ outcome }) => outcome);
+  await mapBounded(planned, { atOnce }, async ({ host, outcome }) => {
+    if (outcome === "member") return;
+    await write(deps, { ...host, by, at: now, endsAt: now + ttlMs });
+  });
+  return planned.map(({ outcome }) => outcome);
+}
+
+function checkNamedOnce(hosts: readonly NamedHost[]): void {
+  const seen = new Set<string>();
+  for (const { peelId } of hosts) {
+    if (seen.has(peelId)) {
+      throw new SvcError("bad_request", `hosts: ${displayPeelId(peelId)} appears twice`);
+    }
+    seen.add(peelId);
+  }
+}
+
+function outcomeOf(
+  { directory }: Pick<AddDeps, "directory">,
+  { peelId, publicKey }: NamedHost,
+  found: FoundHost | undefined,
+  now: number,
+): Outcome {
+  const state = directory.stateOf(peelId);
+  if (state !== undefined && state !== "pending" && liveStates.has(state)) return "member";
+  checkSameKey(found, publicKey, now);
+  if (state === "pending") return "waits";
+  return found !== undefined && found.host.endsAt > now && found.host.taken === undefined
+    ? "renewed"
+    : "added";
+}
+
+/** An entry that was taken replaces nobody: its host has joined. */
+function checkSameKey(found: FoundHost | undefined, publicKey: string, now: number): void {
+  const host = found?.host;
+  if (host === undefined || host.endsAt <= now || host.taken !== undefined || host.publicKey === publicKey) {
+    return;
+  }
+  const shown = displayPeelId(host.peelId);
+  throw new SvcError(
+    "conflict",
+    `${shown} is expected with another key, ${keyFingerprint(host.publicKey)} (by ${host.by}): remove that with svc enroll expected remove ${shown}, or correct the key`,
+  );
+}
+
+async function write(deps: AddDeps, host: ExpectedHost): Promise<void> {
+  const { bucket, mac } = deps;
+  await retryOnConflict(
+    async () => {
+      const found = await findExpected(deps, host.peelId);
+      checkSameKey(found, host.publicKey, host.at);
+      const value = encodeExpected(mac, host);
+      if (found !== undefined) return (await bucket.update(host.peelId, value, found.revision)) ?? conflict;
+      // What no master made, and stands there, is replaced.
+      const other = await bucket.get(host.peelId);
+      if (other !== undefined) return (await bucket.update(host.peelId, value, other.revision)) ?? conflict;
+      return (await bucket.create(host.peelId, value)) ?? conflict;
+    },
+    { exhausted: `the entry of ${displayPeelId(host.peelId)} is being changed by others: try again` },
+  );
+}
+
+/** Removes what has ended. */
+async function dropEnded(store: ExpectedStore, all: readonly FoundHost[], now: number): Promise<void> {
+  const ended = all.filter(({ host }) => host.endsAt <= now);
+  await mapBounded(ended, { atOnce }, ({ host, revision }) => store.bucket.remove(host.peelId, revision));
+}

@@ -1,0 +1,294 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { systemRandom } from "../../base/id.ts";
+import { deriveCurveKey } from "../../identity/curve.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { createRecordMac } from "../../identity/record-mac.ts";
+import { approve } from "../enrollment/approve.ts";
+import { issueChallenge } from "../enrollment/challenge.ts";
+import { type EnrollDeps, enroll } from "../enrollment/enroll.ts";
+import { attestationMessage, enrollmentMessage } from "../enrollment/messages.ts";
+import type { Enrollment } from "../enrollment/record.ts";
+import { reject } from "../enrollment/reject.ts";
+import { findByPeel, readEnrollments } from "../enrollment/store.ts";
+import { type AddDeps, expectHosts } from "./add.ts";
+import { decodeExpected, type ExpectedHost, encodeExpected } from "./record.ts";
+import { readAllExpected } from "./store.ts";
+import { take } from "./taken.ts";
+import { createExpectedWay } from "./way-in.ts";
+
+const day = 24 * 3_600_000;
+const root = `sha256:${"ab".repeat(32)}`;
+const otherRoot = `sha256:${"cd".repeat(32)}`;
+const mac = createRecordMac(newKeyPair("account", systemRandom));
+
+let bucket: ReturnType<typeof memoryBucket>;
+let enrollments: ReturnType<typeof memoryBucket>;
+let challenges: ReturnType<typeof memoryBucket>;
+let clock: ReturnType<typeof manualClock>;
+let log: ReturnType<typeof recordingLog>;
+
+beforeEach(() => {
+  [bucket, enrollments, challenges] = [memoryBucket(), memoryBucket(), memoryBucket()];
+  [clock, log] = [manualClock(), recordingLog()];
+});
+
+const deps = (): AddDeps => ({
+  ...{ bucket, mac, enrollments, clock, log },
+  directory: {
+    caughtUp: async () => {},
+    // The test knows the records only from the bucket.
+    stateOf: (peelId) => states.get(peelId),
+  },
+});
+const states = new Map<string, Enrollment["state"]>();
+beforeEach(() => states.clear());
+
+const newHost = (peelId: string) => {
+  const key = newKeyPair("user", systemRandom);
+  return { peelId, key, curve: deriveCurveKey(key).publicKey };
+};
+type Host = ReturnType<typeof newHost>;
+
+const add = (host: Host, labels?: Record<string, string>, publicKey = host.key.publicKey) =>
+  expectHosts(deps(), {
+    hosts: [{ peelId: host.peelId, publicKey, ...(labels === undefined ? {} : { labels }) }],
+    ...{ by: "ann", ttlMs: 30 * day, checks: false },
+  });
+
+/** Another master, with what is stored. */
+async function ask({ peelId, key, curve }: Host, trusted = root, using = { enrollments }) {
+  const { publicKey } = key;
+  const random = systemRandom;
+  const challenge = await issueChallenge({ challenges, clock, random }, { peelId, publicKey });
+  const signatureBytes = key.sign(attestationMessage(challenge.bytes, trusted));
+  const master: EnrollDeps = {
+    ...{ ...using, challenges, clock, random, ownCaSpkis: [root], log },
+    pending: { take: async () => ({ giveBack: () => {} }) },
+    metrics: { keyMismatch: () => {} },
+    waysIn: [createExpectedWay({ ...deps(), ...using })],
+    begin: async () => async () => {},
+  };
+  return enroll(master, {
+    ...{ peelId, publicKey, curvePublicKey: curve, challengeId: challenge.id },
+    signature: key.sign(enrollmentMessage(challenge.bytes, curve)),
+    attestation: { caSpki: trusted, signature: "", signatureBytes },
+  });
+}
+
+const entry = async () => (await readAllExpected(deps()))[0]?.host;
+
+describe("an expected host", () => {
+  test("is enrolled with its labels, once", async () => {
+    const host = newHost("web_1");
+    expect(await add(host, { env: "lab" })).toEqual(["added"]);
+    const { record, created } = await ask(host);
+    expect(created).toBe(true);
+    expect(record).toMatchObject({ state: "approved", decidedBy: "expected:ann", labels: { env: "lab" } });
+    expect((await entry())?.taken?.enrollment).toBe(record.id);
+    await revoke(record);
+    expect((await ask(host)).record.state).toBe("pending");
+  });
+
+  test("gets the same answer again when the first one was lost", async () => {
+    const host = newHost("web_1");
+    await add(host);
+    const { record } = await ask(host);
+    expect(await ask(host)).toMatchObject({ record: { id: record.id, state: "approved" }, created: false });
+  });
+
+  test("is enrolled when a master crashed after it took the entry", async () => {
+    const host = newHost("web_1");
+    await add(host);
+    const { publicKey } = host.key;
+    const taking = { peelId: "web_1", publicKey, enrollment: "enr-000000000000000000000000000" };
+    expect(await take(deps(), taking, clock.now())).toBeDefined();
+    const { record } = await ask(host);
+    expect(record.state).toBe("approved");
+    expect((await entry())?.taken?.enrollment).toBe(record.id);
+  });
+
+  test("is free again when its record cannot be stored", async () => {
+    const host = newHost("web_1");
+    await add(host);
+    enrollments.beforeWrite = () => {
+      throw new Error("the disk is full");
+    };
+    await expect(ask(host)).rejects.toThrow("the disk is full");
+    expect((await entry())?.taken).toBeUndefined();
+    enrollments.beforeWrite = () => {};
+    expect((await ask(host)).record.state).toBe("approved");
+  });
+
+  test("that waits already is enrolled when it asks again", async () => {
+    const host = newHost("web_1");
+    const { record } = await ask(host);
+    states.set("web_1", "pending");
+    expect(await add(host)).toEqual(["waits"]);
+    expect(await ask(host)).toMatchObject({ record: { id: record.id, state: "approved" }, created: false });
+  });
+
+  test("that trusts another root is held, and its entry stays", async () => {
+    const host = newHost("web_1");
+    await add(host, { env: "lab" });
+    const { record } = await ask(host, otherRoot);
+    expect(record).toMatchObject({ state: "pending", trustMismatch: true, labels: { env: "lab" } });
+    expect((await entry())?.taken).toBeUndefined();
+  });
+
+  test("with another key is held, and told in the log", async () => {
+    await add(newHost("web_1"), { env: "lab" });
+    const { record } = await ask(newHost("web_1"));
+    expect(record.state).toBe("pending");
+    expect(record.labels).toBeUndefined();
+    expect(log.records.map(({ event }) => event)).toContain(
+      "a host asks under an expected peel id with another key",
+    );
+    expect((await entry())?.taken).toBeUndefined();
+  });
+
+  test("whose time is over is left to others", async () => {
+    const host = newHost("web_1");
+    await add(host);
+    clock.advance(30 * day);
+    expect((await ask(host)).record.state).toBe("pending");
+  });
+
+  test("that was rejected after it was expected stays out", async () => {
+    const host = newHost("web_1");
+    const { record } = await ask(host);
+    await add(host);
+    clock.advance(1_000);
+    await reject({ enrollments, clock }, { id: record.id, operator: "bob" });
+    expect((await ask(host)).record.state).toBe("pending");
+    // A later entry is a new decision.
+    await reject({ enrollments, clock }, { id: (await current("web_1")).id, operator: "bob" });
+    clock.advance(1_000);
+    await add(host);
+    expect((await ask(host)).record.state).toBe("approved");
+  });
+
+  test("of which two masters hear at the same moment is enrolled once, and its entry is used", async () => {
+    for (let round = 0; round < 20; round++) {
+      const host = newHost(`web_${round}`);
+      await add(host);
+      const answers = await Promise.allSettled([ask(host), ask(host), ask(host)]);
+      const ids = answers.flatMap((one) => (one.status === "fulfilled" ? one.value.record : []));
+      expect(new Set(ids.map(({ id }) => id)).size).toBe(1);
+      expect(ids[0]?.state).toBe("approved");
+      const [{ id }] = [await current(host.peelId)];
+      const all = await readAllExpected(deps());
+      expect(all.find(({ host: { peelId } }) => peelId === host.peelId)?.host.taken?.enrollment).toBe(id);
+    }
+    expect(await readEnrollments(enrollments)).toHaveLength(20);
+  });
+});
+
+describe("expecting", () => {
+  test("the same host again renews it; another key is refused while nobody used it", async () => {
+    const host = newHost("web_1");
+    await add(host);
+    clock.advance(day);
+    expect(await add(host, { env: "lab" })).toEqual(["renewed"]);
+    expect(await entry()).toMatchObject({ endsAt: clock.now() + 30 * day, labels: { env: "lab" } });
+    await expect(add(newHost("web_1"))).rejects.toThrow("web.1 is expected with another key");
+    expect((await entry())?.publicKey).toBe(host.key.publicKey);
+  });
+
+  test("looks at all hosts before it writes one", async () => {
+    const [known, other] = [newHost("web_1"), newHost("web_2")];
+    await add(known);
+    const named = [other, newHost("web_1")].map(({ peelId, key: { publicKey } }) => ({ peelId, publicKey }));
+    const all = { hosts: named, by: "ann", ttlMs: day, checks: false };
+    await expect(expectHosts(deps(), all)).rejects.toThrow("another key");
+    expect(bucket.keys).toEqual(["web_1"]);
+    const twice = { ...all, hosts: [...named.slice(0, 1), ...named.slice(0, 1)] };
+    await expect(expectHosts(deps(), twice)).rejects.toThrow("hosts: web.2 appears twice");
+  });
+
+  test("a check writes nothing, and a member is left out", async () => {
+    const host = newHost("web_1");
+    const hosts = [{ peelId: "web_1", publicKey: host.key.publicKey }];
+    expect(await expectHosts(deps(), { hosts, by: "ann", ttlMs: day, checks: true })).toEqual(["added"]);
+    expect(bucket.keys).toEqual([]);
+    states.set("web_1", "active");
+    expect(await add(host)).toEqual(["member"]);
+    expect(bucket.keys).toEqual([]);
+  });
+
+  test("removes what has ended", async () => {
+    await add(newHost("web_1"));
+    clock.advance(31 * day);
+    await add(newHost("web_2"));
+    expect(bucket.keys).toEqual(["web_2"]);
+  });
+});
+
+describe("a stored entry", () => {
+  const host: ExpectedHost = {
+    ...{ peelId: "web_1", publicKey: newKeyPair("user", systemRandom).publicKey, by: "ann" },
+    ...{ at: 1_000, endsAt: 2_000, labels: { env: "lab" } },
+    taken: { enrollment: "enr-1", at: 1_500 },
+  };
+  const { taken: _, ...open } = host;
+
+  test("is read as it was written", () => {
+    expect(decodeExpected(mac, "web_1", encodeExpected(mac, host))).toEqual(host);
+    expect(decodeExpected(mac, "web_1", encodeExpected(mac, open))).toEqual(open);
+  });
+
+  test("counts only under its own key, and from a master", async () => {
+    expect(decodeExpected(mac, "web_2", encodeExpected(mac, host))).toBeUndefined();
+    const thief = createRecordMac(newKeyPair("account", systemRandom));
+    const asked = newHost("web_1");
+    const forged = { ...open, publicKey: asked.key.publicKey, endsAt: clock.now() + day };
+    await bucket.put("web_1", encodeExpected(thief, forged));
+    expect((await ask(asked)).record.state).toBe("pending");
+    await bucket.put("web_1", Buffer.from("no entry"));
+    await revoke(await current("web_1"));
+    expect((await ask(asked)).record.state).toBe("pending");
+    expect(log.records.filter(({ level }) => level === "error").map(({ event }) => event)).toEqual([
+      "a stored entry of an expected host is not from a master; it does not count",
+      "a stored entry of an expected host cannot be read; it does not count",
+    ]);
+    // It does not keep an operator from expecting the host.
+    await revoke(await current("web_1"));
+    clock.advance(1_000);
+    await add(asked);
+    expect((await ask(asked)).record.state).toBe("approved");
+  });
+});
+
+async function current(peelId: string): Promise<Enrollment> {
+  const record = (await findByPeel(enrollments, peelId))?.current?.record;
+  if (record === undefined) throw new Error(`${peelId} has no record`);
+  return record;
+}
+
+/** Ends a record: what waits is rejected. */
+async function revoke({ id, state }: Enrollment): Promise<void> {
+  if (state === "pending") return void (await reject({ enrollments, clock }, { id, operator: "bob" }));
+  const { applyEvent } = await import("../enrollment/apply.ts");
+  await applyEvent({ enrollments, clock }, id, { type: "revoke", operator: "bob" });
+}
+
+test("an operator who was first is not overtaken", async () => {
+  const host = newHost("web_1");
+  const { record } = await ask(host);
+  await add(host);
+  const { get } = enrollments;
+  let reads = 0;
+  const slow = {
+    ...enrollments,
+    get: async (key: string) => {
+      if (key === record.id && ++reads === 3) {
+        await approve({ enrollments, clock }, { id: key, operator: "ann", force: false });
+      }
+      return get(key);
+    },
+  };
+  await expect(ask(host, root, { enrollments: slow })).rejects.toThrow("already has an active enrollment");
+  expect(await current("web_1")).toMatchObject({ state: "approved", decidedBy: "ann" });
+});

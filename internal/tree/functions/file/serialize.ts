@@ -1,0 +1,165 @@
+import type { Plain } from "../../../base/msgpack.ts";
+import { formatYaml, parseYaml, plainValue } from "../../../base/yaml.ts";
+import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
+import { attributesOf, ownerArgs } from "./attributes.ts";
+import { checkArg, checkWith } from "./check-command.ts";
+import { type Content, contentOf } from "./content.ts";
+import { lookAt, readFixed } from "./look.ts";
+import { makedirsArg } from "./parents.ts";
+import { pathOf } from "./path.ts";
+import { backupArg, planFile, refuseBackup, showChangesArg } from "./plan-file.ts";
+
+const formats = ["json", "yaml", "configparser"] as const;
+type Format = (typeof formats)[number];
+const formatArg = (doc: string) => ({ type: "string", values: formats, doc }) as const satisfies ArgSpec;
+
+export const fileSerialize = defineState({
+  name: "file.serialize",
+  doc: "Ensures that a file holds data in a format that programs read. Keys are sorted, so that the same data is the same file.",
+  args: {
+    dataset: { type: "any", doc: "The data." },
+    dataset_pillar: { type: "string", doc: "Name of the setting with the data, such as consul:config." },
+    formatter: formatArg(
+      "Format of the file; yaml by default. configparser is a map of sections with a map of options each.",
+    ),
+    serializer: formatArg("Alias of formatter."),
+    serializer_opts: { type: "any", doc: "Options of the format: indent, and sort_keys for json and yaml." },
+    merge_if_exists: {
+      type: "boolean",
+      doc: "Keeps what an existing file says in addition; false by default.",
+    },
+    create: { type: "boolean", doc: "Creates the file if it does not exist; true by default." },
+    ...ownerArgs,
+    mode: { type: "mode", doc: "Permission bits; those of the existing file by default, or 0644." },
+    makedirs: makedirsArg,
+    dir_mode: { type: "mode", doc: "Permission bits of directories created by makedirs; 0755 by default." },
+    backup: backupArg,
+    show_changes: showChangesArg,
+    check_cmd: checkArg,
+    encoding: {
+      type: "string",
+      values: ["utf-8", "utf8"],
+      doc: "Encoding; files are always written in UTF-8.",
+    },
+  },
+  refuse(args) {
+    if ((args.dataset === undefined) === (args.dataset_pillar === undefined)) {
+      return "give either dataset or dataset_pillar";
+    }
+    if (args.formatter !== undefined && args.serializer !== undefined)
+      return "give only one of formatter, serializer";
+    if (optionsOf(args.serializer_opts) === undefined)
+      return "serializer_opts: expected a map, or a list of maps";
+    return refuseBackup(args.backup);
+  },
+  async plan(name, args, context) {
+    const path = pathOf(name);
+    const before = lookAt(path);
+    if (args.create === false && before === undefined) {
+      return { changes: {}, comment: `The file ${path} does not exist and is not created` };
+    }
+    const named = args.formatter ?? args.serializer;
+    const format = formats.find((each) => each === named) ?? "yaml";
+    const given =
+      args.dataset_pillar === undefined ? (args.dataset ?? null) : settingOf(args.dataset_pillar, context);
+    const present = args.merge_if_exists === true && before?.isFile() ? parse(path, format) : undefined;
+    const data = present === undefined ? given : merged(present, given, path);
+    const content: Content = contentOf(write(data, format, optionsOf(args.serializer_opts) ?? {}));
+    return planFile(
+      {
+        path,
+        content: args.dataset_pillar === undefined ? content : { ...content, secret: true },
+        attributes: await attributesOf(args, context),
+        makedirs: args.makedirs,
+        dirMode: args.dir_mode,
+        backup: args.backup,
+        showChanges: args.show_changes,
+        check: args.check_cmd === undefined ? undefined : checkWith(args.check_cmd, context),
+      },
+      context,
+    );
+  },
+});
+
+type PlainMap = { [key: string]: Plain };
+
+function isMap(value: Plain | undefined): value is PlainMap {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+  );
+}
+
+function settingOf(name: string, context: StateContext): Plain {
+  const value = context.settings.get(name);
+  if (value === undefined) throw new StateFailure(`setting ${name} does not exist`);
+  return value;
+}
+
+function optionsOf(options: Plain | undefined): PlainMap | undefined {
+  if (options === undefined || options === null) return {};
+  const maps = Array.isArray(options) ? options : [options];
+  return maps.every(isMap) ? Object.assign({}, ...maps) : undefined;
+}
+
+/** The data of an existing file. @throws StateFailure when it does not have this format */
+function parse(path: string, format: Format): Plain {
+  const text = readFixed(path).toString("utf8");
+  if (text.trim() === "") return {};
+  if (format === "configparser")
+    throw new StateFailure("merge_if_exists: use ini.options_present for this format");
+  // JSON is YAML.
+  return plainValue(parseYaml(text, path)) as Plain;
+}
+
+function merged(present: Plain, given: Plain, path: string): Plain {
+  if (!isMap(present) || !isMap(given)) {
+    throw new StateFailure(`merge_if_exists: the data and ${path} must both be maps`);
+  }
+  return merge(present, given);
+}
+
+function merge(present: PlainMap, given: PlainMap): PlainMap {
+  const all = { ...present };
+  for (const [key, value] of Object.entries(given)) {
+    const old = Object.hasOwn(present, key) ? present[key] : undefined;
+    all[key] = isMap(old) && isMap(value) ? merge(old, value) : value;
+  }
+  return all;
+}
+
+function write(data: Plain, format: Format, options: PlainMap): string {
+  const sort = options.sort_keys !== false;
+  const indent = typeof options.indent === "number" ? options.indent : 2;
+  if (format === "json") return `${JSON.stringify(sort ? sorted(data) : data, null, indent)}\n`;
+  if (format === "yaml") return formatYaml(sort ? sorted(data) : data, { indent, flatLists: true });
+  return sections(data);
+}
+
+/** Sections with their options, as Python's configparser writes them. */
+function sections(data: Plain): string {
+  if (!isMap(data)) throw new StateFailure("dataset: expected a map of sections");
+  return Object.entries(data)
+    .map(([section, options]) => {
+      if (!isMap(options)) throw new StateFailure(`dataset: ${section}: expected a map of options`);
+      const lines = Object.entries(options).map(
+        ([key, value]) => `${key.toLowerCase()} = ${lineOf(value)}\n`,
+      );
+      return `[${section}]\n${lines.join("")}\n`;
+    })
+    .join("");
+}
+
+function lineOf(value: Plain): string {
+  if (value === true) return "True";
+  if (value === false) return "False";
+  // A value of several lines goes on behind a tab.
+  return typeof value === "object" ? JSON.stringify(value) : String(value).replaceAll("\n", "\n\t");
+}
+
+function sorted(value: Plain): Plain {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isMap(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key] ?? null)]));
+}

@@ -1,0 +1,150 @@
+import { findAccountIfPresent } from "../../base/process/account.ts";
+import type { ArgSpec, ValuesOf } from "../../host/modules/mod.ts";
+import {
+  defineState,
+  type Plan,
+  type StateContext,
+  StateFailure,
+  type StateFunction,
+} from "../function/mod.ts";
+import { lookAt } from "./file/look.ts";
+import { pathOf } from "./file/path.ts";
+import { type Git, openGit } from "./git-program.ts";
+import { userFor } from "./git-user.ts";
+import { unchanged } from "./steps.ts";
+
+const place = {
+  repo: { type: "path", doc: "Directory of the repository whose configuration it is." },
+  global: { type: "boolean", doc: "Whether it is the configuration of the user." },
+  user: { type: "string", doc: "User that git runs as; the user of the peel by default." },
+} as const satisfies Record<string, ArgSpec>;
+
+type Place = ValuesOf<typeof place>;
+
+/** States of the configuration of Git. */
+export const gitConfigStates: readonly StateFunction[] = [
+  defineState({
+    name: "git.config_set",
+    doc: "Ensures that an option of Git, such as user.email, has this value.",
+    args: {
+      value: { type: "string", doc: "The value." },
+      multivar: { type: "strings", doc: "Several values, instead of value." },
+      ...place,
+    },
+    refuse(args) {
+      if ((args.value === undefined) === (args.multivar === undefined))
+        return "give either value or multivar";
+      return refusePlace(args);
+    },
+    async plan(name, args, context) {
+      const wanted = args.multivar ?? [args.value ?? ""];
+      const git = await configOf(name, args, context);
+      const present = await git?.values();
+      if (present?.join("\n") === wanted.join("\n")) return unchanged(`${name} has the value`);
+      return planChange(name, present ?? [], wanted, args, context);
+    },
+  }),
+  defineState({
+    name: "git.config_unset",
+    doc: "Ensures that an option of Git is not set.",
+    args: {
+      value_regex: {
+        type: "string",
+        doc: "Removes only the values that match this regular expression of git.",
+      },
+      all: {
+        type: "boolean",
+        doc: "Removes several values; without it the state fails when there are several.",
+      },
+      ...place,
+    },
+    refuse: (args) => refusePlace(args),
+    async plan(name, args, context) {
+      const git = await configOf(name, args, context);
+      const present = (await git?.values(args.value_regex)) ?? [];
+      if (present.length === 0) return unchanged(`${name} is not set`);
+      if (present.length > 1 && args.all !== true) {
+        throw new StateFailure(`${name} has ${present.length} values; set all: true to remove them`);
+      }
+      const pattern = args.value_regex === undefined ? [] : [args.value_regex];
+      return {
+        changes: { [name]: { old: shown(present), new: null } },
+        comment: `${name} would be removed`,
+        async apply() {
+          await git?.change(["--unset-all", name, ...pattern]);
+          return { comment: `${name} was removed` };
+        },
+      };
+    },
+  }),
+];
+
+function refusePlace({ repo, global }: Place): string | undefined {
+  return (global === true) === (repo !== undefined) ? "give either repo, or global: true" : undefined;
+}
+
+interface Config {
+  /** The values of the option. */
+  values(pattern?: string): Promise<string[]>;
+  change(args: readonly string[]): Promise<string>;
+}
+
+/** @returns `undefined` when the user or the repository does not exist yet; an earlier state may create them */
+async function configOf(name: string, args: Place, context: StateContext): Promise<Config | undefined> {
+  if (!/^[A-Za-z][A-Za-z0-9-]*\.(?:[^\n\0]*\.)?[A-Za-z][A-Za-z0-9-]*$/.test(name)) {
+    throw new StateFailure(
+      `${JSON.stringify(name.slice(0, 80))} is not a valid name of an option, such as user.email`,
+    );
+  }
+  const account = await findAccountIfPresent(args.user ?? `${process.geteuid?.()}`, context);
+  const repo = args.repo === undefined ? undefined : pathOf(args.repo);
+  if (account === undefined || (repo !== undefined && lookAt(repo) === undefined)) return undefined;
+  const user = repo === undefined ? account.name : await userFor(repo, args.user, context);
+  const git: Git = await openGit({ user, identity: undefined, target: repo ?? account.home }, context);
+  const config = ["config", repo === undefined ? "--global" : "--local"];
+  return {
+    async values(pattern) {
+      const text = await git(
+        [...config, "--null", "--get-all", name, ...(pattern === undefined ? [] : [pattern])],
+        repo,
+      ).catch(
+        // Without a value git fails, and says nothing.
+        (thrown: unknown) => {
+          if (thrown instanceof StateFailure && /exit code 1$/.test(thrown.message)) return "";
+          throw thrown;
+        },
+      );
+      return text.split("\0").slice(0, -1);
+    },
+    change: (rest) => git([...config, ...rest], repo),
+  };
+}
+
+function planChange(
+  name: string,
+  present: readonly string[],
+  wanted: readonly string[],
+  args: Place,
+  context: StateContext,
+): Plan {
+  return {
+    changes: { [name]: { old: shown(present), new: shown(wanted) } },
+    comment: `${name} would be set`,
+    async apply() {
+      const git = await configOf(name, args, context);
+      if (git === undefined) throw new StateFailure(missing(args));
+      const [first = "", ...more] = wanted;
+      await git.change(["--replace-all", name, first]);
+      for (const each of more) await git.change(["--add", name, each]);
+      return { comment: `${name} was set` };
+    },
+  };
+}
+
+function missing({ repo, user }: Place): string {
+  return repo === undefined ? `this host has no user ${user}` : `${repo} or the user of git does not exist`;
+}
+
+function shown(values: readonly string[]) {
+  return values.length > 1 ? [...values] : (values[0] ?? null);
+}

@@ -1,0 +1,137 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { suggestion } from "../../base/nearest.ts";
+import {
+  type Budget,
+  Callable,
+  Facade,
+  Fault,
+  fromPlain,
+  makeMap,
+  take,
+  textOf,
+  Undefined,
+  type Value,
+  ValueMap,
+} from "../jinja/mod.ts";
+import { type Answers, answerOf } from "./host-call.ts";
+import { likeSalt } from "./like-salt.ts";
+import type { SaltTools } from "./salt/function.ts";
+import { pureFunctions, settingsFunctions } from "./salt/table.ts";
+import type { Scope } from "./scope.ts";
+
+type Values = Readonly<Record<string, Plain>>;
+
+const tableNames = ["facts", "grains", "settings", "pillar"] as const;
+type Table = (typeof tableNames)[number];
+
+/** What one rendering has of its surroundings. */
+export interface Surroundings extends Pick<SaltTools, "parse" | "readFile" | "paths" | "render"> {
+  answers: Answers;
+}
+
+/**
+ * The global variables of one rendering. Values are copied when they are first used: a template may change what it
+ * has, and the next one has them as they are.
+ */
+export function globalsOf(
+  scope: Scope,
+  variables: Values,
+  surroundings: Surroundings,
+): (name: string, budget: Budget) => Value | undefined {
+  const made = new Map<string, Value>();
+  const once = <T extends Value>(name: string, make: () => T): T => {
+    const known = made.get(name);
+    if (known !== undefined) return known as T;
+    const value = make();
+    made.set(name, value);
+    return value;
+  };
+  const facts = () => once("facts", () => mapOf({ ...likeSalt, ...scope.facts }));
+  const settings = () => once("settings", () => mapOf(scope.settings));
+  const opts = () => once("opts", () => mapOf(optsOf(scope, variables)));
+  const table = (name: Table): Value => (name === "facts" || name === "grains" ? facts() : settings());
+  const functions = (budget: Budget): Value =>
+    once("salt", () => {
+      const { labels = {}, hold } = scope;
+      const tools = { ...surroundings, facts, settings, opts, labels, budget, isFixed: hold !== undefined };
+      return functionsOf(scope, tools, surroundings.answers);
+    });
+  return (name, budget) => {
+    if (Object.hasOwn(variables, name)) return once(`own ${name}`, () => fromPlain(variables[name]));
+    switch (name) {
+      case "labels":
+        return once("labels", () => fromPlain(scope.labels ?? {}));
+      case "salt":
+      case "svc":
+        return functions(budget);
+      case "opts":
+        return opts();
+      case "odict":
+        return new Callable("odict", makeMap);
+      case "raise":
+        return new Callable("raise", (args) => {
+          const [message = ""] = take("raise", args, ["msg?"]);
+          throw new Fault(textOf(message));
+        });
+      case "show_full_context":
+        return new Callable("show_full_context", () => {
+          const own = Object.entries(variables).map(([key, value]): [Value, Value] => [
+            key,
+            fromPlain(value),
+          ]);
+          return new ValueMap([...own, ["grains", facts()], ["pillar", settings()], ["opts", opts()]]);
+        });
+      default:
+        return tableNames.some((each) => each === name) ? table(name as Table) : undefined;
+    }
+  };
+}
+
+/** The options of Salt that templates look at. */
+function optsOf({ facts, opts = {} }: Scope, variables: Values): Values {
+  const environment = variables.saltenv ?? "base";
+  return {
+    ...{ id: facts.id ?? "", __cli: "salt-minion", file_client: "remote", hash_type: "sha256", test: false },
+    ...{
+      saltenv: environment,
+      pillarenv: environment,
+      config_dir: "/etc/salt",
+      conf_file: "/etc/salt/minion",
+    },
+    ...{ cachedir: "/var/cache/salt/minion", root_dir: "/", ...opts },
+  };
+}
+
+function mapOf(values: Values): ValueMap {
+  return new ValueMap(Object.entries(values).map(([key, value]) => [key, fromPlain(value)]));
+}
+
+/** `salt['grains.get']` and `salt.grains.get`. */
+function functionsOf({ host, hold }: Scope, tools: SaltTools, answers: Answers): Value {
+  const pure = hold === undefined ? pureFunctions : settingsFunctions;
+  const named = (name: string): Value => {
+    const own = pure.get(name);
+    if (own !== undefined) return new Callable(name, (args) => own.call(args, tools));
+    const isKnown = host?.names.includes(name) === true;
+    const refused = isKnown
+      ? host?.refusal(name)
+      : reasonAgainst(name, [...pure.keys(), ...(host?.names ?? [])]);
+    if (refused === undefined) return new Callable(name, (args) => answerOf(name, args, answers));
+    const shown = `salt['${name.slice(0, 60)}']`;
+    return new Undefined(shown, false, `${shown} ${refused}`);
+  };
+  return new Facade("salt", (name) => {
+    if (name.includes(".")) return named(name);
+    if (name === "get")
+      return new Callable("get", (args) => {
+        const [wanted, fallback = null] = take("get", args, ["key", "default?"]);
+        const found = named(textOf(wanted as Value));
+        return found instanceof Undefined ? fallback : found;
+      });
+    return new Facade(`salt.${name}`, (inner) => named(`${name}.${inner}`));
+  });
+}
+
+function reasonAgainst(name: string, names: readonly string[]): string {
+  return `does not exist in templates${suggestion(name, names)}`;
+}

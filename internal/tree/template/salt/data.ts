@@ -1,0 +1,183 @@
+import { Fault, textOf, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
+import { formatJson } from "../json.ts";
+import { blockYaml, flowYaml } from "../yaml-text.ts";
+import { looseFunction, type SaltFunction, saltFunction } from "./function.ts";
+import { updateMap } from "./merge.ts";
+import { valueAt } from "./traverse.ts";
+
+/** Functions that read and write data, and read files of the tree. */
+export const dataFunctions: readonly SaltFunction[] = [
+  looseFunction(
+    "slsutil.serialize",
+    ["serializer", "obj", "options…"],
+    "Writes a value as json, yaml or python.",
+    ({ positional, named }) => {
+      const [serializer = named.get("serializer"), value = named.get("obj")] = positional;
+      return serialize(textOf(serializer ?? ""), value as Value, named);
+    },
+  ),
+  looseFunction(
+    "slsutil.deserialize",
+    ["serializer", "stream_or_string", "options…"],
+    "Reads a text as json or yaml.",
+    ({ positional, named }, tools) => {
+      const [serializer = named.get("serializer"), text = named.get("stream_or_string")] = positional;
+      return tools.parse(formatOf(textOf(serializer ?? "")), textOf(text as Value));
+    },
+  ),
+  looseFunction(
+    "slsutil.renderer",
+    ["path?", "string?", "default_renderer?", "variables…"],
+    "Renders a file of the tree, or a text, as jinja|yaml, jinja|json, jinja, yaml or json, and returns what it says.",
+    ({ positional, named }, tools) => {
+      const [
+        path = named.get("path") ?? null,
+        text = named.get("string") ?? null,
+        renderer = named.get("default_renderer") ?? "jinja|yaml",
+      ] = positional;
+      const pipe = textOf(renderer).split("|");
+      const source = path === null || path === "" ? { text: textOf(text) } : { path: textOf(path) };
+      const own = new Set(["path", "string", "default_renderer"]);
+      const variables = new Map([...named].filter(([name]) => !own.has(name)));
+      const isTemplate = pipe.includes("jinja");
+      const written = isTemplate ? tools.render(source, variables) : plainText(source, tools.readFile);
+      const last = pipe.at(-1);
+      if (last === "jinja") return written;
+      return tools.parse(formatOf(last ?? ""), written);
+    },
+  ),
+  saltFunction(
+    "slsutil.boolstr",
+    ["value", "true?", "false?"],
+    "Returns one of two texts.",
+    ([value, yes = "true", no = "false"]) => (truthy(value as Value) ? yes : no),
+  ),
+  ...(["slsutil.file_exists", "slsutil.path_exists", "cp.is_file"] as const).map((name) =>
+    saltFunction(
+      name,
+      ["path", "saltenv?"],
+      "Returns whether the tree has this file.",
+      ([path], { paths }) => {
+        const wanted = treePath(textOf(path as Value));
+        return paths().some(
+          (each) => each === wanted || (name === "slsutil.path_exists" && each.startsWith(`${wanted}/`)),
+        );
+      },
+    ),
+  ),
+  saltFunction(
+    "slsutil.dir_exists",
+    ["path", "saltenv?"],
+    "Returns whether the tree has files in this directory.",
+    ([path], { paths }) => {
+      const wanted = treePath(textOf(path as Value));
+      return paths().some((each) => each.startsWith(`${wanted}/`));
+    },
+  ),
+  saltFunction(
+    "cp.get_file_str",
+    ["path", "saltenv?"],
+    "Returns the text of a file of the tree; False if there is none.",
+    ([path], { readFile }) => {
+      const found = readFile(treePath(textOf(path as Value)));
+      return found === undefined ? false : found;
+    },
+  ),
+  saltFunction(
+    "cp.list_master",
+    ["saltenv?", "prefix?"],
+    "Lists the files of the tree.",
+    ([, prefix = ""], { paths, budget }) => {
+      budget.make(paths().length);
+      return paths().filter((each) => each.startsWith(textOf(prefix)));
+    },
+  ),
+  saltFunction(
+    "cp.list_master_dirs",
+    ["saltenv?", "prefix?"],
+    "Lists the directories of the tree.",
+    ([, prefix = ""], { paths, budget }) => {
+      budget.make(paths().length);
+      return [...new Set(paths().flatMap(directoriesOf))]
+        .filter((each) => each.startsWith(textOf(prefix)))
+        .sort();
+    },
+  ),
+  saltFunction(
+    "cp.list_states",
+    ["saltenv?"],
+    "Lists the names of the state files.",
+    (_, { paths, budget }) => {
+      budget.make(paths().length);
+      return paths()
+        .filter((each) => each.endsWith(".sls"))
+        .map((each) => each.replace(/(?:\/init)?\.sls$/, "").replaceAll("/", "."));
+    },
+  ),
+  saltFunction(
+    "defaults.get",
+    ["key", "default?"],
+    "Returns a value of defaults.yaml or defaults.json of a formula, with its settings over it.",
+    ([key, fallback = ""], tools) => {
+      const path = textOf(key as Value);
+      const [formula = ""] = path.split(":");
+      const yaml = tools.readFile(`${formula}/defaults.yaml`);
+      const json = yaml === undefined ? tools.readFile(`${formula}/defaults.json`) : undefined;
+      const text = yaml ?? json;
+      const read =
+        text === undefined ? new ValueMap() : tools.parse(yaml === undefined ? "json" : "yaml", text);
+      const defaults = new ValueMap([[formula, read]]);
+      const own = tools.settings().get(formula);
+      if (own instanceof ValueMap && read instanceof ValueMap) updateMap(read, own, { budget: tools.budget });
+      const found = valueAt(defaults, path);
+      return found === undefined ? fallback : found;
+    },
+  ),
+];
+
+function serialize(serializer: string, value: Value, named: ReadonlyMap<string, Value>): Value {
+  const isFlow = named.get("default_flow_style");
+  switch (serializer) {
+    case "yaml":
+    case "yamlex":
+      return isFlow === false || isFlow === undefined ? `${blockYaml(value)}\n` : `${flowYaml(value)}\n`;
+    case "json": {
+      const indent = named.get("indent");
+      return formatJson(value, {
+        sorted: named.get("sort_keys") === true,
+        indent: typeof indent === "number" ? indent : undefined,
+      });
+    }
+    case "python":
+      return textOf(value);
+    default:
+      throw new Fault(
+        `slsutil.serialize: the serializer ${JSON.stringify(serializer.slice(0, 40))} is not available: use json, yaml or python`,
+      );
+  }
+}
+
+function formatOf(name: string): "yaml" | "json" {
+  if (name === "json" || name === "yaml") return name;
+  throw new Fault(`the format ${JSON.stringify(name.slice(0, 40))} is not available here: use json or yaml`);
+}
+
+function plainText(
+  source: { path: string } | { text: string },
+  read: (path: string) => string | undefined,
+): string {
+  if ("text" in source) return source.text;
+  const text = read(treePath(source.path));
+  if (text === undefined)
+    throw new Fault(`slsutil.renderer: the file ${source.path.slice(0, 80)} does not exist`);
+  return text;
+}
+
+/** `salt://x` and `svc://x` are the path x of the tree. */
+export const treePath = (name: string): string =>
+  name.replace(/^(?:salt|svc):\/\//, "").replace(/\?saltenv=.*$/, "");
+
+function directoriesOf(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
+}

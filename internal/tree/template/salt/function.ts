@@ -1,0 +1,56 @@
+import type { Args, Budget, Value, ValueMap } from "../../jinja/mod.ts";
+import { Fault, take } from "../../jinja/mod.ts";
+
+/** What a function of `salt[…]` may use. */
+export interface SaltTools {
+  readonly facts: () => ValueMap;
+  readonly settings: () => ValueMap;
+  readonly opts: () => ValueMap;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly budget: Budget;
+  /** Lists and maps stay as they were made. */
+  readonly isFixed: boolean;
+  /** The text of data as a value. @throws Fault */
+  parse(format: "yaml" | "json" | "text", text: string): Value;
+  /** The text of a file of the tree; `undefined` when there is none. @throws Fault while it is not read yet */
+  readFile(path: string): string | undefined;
+  /** The paths of the tree. */
+  paths(): readonly string[];
+  /** The text that a template makes. @throws Fault */
+  render(template: { path: string } | { text: string }, variables: ReadonlyMap<string, Value>): string;
+}
+
+/** A function of `salt[…]` that needs nothing of the host. */
+export interface SaltFunction {
+  /** `grains.get` */
+  readonly name: string;
+  /** In their order; those with a `?` may be left out. */
+  readonly parameters: readonly string[];
+  readonly doc: string;
+  call(args: Args, tools: SaltTools): Value;
+}
+
+/** Declares a function with named parameters; `values` has one value for each of them. */
+export function saltFunction(
+  name: string,
+  parameters: readonly string[],
+  doc: string,
+  call: (values: readonly (Value | undefined)[], tools: SaltTools) => Value,
+): SaltFunction {
+  return { name, parameters, doc, call: (args, tools) => call(take(name, args, parameters), tools) };
+}
+
+/** Declares a function that takes any arguments. */
+export function looseFunction(
+  name: string,
+  parameters: readonly string[],
+  doc: string,
+  call: (args: Args, tools: SaltTools) => Value,
+): SaltFunction {
+  return { name, parameters, doc, call };
+}
+
+/** @throws Fault where templates change nothing */
+export function refuseFixed(name: string, { isFixed }: SaltTools): void {
+  if (isFixed) throw new Fault(`${name}: lists and maps cannot be changed here`);
+}

@@ -1,0 +1,38 @@
+import type { Plain } from "../../base/msgpack.ts";
+import type { HostFunctions } from "./host-call.ts";
+
+type Values = Readonly<Record<string, Plain>>;
+
+/**
+ * How templates and arguments of states are read: `strict` refuses what is unknown and undefined; `salt` warns of
+ * unknown arguments, and writes what is undefined as an empty text.
+ */
+export type Compat = "strict" | "salt";
+
+/** The values that a template can look up. */
+export interface Scope {
+  /** Facts of the peel. */
+  facts: Values;
+  settings: Values;
+  /** What the fleet says of the peel; none unless given. */
+  labels?: Readonly<Record<string, string>>;
+  /** What `opts` has in addition. */
+  opts?: Values;
+  /** Functions that look at the host; none unless given. */
+  host?: HostFunctions;
+  /** `strict` unless given. */
+  compat?: Compat;
+  /** Called with each name that was written as an empty text because it is not defined. */
+  onUndefined?(name: string, place: { file: string; line: number }): void;
+  /**
+   * What the filter `svc_hold` makes of a rendered text; without it the text stays.
+   *
+   * @param isData whether a filter wrote the text as one YAML value
+   */
+  hold?(text: string, isData: boolean): string;
+  /**
+   * Whether there is a held text in a text; it must not be read as data. Where texts are held, templates do not change
+   * lists and maps either: what gets into them could not be followed.
+   */
+  isHeld?(text: string): boolean;
+}
