@@ -25,7 +25,6 @@ import {
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import type { Reply } from "../harness/client.ts";
 import { manualClock } from "../harness/clock.ts";
-import { authorityExtensions, companyAuthority } from "../harness/company-authority.ts";
 import {
   bearer,
   call,
@@ -50,6 +49,7 @@ import { anyDoc } from "../harness/route-doc.ts";
 import { runRecord } from "../harness/run-record.ts";
 import { nthStatement } from "../harness/succession.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
+import { writtenTpm } from "../harness/written-tpm.ts";
 
 // The API description says what a running master really does.
 
@@ -316,20 +316,14 @@ test("the answers about rollouts are as described", async () => {
 });
 
 test("the answers about TPMs are as described", async () => {
-  const { issue } = companyAuthority(bus.dir);
-  const maker = issue({ subject: "/CN=Maker", extensions: authorityExtensions });
-  const extensions = ["keyUsage=keyAgreement", "extendedKeyUsage=2.23.133.8.1"];
-  const ekCertificate = issue({ by: maker, extensions }).pem.replace(/-----.*-----|\s/g, "");
-  // The public area of an attestation key, as a TPM wrote it.
-  const area =
-    "00580023000b00050072000000100018000b00030010002005782d950ecae4b5af6ea562d4c46d81a80fbb881d02f3d764426d5249b1b7100020d104bd56c3c28744db29b5282376e6f1424da0b914968efed32d85a8a6e46f85";
-  await using own = await startMaster(bus, { flags: ["--enroll-evidence-tpm-ca", maker.cert] });
+  const tpm = writtenTpm(bus.dir);
+  await using own = await startMaster(bus, { flags: ["--enroll-evidence-tpm-ca", tpm.makerFile] });
   const peel = newEnrollee();
   const nonce = await expectDescribed("getChallenge", getNonce(own, peel), 200);
   const body = {
     ...{ peel_id: peel.peelId, public_key: peel.publicKey },
     challenge_id: (nonce.json as { challenge_id: string }).challenge_id,
-    ...{ ek_certificate: ekCertificate, ak_public: Buffer.from(area, "hex").toString("base64") },
+    ...tpm.keys,
   };
   const ask = (of: TestMaster, change = {}) => postJson(of, "/api/v1/enroll/tpm", { ...body, ...change });
   await expectDescribed("challengeTpm", ask(own), 200);
