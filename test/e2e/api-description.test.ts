@@ -49,6 +49,7 @@ import { anyDoc } from "../harness/route-doc.ts";
 import { runRecord } from "../harness/run-record.ts";
 import { nthStatement } from "../harness/succession.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
+import { writtenTpm } from "../harness/written-tpm.ts";
 
 // The API description says what a running master really does.
 
@@ -312,6 +313,23 @@ test("the answers about rollouts are as described", async () => {
   ] as const) {
     await expectDescribed(operation, ask(method, path, {}), 404);
   }
+});
+
+test("the answers about TPMs are as described", async () => {
+  const tpm = writtenTpm(bus.dir);
+  await using own = await startMaster(bus, { flags: ["--enroll-evidence-tpm-ca", tpm.makerFile] });
+  const peel = newEnrollee();
+  const nonce = await expectDescribed("getChallenge", getNonce(own, peel), 200);
+  const body = {
+    ...{ peel_id: peel.peelId, public_key: peel.publicKey },
+    challenge_id: (nonce.json as { challenge_id: string }).challenge_id,
+    ...tpm.keys,
+  };
+  const ask = (of: TestMaster, change = {}) => postJson(of, "/api/v1/enroll/tpm", { ...body, ...change });
+  await expectDescribed("challengeTpm", ask(own), 200);
+  await expectDescribed("challengeTpm", ask(own, { ak_public: "" }), 401);
+  await expectDescribed("challengeTpm", ask(own, { peel_id: 5 }), 400);
+  await expectDescribed("challengeTpm", ask(master), 404);
 });
 
 test("the answers about tokens are as described", async () => {
