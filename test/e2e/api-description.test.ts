@@ -331,19 +331,23 @@ test("the answers about tokens are as described", async () => {
   await expectDescribed("listTokens", call(master, { path: "/api/v1/tokens", headers: bearer }), 200);
 });
 
-test("the answers about hosts that are expected are as described", async () => {
+test("the answers about hosts that are expected, and about all ways in, are as described", async () => {
   const path = "/api/v1/enroll-expected";
-  const post = (body: unknown) => postJson(master, path, body, { headers: bearer });
-  const host = { peel_id: "awaited", public_key: newEnrollee().publicKey, labels: { env: "lab" } };
-  await expectDescribed("expectHosts", post({ hosts: [host], ttl: "1h" }), 200);
-  await expectDescribed("expectHosts", post({ hosts: [{ ...host, public_key: "U" }] }), 400);
-  const other = { ...host, public_key: newEnrollee().publicKey };
-  await expectDescribed("expectHosts", post({ hosts: [other] }), 409);
-  await expectDescribed("listExpected", call(master, { path, headers: bearer }), 200);
-  await expectDescribed("listExpected", call(master, { path: `${path}?limit=0`, headers: bearer }), 400);
+  const post = (body: unknown, to = path) => postJson(master, to, body, { headers: bearer });
+  const get = (from: string) => call(master, { path: from, headers: bearer });
+  const hosts = () => [{ peel_id: "awaited", public_key: newEnrollee().publicKey, labels: { env: "lab" } }];
+  await expectDescribed("expectHosts", post({ hosts: hosts(), ttl: "1h" }), 200);
+  await expectDescribed("expectHosts", post({ hosts: [] }), 400);
+  await expectDescribed("expectHosts", post({ hosts: hosts() }), 409);
+  await expectDescribed("listExpected", get(path), 200);
+  await expectDescribed("listExpected", get(`${path}?limit=0`), 400);
+  await expectDescribed("explainWays", get("/api/v1/enroll-ways"), 200);
   const remove = () => call(master, { method: "DELETE", path: `${path}/awaited`, headers: bearer });
   await expectDescribed("unexpectHost", remove(), 200);
   await expectDescribed("unexpectHost", remove(), 404);
+  const tried = "/api/v1/enroll-policy/test";
+  await expectDescribed("testPolicy", post({ peel: "web-1.example.com", address: "192.0.2.7" }, tried), 200);
+  await expectDescribed("testPolicy", post({ peel: "web-1", address: "nowhere" }, tried), 400);
 });
 
 test("the answers about tokens that hosts join with are as described", async () => {
@@ -363,13 +367,6 @@ test("the answers about tokens that hosts join with are as described", async () 
     await expectDescribed(operation, call(master, { method, path: `${path}/${id}`, headers }), 200);
     await expectDescribed(operation, call(master, { method, path: `${path}/jtk-1`, headers }), 404);
   }
-});
-
-test("the answers about what admits hosts are as described", async () => {
-  await expectDescribed("explainWays", call(master, { path: "/api/v1/enroll-ways", headers: bearer }), 200);
-  const ask = (body: unknown) => postJson(master, "/api/v1/enroll-policy/test", body, { headers: bearer });
-  await expectDescribed("testPolicy", ask({ peel: "web-1.example.com", address: "192.0.2.7" }), 200);
-  await expectDescribed("testPolicy", ask({ peel: "web-1", address: "nowhere" }), 400);
 });
 
 test("the answers about requests that wait are as described", async () => {
