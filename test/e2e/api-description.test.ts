@@ -11,9 +11,6 @@ import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { decodeRecord, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
-import { createHandler } from "../../internal/master/doors/http/listener.ts";
-import { describeApi } from "../../internal/master/doors/http/openapi.ts";
-import { type Call, json, type Route } from "../../internal/master/doors/http/route.ts";
 import {
   type Answers,
   type ApiOperation,
@@ -24,7 +21,6 @@ import {
 } from "../harness/api-text.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import type { Reply } from "../harness/client.ts";
-import { manualClock } from "../harness/clock.ts";
 import {
   bearer,
   call,
@@ -38,14 +34,12 @@ import {
   postJson,
 } from "../harness/enrollee.ts";
 import { startMasterBinary } from "../harness/fleet.ts";
-import { recordingLog } from "../harness/log.ts";
 import { connectManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator } from "../harness/operators.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { byKey, keyOf, recoverOver } from "../harness/renewal.ts";
-import { anyDoc } from "../harness/route-doc.ts";
 import { runRecord } from "../harness/run-record.ts";
 import { nthStatement } from "../harness/succession.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
@@ -451,38 +445,6 @@ test("an answer with a field too many, too few or of another type is found", () 
   expect(judge({ id: "enr-1", peel_id: "p1" })).toHaveLength(1);
   expect(judge({ ...good, state: "gone" })).toHaveLength(1);
   expect(judge(good, 418)).toEqual(["getEnrollmentState does not say what 418 means"]);
-});
-
-test("routes of one path are one path, and what their rules bring is said of each", () => {
-  const handle = (call: Call) => json(200, { method: call.query });
-  const schema = { title: "Thing", type: "object", properties: { title: { type: "string" } } };
-  const planted: Route[] = [
-    { method: "GET", path: "/t/:id", auth: "none", budget: "relaxed", doc: anyDoc, handle },
-    {
-      method: "POST",
-      path: "/t/:id",
-      auth: "bearer",
-      budget: "relaxed",
-      body: "json",
-      doc: { ...anyDoc, id: "make", request: schema },
-      operation: "things.make",
-      handle,
-    },
-  ];
-  const { paths, components } = describeApi(planted) as unknown as ApiText;
-  expect(Object.keys(paths)).toEqual(["/t/{id}"]);
-  expect(Object.keys(paths["/t/{id}"]?.get?.responses ?? {})).toEqual(["200", "429", "500"]);
-  const made = ["200", "400", "401", "403", "413", "415", "429", "500", "503"];
-  expect(Object.keys(paths["/t/{id}"]?.post?.responses ?? {})).toEqual(made);
-  expect(Object.keys(components.schemas)).toEqual(["Error", "Thing"]);
-  const served = createHandler({
-    routes: planted,
-    tokens: [],
-    metrics: { rateLimited: () => {}, httpRequest: () => {} },
-    clock: manualClock(),
-    log: recordingLog(),
-  });
-  expect(served.routes).toHaveLength(2);
 });
 
 test("the binary carries the page and its files", async () => {
