@@ -179,7 +179,9 @@ describe("the report", () => {
 
   test("compiles for the expected hosts, with the grains that the Salt master knows", () => {
     expect(report.checked).toEqual({ hosts: 2, with_grains: 1 });
-    expect(problemsAt("states/db.sls", 1)).toEqual(["undefined: pillar.gone"]);
+    expect(problemsAt("states/db.sls", 1)).toEqual([
+      "pillar.gone is not defined, and written as an empty text",
+    ]);
     expect(problemsAt("states/web.sls", 3)).toEqual([]);
   });
 
