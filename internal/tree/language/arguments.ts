@@ -47,6 +47,7 @@ function read(
   compat: Compat,
 ): Read {
   const found: Read = { name: undefined, names: undefined, values: {}, common: noCommonArgs() };
+  const variables: { [name: string]: Plain } = {};
   for (const arg of args) {
     if (arg.name === "name") {
       const name = typedValue({ type: "string", doc: "" }, arg.node);
@@ -58,11 +59,28 @@ function read(
       if (compat === "salt" && isNothing(arg.node)) {
         problems.warn(`${declared.function}: ${arg.name}: null counts as not given`, placeOf(arg));
       } else readCommon(found.common, arg, problems);
+    } else if (compat === "salt" && isVariable(arg.name, called)) {
+      variables[arg.name] = plainValue(arg.node) as Plain;
+      problems.warn(
+        `${declared.function}: ${arg.name}: a variable of the template; write it in context`,
+        placeOf(arg),
+      );
     } else {
       readOwn(found.values, arg, declared, called, problems, compat);
     }
   }
+  if (Object.keys(variables).length > 0) {
+    found.values.context = {
+      ...variables,
+      ...(found.values.context as { [name: string]: Plain } | undefined),
+    };
+  }
   return found;
+}
+
+/** Salt hands what a state with a template does not know to the template. */
+function isVariable(name: string, { args }: StateFunction): boolean {
+  return args.template !== undefined && args.context?.type === "map" && !Object.hasOwn(args, name);
 }
 
 function readOwn(
