@@ -13,7 +13,7 @@ BINARIES := dist/svc-master dist/svc-peel dist/svc
 # The commit whose binaries a fleet is upgraded from.
 EARLIER ?= c330496
 BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main reactor/main reactor/dispatch settings/main states-publish/main \
-  commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main
+  commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main start/main
 
 .PHONY: help
 help: ## List the targets.
@@ -35,6 +35,11 @@ nats-server:
 .PHONY: chromium
 chromium:
 	@release/install-chromium.sh
+
+# The same, for a TPM in software and the commands that drive it.
+.PHONY: tpm-tools
+tpm-tools:
+	@release/install-tpm-tools.sh
 
 .PHONY: build
 build: $(BINARIES) ## Build dist/svc-master, dist/svc-peel and dist/svc for this machine.
@@ -66,7 +71,7 @@ architecture: $(PACKAGES)
 
 # Every test includes those of the architecture.
 .PHONY: test
-test: tools chromium ## Build, check, and run every test.
+test: tools chromium tpm-tools ## Build, check, and run every test.
 	@$(MAKE) $(TOGETHER) build $(CHECKS)
 	@release/run-tests.sh
 

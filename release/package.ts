@@ -1,7 +1,12 @@
 import { gzipSync } from "node:zlib";
 import { completionScript, tree } from "../internal/cli/mod.ts";
 import { masterUnit, peelUnit } from "../internal/cli/setup/mod.ts";
-import { formatExample, masterProgram, peelProgram } from "../internal/program/config/mod.ts";
+import {
+  formatExample,
+  masterProgram,
+  packagedPeelDataDir,
+  peelProgram,
+} from "../internal/program/config/mod.ts";
 import type { Binary } from "./compile.ts";
 import { manualOf } from "./man/pages.ts";
 import { debScripts, rpmScripts, type Service } from "./package-scripts.ts";
@@ -54,7 +59,7 @@ const services: Record<Exclude<Binary, "svc">, Service> = {
   "svc-peel": {
     name: "svc-peel",
     config: "/etc/svc/peel.yaml",
-    dataDir: `${dataDirectory}-peel`,
+    dataDir: packagedPeelDataDir,
     user: "root",
     enabled: true,
   },

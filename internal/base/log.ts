@@ -104,12 +104,13 @@ const secrets = [
   /\bS[OAUXNC][A-Z2-7]{56}\b/g,
   /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----/g,
+  /\bsvcjoin1\.[A-Za-z0-9_-]+/g,
 ];
 
 /** Matches part of every secret. Almost no text matches, so one test is usually enough. */
-const suspicious = /S[OAUXNC][A-Z2-7]{56}|eyJ|PRIVATE KEY/;
+const suspicious = /S[OAUXNC][A-Z2-7]{56}|eyJ|PRIVATE KEY|svcjoin1\./;
 
-/** Masks key seeds, JWTs and private keys in a text. */
+/** Masks key seeds, JWTs, private keys and join tokens in a text. */
 export function redact(text: string): string {
   if (!suspicious.test(text)) return text;
   return secrets.reduce((line, pattern) => line.replace(pattern, "[redacted]"), text);

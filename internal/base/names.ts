@@ -1,5 +1,8 @@
 /** The name of an operator: a key of a bucket and the name of a file, so that no two names may look the same. */
 export const operatorNameForm = /^[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){0,62}$/;
 
+/** The name of a rule, which is a label of metrics and a part of ids. */
+export const ruleNameForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
 /** The name of a role. */
 export const roleNameForm = /^[a-z][a-z0-9_-]{0,62}$/;

@@ -343,7 +343,7 @@ export function isCredentialsRefused(thrown: unknown): boolean {
 export const badReply = "request dropped: its reply subject is not an inbox";
 
 /** `_INBOX.` is the convention for inboxes; the server uses `_R_.` for replies into another account. */
-function isInbox(reply: string | undefined): boolean {
+export function isInbox(reply: string | undefined): boolean {
   return reply !== undefined && /^(_INBOX\.|_R_\.)/.test(reply);
 }
 

@@ -32,6 +32,7 @@ export { encodeFailure, encodeRateLimited, encodeSuccess, failureOf, openReply }
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
 export { type Fullness, fullest, inspectFullness, readFullness } from "./fullness.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
+export { isClustered } from "./is-clustered.ts";
 export { listReplicas } from "./list-replicas.ts";
 export { lookOnHints } from "./look-on-hints.ts";
 export { readOffer } from "./offer.ts";
@@ -48,6 +49,7 @@ export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.t
 export { readRange, sequenceAt } from "./read-range.ts";
 export { readSingly } from "./read-singly.ts";
 export { createReconciler, mostPushes, type Reconciler } from "./reconcile.ts";
+export { relay } from "./relay.ts";
 export { removeSubject } from "./remove-subject.ts";
 export { checkReplicas, type ReplicaCheck } from "./replicas/check.ts";
 export { readHealth, type ServerHealth } from "./replicas/health.ts";

@@ -70,7 +70,7 @@ const shares = {
   events: share(9 * mebibyte, 512 * mebibyte, 3),
   states: share(11 * mebibyte, 4 * gibibyte, 4),
   audit: share(4 * mebibyte, 4 * gibibyte, 3),
-  binaries: share(16 * mebibyte, 4 * gibibyte, 6),
+  binaries: share(14 * mebibyte, 4 * gibibyte, 6),
 } as const satisfies Record<string, Share>;
 
 type Shared = keyof typeof shares;

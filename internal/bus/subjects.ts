@@ -35,6 +35,8 @@ export type AdminAction =
   | "expect"
   | "expected"
   | "unexpect"
+  | "ways"
+  | "policy-test"
   | "suspend"
   | "resume"
   | "clear-clone"

@@ -7,7 +7,7 @@ const ofRollout = { not_found: listRollouts };
 /** What an operator can do on the command line about a refusal, by operation and kind. */
 const hints: Readonly<Record<string, Partial<Record<ErrorKind, string>>>> = {
   "enrollments.approve": { trust_mismatch: "approve it anyway with --force" },
-  "enrollments.revoke-user": { not_found: "with --key U…; see svc enroll strays" },
+  "enrollments.revoke-user": { not_found: "revoke the key with --key U…; see svc enroll strays" },
   "jobs.create": { not_found: listPeels },
   "targets.resolve": { not_found: listPeels },
   "rollouts.start": { not_found: listPeels, invalid_transition: listRollouts },

@@ -26,6 +26,7 @@ import {
 import type { Cli } from "../program/command-line/mod.ts";
 import { loadOperatorConfig, operatorOptions } from "../program/config/mod.ts";
 import { loginFile } from "./contexts.ts";
+import { isRenewalDue } from "./renewal-due.ts";
 
 /** How long one server may take to accept the connection: a frozen one never does. */
 const connectMs = 5_000;
@@ -53,21 +54,24 @@ export function operatorName(): string {
 /**
  * Connects to the bus as the configured operator, hands the connection over, and closes it.
  *
+ * @param use gets the connection, and the fleet of the operator file that says who asks, if there is one
  * @param as credentials in place of the configured ones
  * @throws SvcError naming the key or file that is missing, or that the bus cannot be reached
  */
 export async function withBus<T>(
   cli: OperatorCli,
-  use: (bus: Bus) => Promise<T>,
+  use: (bus: Bus, fleet: string | undefined) => Promise<T>,
   as?: { credsFile: string },
 ): Promise<T> {
-  const options = operatorBus(cli, as);
+  // Read once: to read it takes longer than most masters need to answer.
+  const configured = readConfigured(cli);
+  const options = busOf(configured, cli, as);
   const bus = await connectBus(options).catch((thrown) => {
     throw as === undefined ? explainRefusal(thrown, cli) : thrown;
   });
   try {
-    const result = await use(bus);
-    if (as === undefined) await renewInTime(bus, cli);
+    const result = await use(bus, configured.file?.fleet);
+    if (as === undefined) await renewInTime(bus, configured, cli);
     return result;
   } finally {
     await bus.drain();
@@ -129,34 +133,56 @@ export function ownOperatorFile(cli: OperatorCli): OperatorFile & { key: KeyPair
   );
 }
 
-/** The fleet of the operator file that says who asks; `undefined` without one. */
-export function configuredFleet(cli: OperatorCli): string | undefined {
-  const path = configOf(cli)["master.operator_file"];
-  return path === "" ? undefined : readOperatorFile(path).fleet;
-}
-
 /** Renews the JWT of an operator file once a day, so that its end stays far away, and its roles are those of now. */
-async function renewInTime(bus: Bus, cli: OperatorCli): Promise<void> {
-  const config = configOf(cli);
-  const path = config["master.operator_file"];
-  if (path === "" || config["master.creds_file"] !== "" || config["master.nkey_seed_file"] !== "") return;
+async function renewInTime(bus: Bus, configured: Configured, cli: OperatorCli): Promise<void> {
+  const { config, path, file } = configured;
+  if (file === undefined || config["master.creds_file"] !== "" || config["master.nkey_seed_file"] !== "")
+    return;
+  const now = cli.clock.now();
+  if (!isRenewalDue(file, now)) return;
   const { renewOperatorFile } = await import("./renew.ts");
-  await renewOperatorFile(bus, path, cli.clock.now(), async (file) => {
-    const ca = file.caPem === "" ? {} : { ca: file.caPem };
-    const { ca: _, ...options } = operatorBus(cli);
-    const identity = identityOfFile(file, path);
-    const tried = await connectBus({ ...options, ...ca, urls: file.busUrls, identity, timeoutMs: trialMs });
+  await renewOperatorFile(bus, path, now, async (renewed) => {
+    const ca = renewed.caPem === "" ? {} : { ca: renewed.caPem };
+    const { ca: _, ...options } = busOf(configured, cli);
+    const identity = identityOfFile(renewed, path);
+    const tried = await connectBus({
+      ...options,
+      ...ca,
+      urls: renewed.busUrls,
+      identity,
+      timeoutMs: trialMs,
+    });
     await tried.nats.close();
   });
 }
 
+/** What is configured for the person at the keyboard. */
+interface Configured {
+  config: ReturnType<typeof loadOperatorConfig>;
+  /** Of the operator file; empty without one. */
+  path: string;
+  file?: OperatorFile;
+}
+
+/** @throws SvcError as `loadOperatorConfig` and `readOperatorFile` */
+function readConfigured(cli: OperatorCli): Configured {
+  const config = configOf(cli);
+  const path = config["master.operator_file"];
+  return { config, path, ...(path === "" ? {} : { file: readOperatorFile(path) }) };
+}
+
 /** How the operator connects. @throws SvcError naming the key or file that is missing */
 export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOptions & { ca?: string } {
-  const config = configOf(cli);
+  return busOf(readConfigured(cli), cli, as);
+}
+
+function busOf(
+  { config, path, file }: Configured,
+  cli: OperatorCli,
+  as?: { credsFile: string },
+): BusOptions & { ca?: string } {
   const ca = config["master.tls_ca"];
   const client = clientCertificate(config["master.tls_cert"], config["master.tls_key"]);
-  const path = config["master.operator_file"];
-  const file = path === "" ? undefined : readOperatorFile(path);
   const credentials = config["master.creds_file"];
   const seed = config["master.nkey_seed_file"];
   /** Credentials that are named apply to the bus that is named with them. */

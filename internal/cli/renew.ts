@@ -5,13 +5,11 @@ import { type Bus, requestReply } from "../bus/mod.ts";
 import { operatorsOverBus, readReply } from "../fleet/over-bus/mod.ts";
 import { formatOperatorFile, type OperatorFile, readClaims, readOperatorFile } from "../identity/mod.ts";
 
-const renewedEveryMs = 24 * 3_600_000;
 /** Nobody waits long for what can be done with the next command. */
 const patienceMs = 1_000;
 
 /**
- * Renews the JWT of an operator file where it is older than a day, and the way to the bus with it. The next command
- * tries again what fails.
+ * Renews the JWT of an operator file, and the way to the bus with it. The next command tries again what fails.
  *
  * @param now milliseconds since the Unix epoch
  * @param open connects once as this operator file says. @throws where that does not work
@@ -23,9 +21,8 @@ export async function renewOperatorFile(
   open: (file: OperatorFile) => Promise<void>,
 ): Promise<void> {
   try {
-    const file = readOperatorFile(path);
-    if (now < readClaims(file.jwt).iat * 1000 + renewedEveryMs) return;
-    await renewNow(bus, path, file, { now, open });
+    // Read again: another command may have renewed it meanwhile.
+    await renewNow(bus, path, readOperatorFile(path), { now, open });
   } catch {
     // It is not what the person asked for, and the JWT is good for weeks.
   }

@@ -41,6 +41,7 @@ export const house: readonly Wing[] = [
     subject: "what every other room may use: errors, time, ids, encodings, files, mechanisms",
     rooms: [
       library("base", 1, "errors, clock, ids, encodings, files, log, and each general mechanism once"),
+      library("base/webhook", 2, "calling a webhook: which addresses and URLs, TLS, time and size limits"),
       library("base/process", 2, "child processes: run, bound, capture and end them"),
     ],
   },
@@ -57,7 +58,11 @@ export const house: readonly Wing[] = [
       room("identity/join-token", 2, "the string that a host joins with: addresses, pins, and a secret"),
       room("identity/succession", 3, "the signed statement that a new fleet succeeds an old one"),
       room("identity/trust", 3, "the trust ladder: how a peel judges the root of a fleet"),
-      room("identity/evidence", 3, "what a host proves beside its key: certificates, SSH host keys, TPM 2.0"),
+      room(
+        "identity/evidence",
+        3,
+        "what a host proves in addition to its key: certificates, SSH host keys, TPM 2.0",
+      ),
       room("identity/oidc", 4, "tokens of identity providers: their keys, and who a token is for"),
       room("identity/ca", 4, "the embedded certificate authority: root, intermediate, leaves"),
     ],
@@ -129,6 +134,7 @@ export const house: readonly Wing[] = [
       room("fleet/operators", 4, "who is an operator: records that administrators sign, and their judgement"),
       room("fleet/tokens", 5, "tokens of the REST API: created, judged, revoked"),
       room("fleet/expected", 5, "hosts that are known before they come: added, listed, let in once"),
+      room("fleet/policy", 5, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
       room("fleet/decisions", 5, "decisions outside the bus: log, comparison, restoration"),
       room("fleet/settings", 5, "settings: compiled, sealed and stored for each peel"),
       room("fleet/jobs", 5, "jobs: record, signed command, dispatch, outcome"),

@@ -346,6 +346,32 @@ test("the answers about hosts that are expected are as described", async () => {
   await expectDescribed("unexpectHost", remove(), 404);
 });
 
+test("the answers about tokens that hosts join with are as described", async () => {
+  const headers = bearer;
+  const path = "/api/v1/enroll-tokens";
+  const post = (body: unknown) => postJson(master, path, body, { headers });
+  const made = await expectDescribed("createJoinToken", post({ uses: 2, note: "rack 7" }), 201);
+  const { id } = made.json as { id: string };
+  await expectDescribed("createJoinToken", post({ uses: 0 }), 400);
+  const others = { headers: { authorization: `Bearer ${deployerToken}` } };
+  await expectDescribed("createJoinToken", postJson(master, path, {}, others), 403);
+  await expectDescribed("listJoinTokens", call(master, { path, headers }), 200);
+  for (const [operation, method] of [
+    ["showJoinToken", "GET"],
+    ["revokeJoinToken", "DELETE"],
+  ] as const) {
+    await expectDescribed(operation, call(master, { method, path: `${path}/${id}`, headers }), 200);
+    await expectDescribed(operation, call(master, { method, path: `${path}/jtk-1`, headers }), 404);
+  }
+});
+
+test("the answers about what lets hosts in are as described", async () => {
+  await expectDescribed("explainWays", call(master, { path: "/api/v1/enroll-ways", headers: bearer }), 200);
+  const ask = (body: unknown) => postJson(master, "/api/v1/enroll-policy/test", body, { headers: bearer });
+  await expectDescribed("testPolicy", ask({ peel: "web-1.example.com", address: "192.0.2.7" }), 200);
+  await expectDescribed("testPolicy", ask({ peel: "web-1", address: "nowhere" }), 400);
+});
+
 test("the answers about requests that wait are as described", async () => {
   const at = (id: string) => `/api/v1/approvals/${id}`;
   const headers = { authorization: `Bearer ${deployerToken}` };

@@ -3,9 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { authorityExtensions, companyAuthority, leafExtensions } from "../harness/company-authority.ts";
-import { type Enrollee, newEnrollee, submission, submit, takeNonce } from "../harness/enrollee.ts";
+import { type Enrollee, newEnrollee, postJson, submission, submit, takeNonce } from "../harness/enrollee.ts";
 import { logRecords, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { sshKeys } from "../harness/ssh-keys.ts";
+import { startTpm, type TestTpm } from "../harness/tpm.ts";
 
 // Hosts that prove what they are, with the compiled binaries: what an operator sees, and what is refused.
 
@@ -20,6 +21,7 @@ let company: ReturnType<typeof companyAuthority>;
 let ssh: ReturnType<typeof sshKeys>;
 let ca: ReturnType<typeof company.issue>;
 let knownHosts: string;
+let tpm: TestTpm;
 
 const door = (of: MasterDaemon) => ({ url: of.url, ca: bus.caPem });
 
@@ -30,10 +32,19 @@ beforeAll(async () => {
   ca = company.issue({ subject: "/O=Example/CN=Root", extensions: authorityExtensions });
   knownHosts = join(bus.dir, "known_hosts");
   writeFileSync(knownHosts, "");
-  const accepting = ["--enroll-evidence-x509-ca", ca.cert, "--enroll-evidence-ssh-known-hosts", knownHosts];
-  [master, plain] = await Promise.all([startMasterBinary(bus, accepting), startMasterBinary(bus)]);
+  const maker = company.issue({ subject: "/O=Maker/CN=TPM CA", key: "rsa", extensions: authorityExtensions });
+  const accepting = [
+    ...["--enroll-evidence-x509-ca", ca.cert, "--enroll-evidence-ssh-known-hosts", knownHosts],
+    ...["--enroll-evidence-tpm-ca", maker.cert],
+  ];
+  [master, plain, tpm] = await Promise.all([
+    startMasterBinary(bus, accepting),
+    startMasterBinary(bus),
+    startTpm(join(bus.dir, "tpm"), maker),
+  ]);
 });
 afterAll(async () => {
+  await tpm?.[Symbol.asyncDispose]();
   await master?.[Symbol.asyncDispose]();
   await plain?.[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();
@@ -79,8 +90,10 @@ describe("a peel", () => {
         authority: "O=Example, CN=Root",
       },
     });
-    const table = await svc(bus, "enroll", "list");
-    expect(table.stdout).toMatch(/EVIDENCE/);
+    expect((await svc(bus, "enroll", "list")).stdout).toMatch(/EVIDENCE.*\n.* x509 /);
+    expect((await svc(bus, "enroll", "show", listed[0].id)).stdout).toMatch(
+      /^evidence +x509\n(?:.*\n)*evidence\.names +web-1\.example\.com$/m,
+    );
     expect((await svc(bus, "enroll", "approve", "--all", "--evidence", "ssh", "--yes")).stdout).toBe(
       "0 approved\n",
     );
@@ -104,6 +117,35 @@ describe("a peel", () => {
       type: "ssh",
       fields: { key_type: "ssh-ed25519", fingerprint: ssh.fingerprint(key), host: "web-2.example.com" },
     });
+    await svc(bus, "enroll", "reject", record.id);
+  });
+
+  test("with a TPM, in two round trips", async () => {
+    const flags = ["--evidence-tpm", "--evidence-tpm-tools", tpm.tools, "--evidence-tpm-tcti", tpm.tcti];
+    await using peel = startPeelBinary(bus, master.url, "web-10.example.com", { flags });
+    await peel.program.waitFor("enrollment pending");
+    const [record] = JSON.parse((await svc(bus, "enroll", "list", "--output", "json")).stdout);
+    expect((await shown(record.id)).evidence).toMatchObject({
+      type: "tpm",
+      fields: { device: expect.stringContaining("swtpm"), authority: "O=Maker, CN=TPM CA" },
+    });
+    expect((await svc(bus, "enroll", "approve", "--all", "--evidence", "tpm", "--yes")).stdout).toBe(
+      "1 approved\n",
+    );
+    await peel.program.waitFor('"enrolled"');
+  });
+
+  test("without a TPM proves the next thing that it has", async () => {
+    const { cert, key } = leafFor("web-11.example.com");
+    const flags = [
+      ...["--evidence-tpm", "--evidence-tpm-tools", bus.dir],
+      ...["--evidence-x509-cert", cert, "--evidence-x509-key", key],
+    ];
+    await using peel = startPeelBinary(bus, master.url, "web-11.example.com", { flags });
+    await peel.program.waitFor("enrollment pending");
+    expect(peel.program.output()).toContain("this host has no TPM that can be used: enrolling without it");
+    const [record] = JSON.parse((await svc(bus, "enroll", "list", "--output", "json")).stdout);
+    expect(record.evidence).toBe("x509");
     await svc(bus, "enroll", "reject", record.id);
   });
 
@@ -132,7 +174,7 @@ describe("a peel", () => {
 describe("over the wire", () => {
   test("a master says what it accepts, where it accepts something", async () => {
     const peel = newEnrollee();
-    expect(await takeNonce(door(master), peel)).toMatchObject({ evidence: ["x509", "ssh"] });
+    expect(await takeNonce(door(master), peel)).toMatchObject({ evidence: ["x509", "ssh", "tpm"] });
     expect(await takeNonce(door(plain), peel)).not.toHaveProperty("evidence");
   });
 
@@ -179,6 +221,28 @@ describe("over the wire", () => {
     expect([await sized(master, 16_384), await sized(master, 16_385)]).toEqual([201, 413]);
   });
 
+  test("a TPM gets a secret only for its challenge, and only where it is accepted", async () => {
+    const peel = newEnrollee();
+    const { challenge_id } = await takeNonce(door(master), peel);
+    const ask = (of: MasterDaemon, change: Record<string, string> = {}) =>
+      postJson(door(of), "/api/v1/enroll/tpm", {
+        ...{ peel_id: peel.peelId, public_key: peel.publicKey, challenge_id },
+        ...{ ek_certificate: "AAAA", ak_public: "AAAA", ...change },
+      });
+    const answers = [
+      await ask(plain),
+      await ask(master),
+      await ask(master, { peel_id: "web-12_example_com" }),
+      await ask(master, { challenge_id: challenge_id.replace(/.$/, (last) => (last === "a" ? "b" : "a")) }),
+    ];
+    expect(answers.map(({ status, json }) => [status, (json as { error: string }).error])).toEqual([
+      [404, "this master accepts no TPM: enroll.evidence.tpm_ca is not set"],
+      [401, "evidence does not verify: ek_certificate is not a certificate in DER"],
+      [400, "peel_id and public_key must be those of the nonce request"],
+      [401, "challenge verification failed"],
+    ]);
+  });
+
   test("evidence of a type that a master does not accept is ignored, and logged", async () => {
     const peel = newEnrollee("web-7_example_com");
     const { reply } = await submitX509(plain, peel, leafFor("web-7.example.com"));
@@ -193,20 +257,28 @@ describe("over the wire", () => {
   });
 
   test.each([
-    ["evidence", "x509"],
-    ["evidence", { type: "gpg" }],
-    ["chain_pem", { type: "x509", signature: "" }],
-    ["chain_pem", { type: "x509", chain_pem: "x".repeat(12_289), signature: "" }],
-    ["public_key", { type: "ssh", signature: "" }],
-    ["signature", { type: "ssh", public_key: "", signature: 5 }],
-    ["unknown key", { type: "x509", chain_pem: "", signature: "", extra: 1 }],
-  ])("a malformed one names %s: %p", async (field, evidence) => {
+    ["a text", "evidence: expected object", "x509"],
+    ["another type", "evidence.type: expected one of x509, tpm, ssh", { type: "gpg" }],
+    ["no chain", "evidence.chain_pem is required", { type: "x509", signature: "" }],
+    [
+      "a long chain",
+      "evidence.chain_pem must have at most 12288 characters",
+      { type: "x509", chain_pem: "x".repeat(12_289), signature: "" },
+    ],
+    ["no key", "evidence.public_key is required", { type: "ssh", signature: "" }],
+    ["a number", "evidence.signature: expected string", { type: "ssh", public_key: "", signature: 5 }],
+    [
+      "an unknown key",
+      'unknown key "evidence.signatur" (did you mean signature?)',
+      { type: "x509", chain_pem: "", signature: "", signatur: 1 },
+    ],
+  ])("a malformed one is told what is wrong: %s", async (_, problem, evidence) => {
     const peel = newEnrollee();
     const reply = await submit(
       door(master),
       submission(peel, await takeNonce(door(master), peel), { evidence }),
     );
-    expect([reply.status, JSON.stringify(reply.json)]).toEqual([400, expect.stringContaining(field)]);
+    expect([reply.status, reply.json]).toEqual([400, { error: expect.stringContaining(problem) }]);
   });
 
   test("while a list cannot be read, its evidence is refused for now and the log names the line", async () => {

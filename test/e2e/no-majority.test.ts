@@ -16,13 +16,16 @@ import {
   enrollmentsOverBus,
   expectedOverBus,
   jobsOverBus,
+  joinTokensOverBus,
   operatorsOverBus,
+  policyOverBus,
   rolesOverBus,
   rolloutsOverBus,
   targetsOverBus,
   tokensOverBus,
 } from "../../internal/fleet/over-bus/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
+import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
@@ -90,7 +93,11 @@ const administrators = () => {
 };
 
 /** Routes that a master answers from memory or from files. */
-const withoutStorage = new Set(["GET /api/v1/enroll/ca", "GET /api/v1/enroll/succession"]);
+const withoutStorage = new Set([
+  "GET /api/v1/enroll/ca",
+  "GET /api/v1/enroll/succession",
+  "POST /api/v1/enroll-policy/test",
+]);
 
 /** A request to each route that needs the storage, in an order in which all of them can be done. */
 function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, newcomer, late }: Fleet) {
@@ -160,6 +167,7 @@ function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, n
     "POST /api/v1/rollouts/:id/resume": { path: `/api/v1/rollouts/${rol}/resume`, authorization, well: 200 },
     "POST /api/v1/rollouts/:id/abort": { path: `/api/v1/rollouts/${rol}/abort`, authorization, well: 200 },
     "POST /api/v1/rollouts": { path: "/api/v1/rollouts", body: another, authorization, well: 202 },
+    "GET /api/v1/enroll-ways": { path: "/api/v1/enroll-ways", authorization, well: 200 },
     "GET /api/v1/enroll-expected": { path: "/api/v1/enroll-expected", authorization, well: 200 },
     "POST /api/v1/enroll-expected": {
       ...{ path: "/api/v1/enroll-expected", body: { hosts: [expectedHost] }, authorization, well: 200 },
@@ -238,6 +246,12 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     list: {},
     revoke: { id: "ci" },
   };
+  const joinTokens: Inputs<typeof joinTokensOverBus> = {
+    create: { seal_to: deriveCurveKey(newKeyPair("user", systemRandom)).publicKey },
+    list: {},
+    show: { id: "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y" },
+    revoke: { id: "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y" },
+  };
   const changed = (action: keyof typeof versions) => ({ name: "anna", ...versionFor(action) });
   const operators: Inputs<Omit<typeof operatorsOverBus, "whoami">> = {
     ...{ list: {}, show: { name: "anna" }, add: versionFor("add"), disable: changed("disable") },
@@ -252,10 +266,12 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
   return [
     ...pair(enrollmentsOverBus as never, enrollments),
     ...pair(expectedOverBus as never, expected),
+    ...pair(policyOverBus as never, { ways: {} }),
     ...pair(jobsOverBus as never, jobs),
     ...pair(rolloutsOverBus as never, rollouts),
     ...pair(binariesOverBus as never, binaries),
     ...pair(tokensOverBus as never, tokens),
+    ...pair(joinTokensOverBus as never, joinTokens),
     ...pair(operatorsOverBus as never, operators),
     ...pair(approvalsOverBus as never, {
       list: {},

@@ -25,8 +25,28 @@ export const hostFacts: Readonly<Record<string, Plain>> = {
   ...{ username: "root", groupname: "root", uid: 0, gid: 0, path: "/usr/sbin:/usr/bin:/sbin:/bin" },
 };
 
+/** Programs of the essential packages of Debian: the host of the data has no others that templates ask for. */
+const programs: ReadonlySet<string> = new Set([
+  ...[
+    "apt-get",
+    "awk",
+    "bash",
+    "cat",
+    "chmod",
+    "chown",
+    "cp",
+    "dpkg",
+    "find",
+    "grep",
+    "groupadd",
+    "gzip",
+    "ln",
+  ],
+  ...["ls", "mkdir", "mount", "mv", "passwd", "perl", "rm", "sed", "sh", "su", "tar", "useradd", "usermod"],
+]);
+
 /**
- * Functions of this machine for templates. Commands of templates run only if that was asked for; otherwise each
+ * Functions of this machine for templates, with the programs of the host of the data. Commands of templates run only if that was asked for; otherwise each
  * succeeds and says nothing.
  */
 export function functionsOfHost({ commands }: { commands: boolean }): HostFunctions {
@@ -43,6 +63,9 @@ export function functionsOfHost({ commands }: { commands: boolean }): HostFuncti
     ...opened,
     async call(call) {
       const isCommand = hostFunctions.get(call.name)?.needs === "command";
+      const [first] = call.args;
+      if (call.name === "cmd.has_exec") return programs.has(String(first));
+      if (call.name === "cmd.which") return programs.has(String(first)) ? `/usr/bin/${first}` : null;
       if (commands || !isCommand) return opened.call(call);
       if (call.name === "cmd.retcode") return 0;
       return call.name === "cmd.run_all" ? { pid: 0, retcode: 0, stdout: "", stderr: "" } : "";

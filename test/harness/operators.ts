@@ -43,16 +43,23 @@ export function signedBy(
   return signRequest(subject, { body, operator: name, sentAt, nonce: systemRandom(nonceBytes) }, key);
 }
 
-/** Writes the file of an operator, and returns its path. Its JWT is one that no server accepts. */
+/**
+ * Writes the file of an operator, and returns its path. Its JWT is one that no server accepts.
+ *
+ * @param options.issuedAt of the JWT, milliseconds since the Unix epoch; without it the JWT is due for renewal
+ */
 export function writeOperatorFile(
   bus: Pick<TestBus, "dir" | "url" | "caPem" | "authDir">,
   operator: TestOperator,
-  fleet = readClaims(readFileSync(join(bus.authDir, "masters.jwt"), "utf8").trim()).sub,
+  {
+    fleet = readClaims(readFileSync(join(bus.authDir, "masters.jwt"), "utf8").trim()).sub,
+    issuedAt = 0,
+  }: { fleet?: string; issuedAt?: number } = {},
 ): string {
   const { name, key } = operator;
   runRecord.register("seed", key.seed);
   const path = join(bus.dir, `${name}.operator`);
-  const claims = { type: "user", name, subject: key.publicKey, issuedAt: 0, nats: {} } as const;
+  const claims = { type: "user", name, subject: key.publicKey, issuedAt, nats: {} } as const;
   const jwt = encodeJwt(claims, newKeyPair("account", systemRandom));
   const file = {
     fleet,

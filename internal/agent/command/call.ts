@@ -1,6 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemJitter } from "../../base/id.ts";
+import { jsonOf } from "../../base/json-of.ts";
 import { createLog } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
@@ -12,12 +13,15 @@ import { dataDir, loadForCommand } from "../../program/config/mod.ts";
 import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { qualifiedHostname } from "../daemon/mod.ts";
 import { comparedStates, compareWithSalt } from "./compare-salt.ts";
+import { joinCommand } from "./join.ts";
+import { untilStopped } from "./until-stopped.ts";
 
 /** The subcommands of `svc-peel`. Without one it runs the daemon. */
 export const peelCommands = group({
   name: "svc-peel",
   description: "Run a peel, or a function on this host.",
   commands: () => [
+    joinCommand,
     callCommand,
     keygenCommand,
     checkCommand("svc-peel", async ({ argv, cli, log }) => {
@@ -137,22 +141,10 @@ function localOf(args: {
   return undefined;
 }
 
-/** Ctrl-C stops the function, as the timeout of a job does. */
-async function untilStopped(cli: Cli, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const stopping = new AbortController();
-  const onSignal = () => stopping.abort(new SvcError("unavailable", "stopped"));
-  cli.signals?.on("SIGINT", onSignal);
-  try {
-    await run(stopping.signal);
-  } finally {
-    cli.signals?.off("SIGINT", onSignal);
-  }
-}
-
 /** @throws Exit 1 when the function failed */
 async function print(returned: Awaited<ReturnType<typeof execute>>, cli: Cli): Promise<void> {
   const { success, error, return: value } = returned;
-  if (value !== undefined) await cli.print(plain(value), () => textOf(value));
+  if (value !== undefined) await cli.print(jsonOf(value), () => textOf(value));
   if (error !== undefined) cli.error(error.split("\n").map(visible).join("\n"));
   if (!success) throw new Exit(1);
 }
@@ -160,12 +152,4 @@ async function print(returned: Awaited<ReturnType<typeof execute>>, cli: Cli): P
 function textOf(value: Plain): string {
   const { cell, details } = showValue(value);
   return cell === "" ? details.join("\n") : [visible(cell), ...indent(details)].join("\n");
-}
-
-/** JSON and YAML can represent bytes only as text. */
-function plain(value: Plain): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  if (Array.isArray(value)) return value.map(plain);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]));
 }

@@ -22,6 +22,7 @@ import {
   type StepResult,
   takeSteps,
 } from "../../program/diagnosis/mod.ts";
+import { inspectProofs } from "../evidence/mod.ts";
 import {
   acrossRotations,
   enrollAgain,
@@ -93,6 +94,16 @@ const steps: readonly Step<Context>[] = [
     needs: ["identity"],
     next: "see docs/succession.md",
     look: (context) => lookAtSuccession(context.untrusted, context.files(), context),
+  },
+  {
+    name: "evidence",
+    needs: ["configuration"],
+    next: "correct the key of the configuration, or the file; an enrolled peel continues without",
+    look({ config }) {
+      const types = inspectProofs(config());
+      const message = types.length === 0 ? "none is configured" : `configured: ${types.join(", ")}`;
+      return { level: "ok", message };
+    },
   },
   {
     name: "enrollment",

@@ -55,7 +55,8 @@ export function startSession(options: SessionOptions): Session {
   const asking = askingAgain(connection, options.clock);
   const worker = startWorker(options);
   const uncount = connection.onConnect(() => local.counts.connects++);
-  local.outbox.attach(connection);
+  // On a cluster, masters relay what it sends to the storage, and one of them may be frozen.
+  local.outbox.attach(askingAgain(connection, options.clock));
   let lacksKey = false;
   const heartbeat = startHeartbeat({
     ...options,

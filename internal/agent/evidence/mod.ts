@@ -1,1 +1,2 @@
-export { createProver, type Prove } from "./prove.ts";
+export type { Prove } from "./asked.ts";
+export { createProver, inspectProofs } from "./prove.ts";

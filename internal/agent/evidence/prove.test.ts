@@ -9,6 +9,7 @@ import {
 import { recordingLog } from "../../../test/harness/log.ts";
 import { sshKeys } from "../../../test/harness/ssh-keys.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { systemClock } from "../../base/clock.ts";
 import { loadX509 } from "../../identity/ca/x509.ts";
 import { readAuthorities } from "../../identity/evidence/authorities.ts";
 import { readKnownHosts } from "../../identity/evidence/known-hosts.ts";
@@ -30,9 +31,14 @@ const ssh = sshKeys(dir);
 const x509 = await loadX509();
 
 const host = "web-1.example.com";
-const asked = { accepts: ["x509", "ssh"], challenge: Buffer.alloc(32, 7), publicKey: `U${"A".repeat(55)}` };
+const asked = {
+  accepts: ["x509", "ssh"],
+  challenge: Buffer.alloc(32, 7),
+  publicKey: `U${"A".repeat(55)}`,
+  credential: async () => undefined,
+};
 const claim = { challenge: asked.challenge, publicKey: asked.publicKey, host };
-const now = Date.now() + 60_000;
+const now = systemClock.now() + 60_000;
 const file = (name: string, text: string) => {
   const path = join(dir, name);
   writeFileSync(path, text);
@@ -115,7 +121,15 @@ describe("the choice", () => {
     const loaded = loadPeelConfig(flags, {}, () => undefined);
     if (loaded.kind !== "run") throw new Error("does not run");
     const log = recordingLog();
-    return { prove: createProver(loaded.values, { log }), log };
+    return {
+      prove: createProver(loaded.values, {
+        dataDir: dir,
+        clock: systemClock,
+        signal: AbortSignal.timeout(60_000),
+        log,
+      }),
+      log,
+    };
   };
   const certificate = ["--evidence-x509-cert", leaf.cert, "--evidence-x509-key", leaf.key];
   const both = [...certificate, "--evidence-ssh-host-key", hostKey.path];

@@ -1,28 +1,11 @@
-import type { Log } from "../../base/log.ts";
 import type { EvidenceType } from "../../identity/evidence/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
+import type { Prove } from "./asked.ts";
 import { proveSsh } from "./ssh.ts";
+import { proveTpm, type TpmAccess } from "./tpm.ts";
 import { proveX509 } from "./x509.ts";
 
-/** What a master asks to sign. */
-export interface Asked {
-  /** The types of evidence that this master accepts. */
-  accepts: readonly string[];
-  /** 32 bytes. */
-  challenge: Uint8Array;
-  /** The key of the peel, `U…`. */
-  publicKey: string;
-}
-
-/** The field `evidence` of an enrollment. */
-export type EvidenceBody = { type: EvidenceType } & Record<string, string>;
-
-/**
- * Makes the evidence to send; `undefined` for none.
- *
- * @throws SvcError `bad_request` naming the key of the configuration whose file cannot be used
- */
-export type Prove = (asked: Asked) => Promise<EvidenceBody | undefined>;
+type ProverDeps = Pick<TpmAccess, "dataDir" | "clock" | "signal" | "log">;
 
 /**
  * Proves what the configuration names. A master takes one piece of evidence, so it gets the first one that it
@@ -30,8 +13,13 @@ export type Prove = (asked: Asked) => Promise<EvidenceBody | undefined>;
  *
  * @returns `undefined` when nothing is configured
  */
-export function createProver(config: PeelConfig, { log }: { log: Log }): Prove | undefined {
+export function createProver(config: PeelConfig, deps: ProverDeps): Prove | undefined {
+  const { log } = deps;
   const ways: [EvidenceType, Prove][] = [];
+  if (config["evidence.tpm"]) {
+    const access = { tools: config["evidence.tpm_tools"], tcti: config["evidence.tpm_tcti"], ...deps };
+    ways.push(["tpm", (asked) => proveTpm(access, asked)]);
+  }
   const { "evidence.x509_cert": cert, "evidence.x509_key": key, "evidence.ssh_host_key": hostKey } = config;
   if (cert !== "") ways.push(["x509", async (asked) => proveX509({ cert, key }, asked)]);
   if (hostKey !== "") ways.push(["ssh", async (asked) => proveSsh(hostKey, asked)]);
@@ -52,4 +40,19 @@ export function createProver(config: PeelConfig, { log }: { log: Log }): Prove |
     }
     return undefined;
   };
+}
+
+/**
+ * Reads what the configuration names, without a master. A TPM is not tried.
+ *
+ * @returns the types that are configured
+ * @throws SvcError `bad_request` naming the key of the configuration whose file cannot be used
+ */
+export function inspectProofs(config: PeelConfig): EvidenceType[] {
+  const nothing = { challenge: new Uint8Array(32), publicKey: "" };
+  const { "evidence.x509_cert": cert, "evidence.x509_key": key, "evidence.ssh_host_key": hostKey } = config;
+  const types: EvidenceType[] = config["evidence.tpm"] ? ["tpm"] : [];
+  if (cert !== "") types.push(proveX509({ cert, key }, nothing).type);
+  if (hostKey !== "") types.push(proveSsh(hostKey, nothing).type);
+  return types;
 }

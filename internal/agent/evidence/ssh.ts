@@ -2,15 +2,15 @@ import { createPublicKey, type KeyObject, sign } from "node:crypto";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import { evidenceMessage, isSshCurve, sshCurves } from "../../identity/evidence/mod.ts";
+import type { EvidenceBody, ToSign } from "./asked.ts";
 import { readHostKey } from "./host-key.ts";
-import type { Asked, EvidenceBody } from "./prove.ts";
 
 /**
  * Evidence of the SSH host key of a file, and of the certificate that OpenSSH keeps next to it.
  *
  * @throws SvcError `bad_request` naming the key of the configuration
  */
-export function proveSsh(path: string, { challenge, publicKey }: Asked): EvidenceBody {
+export function proveSsh(path: string, { challenge, publicKey }: ToSign): EvidenceBody {
   const key = readHostKey(readTextFile(path, "evidence.ssh_host_key"));
   const form = key === undefined ? undefined : sshForm(key);
   if (key === undefined || form === undefined) {

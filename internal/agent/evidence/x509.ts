@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, sign, X509Certificate } from "node:cr
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import { evidenceMessage, formatPemCertificates, readPemCertificates } from "../../identity/evidence/mod.ts";
-import type { Asked, EvidenceBody } from "./prove.ts";
+import type { EvidenceBody, ToSign } from "./asked.ts";
 
 /**
  * Evidence of a certificate. Only the certificates of the file are sent, whatever else is in it.
@@ -11,7 +11,7 @@ import type { Asked, EvidenceBody } from "./prove.ts";
  */
 export function proveX509(
   paths: { cert: string; key: string },
-  { challenge, publicKey }: Asked,
+  { challenge, publicKey }: ToSign,
 ): EvidenceBody {
   const chain = readPemCertificates(readTextFile(paths.cert, "evidence.x509_cert"));
   const leaf = chain?.[0] === undefined ? undefined : readLeaf(chain[0]);

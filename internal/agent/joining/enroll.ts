@@ -5,14 +5,18 @@ import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { attestationMessage, enrollmentMessage } from "../../fleet/enrollment/mod.ts";
+import { type JoinToken, joinProof } from "../../identity/join-token/mod.ts";
 import { deriveCurveKey, type KeyPair, keyFingerprint } from "../../identity/mod.ts";
 import type { Prove } from "../evidence/mod.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { downloadCredentials, type Enrolled } from "./download.ts";
-import type { MasterClient } from "./master-client.ts";
+import { findEnrollment } from "./find-enrollment.ts";
+import type { Answer, MasterClient } from "./master-client.ts";
 import { CredentialsGone, refusal } from "./refusal.ts";
 
 const challengeAttempts = 3;
+/** How many failed requests may come before this peel gives up to look for its own enrollment. */
+const lookups = 4;
 
 export interface EnrollOptions {
   masters: MasterClient;
@@ -20,8 +24,10 @@ export interface EnrollOptions {
   key: KeyPair;
   hostname: string;
   metadata: Record<string, string>;
-  /** Proves what this host is, beside its key; absent when nothing is configured. */
+  /** Proves what this host is, in addition to its key; absent when nothing is configured. */
   prove?: Prove;
+  /** What admits this host without an operator. */
+  token?: Pick<JoinToken, "id" | "secret">;
   clock: Clock;
   jitter: () => number;
   log: Log;
@@ -38,14 +44,18 @@ export interface EnrollOptions {
 export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
   const { log, peelId } = options;
   for (;;) {
-    const id = await submit(options);
-    log.info("enrollment pending: waiting for an operator's approval", {
-      enrollment_id: id,
-      peel_id: displayPeelId(peelId),
-      fingerprint: keyFingerprint(options.key.publicKey),
-      command: `svc enroll approve ${id}`,
-    });
-    let state = await awaitDecision(options, id);
+    const asked = await submit(options);
+    const { id } = asked;
+    let { state } = asked;
+    if (state === "pending") {
+      log.info("enrollment pending: waiting for an operator's approval", {
+        enrollment_id: id,
+        peel_id: displayPeelId(peelId),
+        fingerprint: keyFingerprint(options.key.publicKey),
+        command: `svc enroll approve ${id}`,
+      });
+      state = await awaitDecision(options, id);
+    }
     if (state === "approved") {
       const downloaded = await downloadCredentials(options, id);
       if (typeof downloaded !== "string") return downloaded;
@@ -69,7 +79,7 @@ export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
 }
 
 /** Proves possession of the key and submits. Fetches a lost challenge again, up to three attempts in total. */
-async function submit(options: EnrollOptions): Promise<string> {
+async function submit(options: EnrollOptions): Promise<{ id: string; state: string }> {
   const { masters, peelId, key, log } = options;
   const curvePublicKey = deriveCurveKey(key).publicKey;
   for (let attempt = 1; ; attempt++) {
@@ -84,6 +94,7 @@ async function submit(options: EnrollOptions): Promise<string> {
       accepts: textsOf(nonce.body.evidence),
       challenge,
       publicKey: key.publicKey,
+      credential: (keys) => askCredential(options, nonce.body.challenge_id, keys),
     });
     const answer = await masters.request("POST", "/api/v1/enroll", {
       body: (trustedSpki) => ({
@@ -96,6 +107,7 @@ async function submit(options: EnrollOptions): Promise<string> {
         metadata: options.metadata,
         ...attest(key, challenge, trustedSpki),
         ...defined({ evidence }),
+        ...proveToken(options, challenge),
       }),
     });
     if (answer.status === 200 || answer.status === 201) {
@@ -105,10 +117,10 @@ async function submit(options: EnrollOptions): Promise<string> {
           `an enrollment of ${displayPeelId(peelId)} with another key is pending (the key of this host is ${keyFingerprint(key.publicKey)}): if this host is the right one, run svc enroll reject ${answer.body.id} and restart the peel`,
         );
       }
-      return String(answer.body.id);
+      const { id, state = "pending" } = answer.body;
+      return { id: String(id), state: String(state) };
     }
-    const lost = answer.status === 401 && answer.body.error === "challenge verification failed";
-    if (lost && attempt < challengeAttempts) {
+    if (isLost(answer) && attempt < challengeAttempts) {
       log.warn("the challenge was lost; asking for a new one", { attempt });
       continue;
     }
@@ -118,17 +130,66 @@ async function submit(options: EnrollOptions): Promise<string> {
       continue;
     }
     if (answer.status === 409) {
+      // The answer to an earlier attempt may have been lost, or this peel was stopped after it.
+      const own = await findEnrollment(masters, key, lookups);
+      if (own !== undefined && own.state !== "revoked" && own.state !== "rejected") return own;
       throw new SvcError(
         "forbidden",
         `${displayPeelId(peelId)} is already enrolled (${String(answer.body.error ?? "")}): find it with svc enroll list --state all, revoke it with svc enroll revoke, or give this host another id if both are there, and restart the peel`,
       );
     }
-    throw refusal("the master refused the enrollment", answer);
+    throw ofToken(options, answer) ?? refusal("the master refused the enrollment", answer);
   }
+}
+
+/** Asks for a secret that only the TPM of this host can open, in the same challenge. */
+async function askCredential(
+  { masters, peelId, key }: EnrollOptions,
+  challengeId: unknown,
+  keys: { ek_certificate: string; ak_public: string },
+) {
+  const answer = await masters.request("POST", "/api/v1/enroll/tpm", {
+    body: () => ({ peel_id: peelId, public_key: key.publicKey, challenge_id: challengeId, ...keys }),
+  });
+  // Another master, which accepts no TPM, or a challenge that is lost: the enrollment finds out as well.
+  if (answer.status === 404 || isLost(answer)) return undefined;
+  const { credential_blob, encrypted_secret } = answer.body;
+  if (typeof credential_blob !== "string" || typeof encrypted_secret !== "string") {
+    throw refusal("the master refused the TPM of this host", answer);
+  }
+  return { credential_blob, encrypted_secret };
+}
+
+function isLost({ status, body }: Answer): boolean {
+  return status === 401 && body.error === "challenge verification failed";
 }
 
 function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
+}
+
+/** The proof of the token; empty without one. */
+function proveToken(
+  { token, key }: EnrollOptions,
+  challenge: Uint8Array,
+): { token?: Record<string, string> } {
+  if (token === undefined) return {};
+  const proof = encodeBase64(joinProof(token.secret, challenge, key.publicKey));
+  return { token: { id: token.id, proof } };
+}
+
+/** A refusal of the token, with what to do; `undefined` for another one. */
+function ofToken({ token, peelId }: EnrollOptions, { status, body }: Answer): SvcError | undefined {
+  const error = String(body.error ?? "");
+  if (token === undefined || !error.startsWith("join token")) return undefined;
+  const next =
+    status === 401
+      ? "copy the whole line that svc enroll token create printed, for this fleet"
+      : "make another one with svc enroll token create";
+  return new SvcError(
+    "forbidden",
+    `the masters do not admit ${displayPeelId(peelId)}: ${error} (${token.id}); ${next}`,
+  );
 }
 
 /** The attestation of the root that verified the master. Empty when that root is unknown. */

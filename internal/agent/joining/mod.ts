@@ -2,7 +2,7 @@ export { type Administrators, createAdministrators } from "./administrators.ts";
 export { type CommandKeys, createCommandKeys } from "./command-keys.ts";
 export { credentialsExpiry } from "./credentials-expiry.ts";
 export { DamagedFile, damagedEvent, readPeelCredentials, reportDamagedFiles } from "./damaged-file.ts";
-export { enrollPeel } from "./enroll.ts";
+export { enrollAndKeep } from "./enroll-and-keep.ts";
 export { keepEnrollmentId, readEnrollmentId } from "./enrollment-id.ts";
 export { parseObject } from "./events.ts";
 export { fetchDocument } from "./fetch-document.ts";
@@ -12,15 +12,16 @@ export {
   type IdentityFiles,
   identityFiles,
   knownPeelId,
-  loadOrCreateKey,
   resolvePeelId,
 } from "./identity.ts";
 export { leaveTwin } from "./instance.ts";
 export { type Issued, readIssued } from "./issued.ts";
+export { readJoinToken } from "./join-token-source.ts";
 export { createKeyRing, type KeyRing } from "./key-ring.ts";
 export { createMasterClient, type MasterClient } from "./master-client.ts";
 export { acrossRotations, masterUrls, rungOf } from "./master-trust.ts";
 export { dropPendingKey, loadPendingKey, readPendingKey } from "./pending-key.ts";
+export { planJoin } from "./plan-join.ts";
 export { BusKeyRefused, EnrollmentEnded, recoverCredentials } from "./recover.ts";
 export { createRecoveryKeys, type RecoveryKeys } from "./recovery-keys.ts";
 export { CredentialsGone } from "./refusal.ts";

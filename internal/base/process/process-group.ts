@@ -38,6 +38,14 @@ export async function stopGroup(leader: number, exited: Promise<unknown>, clock:
   for (const timer of timers) timer.cancel();
 }
 
+/**
+ * Kills what is left of a group whose leader has just exited. Call it at once: the id of a group that is empty may be
+ * used again.
+ */
+export function killRest(leader: number): void {
+  signalGroup(leader, "SIGKILL");
+}
+
 /** Whether any process of the group still runs. */
 function isAlive(leader: number): boolean {
   if (!signalGroup(leader, 0)) return false;

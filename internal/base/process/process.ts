@@ -7,7 +7,7 @@ import { SvcError } from "../errors.ts";
 import { reasonOf } from "../file.ts";
 import type { CapturedText } from "./capture.ts";
 import { type Output, openOutput } from "./output.ts";
-import { stopGroup } from "./process-group.ts";
+import { killRest, stopGroup } from "./process-group.ts";
 
 /** The account a process runs as: an entry of the system's user database. */
 export interface Account {
@@ -33,6 +33,8 @@ export interface ProcessOptions {
   stdin?: string;
   /** Stops the process group after this time. */
   timeoutMs?: number;
+  /** Whether the background processes that the program leaves in its group are killed when it ends. */
+  killsRest?: true;
   /** Stops the process group when the signal aborts. */
   signal?: AbortSignal;
   clock: Clock;
@@ -62,7 +64,7 @@ const systemPath = "/usr/bin:/bin:/usr/sbin:/sbin";
  * Runs a program to its end, in a session and process group of its own.
  *
  * On timeout, or when the signal aborts, the whole group gets SIGTERM and, 5 seconds later, SIGKILL.
- * When the program ends by itself, its background processes keep running. The call does not wait for a
+ * When the program ends by itself, its background processes keep running, unless `killsRest` is set. The call does not wait for a
  * background process that holds stdout or stderr.
  *
  * @throws SvcError `bad_request` when the program cannot be started, `forbidden` when this daemon may not
@@ -82,7 +84,10 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessResult
   const reading = Promise.all([outputs[0].read(child.stdout), outputs[1].read(child.stderr)]);
   const { clock, signal, timeoutMs } = options;
   const ended = Promise.withResolvers<void>();
-  void child.exited.then(() => ended.resolve());
+  void child.exited.then(() => {
+    if (options.killsRest === true) killRest(child.pid);
+    ended.resolve();
+  });
   let stopped: ProcessResult["stopped"];
   let stopping: Promise<void> | undefined;
   const stop = (reason: "timeout" | "aborted") => {

@@ -1,3 +1,19 @@
+const relayPrefix = "svc.relay.";
+/** Where masters take what peels send on a subject that the storage captures, to relay it there. */
+export const relaySubject = (subject: string): string => `${relayPrefix}${subject}`;
+/** The subject that the storage captures, of one on which masters relay. */
+export const relayedSubject = (subject: string): string => subject.slice(relayPrefix.length);
+
+/** What peels send that the storage captures. */
+const stored = [
+  "$KV.peel-heartbeat.*",
+  "$KV.facts.*",
+  "svc.job.*.ack.*",
+  "svc.job.*.return.*",
+  "svc.job.*.schedule.*",
+  "svc.event.*.>",
+] as const;
+
 /**
  * The exports and imports: the only subjects that cross between the account of the peels and the account of
  * the masters. The masters' account exports each subject, and the peels' account imports it.
@@ -6,14 +22,10 @@
  * carries what masters publish to the peels that may subscribe to it.
  */
 export const crossings = {
+  stored,
   services: [
-    "$KV.peel-heartbeat.*",
-    "$KV.facts.*",
-    "svc.job.*.ack.*",
-    "svc.job.*.return.*",
-    "svc.job.*.schedule.*",
+    ...stored,
     "svc.job.*.progress.*",
-    "svc.event.*.>",
     "svc.peel.*.hello",
     "svc.peel.*.fetch",
     "svc.peel.*.renew",
@@ -28,20 +40,35 @@ interface Crossing {
   type: "service" | "stream";
 }
 
-/** The `exports` claim of the masters' account. A service replies to each request at most once. */
+/**
+ * The `exports` claim of the masters' account. A service replies to each request at most once. What the storage
+ * captures is exported twice: as it is, and under the subject on which masters relay it.
+ */
 export function exportsOfMasters(): Crossing[] {
   const crossing = (type: Crossing["type"]) => (subject: string) => ({ name: subject, subject, type });
   return [
-    ...crossings.services.map(crossing("service")).map((entry) => ({ ...entry, response_type: "Singleton" })),
+    ...crossings.services.map(crossing("service")).map(repliesOnce),
     ...crossings.streams.map(crossing("stream")),
+    ...crossings.stored.map(relaySubject).map(crossing("service")).map(repliesOnce),
   ];
 }
+
+const repliesOnce = (crossing: Crossing) => ({ ...crossing, response_type: "Singleton" });
 
 /**
  * The `imports` claim of the peels' account.
  *
  * @param masters public key of the masters' account
+ * @param relayed whether masters relay what the storage captures; otherwise the storage captures it by itself
  */
-export function importsOfPeels(masters: string): (Crossing & { account: string })[] {
-  return exportsOfMasters().map(({ name, subject, type }) => ({ name, subject, type, account: masters }));
+export function importsOfPeels(
+  masters: string,
+  relayed: boolean,
+): (Crossing & { account: string; local_subject?: string })[] {
+  const isStored = (subject: string) => crossings.stored.some((one) => one === subject);
+  const crossing = (type: Crossing["type"]) => (subject: string) =>
+    relayed && isStored(subject)
+      ? { name: subject, subject: relaySubject(subject), local_subject: subject, type, account: masters }
+      : { name: subject, subject, type, account: masters };
+  return [...crossings.services.map(crossing("service")), ...crossings.streams.map(crossing("stream"))];
 }

@@ -1,4 +1,4 @@
-export { exportsOfMasters } from "./exports-imports.ts";
+export { crossings, exportsOfMasters, relayedSubject, relaySubject } from "./exports-imports.ts";
 export { type Audience, initNatsAuth, newNatsAuth } from "./init.ts";
 export {
   type AccountKeyFiles,

@@ -17,9 +17,10 @@ import { loadAuthority } from "../../identity/ca/load.ts";
 import { formatCredentials, parseCredentials } from "../../identity/credentials.ts";
 import { encodeJwt, readClaims } from "../../identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/nkey.ts";
+import { assets } from "../assets.ts";
 import { openBucket } from "../bucket.ts";
 import { connectBus } from "../connect.ts";
-import { crossings } from "./exports-imports.ts";
+import { crossings, importsOfPeels } from "./exports-imports.ts";
 import { initNatsAuth } from "./init.ts";
 import { lintCredentials } from "./lint.ts";
 import { encodePeelsAccount } from "./peels-account.ts";
@@ -216,9 +217,26 @@ describe("the wall", () => {
       ...crossings.services.map((subject) => ({ subject, type: "service" })),
       ...crossings.streams.map((subject) => ({ subject, type: "stream" })),
     ];
-    expect(masters.nats.exports).toMatchObject(listed);
+    const relays = crossings.stored.map((subject) => ({ subject: `svc.relay.${subject}`, type: "service" }));
+    expect(masters.nats.exports).toMatchObject([...listed, ...relays]);
     const imports = listed.map((crossing) => ({ ...crossing, account: masters.sub }));
     expect(readClaims(read("account.jwt")).nats.imports).toMatchObject(imports);
+  });
+
+  test("leads nothing into the storage past the masters where they relay it", () => {
+    const imports = importsOfPeels("A", true).filter(({ type }) => type === "service");
+    const subjects = imports.map(({ subject, local_subject: local = subject }) => [local, subject]);
+    const writable = Object.entries(assets).flatMap(([name, asset]) => {
+      if (!("peelsWrite" in asset)) return [];
+      return "subjects" in asset ? [...asset.subjects] : [`$KV.${name}.*`];
+    });
+    expect([...crossings.stored].sort()).toEqual(writable.sort() as never);
+    expect(subjects).toEqual(
+      crossings.services.map((subject) => [
+        subject,
+        writable.includes(subject) ? `svc.relay.${subject}` : subject,
+      ]),
+    );
   });
 });
 

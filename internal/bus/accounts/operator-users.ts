@@ -34,7 +34,7 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "jobs list": [asks("job.list"), jobs],
   "jobs show": [jobs],
   "jobs cancel": [asks("job.*.cancel"), jobs],
-  "enrollments list": [enroll("list"), enroll("expected"), records],
+  "enrollments list": [enroll("list"), enroll("expected"), enroll("ways"), enroll("policy-test"), records],
   "enrollments show": [records],
   "enrollments approve": [enroll("approve"), records],
   "enrollments reject": [enroll("reject"), records],

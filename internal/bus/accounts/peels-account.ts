@@ -16,18 +16,21 @@ export interface PeelsAccount {
   issuedAt: number;
   /** Public keys that sign JWTs of peels in addition to the account's own key. */
   signingKeys?: readonly string[];
+  /** Whether masters relay what the storage captures: on a cluster. */
+  relayed?: boolean;
   /** A signing key of the operator. */
   signer: KeyPair;
 }
 
 /**
  * Encodes the JWT of the peels' account: no JetStream, no leaf nodes, and only the listed imports. Masters
- * encode it again for each revocation, so everything except that list and the signing keys stays the same.
+ * encode it again for each revocation, so everything except that list, the signing keys and the way to the storage
+ * stays the same.
  */
 export function encodePeelsAccount(options: PeelsAccount): string {
-  const { account, masters, revocations, issuedAt, signingKeys = [], signer } = options;
+  const { account, masters, revocations, issuedAt, signingKeys = [], relayed = false, signer } = options;
   const nats = {
-    imports: importsOfPeels(masters),
+    imports: importsOfPeels(masters, relayed),
     limits: accountLimits({ jetStream: false, leafNodes: 0 }),
     ...(signingKeys.length === 0 ? {} : { signing_keys: [...signingKeys] }),
     ...(Object.keys(revocations).length === 0 ? {} : { revocations }),

@@ -5,6 +5,7 @@ import { expectedCommands } from "./expected/commands.ts";
 import { expectCommand } from "./expected/expect.ts";
 import { labelCommand } from "./label.ts";
 import { listCommand } from "./list.ts";
+import { policyCommands } from "./policy/commands.ts";
 import { rejectCommand } from "./reject.ts";
 import { restoreCommand } from "./restore.ts";
 import { resumeCommand } from "./resume.ts";
@@ -25,6 +26,7 @@ export const enrollCommands = [
   tokenCommand,
   expectCommand,
   expectedCommands,
+  policyCommands,
   suspendCommand,
   resumeCommand,
   clearCloneCommand,

@@ -32,8 +32,10 @@ async function fleetPins(bus: Bus): Promise<string[]> {
  * @param fleet pins to compare with the one that the peel trusted
  */
 function formatRecord(record: Enrollment, fleet: readonly string[]): string {
-  const fields = Object.entries(toStored(record)).map(
-    ([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)] as const,
+  const fields = Object.entries(toStored(record)).flatMap(([name, value]) =>
+    name === "evidence" && record.evidence !== undefined
+      ? evidenceRows(record.evidence)
+      : [[name, textOf(value)] as const],
   );
   return formatFields([
     ...fields.map(([name, value]) => [name, name === "peel_id" ? displayPeelId(value) : value] as const),
@@ -41,4 +43,15 @@ function formatRecord(record: Enrollment, fleet: readonly string[]): string {
     ...fleet.map((pin) => ["fleet_ca_spki", pin] as const),
     ["fingerprint", keyFingerprint(record.publicKey)],
   ]);
+}
+
+/** One line for each thing that the evidence names: there are too many for one. */
+function evidenceRows({ type, fields }: NonNullable<Enrollment["evidence"]>) {
+  const rows = Object.entries(fields).map(([name, value]) => [`evidence.${name}`, textOf(value)] as const);
+  return [["evidence", type] as const, ...rows];
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(", ");
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

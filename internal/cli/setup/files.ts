@@ -33,7 +33,7 @@ export function masterFile(plan: Plan): string {
     }),
     "\n",
     formatYaml({
-      enroll: { addr: formatAddress(plan.apiListen) },
+      enroll: { addr: formatAddress(plan.apiListen), advertise_urls: [plan.masterUrl] },
       ca: { mode: "embedded", enroll_sans: names.filter((name) => name !== "localhost") },
       settings: { strict_facts: true },
       // A fleet of an earlier version sets it when each operator has a key: svc operator adopt.

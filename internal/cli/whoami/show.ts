@@ -2,13 +2,12 @@ import { SvcError } from "../../base/errors.ts";
 import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
 import { type Cli, formatFields } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
-import { configuredFleet, withBus } from "../operator.ts";
+import { withBus } from "../operator.ts";
 
 /** Shows who asks, as the masters see it. @throws SvcError `forbidden` with the operator file of another fleet */
 export function showWho(cli: Cli): Promise<void> {
-  return withBus(cli, async (bus) => {
+  return withBus(cli, async (bus, expected) => {
     const who = await ask(bus, operatorsOverBus.whoami, {});
-    const expected = configuredFleet(cli);
     if (expected !== undefined && expected !== who.fleet) {
       throw new SvcError(
         "forbidden",

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { appendNext, auditSubject, type Bus, lastOn, streamEnds } from "../../bus/mod.ts";
+import { appendNext, auditSubject, type Bus, isClustered, lastOn, streamEnds } from "../../bus/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import { beginning, type Content, genuineEntry, type Link, writeEntry } from "./entry.ts";
 
@@ -69,7 +69,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
    * A batch names the message before by its ID, for one that is not stored yet. Servers of a cluster stop the whole
    * stream when that ID does not match ("critical write error: last msgid mismatch", seen with all of its replicas).
    */
-  const mostAtOnce = () => (bus.nats.info?.cluster === undefined ? batchSize : 1);
+  const mostAtOnce = () => (isClustered(bus) ? 1 : batchSize);
 
   const note = (link: Link, at: number) => {
     if (newest === undefined || link.seq > newest.seq) newest = { ...link, at };

@@ -40,6 +40,7 @@ export function describeEnd({ scope }: Pick<Passenger, "scope">, output: unknown
   return {
     ...texts({ job: jid, peel: peel_id }),
     ...(scope.kind === "rollouts" ? texts({ rollout: id }) : {}),
+    ...(scope.kind === "join-tokens" ? texts({ join_token: id }) : {}),
     ...(isTexts(targets) ? ofPeels(targets) : {}),
     ...(scope.kind === "operators" ? versionOf(answer) : {}),
     // `revoked-tokens.ts` reads them.
@@ -63,6 +64,7 @@ function ofTouch(touched: Touch): Subjects {
     const { peels } = touched;
     return "expression" in peels ? { target: short(peels.expression) } : ofPeels(peels.peels);
   }
+  if ("joinToken" in touched) return texts({ join_token: touched.joinToken });
   return texts(touched);
 }
 

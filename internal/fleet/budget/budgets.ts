@@ -5,8 +5,8 @@ import { type Budget, charge, type Meter, newMeter } from "./meter.ts";
 /**
  * What is counted apart: `hello`; `requests`, which are all others; `messages`, acks, returns and schedule
  * results as they come by; `schedule`, schedule results that become jobs; `facts`; `heartbeats`;
- * `connections`; and `events` and `progress`, which have limits where they are used and are only watched for
- * floods.
+ * `connections`; `relayed`, all that a master relays to the storage of a cluster; and `events` and `progress`, which
+ * have limits where they are used and are only watched for floods.
  */
 export const budgetKinds = [
   "hello",
@@ -16,6 +16,7 @@ export const budgetKinds = [
   "facts",
   "heartbeats",
   "connections",
+  "relayed",
   "events",
   "progress",
 ] as const;

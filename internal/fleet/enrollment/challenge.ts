@@ -63,15 +63,39 @@ export async function issueChallenge(
 export async function consumeChallenge(
   { challenges, clock }: Omit<ChallengeDeps, "random">,
   id: string,
-  binding: { peelId: string; publicKey: string },
+  binding: Binding,
 ): Promise<Uint8Array> {
-  const failed = () => new SvcError("unauthorized", "challenge verification failed");
   const entry = await challenges.get(id);
   if (entry === undefined || !(await challenges.remove(id, entry.revision))) throw failed();
-  const stored = v.parse(storedChallenge, decode(entry.value));
-  if (Date.parse(stored.expires_at) <= clock.now()) throw failed();
+  return bytesFor(entry.value, binding, clock.now());
+}
+
+/** The 32 bytes of a challenge, which stays. @throws as `consumeChallenge` does */
+export async function readChallenge(
+  { challenges, clock }: Omit<ChallengeDeps, "random">,
+  id: string,
+  binding: Binding,
+): Promise<Uint8Array> {
+  const entry = await challenges.get(id);
+  if (entry === undefined) throw failed();
+  return bytesFor(entry.value, binding, clock.now());
+}
+
+/** What a challenge was created for. */
+interface Binding {
+  peelId: string;
+  publicKey: string;
+}
+
+function bytesFor(value: Uint8Array, binding: Binding, now: number): Uint8Array {
+  const stored = v.parse(storedChallenge, decode(value));
+  if (Date.parse(stored.expires_at) <= now) throw failed();
   if (stored.peel_id !== binding.peelId || stored.public_key !== binding.publicKey) {
     throw new SvcError("bad_request", "peel_id and public_key must be those of the nonce request");
   }
   return stored.challenge;
+}
+
+function failed(): SvcError {
+  return new SvcError("unauthorized", "challenge verification failed");
 }

@@ -36,7 +36,8 @@ export interface EnforceDeps {
  */
 export function createEnforcer(deps: EnforceDeps): Reconciler {
   const { revocations, system, account, mayPrune, clock, log } = deps;
-  const imports = subjectsOf(readClaims(deps.encodeAccount({}, 0, [])), "imports");
+  // A server that becomes one of a cluster changes them.
+  const importsNow = () => subjectsOf(readClaims(deps.encodeAccount({}, 0, [])), "imports");
   const signingKeys = deps.signingKeys ?? (() => ({ wanted: [], dropped: [] }));
   let lastIssuedAt = 0;
 
@@ -71,6 +72,7 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
 
   const run = async (lookAgainSoon: () => void): Promise<boolean> => {
     let wanted: ReadonlyMap<string, Revocation> | undefined;
+    const imports = importsNow();
     for (let pushed = 0; ; pushed++) {
       const { held, entries: found, complete } = await look(pushed === 0 ? "start" : "push");
       let entries = found;

@@ -12,7 +12,7 @@ import { consumeChallenge } from "./challenge.ts";
 import { lastVouched } from "./last-vouched.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
 import type { PendingTable } from "./pending-table.ts";
-import { provenEvidence, withEvidence } from "./proven.ts";
+import { provenEvidence, type VerifyEvidence, withEvidence } from "./proven.ts";
 import type { Enrollment, Evidence } from "./record.ts";
 import { type Enrollments, findByPeel, insertEnrollment } from "./store.ts";
 import { liveStates, transition } from "./transition.ts";
@@ -33,12 +33,8 @@ export interface EnrollDeps {
   pending: PendingTable;
   /** What may decide in place of an operator, in this order. */
   waysIn: readonly WayIn[];
-  /**
-   * Verifies what a host proves in addition to its key; absent when this master is not configured for any.
-   *
-   * @throws SvcError `unauthorized` when it does not verify
-   */
-  verifyEvidence?(submission: Submission, challenge: Uint8Array): Promise<Evidence | undefined>;
+  /** Absent when this master is not configured for any evidence. */
+  verifyEvidence?: VerifyEvidence;
   /**
    * Records a decision that no operator makes, before it is stored.
    *
@@ -91,7 +87,7 @@ export async function enroll(
   }
   verifyAttestation(submission, challenge);
   const evidence = await provenEvidence(deps, submission, challenge);
-  deps.log.info("enrollment.verify.success", { peel_id: peelId });
+  deps.log.info("enrollment.verify.success", { peel_id: peelId, evidence: evidence?.type });
 
   const attempt = async () => {
     const found = await findByPeel(deps.enrollments, peelId);

@@ -1,11 +1,17 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
-import type { SshEvidence, X509Evidence } from "../../identity/evidence/mod.ts";
+import type { SshEvidence, TpmEvidence, X509Evidence } from "../../identity/evidence/mod.ts";
 import { described } from "../operation/mod.ts";
 
 const longest = 12 * 1024;
 const text = (description: string) =>
   described(v.pipe(v.string(), v.maxLength(longest, `must have at most ${longest} characters`)), description);
+
+/** The keys of a TPM. */
+export const tpmKeyFields = {
+  ek_certificate: text("Endorsement certificate of the TPM: base64 of DER"),
+  ak_public: text("`TPM2B_PUBLIC` of an attestation key of the same TPM, in base64"),
+};
 
 /** The field `evidence` of `POST /api/v1/enroll`. Only its form is judged here. */
 export const evidenceField = v.variant("type", [
@@ -13,6 +19,13 @@ export const evidenceField = v.variant("type", [
     type: v.literal("x509"),
     chain_pem: text("Certificates in PEM, that of the host first"),
     signature: text("Signature by the key of the certificate, in base64"),
+  }),
+  v.strictObject({
+    type: v.literal("tpm"),
+    ...tpmKeyFields,
+    attest: text("`TPMS_ATTEST` of a quote over the challenge, in base64"),
+    signature: text("`TPMT_SIGNATURE` of the attestation key, in base64"),
+    secret: text("What the TPM found in the credential, in base64"),
   }),
   v.strictObject({
     type: v.literal("ssh"),
@@ -23,12 +36,19 @@ export const evidenceField = v.variant("type", [
 ]);
 
 /** Evidence as a host sent it, which proves nothing yet. */
-export type SentEvidence = ({ type: "x509" } & X509Evidence) | ({ type: "ssh" } & SshEvidence);
+export type SentEvidence =
+  | ({ type: "x509" } & X509Evidence)
+  | ({ type: "ssh" } & SshEvidence)
+  | ({ type: "tpm" } & TpmEvidence);
 
 export function readEvidence(fields: v.InferOutput<typeof evidenceField>): SentEvidence {
   switch (fields.type) {
     case "x509":
       return { type: "x509", chainPem: fields.chain_pem, signature: fields.signature };
+    case "tpm": {
+      const { ek_certificate: ekCertificate, ak_public: akPublic, attest, signature, secret } = fields;
+      return { type: "tpm", ekCertificate, akPublic, attest, signature, secret };
+    }
     case "ssh":
       return {
         type: "ssh",

@@ -30,6 +30,12 @@ export const labelsField = described(
   `Labels by name: at most ${mostLabels}, values of up to ${longestValue} characters`,
 );
 
+/** What is wrong with labels, as the end of a sentence; `undefined` for what a peel may have. */
+export function labelsProblem(labels: unknown): string | undefined {
+  const read = v.safeParse(labelsField, labels);
+  return read.success ? undefined : read.issues[0].message;
+}
+
 /** Whether two peels have the same labels; none is the empty set. */
 export function isSameSet(one: Labels = {}, other: Labels = {}): boolean {
   const names = Object.keys(one);

@@ -11,7 +11,7 @@ export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
 export { followAdoption } from "./follow-adoption.ts";
 export { keepExports } from "./keep-exports.ts";
-export { isLabelName, type Labels, labelsField } from "./labels.ts";
+export { isLabelName, type Labels, labelsField, labelsProblem } from "./labels.ts";
 export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
 export {
   attestationMessage,
@@ -21,8 +21,11 @@ export {
   rekeyMessage,
   renewalMessage,
 } from "./messages.ts";
+export { type ListOpenWays, type OpenWay, wayKinds } from "./open-way.ts";
 export {
   approveEnrollment,
+  type ChallengeTpmDeps,
+  challengeTpm,
   clearClone,
   deliver,
   discardEnrollment,
@@ -52,6 +55,7 @@ export {
   type Enrollment,
   type EnrollmentState,
   type EnrollmentSummary,
+  type Evidence,
   enrollmentStates,
   summarize,
   toStored,
@@ -96,4 +100,4 @@ export { awaitsRecovery, liveStates, memberStates, transitions } from "./transit
 export { curvePublicKeyField, publicKeyField } from "./validate.ts";
 export { type Adoption, hasVouchers } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
-export type { Admission, Candidate, WayIn } from "./way-in.ts";
+export { type Admission, type Candidate, type Decide, decisions, type WayIn } from "./way-in.ts";

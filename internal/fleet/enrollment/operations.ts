@@ -42,12 +42,14 @@ import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from ".
 import type { RevokeUserDeps } from "./revoke-user.ts";
 import { type Enrollments, loadEnrollment } from "./store.ts";
 import { type ResumeRecordDeps, resume, type SuspensionEffects, suspend } from "./suspend.ts";
+import type { ChallengeTpmDeps } from "./tpm-operation.ts";
 import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
 
 export { labelEnrollment } from "./label-operation.ts";
 export { findByKey, recoverCredentials } from "./recovery-operations.ts";
 export { revokeUserOfBus } from "./revoke-user-operation.ts";
+export { type ChallengeTpmDeps, challengeTpm } from "./tpm-operation.ts";
 export { vouchEnrollments } from "./vouch-operation.ts";
 
 const id = described(v.string(), "Id of the enrollment: `enr-` and a KSUID");
@@ -457,6 +459,7 @@ export interface OperatorEnrollmentDeps extends SuspendOperationDeps {
 /** What the operations of peels that enroll need. */
 export interface PeelEnrollmentDeps {
   challenge: GetChallengeDeps;
+  challengeTpm: ChallengeTpmDeps;
   enroll: EnrollDeps;
   deliver: DeliverDeps & LearnedKeys;
   recover: RecoverOperationDeps;

@@ -1,8 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import { applyEvent } from "./apply.ts";
-import type { EnrollDeps } from "./enroll.ts";
+import type { Log } from "../../base/log.ts";
+import { type ApplyDeps, applyEvent } from "./apply.ts";
 import type { Enrollment, Evidence } from "./record.ts";
 import type { Submission } from "./validate.ts";
+
+/**
+ * Verifies what a host proves in addition to its key.
+ *
+ * @returns `undefined` for a type that this master is not configured for
+ * @throws SvcError `unauthorized` when it does not verify, `unavailable` when this master cannot tell now
+ */
+export type VerifyEvidence = (submission: Submission, challenge: Uint8Array) => Promise<Evidence | undefined>;
 
 /**
  * What the evidence of a submission proves; `undefined` without evidence. A master that is not configured for its
@@ -11,7 +19,7 @@ import type { Submission } from "./validate.ts";
  * @throws SvcError `unauthorized` when it does not verify, `unavailable` when this master cannot tell now
  */
 export async function provenEvidence(
-  { verifyEvidence, log }: Pick<EnrollDeps, "verifyEvidence" | "log">,
+  { verifyEvidence, log }: { verifyEvidence?: VerifyEvidence; log: Log },
   submission: Submission,
   challenge: Uint8Array,
 ): Promise<Evidence | undefined> {
@@ -29,7 +37,7 @@ export async function provenEvidence(
 
 /** Adds what a host proves when it asks again. Without new evidence the record keeps what it has. */
 export async function withEvidence(
-  deps: Pick<EnrollDeps, "enrollments" | "clock">,
+  deps: ApplyDeps,
   record: Enrollment,
   evidence: Evidence | undefined,
 ): Promise<Enrollment> {

@@ -62,10 +62,7 @@ export async function revokeUser(
     revoked.push({ peelId: entry.peelId, busPublicKey: entry.busPublicKey });
   }
   if (revoked.length === 0) {
-    throw new SvcError(
-      "not_found",
-      "no enrollment that can be revoked, and no refused key, has this name: revoke the key",
-    );
+    throw new SvcError("not_found", "no enrollment that can be revoked and no refused key has this peel id");
   }
   if (!(await deps.enforce.enforcer.enforce())) {
     throw new SvcError("unavailable", "it is revoked, but the bus did not confirm in time: masters continue");

@@ -46,7 +46,7 @@ export const curvePublicKeyField = described(
   "X25519 public key: `X` and 55 more characters",
 );
 
-const challengeIdField = described(
+export const challengeIdField = described(
   checked((text) => isId("chl", text), "must be chl- and a KSUID"),
   "Id of the signed challenge",
 );

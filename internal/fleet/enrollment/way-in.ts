@@ -13,9 +13,13 @@ export interface Candidate {
   waits?: true;
 }
 
+export const decisions = ["approve", "reject", "hold"] as const;
+/** What can be decided about a host; one that is held waits for an operator. */
+export type Decide = (typeof decisions)[number];
+
 /** What a way in decides about a host. */
 export interface Admission {
-  decide: "approve" | "reject" | "hold";
+  decide: Decide;
   /** Who decides, as the record names it: `token:<id>`. */
   by: string;
   labels?: Labels;

@@ -1,3 +1,4 @@
+export { openExpected } from "./open-ways.ts";
 export {
   type ExpectedDeps,
   expectedStates,

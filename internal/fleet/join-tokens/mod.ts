@@ -1,4 +1,5 @@
 export type { JoinTokenDeps } from "./create.ts";
+export { openTokens } from "./open-tokens.ts";
 export { createJoinToken, listJoinTokens, revokeJoinToken, showJoinToken } from "./operations.ts";
 export { pruneTokens } from "./prune.ts";
 export { sealContext } from "./seal-context.ts";

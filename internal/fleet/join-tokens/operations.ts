@@ -102,7 +102,7 @@ export const createJoinToken = operation({
       sealed: v.exactOptional(described(v.string(), "The token, sealed to `seal_to`, in base64")),
     }),
   ),
-  touches: ({ peel }) => ({ joinToken: peel }),
+  touches: ({ peel }) => ({ peels: { expression: peel } }),
   async run(deps: JoinTokenDeps, input, call) {
     const { label: labels, url, seal_to: sealTo, peel, uses, ttl, hold, note } = input;
     // A token in a reply could be read by who controls a server of the bus.

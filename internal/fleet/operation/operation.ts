@@ -75,7 +75,7 @@ export type Touch =
   | { approval: string }
   /** Its name, or the id of one that exists. */
   | { token: string }
-  /** The id of one that hosts join with, or the peels that a new one is for. */
+  /** The id of one that hosts join with. */
   | { joinToken: string }
   | { binary: string };
 

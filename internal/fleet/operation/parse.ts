@@ -66,6 +66,10 @@ function describeIssue(path: string, issue: Issue): string {
 /** The keys of the object at a path. */
 function keysAt(schema: v.GenericSchema, path: readonly string[]): string[] {
   if ("wrapped" in schema) return keysAt(schema.wrapped as v.GenericSchema, path);
+  if (schema.type === "variant" && "options" in schema) {
+    const forms = schema.options as readonly v.GenericSchema[];
+    return [...new Set(forms.flatMap((form) => keysAt(form, path)))];
+  }
   const { entries } = schema as Partial<FieldsSchema>;
   const [first, ...rest] = path;
   if (first === undefined) return Object.keys(entries ?? {});

@@ -11,6 +11,7 @@ import {
   expectedOverBus,
   jobsOverBus,
   operatorsOverBus,
+  policyOverBus,
   reactorOverBus,
   rolesOverBus,
   rolloutsOverBus,
@@ -25,6 +26,7 @@ const names = (Object.keys(scopes) as ScopeKind[]).flatMap((kind) =>
 );
 const bindings = [
   ...[
+    policyOverBus,
     enrollmentsOverBus,
     expectedOverBus,
     decisionsOverBus("one"),

@@ -92,6 +92,6 @@ function whyOf({ tag, source, conditions, held }: RuleExplanation): string {
   return held === undefined ? "everything matches" : `it matches, and is held: ${held}`;
 }
 
-function describeCondition({ path, operator, operand }: Condition): string {
+export function describeCondition({ path, operator, operand }: Condition): string {
   return `${path} ${operator} ${JSON.stringify(operand)}`;
 }

@@ -6,6 +6,7 @@ export { createJobLookup } from "./job-lookup.ts";
 export { lintRules } from "./lint.ts";
 export { loadRules } from "./load.ts";
 export { encodePeelEvent } from "./message.ts";
+export { openReactorRules } from "./open-ways.ts";
 export {
   listRules,
   type ReactorOperationDeps,
@@ -17,7 +18,7 @@ export {
 } from "./operations.ts";
 export { followPresence } from "./presence.ts";
 export { refusedMessage } from "./refused-rules.ts";
+export type { Rule } from "./rule.ts";
 export { ruleProblems } from "./rule-problems.ts";
 export { startReactor } from "./run.ts";
 export { tellSuspended } from "./suspended.ts";
-export { createWebhookAddresses } from "./webhook-address.ts";

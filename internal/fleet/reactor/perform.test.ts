@@ -3,6 +3,7 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { isId, systemRandom, timeOfId } from "../../base/id.ts";
+import { createWebhookAddresses } from "../../base/webhook/addresses.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
@@ -11,7 +12,6 @@ import { withJobMac } from "../jobs/record-mac.ts";
 import { jobIdOf, openJobIdOf, webhookKeyOf } from "./action-id.ts";
 import type { Event } from "./event.ts";
 import { type Performance, type PerformDeps, perform } from "./perform.ts";
-import { createWebhookAddresses } from "./webhook-address.ts";
 
 const clock = manualClock(Date.UTC(2026, 5, 1, 12));
 const command = newKeyPair("user", systemRandom);

@@ -12,6 +12,7 @@ import {
   textOf,
   within,
 } from "../../base/read-yaml.ts";
+import { webhookUrlProblem } from "../../base/webhook/url.ts";
 import type { YamlEntry, YamlNode } from "../../base/yaml.ts";
 import {
   argumentProblem,
@@ -207,7 +208,10 @@ function readEmit(fields: Fields, place: Place): Action {
 function readWebhook(fields: Fields, place: Place): Action {
   const inUrl = within(place, "url");
   const url = need(fields.get("url"), (node) => {
-    const problem = urlProblem(literalOf(node, inUrl, maxText));
+    const problem = webhookUrlProblem(literalOf(node, inUrl, maxText), {
+      secretOption: "token_file",
+      isPlainAllowed: true,
+    });
     if (problem !== undefined) throw failure(inUrl, node.at, problem);
     return textOf(node, inUrl, maxText);
   });
@@ -219,16 +223,6 @@ function readWebhook(fields: Fields, place: Place): Action {
     ...(token === undefined ? {} : { tokenFile: readTokenFile(token, within(place, "token_file")) }),
     ...(body === undefined ? {} : { body: templateOf(body, within(place, "body")) }),
   };
-}
-
-/** The text is never repeated: it may contain a secret. */
-function urlProblem(text: string): string | undefined {
-  if (!URL.canParse(text)) return "expected a URL, such as https://hooks.example.com/svc";
-  const { protocol, hostname, username, password } = new URL(text);
-  if (username !== "" || password !== "") return "a URL must not contain a password: use token_file";
-  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-  if (protocol === "https:" || (protocol === "http:" && isLocal)) return undefined;
-  return "expected https://; http:// is only allowed for this host";
 }
 
 function readTokenFile(node: YamlNode, place: Place): string {

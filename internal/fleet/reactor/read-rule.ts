@@ -1,4 +1,5 @@
 import { defined } from "../../base/defined.ts";
+import { ruleNameForm } from "../../base/names.ts";
 import { atLine } from "../../base/place.ts";
 import {
   booleanOf,
@@ -15,7 +16,7 @@ import { enrollmentTag, maxTagSegments } from "./event.ts";
 import { type EventTrust, readAction } from "./read-action.ts";
 import { maxGlob, readConditions } from "./read-condition.ts";
 import { literalOf } from "./read-node.ts";
-import { type Action, maxRules, type OpenPlace, type RefusedRule, type Rule, ruleName } from "./rule.ts";
+import { type Action, maxRules, type OpenPlace, type RefusedRule, type Rule } from "./rule.ts";
 
 const keys = ["name", "match", "source", "when", "throttle", "unsafe", "do"] as const;
 const required = ["name", "match", "do"] as const;
@@ -91,7 +92,7 @@ function readRule(node: YamlNode, file: string, at: number): { rule: Rule; open:
 
 function readName(node: YamlNode, place: Place): string {
   const name = textOf(node, place, 64);
-  if (ruleName.test(name)) return name;
+  if (ruleNameForm.test(name)) return name;
   throw failure(place, node.at, "expected letters, digits, -, _ and dots, with a letter or digit first");
 }
 

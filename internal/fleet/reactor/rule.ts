@@ -91,6 +91,4 @@ export interface RefusedRule {
   readonly at: TextPosition;
 }
 
-/** Rule names are used as metric labels and in ids. */
-export const ruleName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 export const maxRules = 1_000;

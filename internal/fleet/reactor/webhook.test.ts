@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { createWebhookAddresses } from "../../base/webhook/addresses.ts";
 import { callWebhook, type WebhookCall } from "./webhook.ts";
-import { createWebhookAddresses } from "./webhook-address.ts";
 
 const call: WebhookCall = { url: "https://hooks.example.com/secret-path", body: { a: 1 }, key: "k1" };
 

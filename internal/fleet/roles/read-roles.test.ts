@@ -128,7 +128,9 @@ test("a built-in role has what the page says", () => {
   );
   expect(words("viewer")).toEqual(reads);
   expect(words("auditor")).toEqual([...reads, "audit read", "audit verify"].sort());
-  expect(words("approver")).toEqual([...new Set([...reads, ...all(["enrollments", "approvals"])])].sort());
+  expect(words("approver")).toEqual(
+    [...new Set([...reads, ...all(["enrollments", "join-tokens", "approvals"])])].sort(),
+  );
   for (const { name, jobs } of builtIn.values()) {
     const isWorker = name === "admin" || name === "operator";
     expect([name, jobs.map(({ targets, functions }) => [targets, functions.size])]).toEqual([

@@ -15,7 +15,8 @@ export function lintSettings(directory: string): {
   warnings: string[];
 } {
   const tree = readTree(directory);
-  if (tree.files.size === 0) throw new SvcError("bad_request", `${directory}: contains no settings files`);
+  if (tree.files.size === 0)
+    throw new SvcError("bad_request", `${directory}: does not exist or contains no settings files (*.sls)`);
   return { checked: tree.files.size, problems: problemsOf(tree), warnings: warningsOf(tree) };
 }
 

@@ -21,7 +21,8 @@ export async function localSettings(options: {
   const compilers = createCompilers();
   const compile = async () => {
     const tree = readTree(directory);
-    if (tree.files.size === 0) throw new SvcError("bad_request", `${directory}: contains no settings files`);
+    if (tree.files.size === 0)
+      throw new SvcError("bad_request", `${directory}: does not exist or contains no settings files (*.sls)`);
     return (await compilers(tree).compile({ peelId, facts: facts() }, new Set())).settings;
   };
   let settings = await compile();

@@ -46,6 +46,11 @@ export class Reader {
     return this.bytes(8)?.readBigUInt64BE();
   }
 
+  /** Bytes after their length in 16 bits, as TPM 2.0 writes them. */
+  tpm2b(): Buffer | undefined {
+    return this.bytes(this.u16() ?? Number.POSITIVE_INFINITY);
+  }
+
   /** Bytes after their length in 32 bits, as SSH writes them. */
   sshString(): Buffer | undefined {
     return this.bytes(this.u32() ?? Number.POSITIVE_INFINITY);

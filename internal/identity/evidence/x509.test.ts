@@ -8,6 +8,7 @@ import {
   type Order,
 } from "../../../test/harness/company-authority.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { systemClock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { loadX509 } from "../ca/x509.ts";
 import { readAuthorities } from "./authorities.ts";
@@ -36,7 +37,7 @@ const leafOf = (order: Order = {}) =>
   issue({ by: middle, extensions: leafExtensions(host, ...ordinary), ...order });
 const leaf = leafOf();
 const trusted = (...of: Issued[]) => readAuthorities(x509, of.map(({ pem }) => pem).join(""), "ca.pem");
-const now = Date.now() + 60_000;
+const now = systemClock.now() + 60_000;
 const rules = (change: Partial<X509Rules> = {}): X509Rules => ({
   ...{ x509, trusted: trusted(root), names: "peel", now },
   ...change,
@@ -129,7 +130,7 @@ describe("refused", () => {
         "of another host",
         [leafOf({ extensions: leafExtensions("*.example.com") }), middle],
       ],
-      "the host as common name beside another DNS name": () => [
+      "the host as common name next to another DNS name": () => [
         "of another host",
         [leafOf({ subject: `/CN=${host}`, extensions: leafExtensions("web-2.example.com") }), middle],
       ],
@@ -274,7 +275,7 @@ describe("whatever is sent", () => {
   });
 });
 
-test("a file of authorities is refused for what is none, by the place in it", () => {
+test("a file of authorities is refused for another certificate, by its place", () => {
   expect(() => readAuthorities(x509, `${root.pem}${leaf.pem}`, "ca.pem")).toThrow(
     "ca.pem: certificate 2 is not that of a certificate authority",
   );

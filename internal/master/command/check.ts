@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
@@ -12,6 +13,7 @@ import {
   replicasFor,
   resolveBusCa,
 } from "../../bus/mod.ts";
+import { lintPolicy } from "../../fleet/policy/mod.ts";
 import { loadRules, refusedMessage } from "../../fleet/reactor/mod.ts";
 import { inspectRoles } from "../../fleet/roles/mod.ts";
 import { describeCertificate, loadAuthority } from "../../identity/ca/mod.ts";
@@ -20,6 +22,7 @@ import { dataDir, loadMasterConfig, type MasterConfig } from "../../program/conf
 import {
   type BusContext,
   busSteps,
+  type Finding,
   findOpenSecrets,
   findUnreadable,
   findUnwritable,
@@ -32,7 +35,7 @@ import {
   takeSteps,
 } from "../../program/diagnosis/mod.ts";
 import { createFileCertificate, isEmbedded } from "../certificate/mod.ts";
-import { loadMasterKeys, readOperatorFiles } from "../daemon/mod.ts";
+import { inspectEvidence, loadMasterKeys, readOperatorFiles } from "../daemon/mod.ts";
 import { warnOfTokenFiles } from "../doors/http/mod.ts";
 
 const needed = ["master-heartbeat", "enrollments", "jobs", "settings", "secrets", "leases"] as const;
@@ -108,6 +111,18 @@ const steps: readonly Step<Context>[] = [
     },
   },
   {
+    name: "evidence",
+    needs: ["configuration"],
+    next: "correct the file of enroll.evidence; until then, evidence of this type is refused",
+    async look({ config }) {
+      const types = await inspectEvidence(config());
+      return {
+        level: "ok",
+        message: types.length === 0 ? "none is accepted" : `accepted: ${types.join(", ")}`,
+      };
+    },
+  },
+  {
     name: "identity providers",
     needs: ["configuration"],
     next: "correct issuer and ca_file of api.oidc, or open the way to the provider; masters use the keys that they keep until then",
@@ -163,6 +178,12 @@ const steps: readonly Step<Context>[] = [
     },
   },
   {
+    name: "enrollment policy",
+    needs: ["configuration"],
+    next: "correct the file; masters that run keep the last good policy until then",
+    look: ({ config }) => findPolicy(config()["enroll.policy"]),
+  },
+  {
     name: "data directory",
     look: ({ env }) => findUnwritable(dataDir(env)),
   },
@@ -190,6 +211,18 @@ const steps: readonly Step<Context>[] = [
   },
   ...storageSteps(needed satisfies readonly AssetName[]),
 ];
+
+function findPolicy(path: string): Finding {
+  if (!existsSync(path)) return { level: "ok", message: "none: operators decide about hosts" };
+  const { policy, problems, warnings } = lintPolicy(path);
+  const [problem] = problems;
+  if (problem !== undefined) throw new SvcError("bad_request", problem);
+  const count = policy?.rules.length ?? 0;
+  const message = `${count === 1 ? "1 rule" : `${count} rules`} in ${path}`;
+  if (warnings.length === 0) return { level: "ok", message };
+  const next = "svc enroll policy lint shows what to look at; svc enroll policy test tries the rules";
+  return { level: "warn", message: [message, ...warnings].join("; "), next };
+}
 
 /** Tests the configuration of a master without starting one; nothing is written. */
 export async function checkMaster(options: CheckOptions): Promise<StepResult[]> {

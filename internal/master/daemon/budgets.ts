@@ -44,6 +44,11 @@ const helloBurst = 5;
 const facts: Budget = { perMinute: 300 };
 /** It sends one every 10 s. */
 const heartbeats: Budget = { perMinute: 60 };
+/**
+ * All that a peel sends to the storage: several times one of its budgets, and more than its outbox keeps. What is
+ * beyond it the peel sends again.
+ */
+const relayedFactor = 5;
 /** It connects again every 2 s at most. */
 const connects: Budget = { perMinute: 60 };
 
@@ -180,6 +185,10 @@ export function limitsOf(config: MasterConfig): Record<BudgetKind, Budget> {
     facts,
     heartbeats,
     connections: connects,
+    relayed: {
+      perMinute: relayedFactor * config["budget.messages"],
+      bytesPerMinute: relayedFactor * config["budget.bytes"],
+    },
     events: messages,
     progress: messages,
   };

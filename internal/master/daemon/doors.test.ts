@@ -18,6 +18,7 @@ import * as decisions from "../../fleet/decisions/operations.ts";
 import * as enrollment from "../../fleet/enrollment/operations.ts";
 import * as expected from "../../fleet/expected/operations.ts";
 import * as jobs from "../../fleet/jobs/operations.ts";
+import * as joinTokens from "../../fleet/join-tokens/operations.ts";
 import type { Operation } from "../../fleet/operation/operation.ts";
 import * as operators from "../../fleet/operators/operations.ts";
 import { encodeOperator, signOperator } from "../../fleet/operators/record.ts";
@@ -29,12 +30,15 @@ import { decisionsOverBus, serveDecisions } from "../../fleet/over-bus/decisions
 import { enrollmentsOverBus, serveEnrollments } from "../../fleet/over-bus/enrollment.ts";
 import { expectedOverBus, serveExpected } from "../../fleet/over-bus/expected.ts";
 import { jobsOverBus, serveJobs } from "../../fleet/over-bus/job.ts";
+import { joinTokensOverBus, serveJoinTokens } from "../../fleet/over-bus/join-token.ts";
 import { operatorsOverBus, serveOperators } from "../../fleet/over-bus/operator.ts";
+import { policyOverBus, servePolicy } from "../../fleet/over-bus/policy.ts";
 import { reactorOverBus, serveReactor } from "../../fleet/over-bus/reactor.ts";
 import { rolesOverBus, serveRoles } from "../../fleet/over-bus/roles.ts";
 import { rolloutsOverBus, serveRollouts } from "../../fleet/over-bus/rollout.ts";
 import { serveTargets, targetsOverBus } from "../../fleet/over-bus/target.ts";
 import { serveTokens, tokensOverBus } from "../../fleet/over-bus/token.ts";
+import * as policy from "../../fleet/policy/operations.ts";
 import * as reactor from "../../fleet/reactor/operations.ts";
 import * as roles from "../../fleet/roles/operations.ts";
 import * as rollout from "../../fleet/rollout/operations.ts";
@@ -50,9 +54,11 @@ import { enrollRoutes } from "../doors/http/enroll-routes.ts";
 import { enrollmentRoutes } from "../doors/http/enrollment-routes.ts";
 import { expectedRoutes } from "../doors/http/expected-routes.ts";
 import { jobRoutes } from "../doors/http/job-routes.ts";
+import { joinTokenRoutes } from "../doors/http/join-token-routes.ts";
 import { schemaOf } from "../doors/http/json-schema.ts";
 import { createHandler } from "../doors/http/listener.ts";
 import { operatorRoutes } from "../doors/http/operator-routes.ts";
+import { policyRoutes } from "../doors/http/policy-routes.ts";
 import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
 import type { Route } from "../doors/http/route.ts";
 import { tokenRoutes } from "../doors/http/token-routes.ts";
@@ -71,7 +77,9 @@ const operations = [
   enrollment,
   expected,
   jobs,
+  joinTokens,
   operators,
+  policy,
   reactor,
   roles,
   rollout,
@@ -103,9 +111,11 @@ const routes: Route[] = [
   ...bootstrapRoutes(https, none),
   ...enrollmentRoutes(https, none),
   ...expectedRoutes(https, none),
+  ...policyRoutes(https, none),
   ...jobRoutes(https, none),
   ...rolloutRoutes(https, none),
   ...tokenRoutes(https, none),
+  ...joinTokenRoutes(https, none),
   ...approvalRoutes(https, none),
   ...operatorRoutes(https, none),
   ...auditRoutes(https, none),
@@ -115,6 +125,7 @@ const bindings: AnyBinding[] = [
   enrollmentsOverBus,
   decisionsOverBus("master-1"),
   expectedOverBus,
+  policyOverBus,
   jobsOverBus,
   rolloutsOverBus,
   reactorOverBus,
@@ -123,6 +134,7 @@ const bindings: AnyBinding[] = [
   rolesOverBus,
   binariesOverBus,
   tokensOverBus,
+  joinTokensOverBus,
   approvalsOverBus,
   auditOverBus,
 ].flatMap((room) => Object.values(room) as unknown as AnyBinding[]);
@@ -139,6 +151,7 @@ const door = { bus, clock, log };
 serveEnrollments(door, none);
 serveDecisions(door, "master-1", none);
 serveExpected(door, none);
+servePolicy(door, none);
 serveJobs(door, none);
 serveRollouts(door, none);
 serveReactor(door, none);
@@ -147,6 +160,7 @@ serveRoles(door, none);
 serveOperators(door, none);
 serveBinaries(door, none);
 serveTokens(door, none);
+serveJoinTokens(door, none);
 serveApprovals(door, none);
 serveAudit(door, none);
 
@@ -164,6 +178,13 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "fleet.succession": [{}, {}],
   "enrollments.challenge": [{ peel_id: "web-1", public_key: key }, { peel_id: "-" }],
   "enrollments.submit": [{}, { peel_id: 5 }],
+  "enrollments.challenge-tpm": [
+    {
+      ...{ peel_id: "web-1", public_key: key, challenge_id: `chl-${"a".repeat(27)}` },
+      ...{ ek_certificate: "AAAA", ak_public: "AAAA" },
+    },
+    { ak_public: 5 },
+  ],
   "enrollments.state": [{ id: "enr-1" }, {}],
   "enrollments.follow": [{ id: "enr-1" }, {}],
   "enrollments.deliver": [{ id: "enr-1" }, {}],
@@ -177,6 +198,11 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
     { hosts: [] },
   ],
   "enrollments.expected": [{ limit: 3, cursor: "web-1" }, { limit: 0 }],
+  "enrollments.ways": [{}, {}],
+  "enrollments.policy-test": [
+    { peel: "web-1", address: "192.0.2.7", trust: "unknown", evidence: "x509", fields: { a: "b" } },
+    { address: "x" },
+  ],
   "enrollments.unexpect": [{ peel: "web-1" }, { peel: "-" }],
   "enrollments.suspend": [{ id: "enr-1", reason: "floods" }, { reason: 5 }],
   "enrollments.resume": [{ id: "enr-1" }, { id: 5 }],
@@ -216,6 +242,10 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "tokens.create": [{ name: "ci", roles: ["viewer"], expires: "90d", digest }, { roles: "viewer" }],
   "tokens.list": [{}, {}],
   "tokens.revoke": [{ id: "ci" }, { id: 5 }],
+  "join-tokens.create": [{ peel: "web-*", uses: 5, label: { env: "lab" } }, { uses: 0 }],
+  "join-tokens.list": [{}, {}],
+  "join-tokens.show": [{ id: "jtk-1" }, { id: 5 }],
+  "join-tokens.revoke": [{ id: "jtk-1" }, { id: 5 }],
   "operators.list": [{}, {}],
   "operators.show": [{ name: "anna" }, { name: 5 }],
   "operators.add": [{ record }, { record: 5 }],

@@ -2,34 +2,55 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import { fileVersion } from "../../base/file-version.ts";
+import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import type { EnrollDeps } from "../../fleet/enrollment/mod.ts";
+import type { ChallengeTpmDeps, EnrollDeps } from "../../fleet/enrollment/mod.ts";
 import { loadX509 } from "../../identity/ca/mod.ts";
 import {
+  challengeTpm,
   type EvidenceType,
   evidenceTypes,
   readAuthorities,
   readKnownHosts,
+  type TpmRules,
   verifySsh,
+  verifyTpm,
   verifyX509,
 } from "../../identity/evidence/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 
 /** The keys with the file that makes a master accept each type. */
-export const evidenceFiles = {
+const files = {
   x509: "enroll.evidence.x509_ca",
   ssh: "enroll.evidence.ssh_known_hosts",
   tpm: "enroll.evidence.tpm_ca",
 } as const satisfies Record<EvidenceType, keyof MasterConfig>;
 
+const readPem = async (text: string, path: string) => readAuthorities(await loadX509(), text, path);
+const readers = {
+  x509: readPem,
+  tpm: readPem,
+  ssh: async (text: string, path: string) => readKnownHosts(text, path),
+};
+
 /** A person corrects the file. */
 const retryAfterMs = 60_000;
+
+interface EvidenceDeps {
+  clock: Clock;
+  random: Random;
+  /** All masters have the same. */
+  recordMac: RecordMac;
+  log: Log;
+}
 
 /** The evidence that a master accepts, and its verification. */
 export interface AcceptedEvidence {
   types: EvidenceType[];
   verify: NonNullable<EnrollDeps["verifyEvidence"]>;
+  challengeTpm: NonNullable<ChallengeTpmDeps["challengeTpm"]>;
 }
 
 /**
@@ -38,13 +59,16 @@ export interface AcceptedEvidence {
  */
 export function createEvidence(
   config: MasterConfig,
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, random, recordMac, log }: EvidenceDeps,
 ): AcceptedEvidence {
-  const types = evidenceTypes.filter((type) => config[evidenceFiles[type]] !== "");
-  const authorities = followFile(config[evidenceFiles.x509], log, async (text, path) =>
-    readAuthorities(await loadX509(), text, path),
-  );
-  const known = followFile(config[evidenceFiles.ssh], log, readKnownHosts);
+  const types = acceptedTypes(config);
+  const authorities = followFile(config[files.x509], log, readers.x509);
+  const makers = followFile(config[files.tpm], log, readers.tpm);
+  const tpmRules = async (): Promise<TpmRules> => ({
+    ...{ x509: await loadX509(), trusted: await makers(), now: clock.now() },
+    secretFor: (content) => recordMac("tpm-credential", content),
+  });
+  const known = followFile(config[files.ssh], log, readers.ssh);
   return {
     types,
     async verify({ evidence, peelId, publicKey }, challenge) {
@@ -55,11 +79,36 @@ export function createEvidence(
           const rules = { x509: await loadX509(), trusted: await authorities(), now: clock.now() };
           return verifyX509(evidence, claim, { ...rules, names: config["enroll.evidence.x509_names"] });
         }
+        case "tpm":
+          return verifyTpm(evidence, claim, await tpmRules());
         case "ssh":
           return verifySsh(evidence, claim, { known: await known(), now: clock.now() });
       }
     },
+    async challengeTpm(keys, { challenge, publicKey, peelId }) {
+      const claim = { challenge, publicKey, host: displayPeelId(peelId) };
+      return challengeTpm(keys, claim, { ...(await tpmRules()), random });
+    },
   };
+}
+
+/**
+ * Reads the files of the configuration as a master does.
+ *
+ * @returns the types that the master accepts
+ * @throws SvcError `bad_request` that names a file, and what is wrong in it
+ */
+export async function inspectEvidence(config: MasterConfig): Promise<EvidenceType[]> {
+  const types = acceptedTypes(config);
+  for (const type of types) {
+    const path = config[files[type]];
+    await readers[type](readTextFile(path, files[type]), path);
+  }
+  return types;
+}
+
+function acceptedTypes(config: MasterConfig): EvidenceType[] {
+  return evidenceTypes.filter((type) => config[files[type]] !== "");
 }
 
 /**

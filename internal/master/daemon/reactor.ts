@@ -1,20 +1,16 @@
-import { lookup } from "node:dns/promises";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256 } from "../../base/sha256.ts";
+import { createWebhookAddresses } from "../../base/webhook/addresses.ts";
+import { addressesOf } from "../../base/webhook/addresses-of.ts";
 import type { Lease } from "../../bus/lease/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Directory, memberStates } from "../../fleet/enrollment/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
 import { serveReactor } from "../../fleet/over-bus/mod.ts";
-import {
-  createJobLookup,
-  createWebhookAddresses,
-  followPresence,
-  startReactor,
-} from "../../fleet/reactor/mod.ts";
+import { createJobLookup, followPresence, type Rule, startReactor } from "../../fleet/reactor/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
@@ -32,6 +28,8 @@ export interface MasterReactor {
   check: Check;
   view: NonNullable<MasterView["reactor"]>;
   lease: Pick<Lease, "name" | "tenure">;
+  /** The rules in force. */
+  rules(): readonly Rule[];
   stop(): Promise<void>;
 }
 
@@ -90,7 +88,7 @@ export function startMasterReactor(options: {
       enrollments: { enrollments: storage.enrollments, clock },
       webhook: {
         fetch,
-        lookup: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
+        lookup: addressesOf,
         addresses: createWebhookAddresses(config["reactor.webhook_allow"]),
         clock,
         jitter: options.jitter,
@@ -124,6 +122,7 @@ export function startMasterReactor(options: {
       };
     },
     lease: reactor.lease,
+    rules: () => reactor.rules.rules,
     async stop() {
       await presence.stop();
       await reactor.stop();

@@ -1,6 +1,7 @@
 import { budgetKinds } from "../../fleet/budget/mod.ts";
 import { dropCauses } from "../../fleet/reactor/mod.ts";
 import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
+import { countPolicy, type PolicyMetrics, type PolicyView } from "./policy.ts";
 import { type RotationsView, seconds, showRotations } from "./rotations.ts";
 
 /** The state of a master, read at each scrape. A part that has not started shows nothing. */
@@ -67,6 +68,7 @@ export interface MasterView {
     /** Unfinished events, by source. Only while this master runs the reactor. */
     waiting?: Record<string, number>;
   };
+  policy?(): PolicyView;
 }
 
 /** One completed request. */
@@ -79,7 +81,7 @@ export interface AnsweredRequest {
 }
 
 /** The metrics of a master. Names and labels are a stable interface: alerts depend on them. */
-export interface MasterMetrics {
+export interface MasterMetrics extends PolicyMetrics {
   /** A request completed; for a stream, it began. */
   httpRequest(request: AnsweredRequest): void;
   /** Time from an operator's request for a job to its last command handed to the bus, seconds. */
@@ -412,6 +414,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     ["budget"],
   );
   const suspensions = counter("svc_budget_suspensions_total", "Peels that this master suspended", []);
+  const policy = countPolicy(registry, () => view().policy?.());
   const ruleNames = new Set<string>();
   const busRestarts = counter("svc_embedded_bus_restarts_total", "Restarts of the embedded bus", []);
   const discarded = counter(
@@ -475,6 +478,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     budgetExceeded: (budget) => exceeded.inc({ budget }),
     peelSuspended: () => suspensions.inc(),
     busRestarted: () => busRestarts.inc(),
+    ...policy,
     render: registry.render,
     catalog: registry.catalog,
   };

@@ -258,7 +258,19 @@ export const masterOptions = {
     group: "HTTPS listener",
     type: path,
     default: "",
-    doc: "certificates in PEM of the authorities whose endorsement certificates of TPM 2.0 are accepted as evidence; empty means not accepted",
+    doc: "certificates in PEM of the makers of TPMs whose endorsement certificates are accepted as evidence; empty means not accepted",
+  }),
+  "enroll.policy": option({
+    group: "HTTPS listener",
+    type: requiredPath,
+    default: inDataDir("enroll-policy.yaml"),
+    doc: "file of rules that decide about hosts that ask to join; without one operators decide; each master has its own",
+  }),
+  "enroll.policy_webhook_allow": option({
+    group: "HTTPS listener",
+    type: webhookHosts,
+    default: [],
+    doc: "hosts, addresses and ranges that webhooks of this policy may call although they are loopback, link-local, metadata or multicast addresses",
   }),
   "enroll.adopt_unvouched": option({
     group: "HTTPS listener",

@@ -1,11 +1,12 @@
 export { formatExample } from "./example.ts";
 export { environment } from "./help.ts";
 export { loadMasterConfig, type MasterConfig, masterProgram } from "./master.ts";
+export { formatNetwork } from "./networks.ts";
 export type { OidcProvider } from "./oidc.ts";
 export { loadOperatorConfig } from "./operator.ts";
 export { operatorOptions } from "./operator-options.ts";
 export { defaultText, flagOf, type Option, type OptionTable, sentenceOf } from "./option.ts";
-export { loadForCommand, loadPeelConfig, type PeelConfig, peelProgram } from "./peel.ts";
+export { loadForCommand, loadPeelConfig, type PeelConfig, packagedPeelDataDir, peelProgram } from "./peel.ts";
 export { readConfigFile } from "./read-file.ts";
 export { dataDir } from "./resolve.ts";
 export { maxEntryName, type ScheduleEntry } from "./schedule.ts";

@@ -80,7 +80,8 @@ function readNetwork(text: string): string {
   );
 }
 
-function formatNetwork({ bytes, bits }: IpNetwork): string {
+/** A network as it is written. */
+export function formatNetwork({ bytes, bits }: IpNetwork): string {
   if (bytes.length === 4) return `${bytes.join(".")}/${bits}`;
   const groups = Array.from({ length: 8 }, (_, at) =>
     (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16),

@@ -32,6 +32,8 @@ const pins = listOf({
 
 const stateRefs = listOf({ name: "state names", placeholder: "<sls>", read: (ref) => ref });
 
+const tcti = text({ name: "tcti", placeholder: "<tcti>", read: (value) => value });
+
 const functionPatterns = listOf({
   name: "functions",
   placeholder: "<function>",
@@ -121,7 +123,19 @@ export const peelOptions = {
     group: "Enrollment",
     type: bool,
     default: false,
-    doc: "prove the TPM 2.0 of this host to masters that accept it, with tpm2-tools; a host without one enrolls without",
+    doc: "prove the TPM 2.0 of this host with tpm2-tools, as evidence for masters that accept it; a host without one enrolls without it",
+  }),
+  "evidence.tpm_tools": option({
+    group: "Enrollment",
+    type: path,
+    default: "",
+    doc: "directory of the commands of tpm2-tools; empty means where the system has them",
+  }),
+  "evidence.tpm_tcti": option({
+    group: "Enrollment",
+    type: tcti,
+    default: "",
+    doc: "how tpm2-tools reach the TPM, as TPM2TOOLS_TCTI, such as device:/dev/tpmrm0; empty means their default",
   }),
   require_operator: option({
     group: "Operators",

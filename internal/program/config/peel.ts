@@ -7,6 +7,9 @@ import { type Env, type Loaded, loadConfig, type Refuse } from "./resolve.ts";
 
 export type PeelConfig = Values<typeof peelOptions>;
 
+/** The data directory of the packages' unit, where the default of the program is /data. */
+export const packagedPeelDataDir = "/var/lib/svc-peel";
+
 /** The program's entry in help and reference. */
 export const peelProgram = {
   name: "svc-peel",
@@ -14,6 +17,7 @@ export const peelProgram = {
   options: peelOptions,
   defaultFile: "/etc/svc/peel.yaml",
   commands: [
+    ["join", "make this host a member of a fleet with a join token; see svc-peel join --help"],
     ["call", "run a function on this host, without a master; see svc-peel call --help"],
     ["keygen", "make the key of this host before the daemon starts; see svc-peel keygen --help"],
     ["check", "test the configuration without starting the daemon; see svc-peel check --help"],

@@ -4,6 +4,7 @@ export { createEnvironment, JinjaError } from "./environment.ts";
 export { Fault } from "./fault.ts";
 export { makeMap } from "./filters-list.ts";
 export type { Filter, Test } from "./frame.ts";
+export { LazyMap } from "./lazy-map.ts";
 export { repr, textOf } from "./text.ts";
 export {
   type Args,

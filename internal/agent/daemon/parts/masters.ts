@@ -2,10 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defined } from "../../../base/defined.ts";
 import { describeError, SvcError } from "../../../base/errors.ts";
-import { secretMode, writeFileAtomic } from "../../../base/file.ts";
 import type { Log } from "../../../base/log.ts";
-import { writing } from "../../../base/new-files.ts";
-import { displayPeelId } from "../../../base/peel-id.ts";
 import { createBootstrapCache } from "../../../identity/bootstrap/mod.ts";
 import { createTrust, TrustError } from "../../../identity/trust/mod.ts";
 import type { CheckResult, OffersOf } from "../../../program/health/mod.ts";
@@ -14,11 +11,10 @@ import {
   acrossRotations,
   CredentialsGone,
   createMasterClient,
-  enrollPeel,
+  enrollAndKeep,
   fetchDocument,
   findEnrollment,
   keepEnrollmentId,
-  loadOrCreateKey,
   type MasterClient,
   masterUrls,
   readEnrollmentId,
@@ -115,7 +111,11 @@ async function obtain(
     : undefined;
   if (found !== undefined && ["issued", "active"].includes(found.state)) return recover(found.id);
   try {
-    await enroll(deps, client);
+    await enrollAndKeep({
+      ...deps,
+      masters: client,
+      ...defined({ prove: createProver(deps.config, deps) }),
+    });
   } catch (thrown) {
     if (!(thrown instanceof CredentialsGone)) throw thrown;
     await recover(thrown.enrollmentId);
@@ -158,31 +158,4 @@ function clientOf(deps: PeelDeps, configured: readonly string[]): MasterClient {
 function unlessMismatch(thrown: unknown, log: Log): undefined {
   if (thrown instanceof TrustError || !(thrown instanceof SvcError)) throw thrown;
   log.warn("no bootstrap document", { reason: describeError(thrown) });
-}
-
-async function enroll(deps: PeelDeps, client: MasterClient): Promise<void> {
-  const { files, peelId, log } = deps;
-  const enrolled = await enrollPeel({
-    ...deps,
-    masters: client,
-    key: loadOrCreateKey(files.seed, deps.random),
-    metadata: { os: process.platform, arch: process.arch },
-    ...defined({ prove: createProver(deps.config, { log }) }),
-  });
-  try {
-    // The command keys first: with credentials on disk the enrollment counts as done.
-    deps.commandKeys.replace(enrolled.commandKeys);
-    deps.recoveryKeys.learn(enrolled.recoveryKeys);
-    deps.administrators.learn(enrolled.administrators);
-    keepEnrollmentId(files.enrollment, enrolled.enrollmentId);
-    writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
-  } catch (cause) {
-    const reason = cause instanceof SvcError ? cause.message : describeError(cause);
-    throw new SvcError(
-      "storage",
-      `${reason}: make room, and restart the peel; it recovers the credentials of ${enrolled.enrollmentId} then`,
-      { cause },
-    );
-  }
-  log.info("enrolled", { peel_id: displayPeelId(peelId), credentials: files.credentials });
 }

@@ -4,6 +4,7 @@ import { expectedOverBus } from "../../../fleet/over-bus/mod.ts";
 import { command, formatTable, group } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
+import { formatLabels } from "../policy/format-labels.ts";
 
 const listCommand = command({
   name: "list",
@@ -24,9 +25,7 @@ const listCommand = command({
           ["PEEL ID", "FINGERPRINT", "STATE", "LABELS", "BY", "EXPIRES", "ENROLLMENT"],
           found.map((one) => [
             ...[displayPeelId(one.peel_id), one.fingerprint, one.state],
-            Object.entries(one.labels ?? {})
-              .map(([name, value]) => `${name}=${value}`)
-              .join(" "),
+            formatLabels(one.labels),
             ...[one.expected_by, one.expires_at, one.enrollment ?? "-"],
           ]),
           cli,

@@ -10,6 +10,7 @@ import {
   serveJobs,
   serveJoinTokens,
   serveOperators,
+  servePolicy,
   serveRoles,
   serveTargets,
 } from "../../../fleet/over-bus/mod.ts";
@@ -28,6 +29,7 @@ import {
   jobRoutes,
   joinTokenRoutes,
   operatorRoutes,
+  policyRoutes,
   startListener,
 } from "../../doors/http/mod.ts";
 import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
@@ -170,6 +172,7 @@ export const doors = {
         ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },
           challenge: { challenges: storage.challenges, clock, random, ...deps.accepted },
+          challengeTpm: { challenges: storage.challenges, clock, ...deps.tpm },
           enroll: {
             enrollments,
             challenges: storage.challenges,
@@ -204,6 +207,7 @@ export const doors = {
         ...enrollmentRoutes(door, decisions),
         ...joinTokenRoutes(door, joinTokens),
         ...expectedRoutes(door, deps.expected),
+        ...policyRoutes(door, deps.policy),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),
         ...signIn.routes(door),
@@ -232,6 +236,7 @@ export const doors = {
       serveEnrollments(busDoor, decisions);
       serveJoinTokens(busDoor, joinTokens);
       serveExpected(busDoor, deps.expected);
+      servePolicy(busDoor, deps.policy);
       serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });

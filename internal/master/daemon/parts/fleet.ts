@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { defined } from "../../../base/defined.ts";
 import { encodePeelsAccount } from "../../../bus/accounts/mod.ts";
-import { openBucket } from "../../../bus/mod.ts";
+import { isClustered, openBucket } from "../../../bus/mod.ts";
 import {
   createDirectory,
   createDisconnections,
@@ -19,6 +19,7 @@ import {
 import { adminRole } from "../../../fleet/operators/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { relayToStorage } from "../../doors/peels/mod.ts";
 import { followAccountRotation } from "../account-rotation.ts";
 import { startBudgets } from "../budgets.ts";
 import type { MasterDeps } from "../options.ts";
@@ -99,6 +100,7 @@ export const fleet = {
             revocations: list,
             issuedAt,
             signingKeys,
+            relayed: isClustered(bus),
             signer: keys.operatorSigning,
           }),
         mayPrune,
@@ -128,6 +130,8 @@ export const fleet = {
       });
       stack.defer(() => budgeted.stop());
       const { budgets, lines, suspension } = budgeted;
+      const relaying = relayToStorage({ bus: peelBus, budgets, clock });
+      stack.defer(() => relaying.stop());
 
       const strays = refuseStrays({
         ...{ system, account, directory, revocations, enforcer, clock, log },

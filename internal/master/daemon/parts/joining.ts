@@ -1,35 +1,80 @@
 import { encode } from "../../../base/msgpack.ts";
 import { sha256 } from "../../../base/sha256.ts";
+import { createWebhookAddresses } from "../../../base/webhook/addresses.ts";
+import { addressesOf } from "../../../base/webhook/addresses-of.ts";
 import type { Recorder } from "../../../fleet/audit/mod.ts";
-import type { EnrollDeps } from "../../../fleet/enrollment/mod.ts";
-import { createExpectedWay } from "../../../fleet/expected/mod.ts";
-import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import type { EnrollDeps, ListOpenWays } from "../../../fleet/enrollment/mod.ts";
+import { createExpectedWay, openExpected } from "../../../fleet/expected/mod.ts";
+import { openTokens } from "../../../fleet/join-tokens/mod.ts";
+import { createPolicyEngine, createPolicyWay, followPolicy, openRules } from "../../../fleet/policy/mod.ts";
+import { openReactorRules } from "../../../fleet/reactor/mod.ts";
+import { formatNetwork } from "../../../program/config/mod.ts";
+import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { createEvidence } from "../evidence.ts";
 import { startJoinTokens } from "../join-tokens.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Stored } from "./storage.ts";
+import type { Work } from "./work.ts";
 
 /** What may decide about hosts that ask to join, in place of an operator. */
 export const joining = {
-  start: (deps: MasterDeps & Stored & Fleet & Audited) =>
+  start: (deps: MasterDeps & Stored & Fleet & Audited & Work) =>
     assemble(async (stack) => {
-      const { recorder, storage, recordMac: mac, directory, config, clock, log } = deps;
+      const { config, storage, recordMac: mac, directory, recorder, metrics, clock, log, signal } = deps;
       const { enrollments, expected: bucket } = storage;
       const joinTokens = startJoinTokens(deps);
       stack.defer(() => joinTokens.stop());
       const expected = { bucket, mac, enrollments, directory, clock, log };
-      const evidence = createEvidence(config, { clock, log });
+      const policy = followPolicy(config["enroll.policy"], { clock, log });
+      stack.defer(() => policy.stop());
+      const engine = createPolicyEngine({
+        ...{ policy: policy.current, clock, signal },
+        webhook: {
+          ...{ fetch, lookup: addressesOf },
+          addresses: createWebhookAddresses(config["enroll.policy_webhook_allow"]),
+        },
+      });
+      const evidence = createEvidence(config, deps);
       const isAccepted = evidence.types.length > 0;
       const joining: Pick<EnrollDeps, "waysIn" | "begin" | "verifyEvidence"> = {
-        // What a host brings counts before what is known of it.
-        waysIn: [joinTokens.way, createExpectedWay(expected)],
+        // What a host brings counts before what is known of it, and that before rules.
+        waysIn: [joinTokens.way, createExpectedWay(expected), createPolicyWay({ engine, metrics, log })],
         begin: recordDecisions(recorder),
         ...(isAccepted ? { verifyEvidence: evidence.verify } : {}),
       };
       const accepted = isAccepted ? { evidence: evidence.types } : {};
-      return { joining, joinTokens, expected, accepted };
+      const tpm = evidence.types.includes("tpm") ? { challengeTpm: evidence.challengeTpm } : {};
+      const ways: ListOpenWays[] = [
+        () => openTokens(joinTokens.operations.view, clock),
+        () => openExpected(expected, clock),
+        async () => openRules(policy.current()),
+        async () => openReactorRules(deps.reactorRules()),
+      ];
+      const networks = config["enroll.networks"].map(({ cidr, ...budget }) => {
+        return { ...budget, cidr: cidr.map(formatNetwork) };
+      });
+      return {
+        joining,
+        joinTokens,
+        expected,
+        accepted,
+        tpm,
+        policy: { policy, ways, networks, self: deps.name },
+        checks: {
+          "enroll-policy": (): CheckResult => {
+            const message = policy.problem();
+            return message === undefined ? { status: "up" } : { status: "degraded", message };
+          },
+        },
+        view: {
+          policy: () => {
+            const { rules } = policy.current();
+            return { rules: rules.length, failed: policy.problem() !== undefined, ...engine.load };
+          },
+        },
+      };
     }),
 };
 

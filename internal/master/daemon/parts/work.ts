@@ -126,6 +126,8 @@ export const work = {
         jobs,
         rollouts,
         stateFiles,
+        /** The rules of the reactor that are in force here. */
+        reactorRules: () => reactor?.rules() ?? [],
         /** Commands that a peel may have missed, signed again. */
         missed: (peel: string, limit: number) =>
           controller.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []),

@@ -1,4 +1,5 @@
 import {
+  challengeTpm,
   deliver,
   findByKey,
   followState,
@@ -16,6 +17,8 @@ const open = { auth: "none", budget: "strict", tag: "Enrollment" } as const;
 
 /** The routes for peels without credentials (specification, "Peel-facing enrollment endpoints"). */
 export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDeps): Route[] {
+  // Only certificates need more than other bodies.
+  const room = deps.challenge.evidence === undefined ? {} : { maxBodyBytes: 16 * 1024 };
   return [
     bind(getChallenge, deps.challenge, {
       ...open,
@@ -24,14 +27,27 @@ export function enrollRoutes({ bind, stream }: HttpDoor, deps: PeelEnrollmentDep
       id: "getChallenge",
       answers: { 200: "A challenge", 400: "A parameter is missing or malformed" },
     }),
+    bind(challengeTpm, deps.challengeTpm, {
+      ...open,
+      method: "POST",
+      path: "/api/v1/enroll/tpm",
+      id: "challengeTpm",
+      body: "required",
+      bodyTitle: "TpmKeys",
+      ...room,
+      answers: {
+        200: "The secret",
+        401: "The challenge or the endorsement certificate is not valid",
+        404: "This master accepts no TPM",
+      },
+    }),
     bind(submit, deps.enroll, {
       ...open,
       method: "POST",
       path: "/api/v1/enroll",
       id: "enroll",
       body: "required",
-      // Only certificates need more room.
-      ...(deps.challenge.evidence === undefined ? {} : { maxBodyBytes: 16 * 1024 }),
+      ...room,
       show: "enrolled",
       status: ({ created }) => (created ? 201 : 200),
       answers: {

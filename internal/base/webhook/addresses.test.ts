@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createWebhookAddresses } from "./webhook-address.ts";
+import { createWebhookAddresses } from "./addresses.ts";
 
 const none = createWebhookAddresses([]);
 

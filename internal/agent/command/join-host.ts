@@ -1,0 +1,226 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
+import {
+  createFileAtomic,
+  makeDirectory,
+  publicMode,
+  readTextIfPresent,
+  writeFileAtomic,
+} from "../../base/file.ts";
+import type { Random } from "../../base/id.ts";
+import type { Log } from "../../base/log.ts";
+import { writing } from "../../base/new-files.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import { formatYaml } from "../../base/yaml.ts";
+import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
+import { parseDocument } from "../../identity/bootstrap/mod.ts";
+import type { JoinToken } from "../../identity/join-token/mod.ts";
+import { createTrust, pinnedRoots, rootsOf, spkiPin } from "../../identity/trust/mod.ts";
+import { loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
+import { createProver } from "../evidence/mod.ts";
+import {
+  CredentialsGone,
+  createAdministrators,
+  createCommandKeys,
+  createMasterClient,
+  createRecoveryKeys,
+  enrollAndKeep,
+  type IdentityFiles,
+  identityFiles,
+  keepEnrollmentId,
+  leaveTwin,
+  type MasterClient,
+  masterUrls,
+  planJoin,
+  readEnrollmentId,
+  resolvePeelId,
+} from "../joining/mod.ts";
+
+/** Failed requests until it is said that no master answers: about half a minute. */
+const firstAttempts = 6;
+
+export interface JoinHostOptions {
+  /** Absent for a host that may be a member already. */
+  token?: JoinToken;
+  configFile: string;
+  /** `--id`, with dots. */
+  id?: string;
+  /** Where everything the peel keeps lives. */
+  dataDir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  hostname: string;
+  clock: Clock;
+  jitter: () => number;
+  random: Random;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** A host that is a member of its fleet. */
+export interface Joined {
+  /** Encoded. */
+  peelId: string;
+  enrollmentId?: string;
+  /** It was a member before; nothing was changed. */
+  before?: true;
+  /** Its credentials were issued to an attempt that was cut off: the daemon recovers them. */
+  lacksCredentials?: true;
+}
+
+/**
+ * Makes this host a member of the fleet of a token: it verifies a master by the pins of the token, writes the
+ * configuration and what it trusts, and enrolls. Each step that was done before is left as it is, so that it can be
+ * repeated after a failure.
+ *
+ * @throws SvcError `conflict` on a host of another fleet, `usage` without a token on a host that is not a member,
+ *   `unavailable` when no master answers, `forbidden` when the token is refused; TrustError
+ */
+export async function joinHost(options: JoinHostOptions): Promise<Joined> {
+  const { token, dataDir, configFile, log } = options;
+  const authDir = join(dataDir, "auth");
+  const text = readTextIfPresent(configFile) ?? "";
+  const before = readConfig(options, text);
+  if (options.id !== undefined && before.id !== "" && before.id !== options.id) {
+    throw new SvcError(
+      "conflict",
+      `${configFile} has the id ${before.id}: leave out --id, or change it there`,
+    );
+  }
+  writing(authDir, () => makeDirectory(authDir, 0o700));
+  const configured = options.id ?? before.id;
+  const peelId = resolvePeelId({ configured, hostname: options.hostname, authDir });
+  const files = identityFiles(authDir, peelId);
+  leaveTwin({
+    ...{ ...options, peelId, files },
+    belongings: ["outbox", "settings-snapshot.msgpack"].map((name) => join(dataDir, name)),
+    machineId: installationIdOf(systemHost(options.hostname, options.env)),
+  });
+  const enrollmentId = readEnrollmentId(files.enrollment);
+  if (existsSync(files.credentials) || enrollmentId !== undefined) {
+    if (token !== undefined) planJoin(knownFleet(configFile, authDir, before, files), token);
+    const lacks = existsSync(files.credentials) ? undefined : (true as const);
+    return { peelId, before: true, ...defined({ enrollmentId, lacksCredentials: lacks }) };
+  }
+  if (token === undefined) {
+    throw new SvcError(
+      "usage",
+      "this host has no join token: give --token-file FILE (- is standard input), SVC_JOIN_TOKEN, or the systemd credential join-token",
+    );
+  }
+  const added = planJoin(knownFleet(configFile, authDir, before, files), token);
+  const ownId = options.id === undefined || before.id !== "" ? "" : formatYaml({ id: options.id });
+  const next = withLines(configFile, text, `${ownId}${added}`, (merged) => readConfig(options, merged));
+  const masters = await firstContact(options, masterUrls(next.values), token, files);
+  if (next.text !== text) {
+    writing(configFile, () => {
+      makeDirectory(dirname(configFile), 0o755);
+      writeFileAtomic(configFile, next.text, publicMode);
+    });
+    log.info("configuration written", { path: configFile });
+  }
+  try {
+    const id = await enrollAndKeep({
+      ...{ ...options, masters, peelId, files, token },
+      ...defined({ prove: createProver(next.values, options) }),
+      commandKeys: createCommandKeys(files.commandKeys, log),
+      recoveryKeys: createRecoveryKeys(files.recoveryKeys, log),
+      administrators: createAdministrators(files, log),
+    });
+    return { peelId, enrollmentId: id };
+  } catch (thrown) {
+    if (!(thrown instanceof CredentialsGone)) throw thrown;
+    keepEnrollmentId(files.enrollment, thrown.enrollmentId);
+    log.warn("the credentials were issued to an attempt that was cut off", {
+      ...{ enrollment_id: thrown.enrollmentId, peel_id: displayPeelId(peelId) },
+    });
+    return { peelId, enrollmentId: thrown.enrollmentId, lacksCredentials: true };
+  }
+}
+
+function readConfig({ configFile, env }: JoinHostOptions, text: string): PeelConfig {
+  const loaded = loadPeelConfig(["--config", configFile], env, () => text);
+  if (loaded.kind !== "run") throw new SvcError("internal", "internal error");
+  return loaded.values;
+}
+
+function knownFleet(configFile: string, authDir: string, config: PeelConfig, files: IdentityFiles) {
+  const pinsIn = (path: string) => rootsOf(readTextIfPresent(path) ?? "").map(spkiPin);
+  const named = config.enroll_ca === "" ? config.enroll_ca_pin : pinsIn(config.enroll_ca);
+  return {
+    ...{ configFile, authDir, urls: masterUrls(config) },
+    pins: config.enroll_ca === "" && named.length === 0 ? undefined : named,
+    anchored: existsSync(files.anchor) ? pinsIn(files.anchor) : undefined,
+  };
+}
+
+/**
+ * The configuration with further lines.
+ *
+ * @throws SvcError `bad_request` for a file that nothing can be appended to
+ */
+function withLines(
+  configFile: string,
+  text: string,
+  lines: string,
+  read: (text: string) => PeelConfig,
+): { text: string; values: PeelConfig } {
+  if (lines === "") return { text, values: read(text) };
+  const end = text === "" || text.endsWith("\n") ? "" : "\n";
+  const merged = `${text}${end}# Written by svc-peel join.\n${lines}`;
+  try {
+    return { text: merged, values: read(merged) };
+  } catch (cause) {
+    throw new SvcError(
+      "bad_request",
+      `${configFile} is not in a form that lines can be added to; add these yourself, and run this command again:\n${lines.trimEnd()}`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * Verifies a master, and stores the root that did it, for the masters and for the bus.
+ *
+ * @returns a client that waits for the masters however long that takes
+ * @throws SvcError `unavailable` when none answers; TrustError when none is of the fleet of the token
+ */
+async function firstContact(
+  options: JoinHostOptions,
+  urls: readonly string[],
+  { pins }: Pick<JoinToken, "pins">,
+  files: IdentityFiles,
+): Promise<MasterClient> {
+  const { clock, log, signal } = options;
+  const trust = createTrust({
+    rung: pins.length > 0 ? { rung: 2, pins } : { rung: 4, firstUse: false },
+    keepAnchor: () => {},
+    ...{ clock, log, signal },
+  });
+  const client = { ...options, urls, trust };
+  const first = createMasterClient({ ...client, attempts: firstAttempts });
+  const { status, body, verifiedBy } = await first.request("GET", "/api/v1/enroll/ca").catch((thrown) => {
+    if (!(thrown instanceof SvcError) || thrown.kind !== "unavailable") throw thrown;
+    throw new SvcError(
+      "unavailable",
+      `${thrown.message}: check that this host reaches it (name, port, firewall), and run this command again`,
+      { cause: thrown },
+    );
+  });
+  const document = status === 200 ? parseDocument(body) : undefined;
+  if (document === undefined) {
+    throw new SvcError("unavailable", `${urls.join(", ")} is not a master of svc (status ${status})`);
+  }
+  const roots = pinnedRoots(document.ca_bundle_pem, pins).map((pem) => `${pem.trim()}\n`);
+  const anchor = roots.find((pem) => spkiPin(pem) === verifiedBy);
+  if (anchor !== undefined && !existsSync(files.anchor)) {
+    writing(files.anchor, () => createFileAtomic(files.anchor, anchor, publicMode));
+  }
+  // The bus has a certificate of the same CA, unless its operator set up another one.
+  if (roots.length > 0 && !existsSync(files.busCa)) {
+    writing(files.busCa, () => createFileAtomic(files.busCa, roots.join(""), publicMode));
+  }
+  return createMasterClient(client);
+}

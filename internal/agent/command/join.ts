@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { defined } from "../../base/defined.ts";
+import { systemJitter } from "../../base/id.ts";
+import { createLog } from "../../base/log.ts";
+import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
+import { parseJoinToken } from "../../identity/join-token/mod.ts";
+import { type Cli, command, Exit, readFlag } from "../../program/command-line/mod.ts";
+import { dataDir, packagedPeelDataDir, peelProgram } from "../../program/config/mod.ts";
+import { qualifiedHostname, runPeelDaemon } from "../daemon/mod.ts";
+import { readJoinToken } from "../joining/mod.ts";
+import type { Joined } from "./join-host.ts";
+import { untilStopped } from "./until-stopped.ts";
+
+export const joinCommand = command({
+  name: "join",
+  description:
+    "Make this host a member of a fleet with a join token, and run the peel. Nothing else has to be on the host.",
+  args: {
+    token: {
+      type: "positional",
+      required: false,
+      description: "The token; other users of this host can see it there, so prefer --token-file",
+    },
+    "token-file": {
+      type: "string",
+      valueHint: "file",
+      description:
+        "File with the token; - is standard input. Default: SVC_JOIN_TOKEN, then the systemd credential join-token",
+    },
+    once: { type: "boolean", description: "End when this host has its credentials, and do not run the peel" },
+    id: { type: "string", valueHint: "peel id", description: "Id of this peel (default: the host name)" },
+    config: {
+      type: "string",
+      valueHint: "file",
+      default: peelProgram.defaultFile,
+      description: "Configuration file to write, or to add to",
+    },
+  },
+  async run(args, cli) {
+    const found = readJoinToken({ env: cli.env, ...defined({ word: args.token, file: args["token-file"] }) });
+    if (found?.isVisible === true) {
+      cli.warn("other users of this host can see the token in the list of processes: use --token-file -");
+    }
+    const token = found === undefined ? undefined : parseJoinToken(found.source, found.text);
+    if (args.id !== undefined) readFlag("--id", args.id, peelIdFromConfig);
+    const directory = dataDirOf(cli.env);
+    const joined = await untilStopped(cli, async (signal) => {
+      const { joinHost } = await import("./join-host.ts");
+      return joinHost({
+        ...{ configFile: args.config, dataDir: directory, hostname: qualifiedHostname(), signal },
+        ...{ env: cli.env, clock: cli.clock, random: cli.random, jitter: systemJitter },
+        ...defined({ token, id: args.id }),
+        log: createLog({
+          ...{ level: "info", format: "text", clock: cli.clock },
+          write: (line) => cli.stderr.write(line),
+        }),
+      });
+    });
+    if (args.once !== true) {
+      throw new Exit(await runPeelDaemon(["--config", args.config], { ...cli.env, SVC_DATA_DIR: directory }));
+    }
+    await tell(joined, { config: args.config, dataDir: directory }, cli);
+  },
+});
+
+async function tell(joined: Joined, where: { config: string; dataDir: string }, cli: Cli): Promise<void> {
+  const { peelId, enrollmentId, before, lacksCredentials } = joined;
+  const name = displayPeelId(peelId);
+  const data = {
+    ...{ peel_id: peelId, config: where.config, data_dir: where.dataDir, joined: before !== true },
+    ...defined({ enrollment_id: enrollmentId }),
+  };
+  const is = before === true ? "is a member already" : "has joined the fleet";
+  await cli.print(data, () => `${name} ${is}${enrollmentId === undefined ? "" : `: ${enrollmentId}`}`);
+  const recovers =
+    lacksCredentials === true ? "; it recovers its credentials, which are not on this host" : "";
+  cli.say(`Start the peel: systemctl enable --now svc-peel, or svc-peel --config ${where.config}${recovers}`);
+}
+
+/** The data directory: where the unit of the package has it, unless the environment names another. */
+function dataDirOf(env: Cli["env"]): string {
+  const { SVC_DATA_DIR: named } = env;
+  const isUnnamed = named === undefined || named === "";
+  return isUnnamed && existsSync(packagedPeelDataDir) ? packagedPeelDataDir : dataDir(env);
+}

@@ -1,0 +1,51 @@
+import { describeError, SvcError } from "../../base/errors.ts";
+import { secretMode, writeFileAtomic } from "../../base/file.ts";
+import type { Random } from "../../base/id.ts";
+import { writing } from "../../base/new-files.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import type { Administrators } from "./administrators.ts";
+import type { CommandKeys } from "./command-keys.ts";
+import { type EnrollOptions, enrollPeel } from "./enroll.ts";
+import { keepEnrollmentId } from "./enrollment-id.ts";
+import { type IdentityFiles, loadOrCreateKey } from "./identity.ts";
+import type { RecoveryKeys } from "./recovery-keys.ts";
+
+export interface EnrollAndKeepOptions extends Omit<EnrollOptions, "key" | "metadata"> {
+  files: Pick<IdentityFiles, "seed" | "enrollment" | "credentials">;
+  commandKeys: Pick<CommandKeys, "replace">;
+  recoveryKeys: Pick<RecoveryKeys, "learn">;
+  administrators: Pick<Administrators, "learn">;
+  random: Random;
+}
+
+/**
+ * Enrolls this peel, and stores what it got.
+ *
+ * @returns the id of the enrollment
+ * @throws as `enrollPeel`; SvcError `storage` when it cannot be stored
+ */
+export async function enrollAndKeep(options: EnrollAndKeepOptions): Promise<string> {
+  const { files, peelId, log } = options;
+  const enrolled = await enrollPeel({
+    ...options,
+    key: loadOrCreateKey(files.seed, options.random),
+    metadata: { os: process.platform, arch: process.arch },
+  });
+  try {
+    // The command keys first: with credentials on disk the enrollment counts as done.
+    options.commandKeys.replace(enrolled.commandKeys);
+    options.recoveryKeys.learn(enrolled.recoveryKeys);
+    options.administrators.learn(enrolled.administrators);
+    keepEnrollmentId(files.enrollment, enrolled.enrollmentId);
+    writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
+  } catch (cause) {
+    const reason = cause instanceof SvcError ? cause.message : describeError(cause);
+    throw new SvcError(
+      "storage",
+      `${reason}: make room, and restart the peel; it recovers the credentials of ${enrolled.enrollmentId} then`,
+      { cause },
+    );
+  }
+  log.info("enrolled", { peel_id: displayPeelId(peelId), credentials: files.credentials });
+  return enrolled.enrollmentId;
+}

@@ -1,0 +1,84 @@
+import { SvcError } from "../../../base/errors.ts";
+import { atLine } from "../../../base/place.ts";
+import { createWebhookAddresses } from "../../../base/webhook/addresses.ts";
+import { addressesOf } from "../../../base/webhook/addresses-of.ts";
+import { policyOverBus } from "../../../fleet/over-bus/mod.ts";
+import type { Tried, Verdict } from "../../../fleet/policy/mod.ts";
+import { evidenceTypes } from "../../../identity/evidence/mod.ts";
+import { type Cli, command, formatTable } from "../../../program/command-line/mod.ts";
+import { ask } from "../../ask.ts";
+import { withBus } from "../../operator.ts";
+import { formatLabels } from "./format-labels.ts";
+import { readHost } from "./read-host.ts";
+
+export const testCommand = command({
+  name: "test",
+  description: "Say which rule of the policy would decide about a host, and why.",
+  args: {
+    file: {
+      type: "positional",
+      required: false,
+      description: "A policy file, which is read here (default: the policy in force, which a master tells)",
+    },
+    peel: { type: "string", valueHint: "peel id", required: true, description: "Peel id of the host" },
+    address: { type: "string", valueHint: "ip", description: "Address from which it asks" },
+    trust: {
+      type: "enum",
+      options: ["ok", "unknown"],
+      default: "ok",
+      description: "Whether it trusts the root of this fleet, or did not say",
+    },
+    evidence: {
+      type: "enum",
+      options: [...evidenceTypes] as string[],
+      description: "What it proves in addition to its key",
+    },
+    fields: { type: "string", valueHint: "json", description: "The fields of that evidence, as JSON" },
+    run: {
+      type: "boolean",
+      description: "With FILE: run the program or call the webhook that would decide, and show its answer",
+    },
+    "webhook-allow": {
+      type: "string",
+      valueHint: "host,...",
+      description: "With --run: hosts and addresses that may be called, as enroll.policy_webhook_allow",
+    },
+  },
+  async run({ file, run, ...args }, cli) {
+    const host = readHost(args);
+    if (file === undefined) {
+      if (run === true) throw new SvcError("usage", "--run is for a FILE: a master runs nothing for a test");
+      return withBus(cli, async (bus) => {
+        const { master, problem, ...verdict } = await ask(bus, policyOverBus.test, host);
+        await show(verdict, cli);
+        if (problem !== undefined) cli.say(`the policy file of ${master} cannot be used: ${problem}`);
+      });
+    }
+    const { readApplicant, tryPolicy } = await import("../../../fleet/policy/mod.ts");
+    const allow = (args["webhook-allow"] ?? "").split(",").filter((one) => one !== "");
+    const running = {
+      clock: cli.clock,
+      signal: new AbortController().signal,
+      webhook: { fetch, lookup: addressesOf, addresses: createWebhookAddresses(allow) },
+    };
+    const tried = await tryPolicy(file, readApplicant(host), run === true ? running : undefined);
+    await show({ file, ...tried }, cli);
+  },
+});
+
+async function show(shown: Verdict & { file: string; answer?: Tried }, cli: Cli): Promise<void> {
+  const { file, rule, decides, labels, rules, answer } = shown;
+  await cli.print(shown, () =>
+    formatTable(
+      ["RULE", "RESULT", "WHY", "AT"],
+      rules.map((one) => [one.rule, one.result, one.why, atLine(file, one.line)]),
+      cli,
+    ),
+  );
+  if (rule === undefined) cli.say("no rule matches: the host waits for an operator");
+  else cli.say(`${rule} decides: ${decides}; labels: ${formatLabels(labels)}`);
+  if (answer === undefined) return;
+  const { decide, failure, reason } = answer;
+  const why = failure?.reason ?? reason;
+  cli.say(`answer: ${decide}; labels: ${formatLabels(answer.labels)}${why === undefined ? "" : `; ${why}`}`);
+}
