@@ -1,6 +1,7 @@
 import { type System, succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
 import { editFile } from "./file-step.ts";
+import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, type Step } from "./steps.ts";
 
 const configPath = "/etc/selinux/config";
@@ -18,7 +19,7 @@ const filetype = {
 } as const;
 
 /** States of SELinux. */
-export const selinuxStates: readonly StateFunction[] = [
+export const selinuxStates: readonly StateFunction[] = deferring([
   defineState({
     name: "selinux.mode",
     doc: "Ensures the mode of SELinux, now and after a reboot: enforcing, permissive or disabled.",
@@ -221,10 +222,10 @@ export const selinuxStates: readonly StateFunction[] = [
       });
     },
   }),
-];
+]);
 
 function need(system: System, program: string): void {
-  if (!system.has(program)) throw new StateFailure(`${program} is not installed on this host`);
+  if (!system.has(program)) throw new NotReady(`${program} is not installed on this host`);
 }
 
 function switchOf(value: unknown): "on" | "off" | undefined {
