@@ -66,22 +66,22 @@ test("every route that changes something answers 202 where others must agree, as
     rollouts: String((started.json as { id: string }).id),
     enrollments: "enr-x",
     operators: "olga",
+    "enroll-expected": "web-2",
   };
   const headers = { authorization: `Bearer ${waiterToken}` };
+  const bodies: readonly [of: RegExp, body: object][] = [
+    [/\/(jobs|rollouts)$/, work],
+    [/\/operators(\/|$)/, { record }],
+    [/\/labels$/, { labels: {} }],
+    [/\/enroll-expected$/, { hosts: [{ peel_id: "web-2", public_key: root.key.publicKey }] }],
+  ];
   const asked: string[] = [];
   for (const { method, path, operation } of operationsOf(description)) {
     const { content, headers: named = {} } = operation.responses[202] ?? {};
     if (!JSON.stringify(content ?? {}).includes(`"${waitingSchema}"`)) continue;
     expect(Object.keys(named)).toContain("Location");
     const kind = path.split("/")[3] ?? "";
-    const isStart = /\/(jobs|rollouts)$/.test(path);
-    const body = isStart
-      ? work
-      : kind === "operators"
-        ? { record }
-        : path.endsWith("/labels")
-          ? { labels: {} }
-          : {};
+    const [, body = {}] = bodies.find(([of]) => of.test(path)) ?? [];
     const at = path.replace(/\{\w+\}/, ids[kind] ?? "");
     const reply = await postJson(master, at, body, { headers, method: method.toUpperCase() });
     const { operationId } = operation;
@@ -97,7 +97,10 @@ test("every route that changes something answers 202 where others must agree, as
   }
   // To cancel a job needs nobody.
   const changes = master.routes
-    .filter(({ method, path }) => method !== "GET" && /\/(jobs$|rollouts|enrollments|operators)/.test(path))
+    .filter(
+      ({ method, path }) =>
+        method !== "GET" && /\/(jobs$|rollouts|enrollments|enroll-expected|operators)/.test(path),
+    )
     .map(({ method, path }) => `${method} ${path}`);
   expect(asked.sort()).toEqual(changes.sort());
 });
