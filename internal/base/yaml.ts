@@ -315,6 +315,12 @@ function oldValue(text: string): string | number | boolean | null {
   const truth = oldTruths.get(text);
   if (truth !== undefined) return truth;
   if (/^[-+]?[0-9][0-9_]*$/.test(text)) return Number(text.replaceAll("_", ""));
+  // 12:30 is 12 times 60, and 30.
+  if (/^[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+$/.test(text)) {
+    const [first = "", ...rest] = text.replaceAll("_", "").split(":");
+    const sum = rest.reduce((all, part) => all * 60 + Number(part), Math.abs(Number(first)));
+    return first.startsWith("-") ? -sum : sum;
+  }
   if (/^0o/.test(text)) return text;
   // An exponent needs a dot and a sign there.
   if (/^[-+]?[0-9.]+[eE]/.test(text) && !/^[-+]?[0-9]*\.[0-9]*[eE][-+][0-9]+$/.test(text)) return text;

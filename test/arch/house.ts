@@ -109,6 +109,7 @@ export const house: readonly Wing[] = [
     rooms: [
       room("tree/jinja", 2, "the template language: parser, values, filters, limits"),
       room("tree/template", 3, "templates of a tree, with the facts and settings of a peel"),
+      room("tree/host-functions", 5, "functions that templates may call to look at a host"),
       room("tree/targets", 2, "the language of target expressions"),
       room("tree/files", 4, "state files: manifests, signed catalog, publication, caches"),
       room("tree/git", 5, "Git repositories as sources of state files"),
@@ -132,7 +133,7 @@ export const house: readonly Wing[] = [
       room("fleet/targeting", 4, "which peels an expression means"),
       room("fleet/operators", 4, "who is an operator: records that administrators sign, and their judgement"),
       room("fleet/tokens", 5, "tokens of the REST API: created, judged, revoked"),
-      room("fleet/expected", 5, "hosts that are known before they come: added, listed, let in once"),
+      room("fleet/expected", 5, "hosts that are known before they come: added, listed, admitted once"),
       room("fleet/policy", 5, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
       room("fleet/decisions", 5, "decisions outside the bus: log, comparison, restoration"),
       room("fleet/settings", 5, "settings: compiled, sealed and stored for each peel"),

@@ -65,6 +65,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/sign-on.md": 2,
   "docs/states.md": 3,
   "docs/succession.md": 2,
+  "docs/templates.md": 1,
   "docs/upgrading-peels.md": 1,
   "docs/upgrading.md": 3,
 };

@@ -365,7 +365,7 @@ test("the answers about tokens that hosts join with are as described", async () 
   }
 });
 
-test("the answers about what lets hosts in are as described", async () => {
+test("the answers about what admits hosts are as described", async () => {
   await expectDescribed("explainWays", call(master, { path: "/api/v1/enroll-ways", headers: bearer }), 200);
   const ask = (body: unknown) => postJson(master, "/api/v1/enroll-policy/test", body, { headers: bearer });
   await expectDescribed("testPolicy", ask({ peel: "web-1.example.com", address: "192.0.2.7" }), 200);

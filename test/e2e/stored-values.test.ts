@@ -7,6 +7,7 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type AssetName, assets } from "../../internal/bus/assets.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { probeStorage } from "../../internal/bus/storage-probe.ts";
 import { keySubject } from "../../internal/bus/subjects.ts";
 import { uploadBinary } from "../../internal/cli/upgrade/upload.ts";
 import { operatorsOverBus } from "../../internal/fleet/over-bus/mod.ts";
@@ -145,6 +146,8 @@ function binaryOf(name: string) {
 }
 
 test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, binaries, rules, a revocation", async () => {
+  // As svc doctor does.
+  await probeStorage(operator, "probe", "svc", 5_000);
   peel = newPeel("web-1.example");
   const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
   const id = String(fields.enrollment_id);

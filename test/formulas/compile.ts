@@ -5,7 +5,7 @@ import { StateErrors } from "../../internal/tree/function/problem.ts";
 import { type StateRegistry, stateRegistry } from "../../internal/tree/functions/registry.ts";
 import { compileStates } from "../../internal/tree/language/compile.ts";
 import { createTemplates } from "../../internal/tree/template/render.ts";
-import { hostFacts } from "./host.ts";
+import { functionsOfHost, hostFacts } from "./host.ts";
 
 /** A state as Salt's list has it. */
 export type Low = readonly [called: string, id: string, name: string];
@@ -19,10 +19,18 @@ export interface Compiled {
 
 const peelId = "web-1_example_com";
 
-/** Compiles the highstate of one tree for the host of the data. @param functions known names, where any is taken */
+/**
+ * Compiles the highstate of one tree for the host of the data.
+ *
+ * @param options `functions` are the names of state functions that are taken to exist
+ */
 export async function compileFormula(
   directory: string,
-  { compat, functions }: { compat: "strict" | "salt"; functions?: readonly string[] },
+  {
+    compat,
+    functions,
+    commands,
+  }: { compat: "strict" | "salt"; functions?: readonly string[]; commands: boolean },
 ): Promise<Compiled> {
   try {
     const settings = await localSettings({
@@ -37,7 +45,7 @@ export async function compileFormula(
         facts: hostFacts,
         settings: settings.current() as Record<string, Plain>,
         peelId,
-        compat,
+        ...{ compat, host: functionsOfHost({ commands }) },
         registry: functions === undefined ? stateRegistry : anyFunction(functions),
       },
       "highstate",

@@ -1,4 +1,9 @@
+import { systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import type { Plain } from "../../internal/base/msgpack.ts";
+import { openHostFunctions } from "../../internal/tree/host-functions/open.ts";
+import { hostFunctions } from "../../internal/tree/host-functions/table.ts";
+import type { HostFunctions } from "../../internal/tree/template/host-call.ts";
 
 /** Facts of the host that the data was made for, as a peel has them there: Debian 12, `web-1.example.com`. */
 export const hostFacts: Readonly<Record<string, Plain>> = {
@@ -19,3 +24,51 @@ export const hostFacts: Readonly<Record<string, Plain>> = {
   ...{ saltversion: "3007.1", saltversioninfo: [3007, 1], pythonversion: [3, 10, 14, "final", 0] },
   ...{ username: "root", groupname: "root", uid: 0, gid: 0, path: "/usr/sbin:/usr/bin:/sbin:/bin" },
 };
+
+/** Programs of the essential packages of Debian: the host of the data has no others that templates ask for. */
+const programs: ReadonlySet<string> = new Set([
+  ...[
+    "apt-get",
+    "awk",
+    "bash",
+    "cat",
+    "chmod",
+    "chown",
+    "cp",
+    "dpkg",
+    "find",
+    "grep",
+    "groupadd",
+    "gzip",
+    "ln",
+  ],
+  ...["ls", "mkdir", "mount", "mv", "passwd", "perl", "rm", "sed", "sh", "su", "tar", "useradd", "usermod"],
+]);
+
+/**
+ * Functions of this machine for templates, with the programs of the host of the data. Commands of templates run only if that was asked for; otherwise each
+ * succeeds and says nothing.
+ */
+export function functionsOfHost({ commands }: { commands: boolean }): HostFunctions {
+  const opened = openHostFunctions({
+    access: "command",
+    context: {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      facts: { get: (path) => hostFacts[path] },
+    },
+    random: systemRandom,
+  });
+  return {
+    ...opened,
+    async call(call) {
+      const isCommand = hostFunctions.get(call.name)?.needs === "command";
+      const [first] = call.args;
+      if (call.name === "cmd.has_exec") return programs.has(String(first));
+      if (call.name === "cmd.which") return programs.has(String(first)) ? `/usr/bin/${first}` : null;
+      if (commands || !isCommand) return opened.call(call);
+      if (call.name === "cmd.retcode") return 0;
+      return call.name === "cmd.run_all" ? { pid: 0, retcode: 0, stdout: "", stderr: "" } : "";
+    },
+  };
+}

@@ -16,6 +16,8 @@ const { values, positionals } = parseArgs({
     compat: { type: "string", default: "salt" },
     /** Takes state functions that do not exist here for granted, to see what the templates make of the trees. */
     templates: { type: "boolean", default: false },
+    /** Runs the commands of templates on this machine; otherwise they succeed and say nothing. */
+    commands: { type: "boolean", default: false },
     /** Shows every difference, of the formulas of this name if there is one. */
     only: { type: "string" },
   },
@@ -42,7 +44,7 @@ async function compareAll(trees: string): Promise<boolean> {
   let [compiled, equal] = [0, 0];
   for (const name of names) {
     const { states, problems } = await compileFormula(join(trees, name), {
-      compat,
+      ...{ compat, commands: values.commands },
       ...(values.templates ? { functions } : {}),
     });
     const [problem, ...more] = problems;
@@ -61,7 +63,7 @@ async function compareAll(trees: string): Promise<boolean> {
   const heads = ["formula", "compiles", "same states", "difference"];
   process.stdout.write(`${table(heads, rows, 4)}\n\n`);
   process.stdout.write(`${compiled} of ${names.length} compile; ${equal} give the states of Salt\n\n`);
-  const found = await compareProbes(probes);
+  const found = await compareProbes(probes, values.commands);
   const different = found.filter(({ difference }) => difference !== undefined);
   process.stdout.write(`${found.length - different.length} of ${found.length} probes are equal\n`);
   for (const { name, difference } of different) process.stdout.write(`  ${name}: ${difference}\n`);

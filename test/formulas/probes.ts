@@ -1,6 +1,6 @@
 import { TemplateError } from "../../internal/tree/template/error.ts";
 import { createTemplates } from "../../internal/tree/template/render.ts";
-import { hostFacts } from "./host.ts";
+import { functionsOfHost, hostFacts } from "./host.ts";
 
 /** A template with what Salt made of it: its text, or its error where the status is not 0. */
 export interface Probe {
@@ -25,17 +25,21 @@ const files: Readonly<Record<string, string>> = {
   "m2.jinja": "M2",
 };
 
-export async function compareProbes(probes: readonly Probe[]): Promise<Compared[]> {
+export async function compareProbes(probes: readonly Probe[], commands: boolean): Promise<Compared[]> {
+  const scope = { facts: hostFacts, settings: {}, host: functionsOfHost({ commands }) };
   const renderer = createTemplates().renderer(async (path) => files[path]);
   const compared: Compared[] = [];
   for (const { name, template, status, salt } of probes) {
     let ours: { status: number; text: string };
     try {
-      const text = await renderer.render(
-        { name: "probe.sls", text: template },
-        { facts: hostFacts, settings: {} },
-        { saltenv: "base", sls: "probe", slspath: "", tplfile: "probe.sls", tpldir: ".", tplroot: "." },
-      );
+      const text = await renderer.render({ name: "probe.sls", text: template }, scope, {
+        saltenv: "base",
+        sls: "probe",
+        slspath: "",
+        tplfile: "probe.sls",
+        tpldir: ".",
+        tplroot: ".",
+      });
       ours = { status: 0, text };
     } catch (thrown) {
       if (!(thrown instanceof TemplateError)) throw thrown;

@@ -50,6 +50,7 @@ export function fixtureHost(fixture: HostFixture = {}): Host {
       release: "6.1.0-18-amd64",
       version: "#1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1",
       machine: "x86_64",
+      nodename: "web-1",
       ...fixture.uname,
     },
     user: fixture.user,

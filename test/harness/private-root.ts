@@ -21,7 +21,7 @@ export interface PrivateRoot extends AsyncDisposable {
   /** Runs a program in it. */
   run(
     argv: readonly string[],
-    options?: { stdin?: string },
+    options?: { stdin?: string | Uint8Array },
   ): Promise<{ code: number; stdout: string; stderr: string }>;
   /** Runs one state file in it for real, or tests it, and gives the results of its states. */
   apply(sls: string, options?: { test?: boolean }): Promise<StateResult[]>;
@@ -102,8 +102,12 @@ function childOf(pid: number): string | undefined {
   return /^\d+/.exec(children)?.[0];
 }
 
-async function runWith(argv: readonly string[], stdin: string) {
-  const child = Bun.spawn([...argv], { stdin: Buffer.from(stdin), stdout: "pipe", stderr: "pipe" });
+async function runWith(argv: readonly string[], stdin: string | Uint8Array) {
+  const child = Bun.spawn([...argv], {
+    stdin: typeof stdin === "string" ? Buffer.from(stdin) : stdin,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

@@ -12,7 +12,7 @@ import type { CallContext, SettingsStore, StatesService } from "../../host/modul
 import { dataDir, loadForCommand, type PeelConfig } from "../../program/config/mod.ts";
 import { createDirectorySource } from "../../tree/files/mod.ts";
 import { createRunLock, createStatesService, type RunLock } from "../../tree/run/mod.ts";
-import { statesLockFile } from "../execution/mod.ts";
+import { statesLockFile, templateOptions } from "../execution/mod.ts";
 import { createCommandKeys, createKeyRing, identityFiles } from "../joining/mod.ts";
 
 export interface CallHostOptions {
@@ -65,8 +65,10 @@ export async function createCallHost(
   });
   const states =
     local === undefined
-      ? await keptStates({ ...options, cacheDir: config.states_cache, peelId, context, lock })
+      ? await keptStates({ ...options, config, cacheDir: config.states_cache, peelId, context, lock })
       : createStatesService({
+          ...templateOptions(config),
+          random: options.random,
           peelId,
           lock,
           context,
@@ -130,7 +132,8 @@ async function keptSettings(
 }
 
 async function keptStates(
-  options: CallHostOptions & {
+  options: Omit<CallHostOptions, "config"> & {
+    config: PeelConfig;
     cacheDir: string;
     peelId: string;
     context(signal: AbortSignal): Omit<CallContext, "states">;
@@ -142,6 +145,7 @@ async function keptStates(
   const files = openStateFiles({ ...options, dir: options.cacheDir, commandKeys: { current: [] } });
   return createStatesService({
     ...options,
+    ...templateOptions(options.config),
     sources: { open: (environment, commit) => files.open(environment, commit) },
   });
 }

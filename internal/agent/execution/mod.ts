@@ -4,4 +4,4 @@ export { createExecutor, type Executor } from "./executor.ts";
 export { reportProgress } from "./report-progress.ts";
 export { busyReturn, failedReturn, fittingReturn } from "./return.ts";
 export { startStartupStates } from "./startup-states.ts";
-export { createPeelStates, statesLockFile } from "./states.ts";
+export { createPeelStates, statesLockFile, templateOptions } from "./states.ts";

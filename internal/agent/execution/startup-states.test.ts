@@ -3,6 +3,7 @@ import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { fixedFacts } from "../../../test/harness/facts.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import { systemRandom } from "../../base/id.ts";
 import type { CallContext, SettingsStore } from "../../host/modules/mod.ts";
 import { openStateFiles } from "../state-files/mod.ts";
 import type { Task } from "./executor.ts";
@@ -159,6 +160,8 @@ test("a peel without state files waits one minute for them, in its start and in 
     context,
     clock,
     jitter: () => 0,
+    random: systemRandom,
+    config: { salt_compat: "strict", "templates.host_functions": "read" },
   });
   const startedAt = clock.monotonic();
   let endedAfterMs = 0;

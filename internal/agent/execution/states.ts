@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
+import type { Random } from "../../base/id.ts";
 import type { CallContext, StatesService } from "../../host/modules/mod.ts";
-import { createRunLock, createStatesService } from "../../tree/run/mod.ts";
+import type { PeelConfig } from "../../program/config/mod.ts";
+import { createRunLock, createStatesService, type StatesServiceDeps } from "../../tree/run/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
 
 /** The states of a peel: runs the published state files, one run at a time. */
@@ -15,10 +17,13 @@ export function createPeelStates(options: {
   context(signal: AbortSignal): Omit<CallContext, "states">;
   clock: Clock;
   jitter: () => number;
+  random: Random;
+  config: Pick<PeelConfig, "salt_compat" | "templates.host_functions">;
 }): StatesService {
   const { stateFiles, clock } = options;
   return createStatesService({
     ...options,
+    ...templateOptions(options.config),
     lock: createRunLock({ file: statesLockFile(options.dataDir), now: clock.now }),
     sources: {
       async open(environment, commit, signal) {
@@ -37,6 +42,13 @@ export function createPeelStates(options: {
       },
     },
   });
+}
+
+/** How templates are read, and what they may do, as the configuration says. */
+export function templateOptions(
+  config: Pick<PeelConfig, "salt_compat" | "templates.host_functions">,
+): Pick<StatesServiceDeps, "compat" | "hostAccess"> {
+  return { compat: config.salt_compat, hostAccess: config["templates.host_functions"] };
 }
 
 /** The lock file that a peel and a concurrent `svc-peel call` share. */

@@ -1,15 +1,21 @@
 import { readFileSync } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
+import { systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
-import { builtinFacts, collectFacts, systemHost } from "../../host/facts/mod.ts";
+import { builtinFacts, collectFacts, lookUpFact, systemHost } from "../../host/facts/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
+import { accessLevels, openHostFunctions } from "../../tree/host-functions/mod.ts";
+import { type Compat, compatLevels, type HostFunctions } from "../../tree/template/mod.ts";
 
 /** The peel to compile states for. */
 export interface Subject {
   facts: Readonly<Record<string, Plain>>;
   settings: Readonly<Record<string, Plain>>;
+  compat: Compat;
+  /** Functions of this host that templates may call. */
+  host: HostFunctions;
 }
 
 export const subjectArgs = {
@@ -23,18 +29,43 @@ export const subjectArgs = {
     valueHint: "file",
     description: "YAML file of settings (default: no settings)",
   },
+  "salt-compat": {
+    type: "enum",
+    options: [...compatLevels] as string[],
+    default: "strict",
+    description: "How state files are read, as salt_compat of a peel",
+  },
+  "host-functions": {
+    type: "enum",
+    options: [...accessLevels] as string[],
+    default: "read",
+    description: "What templates may call on this host, as templates.host_functions of a peel",
+  },
 } as const;
 
 /** @throws SvcError naming the file */
 export async function readSubject(
-  args: { facts?: string | undefined; settings?: string | undefined },
+  args: {
+    facts?: string | undefined;
+    settings?: string | undefined;
+    "salt-compat"?: string | undefined;
+    "host-functions"?: string | undefined;
+  },
   cli: Cli,
 ): Promise<Subject> {
   const own = await collectFacts(builtinFacts, systemHost(cli.hostname, cli.env), cli.clock);
   const given = args.facts === undefined ? {} : readMap("--facts", args.facts);
+  const facts: Record<string, Plain> = { id: cli.hostname, ...own.facts, ...given };
+  const { signal } = new AbortController();
+  const context = { clock: cli.clock, signal, facts: { get: (path: string) => lookUpFact(facts, path) } };
   return {
-    facts: { id: cli.hostname, ...own.facts, ...given },
+    facts,
     settings: args.settings === undefined ? {} : readMap("--settings", args.settings),
+    compat: compatLevels.find((level) => level === args["salt-compat"]) ?? "strict",
+    host: openHostFunctions({
+      access: accessLevels.find((level) => level === args["host-functions"]) ?? "none",
+      ...{ context, random: systemRandom },
+    }),
   };
 }
 

@@ -374,7 +374,7 @@ describe("never more, and no use lost for good", () => {
     await expect(ask(dying, host, token)).rejects.toThrow("the master died");
     await expect(ask(master, host, token)).rejects.toMatchObject({
       kind: "unavailable",
-      retryAfterMs: 60_000,
+      retryAfterMs: 120_000,
     });
     expect(master.view.used(token.id)).toBe(1);
   });

@@ -22,7 +22,7 @@ function describeConditions({ address, trust, evidence }: Match): string {
 
 const hasLabels = (labels: Labels) => Object.keys(labels).length > 0;
 
-/** The rules that can let a host in, in their order. */
+/** The rules that can admit a host, in their order. */
 export function openRules({ rules }: Policy): OpenWay[] {
   return rules.flatMap(({ name, match, labels, decider }): OpenWay[] => {
     if ("decide" in decider && decider.decide !== "approve") return [];

@@ -68,6 +68,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
     const { kind, line, tokens } = tag;
     const [word = "", ...rest] = tokens;
     chooseWithin(line, kind === "output" ? tokens : rest);
+    if (callsChooser(tokens)) choices.push({ line, reason: "a function that looks at facts chooses" });
     if (kind === "output") {
       const use = useOf(tokens, names);
       if (use !== "plain" && use !== "composed" && tokens.length > 1 && names.isTextual(tokens)) {
@@ -110,6 +111,21 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
     }
   }
   return { outputs, faults, choices };
+}
+
+/** Functions of `salt[…]` that choose nothing by facts. */
+const plainFunctions =
+  /^(?:(?:facts|grains|settings|pillar)\.get|(?:slsutil|defaults|log|test|file)\.[a-z_]+|mine\.get)$/;
+
+/** Whether a function of `salt[…]` may choose a value by facts: all do that are not known as plain ones. */
+function callsChooser(tokens: Tokens): boolean {
+  return tokens.some((token, at) => {
+    if ((token !== "salt" && token !== "svc") || tokens[at - 1] === ".") return false;
+    const [open = "", word = "", dot = "", inner = ""] = tokens.slice(at + 1, at + 5);
+    if (open === "[") return !plainFunctions.test(word.replace(/^["']|["']$/g, ""));
+    if (open === "." && dot === ".") return !plainFunctions.test(`${word}.${inner}`);
+    return true;
+  });
 }
 
 /** The part of a statement that names what it binds. */

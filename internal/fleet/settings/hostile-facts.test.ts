@@ -343,6 +343,21 @@ test.each<[string, Record<string, string>, string]>([
   ["a subscript", { "a.sls": "x: {{ {'Debian': 1}[facts.os] }}" }, "a.sls:1: a condition uses facts"],
   ["a loop", { "a.sls": "x:\n{% for v in facts.list %}  - 1\n{% endfor %}" }, "a.sls:2: a loop uses facts"],
   [
+    "a function that chooses",
+    { "a.sls": "x: {{ salt['grains.filter_by']({'Debian': 1, 'default': 2}, grain='os') }}" },
+    "a.sls:1: a function that looks at facts chooses",
+  ],
+  [
+    "a function that chooses, by another name",
+    { "a.sls": "{% set f = salt['grains' ~ '.filter_by'] %}\nx: {{ f({'default': 2}) }}" },
+    "a.sls:1: a function that looks at facts chooses",
+  ],
+  [
+    "a function that chooses, in dots",
+    { "a.sls": "x: {{ salt.match.glob('web-*') }}" },
+    "a.sls:1: a function that looks at facts chooses",
+  ],
+  [
     "a condition in a top file",
     { "top.sls": "base:\n  '*':\n{% if grains.os == 'Debian' %}    - a\n{% endif %}" },
     "top.sls:3: a condition uses facts",
@@ -361,4 +376,39 @@ test("strict facts: values of facts and conditions on the id are accepted", asyn
   const compiler = createCompilers({ strictFacts: true })(treeOf(texts));
   const { settings } = await compiler.compile({ peelId: "web-1", facts: { os: "Debian" } }, new Set());
   expect(settings).toEqual({ os: "Debian", x: 1 });
+});
+
+test("strict facts: functions of salt[…] that choose nothing are accepted", async () => {
+  const text =
+    "os: {{ salt['grains.get']('os') }}\nm: {{ salt['slsutil.merge']({'a': 1}, {'b': 2})|yaml }}\n";
+  const compiler = createCompilers({ strictFacts: true })(treeOf({ "top.sls": all, "a.sls": text }));
+  const { settings } = await compiler.compile({ peelId: "web-1", facts: { os: "Debian" } }, new Set());
+  expect(settings).toMatchObject({ os: "Debian" });
+});
+
+test.each([
+  "{{ salt['grains.filter_by']({'default': facts.evil}) }}",
+  "{{ salt['slsutil.merge']({'a': facts.evil}, {}).a }}",
+  "{{ salt['config.get']('evil') }}",
+  "{{ salt['file.basename'](facts.evil) }}",
+  "{{ facts.evil|regex_replace('q', 'r') }}",
+  "{{ facts.evil|traverse('x', facts.evil) }}",
+  "{{ ('a: b'|load_yaml).get('x', facts.evil) }}",
+])("a fact that goes through %s stays one value", async (expression) => {
+  const evil = "1\ninclude: [b]\ny: &a {z: 1}";
+  const texts = { "top.sls": all, "a.sls": `x: ${expression}\n`, "b.sls": "stolen: true\n" };
+  const compiler = createCompilers()(treeOf(texts));
+  const { settings } = await compiler.compile({ peelId: "web-1", facts: { evil } }, new Set());
+  expect(settings).toEqual({ x: evil });
+});
+
+test.each([
+  ["x: {{ salt['slsutil.renderer'](string=facts.evil) }}", "does not exist in templates"],
+  ["x: {{ salt['cmd.run']('id') }}", "does not exist in templates"],
+  ["x: {{ salt['user.info']('root') }}", "does not exist in templates"],
+  ["{% do {}.update({'a': facts.evil}) %}x: 1", "cannot be changed here"],
+])("in settings, %j is refused", async (text, message) => {
+  const compiler = createCompilers()(treeOf({ "top.sls": all, "a.sls": `${text}\n` }));
+  const compiled = compiler.compile({ peelId: "web-1", facts: { evil: "1" } }, new Set());
+  await expect(compiled).rejects.toThrow(message);
 });

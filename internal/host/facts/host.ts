@@ -12,7 +12,14 @@ export interface Host {
   platform: string;
   /** The fully qualified domain name, if it is known. */
   hostname: string;
-  uname: { type: string; release: string; version: string; machine: string };
+  uname: {
+    type: string;
+    release: string;
+    version: string;
+    machine: string;
+    /** The name that the kernel has. */
+    nodename: string;
+  };
   /** Uid and gid of this process, where the system has them. */
   user: { uid: number; gid: number } | undefined;
   env: Readonly<Record<string, string | undefined>>;
@@ -44,7 +51,10 @@ export function systemHost(hostname: string, env: Host["env"]): Host {
   return {
     platform: os.platform(),
     hostname,
-    uname: { type: os.type(), release: os.release(), version: os.version(), machine: os.machine() },
+    uname: {
+      ...{ type: os.type(), release: os.release(), version: os.version(), machine: os.machine() },
+      nodename: os.hostname(),
+    },
     user:
       process.getuid === undefined || process.getgid === undefined
         ? undefined

@@ -62,9 +62,11 @@ test("short-lived addresses are left out", async () => {
   expect((await collectFacts(networkFacts, host, manualClock())).facts).toEqual({
     fqdn: "web-1.eu.example.com",
     host: "web-1",
+    ...{ localhost: "web-1.eu.example.com", nodename: "web-1" },
     domain: "eu.example.com",
     ipv4: ["127.0.0.1", "192.0.2.2"],
     ipv6: ["2001:db8::10"],
+    ...{ fqdn_ip4: ["192.0.2.2"], fqdn_ip6: ["2001:db8::10"] },
     ip_interfaces: { eth0: ["192.0.2.2", "2001:db8::10"], lo: ["127.0.0.1"] },
     ip4_interfaces: { eth0: ["192.0.2.2"], lo: ["127.0.0.1"] },
     ip6_interfaces: { eth0: ["2001:db8::10"], lo: [] },

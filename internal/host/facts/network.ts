@@ -62,6 +62,11 @@ function allAddresses(host: Host, family: "IPv4" | "IPv6"): string[] {
   return [...new Set(lists)].sort();
 }
 
+/** Addresses that other hosts may reach: those of a name are not looked up. */
+function outwardAddresses(host: Host, family: "IPv4" | "IPv6"): string[] {
+  return allAddresses(host, family).filter((address) => !/^(?:127\.|::1$|fe80:)/.test(address));
+}
+
 /** The gateway of the default route with the lowest metric in /proc/net/route. */
 export function parseIpv4Gateway(text: string): string | undefined {
   let best: { metric: number; gateway: string } | undefined;
@@ -149,9 +154,13 @@ const ipv6Gateway = (host: Host) => parseIpv6Gateway(host.read("/proc/net/ipv6_r
 export const networkFacts: FactTable = {
   fqdn: (host) => host.hostname,
   host: (host) => host.hostname.split(".")[0] ?? "",
+  localhost: (host) => host.hostname,
+  nodename: (host) => host.uname.nodename,
   domain: (host) => host.hostname.split(".").slice(1).join("."),
   ipv4: (host) => allAddresses(host, "IPv4"),
   ipv6: (host) => allAddresses(host, "IPv6"),
+  fqdn_ip4: (host) => outwardAddresses(host, "IPv4"),
+  fqdn_ip6: (host) => outwardAddresses(host, "IPv6"),
   ip_interfaces: (host) => addressesByInterface(host),
   ip4_interfaces: (host) => addressesByInterface(host, "IPv4"),
   ip6_interfaces: (host) => addressesByInterface(host, "IPv6"),

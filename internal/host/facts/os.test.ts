@@ -208,7 +208,16 @@ describe("operating systems", () => {
     ],
   ];
   test.each(cases)("%s", async (_, fixture, expected) => {
-    expect(await factsOf(fixture)).toEqual(expected as never);
+    const { lsb_distrib_id, lsb_distrib_release, lsb_distrib_codename, osrelease_info, ...found } =
+      await factsOf(fixture);
+    expect(found).toEqual(expected as never);
+    // What Salt has a second name for, on Linux.
+    const { os, osrelease, oscodename } = found;
+    const isLinux = fixture.platform !== "darwin" && fixture.uname?.type === undefined;
+    expect([lsb_distrib_id, lsb_distrib_release, lsb_distrib_codename]).toEqual(
+      isLinux ? [os, osrelease, oscodename] : [undefined, undefined, undefined],
+    );
+    expect(osrelease_info === undefined).toBe(osrelease === undefined);
   });
 
   test("the copy in /usr/lib when /etc has none", async () => {
@@ -225,4 +234,13 @@ test("os-release is parsed like shell, without expansion", () => {
   const text =
     '# comment\nA="a \\"quoted\\" \\$word"\nB=\'it\\s\'\n C=plain \nlower=no\nD=\nE="$HOME"\nno equals sign\n';
   expect(parseOsRelease(text)).toEqual({ A: 'a "quoted" $word', B: "it\\s", C: "plain", D: "", E: "$HOME" });
+});
+
+test.each([
+  ["12", [12]],
+  ["24.04", [24, 4]],
+  ["3.19.1_alpha", [3, 19, "1_alpha"]],
+])("the release %s has parts", async (release, parts) => {
+  const files = { "/etc/os-release": `ID=debian\nVERSION_ID="${release}"\n` };
+  expect((await factsOf({ files })).osrelease_info).toEqual(parts);
 });

@@ -100,6 +100,15 @@ function major(release: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
+/** The parts of a release: numbers where they are numbers. */
+function releaseInfo(release: string | undefined): (number | string)[] | undefined {
+  return release?.split(".").map((part) => (/^\d{1,9}$/.test(part) ? Number(part) : part));
+}
+
+function linuxOnly(host: Host, value: string | undefined): string | undefined {
+  return host.platform === "linux" ? value : undefined;
+}
+
 /** The operating system, with the names and values of Salt's grains. */
 export const osFacts: FactTable = {
   os: (host) => systemOf(host).os,
@@ -108,6 +117,10 @@ export const osFacts: FactTable = {
   osrelease: (host) => systemOf(host).osrelease,
   osmajorrelease: (host) => major(systemOf(host).osrelease),
   oscodename: (host) => systemOf(host).oscodename,
+  osrelease_info: (host) => releaseInfo(systemOf(host).osrelease),
+  lsb_distrib_id: (host) => linuxOnly(host, systemOf(host).os),
+  lsb_distrib_release: (host) => linuxOnly(host, systemOf(host).osrelease),
+  lsb_distrib_codename: (host) => linuxOnly(host, systemOf(host).oscodename),
   osfinger(host) {
     const { os, osfullname, osrelease } = systemOf(host);
     if (osrelease === undefined) return undefined;

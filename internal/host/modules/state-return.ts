@@ -55,7 +55,7 @@ export function summaryOf(run: StatesRun): StatesSummary {
 }
 
 /**
- * The return of a run: `{states, summary}`, and `warnings` if there are any. A return that is too large is reduced step by step: unchanged
+ * The return of a run: `{states, summary}`, and `warnings` and `host_calls` if there are any. A return that is too large is reduced step by step: unchanged
  * states are first only named, then omitted; then long strings in changes are cut; then changes are only
  * named; at last whole states are omitted, failed ones last.
  */
@@ -74,6 +74,7 @@ export function statesReturn(run: StatesRun, mostBytes = mostReturnBytes): Plain
     states: [...states],
     summary: { ...summary, ...(leftOut === 0 ? {} : { left_out: leftOut }) },
     ...(run.warnings === undefined ? {} : { warnings: [...run.warnings] }),
+    ...(run.host_calls === undefined ? {} : { host_calls: { ...run.host_calls } }),
   };
 }
 

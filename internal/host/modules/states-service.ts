@@ -47,6 +47,8 @@ export interface StatesRun {
   not_run: number;
   /** What the files say that may not be meant: `web.sls:3: …`. */
   warnings?: readonly string[];
+  /** How often templates called each function that looks at the host. */
+  host_calls?: Readonly<Record<string, number>>;
 }
 
 /** Runs and shows the states of this host. */

@@ -11,8 +11,12 @@ export interface CronEntry {
   command: string;
   /** Comment line above the entry. */
   comment?: string;
+  /** Whether cron does not run it. */
+  disabled?: true;
 }
 
+/** What Salt writes before an entry that cron does not run. */
+const disabledMark = "#DISABLED#";
 const marker = "# svc:";
 
 /** An editable crontab. Entries of others are preserved. */
@@ -83,35 +87,42 @@ function readLines(text: string): Line[] {
   if (all.at(-1) === "") all.pop();
   const lines: Line[] = [];
   for (const raw of all) {
-    const [, schedule, command] = /^\s*#/.test(raw) ? [] : (entryForm.exec(raw) ?? []);
+    const off = raw.startsWith(disabledMark);
+    const line = off ? raw.slice(disabledMark.length) : raw;
+    const [, schedule, command] = /^\s*#/.test(line) ? [] : (entryForm.exec(line) ?? []);
     const [, first, second, third] = /^\s*#/.test(raw) ? [] : (variableForm.exec(raw) ?? []);
     const variable = first ?? second ?? third;
     if (variable !== undefined && !/^\s*(@|[\d*])/.test(raw)) lines.push({ text: raw, variable });
     else if (schedule !== undefined && command !== undefined) {
-      lines.push(withMarker(lines, raw, schedule.replace(/\s+/g, " "), command));
+      const entry = {
+        schedule: schedule.replace(/\s+/g, " "),
+        command,
+        ...(off ? { disabled: true as const } : {}),
+      };
+      lines.push(withMarker(lines, raw, entry));
     } else lines.push({ text: raw });
   }
   return lines;
 }
 
 /** Merges the marker above an entry into the entry. */
-function withMarker(lines: Line[], raw: string, schedule: string, command: string): Line {
+function withMarker(lines: Line[], raw: string, read: Omit<CronEntry, "identifier" | "comment">): Line {
+  const { command } = read;
   const { text: above = "", entry: other } = lines.at(-1) ?? {};
   if (other !== undefined || !above.startsWith(marker))
-    return { text: raw, entry: { identifier: command, schedule, command } };
+    return { text: raw, entry: { identifier: command, ...read } };
   lines.pop();
   const [, identifier = "", comment] = /^# svc:(\S*)(?: (.*))?$/.exec(above) ?? [];
   const entry: CronEntry = {
     identifier: identifier === "" ? command : decoded(identifier),
-    schedule,
-    command,
+    ...read,
     ...defined({ comment }),
   };
   return { text: `${above}\n${raw}`, entry };
 }
 
-function formatEntry({ identifier, schedule, command, comment }: CronEntry): string {
-  const line = `${schedule} ${command}`;
+function formatEntry({ identifier, schedule, command, comment, disabled }: CronEntry): string {
+  const line = `${disabled ? disabledMark : ""}${schedule} ${command}`;
   if (identifier === command && comment === undefined) return line;
   const word = identifier === command ? "" : encodeURIComponent(identifier);
   return `${marker}${word}${comment === undefined ? "" : ` ${comment}`}\n${line}`;

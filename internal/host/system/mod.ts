@@ -9,7 +9,7 @@ export {
   type User,
 } from "./accounts/users.ts";
 export { type AuthorizedKey, findKey, formatKey, parseKey, withKey, withoutKey } from "./authorized-keys.ts";
-export { type Crontab, parseCrontab, readCrontab, writeCrontab } from "./crontab.ts";
+export { type CronEntry, type Crontab, parseCrontab, readCrontab, writeCrontab } from "./crontab.ts";
 export { fstabEntry, fstabPath, withEntry, withoutEntry } from "./fstab.ts";
 export { hostsPath, parseHosts, withHost, withOnlyHosts, withoutHost } from "./hosts-file.ts";
 export {
@@ -20,6 +20,15 @@ export {
   withModule,
   withoutModule,
 } from "./kernel-modules.ts";
+export {
+  type HostKey,
+  hasFingerprint,
+  keysOfHost,
+  knownName,
+  withHostKey,
+  withoutHostKeys,
+} from "./known-hosts.ts";
+
 export {
   canonicalLocale,
   isSupported,

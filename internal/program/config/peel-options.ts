@@ -167,6 +167,18 @@ export const peelOptions = {
     default: [],
     doc: "states to apply at start, in order; only with startup_states: sls",
   }),
+  salt_compat: option({
+    group: "States",
+    type: oneOf(["strict", "salt"]),
+    default: "strict",
+    doc: "strict refuses unknown arguments and undefined values; salt reads state files as Salt does, and warns",
+  }),
+  "templates.host_functions": option({
+    group: "States",
+    type: oneOf(["none", "read", "command"]),
+    default: "read",
+    doc: "what templates may call on this host: nothing, functions that only read it, or also cmd.run and its kin",
+  }),
   schedule: option({
     group: "Schedule",
     type: schedule,

@@ -92,6 +92,8 @@ const samples: Record<string, readonly [string, string]> = {
   states_cache: ["/a", "/b"],
   startup_states: ["highstate", ""],
   startup_sls_list: ["web,db.main", ""],
+  salt_compat: ["salt", "strict"],
+  "templates.host_functions": ["none", "command"],
   schedule: [entry("test.ping"), entry("state.apply")],
 };
 

@@ -36,6 +36,8 @@ export interface Requisite {
   label: string;
   /** `order` of the target states. */
   targets: readonly number[];
+  /** There is no such state, so the state that refers to it fails. */
+  isMissing?: true;
 }
 
 /** One condition of `unless` or `onlyif`: a command line for /bin/sh, a function call, or a constant. */

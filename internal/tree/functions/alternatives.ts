@@ -136,7 +136,7 @@ function targetOf(name: string, context: StateContext): string | undefined {
   return systemOf(context).linkTarget(`/etc/alternatives/${name}`);
 }
 
-/** Whether a state of this run adds an alternative of the name, which is not there yet in test mode. */
+/** Whether a state of this run adds an alternative of the name, which does not exist yet in test mode. */
 function isInstalledByRun(name: string, { described }: StateContext): boolean {
   return described.some((each) => each.function === "alternatives.install" && each.name === name);
 }

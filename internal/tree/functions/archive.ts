@@ -1,4 +1,4 @@
-import { closeSync, readSync } from "node:fs";
+import { closeSync, readdirSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plain } from "../../base/msgpack.ts";
@@ -96,7 +96,10 @@ const archiveExtracted = defineState({
       single: args.enforce_toplevel !== false,
       attributes: await attributesOf({ user: args.user, group: args.group }, context),
     };
-    return planExtraction(wish, args.if_missing === undefined, context);
+    // All files are missing from a directory that has none, so an archive on a server is not fetched to see which.
+    const isEmpty = before === undefined || readdirSync(target).length === 0;
+    const compare = args.if_missing === undefined && !(isEmpty && /^https?:/.test(source.name));
+    return planExtraction(wish, compare, context);
   },
 });
 

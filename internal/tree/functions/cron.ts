@@ -3,6 +3,7 @@ import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { ArgSpec } from "../../host/modules/mod.ts";
 import {
+  type CronEntry,
   type Crontab,
   localUsers,
   parseCrontab,
@@ -49,6 +50,7 @@ export const cronStates: readonly StateFunction[] = [
       special: { type: "string", values: specials, doc: "Replaces the time fields." },
       identifier,
       comment: { type: "string", doc: "A comment line above the entry." },
+      commented: { type: "boolean", doc: "Keeps the entry, and cron does not run it; false by default." },
     },
     refuse(args) {
       const given = fields.filter((name) => args[name] !== undefined);
@@ -57,17 +59,18 @@ export const cronStates: readonly StateFunction[] = [
       if (wrong !== undefined) return `${wrong}: expected a number, or text such as */5 or 1-5`;
       return refuseLine("comment", args.comment) ?? refuseLine("identifier", args.identifier);
     },
-    plan(name, { user = "root", special, identifier = name, comment, ...times }, context) {
+    plan(name, { user = "root", special, identifier = name, comment, commented, ...times }, context) {
       refuseWith(refuseLine("name", name));
       const own = `${context.facts.get("id")} ${identifier}`;
       const schedule = special ?? fields.map((each) => timeOf(times[each], each, own)).join(" ");
-      const entry = { identifier, schedule, command: name, ...defined({ comment }) };
+      const disabled = commented === true ? (true as const) : undefined;
+      const entry = { identifier, schedule, command: name, ...defined({ comment, disabled }) };
       return planEdit(user, context, (crontab) => {
         const found = crontab.find(identifier);
-        if (found?.schedule === schedule && found.command === name && found.comment === comment) return {};
+        const isSame = found?.schedule === schedule && found.command === name && found.comment === comment;
+        if (isSame && found.disabled === disabled) return {};
         crontab.set(entry);
-        const old = found === undefined ? "" : `${found.schedule} ${found.command}`;
-        return { [identifier]: { old, new: `${schedule} ${name}` } };
+        return { [identifier]: { old: found === undefined ? "" : shown(found), new: shown(entry) } };
       });
     },
   }),
@@ -116,6 +119,10 @@ export const cronStates: readonly StateFunction[] = [
     },
   }),
 ];
+
+function shown({ schedule, command, disabled }: CronEntry): string {
+  return `${disabled ? "disabled: " : ""}${schedule} ${command}`;
+}
 
 /**
  * Plans an edit of a crontab. The edit returns its changes, and is repeated on the current crontab when it is

@@ -1,6 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { type System, succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
+import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, type Step } from "./steps.ts";
 
 const types = ["string", "boolean", "select", "multiselect", "password", "note", "text", "title", "error"];
@@ -14,7 +15,7 @@ interface Answer {
 }
 
 /** States of the answers that packages of Debian ask for. */
-export const debconfStates: readonly StateFunction[] = [
+export const debconfStates: readonly StateFunction[] = deferring([
   defineState({
     name: "debconf.set",
     doc: "Ensures the answers to questions of a Debian package, which is the name of the state, before it is installed.",
@@ -32,9 +33,7 @@ export const debconfStates: readonly StateFunction[] = [
       }
       const system = systemOf(context);
       if (!system.has("debconf-set-selections")) {
-        throw new StateFailure(
-          "debconf is not installed on this host: it is part of Debian and its derivatives",
-        );
+        throw new NotReady("debconf is not installed on this host: it is part of Debian and its derivatives");
       }
       const answers = answersOf(data).filter((each) => typeof each !== "string");
       const shown = await shownAnswers(system, name);
@@ -60,7 +59,7 @@ export const debconfStates: readonly StateFunction[] = [
       });
     },
   }),
-];
+]);
 
 /** The answers of a state; a text for each one that is not valid. */
 function answersOf(data: { [question: string]: Plain } = {}): (Answer | string)[] {

@@ -10,7 +10,7 @@ export const environStates: readonly StateFunction[] = [
       value: { type: "any", doc: "The value of the variable, or a map of variables with their values." },
       false_unsets: {
         type: "boolean",
-        doc: "false removes a variable instead of setting it to the empty text.",
+        doc: "The value false removes a variable instead of setting it to the empty text.",
       },
       clear_all: { type: "boolean", doc: "Removes the variables that earlier states of the run set." },
       update_minion: {

@@ -14,7 +14,7 @@ interface Wish {
 }
 
 /**
- * The expected digest of a source, which may stand in a file of its own.
+ * The expected digest of a source, which may be in a file of its own.
  *
  * @param sources the sources of the state; the name of one of them is looked up in a file with digests
  * @returns `undefined` without a `source_hash`

@@ -1,5 +1,6 @@
 import { type System, succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
+import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, type Step } from "./steps.ts";
 
 /** A list of a zone: how firewalld prints it, and how it changes it. */
@@ -34,7 +35,7 @@ const prune = (what: string) =>
   ({ type: "boolean", doc: `Removes other ${what} from the zone; false by default.` }) as const;
 
 /** States of firewalld. */
-export const firewalldStates: readonly StateFunction[] = [
+export const firewalldStates: readonly StateFunction[] = deferring([
   defineState({
     name: "firewalld.present",
     doc: "Ensures that a zone exists and lets these through, now and after a reboot.",
@@ -154,7 +155,7 @@ export const firewalldStates: readonly StateFunction[] = [
       });
     },
   }),
-];
+]);
 
 /** The permanent configuration of firewalld, whether the daemon runs or not. */
 interface Firewall {
@@ -169,7 +170,7 @@ interface Firewall {
 }
 
 async function openFirewall(system: System): Promise<Firewall> {
-  if (!system.has("firewall-cmd")) throw new StateFailure("firewalld is not installed on this host");
+  if (!system.has("firewall-cmd")) throw new NotReady("firewalld is not installed on this host");
   const isRunning = (await system.run(["firewall-cmd", "--state"])).code === 0;
   const now = [isRunning ? "firewall-cmd" : "firewall-offline-cmd"];
   const permanent = isRunning ? [...now, "--permanent"] : now;

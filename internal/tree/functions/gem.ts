@@ -2,6 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { findAccount } from "../../base/process/account.ts";
 import { succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../function/mod.ts";
+import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, refuseWith } from "./steps.ts";
 
 const installMs = 15 * 60_000;
@@ -11,7 +12,7 @@ const where = {
 } as const;
 
 /** States of packages of Ruby. */
-export const gemStates: readonly StateFunction[] = [
+export const gemStates: readonly StateFunction[] = deferring([
   defineState({
     name: "gem.installed",
     doc: "Ensures that a gem is installed.",
@@ -76,7 +77,7 @@ export const gemStates: readonly StateFunction[] = [
       );
     },
   }),
-];
+]);
 
 function gemProblem(name: string): string | undefined {
   if (/^[A-Za-z0-9][\w.-]*$/.test(name)) return undefined;
@@ -89,7 +90,7 @@ async function openGem(
 ) {
   const system = systemOf(context);
   if (program === "gem" && !system.has(program)) {
-    throw new StateFailure("gem is not installed on this host; install ruby in an earlier state");
+    throw new NotReady("gem is not installed on this host; install ruby in an earlier state");
   }
   const account = user === undefined ? undefined : await findAccount(user, context);
   const options = { timeoutMs: installMs, outputLimit: 4 * 1024 * 1024, ...defined({ account }) };

@@ -5,8 +5,10 @@ import { makeRepository } from "../../../test/harness/git.ts";
 import { applyState, planState, proveHonest, proveIdle } from "../../../test/harness/honesty.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { gitStates } from "./git.ts";
+import { gitConfigStates } from "./git-config.ts";
 
 const latest = [gitStates, "git.latest"] as const;
+const cloned = [gitStates, "git.cloned"] as const;
 
 test("a repository is cloned and updated, and local work is not lost", async () => {
   using directory = temporaryDirectory("git");
@@ -130,4 +132,51 @@ test("git does not run as root where another user can replace files", async () =
   await expect(refused).rejects.toThrow("set user to the owner of the files");
   const asRoot = planState(...latest, remote.url, { target: join(home, "other"), user: "root" });
   await expect(asRoot).rejects.toThrow("git does not run as root");
+});
+
+test("git.cloned clones once, does not ask the repository before, and checks out a branch", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  const target = join(directory.path, "app");
+  const first = remote.commit("main", { file: "one\n" });
+  remote.git("tag", "v1", first);
+  remote.commit("main", { file: "two\n" });
+  const missing = await planState(...cloned, "https://127.0.0.1:1/x", { target });
+  expect(missing.changes).toEqual({ [target]: { created: true, url: "https://127.0.0.1:1/x" } });
+  const plan = await planState(...cloned, remote.url, { target, branch: "v1" });
+  await plan.apply?.();
+  expect(readFileSync(join(target, "file"), "utf8")).toBe("one\n");
+  await proveIdle(directory.path, ...cloned, remote.url, { target, branch: "v1" });
+  await proveIdle(directory.path, ...cloned, remote.url, { target });
+  writeFileSync(join(directory.path, "file"), "x");
+  await expect(planState(...cloned, remote.url, { target: directory.path })).rejects.toThrow("is not empty");
+});
+
+test("options of a repository are set and removed", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  const repo = remote.path;
+  const set = [gitConfigStates, "git.config_set", "user.email"] as const;
+  await proveHonestly({ value: "a@x.test" });
+  await proveHonestly({ multivar: ["one", "two"] });
+  const unset = [gitConfigStates, "git.config_unset", "user.email"] as const;
+  await expect(planState(...unset, { repo })).rejects.toThrow("has 2 values; set all: true");
+  await applyState(...unset, { repo, all: true });
+  expect((await planState(...unset, { repo })).apply).toBeUndefined();
+  for (const name of ["color.ui", "color.diff"]) {
+    await applyState(gitConfigStates, "git.config_set", name, { value: "true", repo });
+  }
+  const many = await applyState(gitConfigStates, "git.config_unset", "color\\..+", { repo });
+  expect(Object.keys(many.changes)).toEqual(["color.ui", "color.diff"]);
+  await expect(planState(gitConfigStates, "git.config_set", "user", { value: "x", repo })).rejects.toThrow(
+    "is not a valid name of an option",
+  );
+  await expect(planState(...set, { value: "x" })).rejects.toThrow("give either repo, or global: true");
+  const stranger = await planState(...set, { value: "x", global: true, user: "nobody-here" });
+  await expect(stranger.apply?.()).rejects.toThrow("this host has no user nobody-here");
+
+  async function proveHonestly(args: Record<string, string | string[]>) {
+    await applyState(...set, { repo, ...args });
+    expect((await planState(...set, { repo, ...args })).apply).toBeUndefined();
+  }
 });

@@ -1,4 +1,4 @@
-/** Where a section or an option stands in the lines of a text. */
+/** The lines of a section or an option. */
 interface Span {
   from: number;
   /** The line after the last one. */
@@ -60,7 +60,7 @@ export class IniText {
 
   /** @param value `undefined` writes the option alone */
   set(section: string, option: string, value: string | undefined): void {
-    // A value of several lines goes on behind white space.
+    // The further lines of a value begin with white space.
     const written =
       value === undefined ? option : `${option}${this.between}${value.replaceAll("\n", "\n\t")}`;
     const found = this.read().get(section)?.options.get(option);

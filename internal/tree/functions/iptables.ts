@@ -7,6 +7,7 @@ import {
   type StateFunction,
 } from "../function/mod.ts";
 import { isChainName, type RuleArgs, ruleArgs, ruleProblem, ruleWords } from "./iptables-rule.ts";
+import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, type Step } from "./steps.ts";
 
 const place = {
@@ -15,19 +16,19 @@ const place = {
     values: ["filter", "nat", "mangle", "raw", "security"],
     doc: "Table; filter by default.",
   },
-  family: { type: "string", values: ["ipv4", "ipv6"], doc: "ipv4 or ipv6; ipv4 by default." },
+  family: { type: "string", values: ["ipv4", "ipv6"], doc: "Family of addresses; ipv4 by default." },
 } as const;
 const chain = { type: "string", required: true, doc: "Chain, such as INPUT." } as const;
 const save = {
   type: "any",
-  doc: "true also writes all rules to the file that is loaded at boot, or to this path; false by default.",
+  doc: "Also writes all rules to the file that is loaded at boot, with true, or to this path; false by default.",
 } as const;
 const rule = { ...place, chain, save, ...ruleArgs } as const;
 
 type Where = { table?: string | undefined; family?: string | undefined };
 
 /** States of rules in the packet filter. */
-export const iptablesStates: readonly StateFunction[] = [
+export const iptablesStates: readonly StateFunction[] = deferring([
   defineState({
     name: "iptables.append",
     doc: "Ensures that a rule is in a chain; it is added at the end.",
@@ -120,7 +121,7 @@ export const iptablesStates: readonly StateFunction[] = [
       return planned(context, steps, {}, "does not exist", "would be removed", "was removed", name);
     },
   }),
-];
+]);
 
 async function planRule(
   name: string,
@@ -141,7 +142,7 @@ function programOf({ table = "filter", family = "ipv4" }: Where): string[] {
 
 async function hasRule(system: System, where: Where, words: readonly string[]): Promise<boolean> {
   const [program = ""] = programOf(where);
-  if (!system.has(program)) throw new StateFailure(`${program} is not installed on this host`);
+  if (!system.has(program)) throw new NotReady(`${program} is not installed on this host`);
   const { code, stderr } = await system.run([...programOf(where), "-C", ...words]);
   // 1 is also the answer when the chain does not exist yet, which an earlier state may create; so is a target.
   if (code === 0 || code === 1) return code === 0;
@@ -151,7 +152,7 @@ async function hasRule(system: System, where: Where, words: readonly string[]): 
 
 async function listRules(system: System, where: Where): Promise<string[]> {
   const [program = ""] = programOf(where);
-  if (!system.has(program)) throw new StateFailure(`${program} is not installed on this host`);
+  if (!system.has(program)) throw new NotReady(`${program} is not installed on this host`);
   const options = { outputLimit: 8 * 1024 * 1024 };
   return (await succeed(system, "list the rules", [...programOf(where), "-S"], options)).trim().split("\n");
 }

@@ -1,6 +1,7 @@
 import { type System, succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
 import { parseSize } from "./lvm-size.ts";
+import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
 
 const slow = { timeoutMs: 10 * 60_000, outputLimit: 4 * 1024 * 1024 };
@@ -50,7 +51,7 @@ function optionArgs<Name extends string>(names: readonly Name[], program: string
 }
 
 /** States of LVM. */
-export const lvmStates: readonly StateFunction[] = [
+export const lvmStates: readonly StateFunction[] = deferring([
   defineState({
     name: "lvm.pv_present",
     doc: "Ensures that a device is a physical volume. A device with a file system is not overwritten.",
@@ -250,7 +251,7 @@ export const lvmStates: readonly StateFunction[] = [
       });
     },
   }),
-];
+]);
 
 function nameProblem(name: string): string | undefined {
   if (/^[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}$/.test(name) && name !== "." && name !== "..") return undefined;
@@ -305,7 +306,7 @@ async function report(
   part: "pv" | "vg" | "lv",
   fields: string,
 ): Promise<ReportRow[]> {
-  if (!system.has(program)) throw new StateFailure(`${program} is not installed on this host: install lvm2`);
+  if (!system.has(program)) throw new NotReady(`${program} is not installed on this host: install lvm2`);
   const argv = [program, "--reportformat", "json", "--units", "b", "--nosuffix", "-o", fields];
   const text = await succeed(system, "read the state of LVM", argv, slow);
   try {

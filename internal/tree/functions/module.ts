@@ -87,7 +87,7 @@ interface Written {
   named: { [name: string]: Plain };
 }
 
-/** `- name: service.restart` and the arguments beside it. */
+/** `- name: service.restart` with arguments next to it. */
 function oldForm({ args, kwargs, returner: _, ...rest }: CallArgs): Written {
   const named: { [name: string]: Plain } = {};
   // Salt renames what would be an argument of the state itself.

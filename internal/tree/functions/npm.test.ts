@@ -117,7 +117,7 @@ test.each([
   expect(await failureOf(host(), called, name)).toContain(message);
 });
 
-test("a source with credentials is refused, and does not stand in the arguments of a program", async () => {
+test("a source with credentials is refused, because arguments of programs are public", async () => {
   const registry = "https://ann:pw@npm.example.com/";
   expect(await problemsOf("npm.installed", { registry })).toContain("without credentials");
   expect(await problemsOf("gem.installed", { source: registry })).toContain("without credentials");

@@ -2,6 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { findAccount } from "../../base/process/account.ts";
 import { systemOf } from "../../host/system/mod.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../function/mod.ts";
+import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, refuseWith } from "./steps.ts";
 
 const installMs = 15 * 60_000;
@@ -12,7 +13,7 @@ const where = {
 const env = { type: "map", doc: "Variables for npm." } as const;
 
 /** States of packages of npm. */
-export const npmStates: readonly StateFunction[] = [
+export const npmStates: readonly StateFunction[] = deferring([
   defineState({
     name: "npm.installed",
     doc: "Ensures that packages of npm are installed: express, or express@4.18.2.",
@@ -90,7 +91,7 @@ export const npmStates: readonly StateFunction[] = [
       });
     },
   }),
-];
+]);
 
 function packageProblem(name: string): string | undefined {
   if (/^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*(?:@[\w.^~<>=*+-]+)?$/i.test(name)) return undefined;
@@ -136,7 +137,7 @@ async function openNpm(
 ): Promise<Npm> {
   const system = systemOf(context);
   if (!system.has("npm"))
-    throw new StateFailure("npm is not installed on this host; install it in an earlier state");
+    throw new NotReady("npm is not installed on this host; install it in an earlier state");
   const account = args.user === undefined ? undefined : await findAccount(args.user, context);
   const scope = args.dir === undefined ? ["--global"] : [`--prefix=${args.dir}`];
   const options = {

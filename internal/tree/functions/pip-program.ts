@@ -27,7 +27,7 @@ export interface Pip {
   run(purpose: string, args: readonly string[]): Promise<string>;
 }
 
-/** @returns `undefined` when pip is not there yet; an earlier state may install it */
+/** @returns `undefined` when pip does not exist yet; an earlier state may install it */
 export async function findPip(wish: PipWish, context: StateContext): Promise<Pip | undefined> {
   const system = systemOf(context);
   const program = programOf(wish.bin_env, system);

@@ -10,21 +10,21 @@ import type { Step } from "./steps.ts";
 export const keyArgs = {
   key_url: {
     type: "string",
-    doc: "apt: source of the key that signs the repository: https://…, svc://path, salt://path or an absolute path. A key from a server is fetched only while its file does not exist.",
+    doc: "With apt, source of the key that signs the repository: https://…, svc://path, salt://path or an absolute path. A key from a server is fetched only while its file does not exist.",
   },
-  key_text: { type: "string", doc: "apt: the key itself, as armored text." },
-  keyid: { type: "string", doc: "apt: fingerprint of a key on a keyserver, with at least 16 digits." },
+  key_text: { type: "string", doc: "With apt, the key itself, as armored text." },
+  keyid: { type: "string", doc: "With apt, fingerprint of a key on a keyserver, with at least 16 digits." },
   keyserver: {
     type: "string",
-    doc: "apt: the keyserver, which must answer over HTTPS; keyserver.ubuntu.com by default.",
+    doc: "With apt, the keyserver, which must answer over HTTPS; keyserver.ubuntu.com by default.",
   },
   signedby: {
     type: "path",
-    doc: "apt: file of the key. Only this repository trusts it; without it, or signed-by in name, the key is in /etc/apt/trusted.gpg.d.",
+    doc: "With apt, file of the key. Only this repository trusts it; without it, or signed-by in name, the key is in /etc/apt/trusted.gpg.d.",
   },
   aptkey: {
     type: "boolean",
-    doc: "apt: false puts the key into /etc/apt/keyrings, for this repository alone. The program apt-key is never used.",
+    doc: "With apt, false puts the key into /etc/apt/keyrings, for this repository alone. The program apt-key is never used.",
   },
 } as const satisfies Record<string, ArgSpec>;
 

@@ -47,7 +47,7 @@ describe("apt", () => {
       line,
       { [list]: `deb https://x.test/debian stable other\n${line}\n` },
     ],
-    ["a comment is no repository", { [list]: `# ${line}\n` }, line, { [list]: `# ${line}\n${line}\n` }],
+    ["a comment is not a repository", { [list]: `# ${line}\n` }, line, { [list]: `# ${line}\n${line}\n` }],
     [
       "a paragraph counts as well",
       {

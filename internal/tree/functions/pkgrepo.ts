@@ -9,15 +9,18 @@ import { rpmArgs } from "./pkgrepo-rpm-args.ts";
 const aptArgs = {
   file: {
     type: "path",
-    doc: "apt: file of a new repository; /etc/apt/sources.list by default. With the suffix .sources it has the format of deb822.",
+    doc: "With apt, file of a new repository; /etc/apt/sources.list by default. With the suffix .sources it has the format of deb822.",
   },
   clean_file: {
     type: "boolean",
-    doc: "apt: a change of the repository removes everything else from its file; false by default.",
+    doc: "With apt, a change of the repository removes everything else from its file; false by default.",
   },
-  dist: { type: "string", doc: "apt: the suite, instead of the one in name." },
-  comps: { type: "any", doc: "apt: the components, instead of those in name: a list, or text with commas." },
-  architectures: { type: "any", doc: "apt: architectures: a list, or text with commas." },
+  dist: { type: "string", doc: "With apt, the suite, instead of the one in name." },
+  comps: {
+    type: "any",
+    doc: "With apt, the components, instead of those in name: a list, or text with commas.",
+  },
+  architectures: { type: "any", doc: "With apt, architectures: a list, or text with commas." },
   ...keyArgs,
 } as const satisfies Record<string, ArgSpec>;
 

@@ -1,6 +1,7 @@
 import { type System, succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
 import { editFile } from "./file-step.ts";
+import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, type Step } from "./steps.ts";
 
 const configPath = "/etc/selinux/config";
@@ -14,11 +15,11 @@ const fileTypes: Readonly<Record<string, string>> = {
 const filetype = {
   type: "string",
   values: Object.keys(fileTypes),
-  doc: "a (all files), f, d, c, b, s, l or p; a by default.",
+  doc: "Type of files: a (all), f, d, c, b, s, l or p; a by default.",
 } as const;
 
 /** States of SELinux. */
-export const selinuxStates: readonly StateFunction[] = [
+export const selinuxStates: readonly StateFunction[] = deferring([
   defineState({
     name: "selinux.mode",
     doc: "Ensures the mode of SELinux, now and after a reboot: enforcing, permissive or disabled.",
@@ -58,7 +59,7 @@ export const selinuxStates: readonly StateFunction[] = [
     name: "selinux.boolean",
     doc: "Ensures the value of a boolean of the policy.",
     args: {
-      value: { type: "any", required: true, doc: "true or on, false or off." },
+      value: { type: "any", required: true, doc: "The value: true or on, false or off." },
       persist: { type: "boolean", doc: "Also keeps the value after a reboot; false by default." },
     },
     refuse: ({ value }) =>
@@ -221,10 +222,10 @@ export const selinuxStates: readonly StateFunction[] = [
       });
     },
   }),
-];
+]);
 
 function need(system: System, program: string): void {
-  if (!system.has(program)) throw new StateFailure(`${program} is not installed on this host`);
+  if (!system.has(program)) throw new NotReady(`${program} is not installed on this host`);
 }
 
 function switchOf(value: unknown): "on" | "off" | undefined {

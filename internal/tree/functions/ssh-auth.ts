@@ -1,5 +1,3 @@
-import { dirname } from "node:path";
-import type { Account } from "../../base/process/process.ts";
 import type { ArgSpec } from "../../host/modules/mod.ts";
 import {
   type AuthorizedKey,
@@ -7,10 +5,7 @@ import {
   formatKey,
   localUsers,
   parseKey,
-  type System,
-  succeed,
   systemOf,
-  type User,
   withKey,
   withoutKey,
 } from "../../host/system/mod.ts";
@@ -25,7 +20,8 @@ import {
 import { findHash } from "./find-hash.ts";
 import { findSource, refuseSource } from "./source.ts";
 import { sourceHashArgs } from "./source-hash.ts";
-import { planSteps, refuseWith, unchanged } from "./steps.ts";
+import { planSteps, unchanged } from "./steps.ts";
+import { homePath, writeUserFile } from "./user-file.ts";
 
 const args = {
   user: { type: "string", required: true, doc: "Owner of the file." },
@@ -121,7 +117,7 @@ function planKeys(
   const system = systemOf(context);
   const user = localUsers(system).get(name);
   // An earlier state may create the user; until then there are no keys.
-  const path = user === undefined ? undefined : pathOf(config, user);
+  const path = user === undefined ? undefined : homePath(config, user);
   const { changes } = edit(path === undefined ? "" : (system.readOwn(path) ?? ""));
   const of = `the keys of ${name}`;
   if (Object.keys(changes).length === 0) return unchanged(`${of} are in the desired state`);
@@ -129,38 +125,14 @@ function planKeys(
     system.forget();
     const now = localUsers(system).get(name);
     if (now === undefined) throw new StateFailure(`user ${name} does not exist on this host`);
-    const file = pathOf(config, now);
-    await writeKeys(system, now, file, edit(system.readOwn(file) ?? "").text);
+    const file = homePath(config, now);
+    await writeUserFile(system, now, file, edit(system.readOwn(file) ?? "").text);
   };
   return planSteps([{ changes, run }], {
     fine: "",
     due: `${of} would be changed`,
     done: `${of} were changed`,
   });
-}
-
-function pathOf(config: string, { name, home }: User): string {
-  const path = config.replace(/%[hu%]/g, (each) => (each === "%h" ? home : each === "%u" ? name : "%"));
-  refuseWith(path.startsWith("/") ? undefined : `config: ${path} is not an absolute path`);
-  return path;
-}
-
-/** Runs as the user, so that no link of the user can redirect a write by root. */
-const script = `
-umask 077
-mkdir -p "$(dirname "$0")" && cat >"$0.svc" && chmod 600 "$0.svc" && mv -f "$0.svc" "$0"
-`;
-
-async function writeKeys(system: System, user: User, path: string, text: string): Promise<void> {
-  if (!path.startsWith(`${user.home}/`) || user.uid === 0) {
-    if (!system.exists(dirname(path))) throw new StateFailure(`directory ${dirname(path)} does not exist`);
-    system.write(path, text);
-    return;
-  }
-  if (!system.exists(user.home))
-    throw new StateFailure(`${user.name} has no home directory: ${user.home} does not exist`);
-  const account: Account = { ...user, shell: user.shell || "/bin/sh" };
-  await succeed(system, `write ${path}`, ["/bin/sh", "-c", script, path], { stdin: text, account });
 }
 
 function nameOf({ key, comment }: AuthorizedKey): string {

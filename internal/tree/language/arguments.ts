@@ -1,11 +1,12 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
 import { type ArgSpec, argumentProblem, type CallArgs, expectation } from "../../host/modules/mod.ts";
 import { type Problems, placeOf, type StateFunction } from "../function/mod.ts";
 import type { Compat } from "../template/mod.ts";
 import { type CommonArgs, commonNames, isCommon, noCommonArgs, readCommon } from "./common-args.ts";
 import type { DeclaredArg, DeclaredFunction } from "./declare.ts";
+import { looseValue } from "./loose.ts";
 
 /** One name of a state with its arguments. */
 export interface ReadState extends CommonArgs {
@@ -46,6 +47,7 @@ function read(
   compat: Compat,
 ): Read {
   const found: Read = { name: undefined, names: undefined, values: {}, common: noCommonArgs() };
+  const variables: { [name: string]: Plain } = {};
   for (const arg of args) {
     if (arg.name === "name") {
       const name = typedValue({ type: "string", doc: "" }, arg.node);
@@ -54,12 +56,31 @@ function read(
     } else if (arg.name === "names") {
       found.names = readNames(arg, declared, problems);
     } else if (isCommon(arg.name) && !Object.hasOwn(called.args, arg.name)) {
-      readCommon(found.common, arg, problems);
+      if (compat === "salt" && isNothing(arg.node)) {
+        problems.warn(`${declared.function}: ${arg.name}: null counts as not given`, placeOf(arg));
+      } else readCommon(found.common, arg, problems);
+    } else if (compat === "salt" && isVariable(arg.name, called)) {
+      variables[arg.name] = plainValue(arg.node) as Plain;
+      problems.warn(
+        `${declared.function}: ${arg.name}: a variable of the template; write it in context`,
+        placeOf(arg),
+      );
     } else {
       readOwn(found.values, arg, declared, called, problems, compat);
     }
   }
+  if (Object.keys(variables).length > 0) {
+    found.values.context = {
+      ...variables,
+      ...(found.values.context as { [name: string]: Plain } | undefined),
+    };
+  }
   return found;
+}
+
+/** Salt hands what a state with a template does not know to the template. */
+function isVariable(name: string, { args }: StateFunction): boolean {
+  return args.template !== undefined && args.context?.type === "map" && !Object.hasOwn(args, name);
 }
 
 function readOwn(
@@ -81,8 +102,17 @@ function readOwn(
   }
   const value = typedValue(spec, arg.node);
   const problem = argumentProblem(spec, value);
-  if (problem === undefined) into[arg.name] = value;
-  else problems.add(`${declared.function}: ${arg.name}: ${problem}`, placeOf(arg));
+  if (problem === undefined) {
+    into[arg.name] = value;
+    return;
+  }
+  const loose = compat === "salt" ? looseValue(spec, arg.node, value) : undefined;
+  if (loose === undefined || argumentProblem(spec, loose.value) !== undefined) {
+    problems.add(`${declared.function}: ${arg.name}: ${problem}`, placeOf(arg));
+    return;
+  }
+  problems.warn(`${declared.function}: ${arg.name}: ${loose.note}`, placeOf(arg));
+  if (loose.value !== undefined) into[arg.name] = loose.value;
 }
 
 function finish(

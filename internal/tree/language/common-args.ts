@@ -50,7 +50,7 @@ const requisiteArgs = new Map<string, { kind: RequisiteKind; reversed: boolean }
 
 /**
  * What Salt's states take, and what means nothing here: states run one after the other, and functions are not
- * loaded anew.
+ * loaded again.
  */
 const withoutEffect = [
   "parallel",

@@ -426,3 +426,44 @@ describe("a single state", () => {
     expect(wrong).rejects.toThrow('test.succeed_with_changes: unknown argument "z" (and 1 more)');
   });
 });
+
+describe("in the mode of Salt", () => {
+  const compile = (text: string, compat: "strict" | "salt" = "salt") =>
+    compileStates(compileOptions({ "a.sls": text }, { compat }), ["a"]);
+
+  test("unknown arguments and undefined values are warnings", async () => {
+    const text = "x:\n  test.succeed_with_changes:\n    - colour: red\n    - comment: a{{ nothing }}\n";
+    const { states, warnings } = await compile(text);
+    expect(states.map(brief)).toEqual([["x", "test.succeed_with_changes", { comment: "a" }]]);
+    expect(warnings).toMatchObject([
+      { file: "a.sls", line: 4, message: "nothing is not defined, and written as an empty text" },
+      { file: "a.sls", line: 3, message: 'test.succeed_with_changes: unknown argument "colour": ignored' },
+    ]);
+    await expect(compile(text, "strict")).rejects.toThrow("a.sls:4: undefined: nothing");
+  });
+
+  test("words and numbers are those of YAML 1.1", async () => {
+    const text = "x:\n  test.nop:\n    - failhard: yes\n0644:\n  test.nop: []\n";
+    const { states } = await compile(text);
+    expect(states.map(({ id, failhard }) => [id, failhard])).toEqual([
+      ["x", true],
+      ["0644", false],
+    ]);
+    await expect(compile(text, "strict")).rejects.toThrow("failhard: expected true or false");
+  });
+
+  test("a state that refers to none compiles, and knows that it will fail", async () => {
+    const text = "x:\n  test.nop:\n    - require:\n      - file: none\n";
+    const { states, warnings } = await compile(text);
+    expect(states[0]?.requisites).toEqual([
+      { kind: "require", label: "file: none", targets: [], isMissing: true },
+    ]);
+    expect(warnings).toMatchObject([
+      { line: 4, message: "require: no state matches file: none: this state will fail" },
+    ]);
+    await expect(compile(text, "strict")).rejects.toThrow("no state matches file: none");
+    await expect(compile("x:\n  test.nop:\n    - require_in:\n      - file: none\n")).rejects.toThrow(
+      "no state matches file: none",
+    );
+  });
+});

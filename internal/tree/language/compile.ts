@@ -71,7 +71,7 @@ export async function compileStates(
   applyUses([...declarations.values()], deps.problems);
   const { states, functions } = await readStates([...declarations.values()], options, deps.problems);
   const loaded = new Set(files.map(({ sls }) => sls));
-  const requisites = resolveRequisites(states, loaded, deps.problems);
+  const requisites = resolveRequisites(states, loaded, deps.problems, options.compat);
   deps.problems.throwIfAny();
   const ordered = placeInOrder(
     states.map((state, index) => ({ ...state, requisites: requisites[index] ?? [] })),

@@ -1,8 +1,9 @@
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { FileSource } from "../files/mod.ts";
 import { Problems, StateErrors, type StateProblem } from "../function/mod.ts";
-import { createTemplates, type Templates } from "../template/mod.ts";
+import { type Compat, createTemplates, type HostFunctions, type Templates } from "../template/mod.ts";
 import { compileStates } from "./compile.ts";
 import { renderFile, templatesOf } from "./render.ts";
 import type { Assigned } from "./top.ts";
@@ -13,6 +14,10 @@ export interface LintOptions {
   files: FileSource;
   facts: Readonly<Record<string, Plain>>;
   settings: Readonly<Record<string, Plain>>;
+  /** How state files are read; `strict` unless given. */
+  compat?: Compat;
+  /** Functions that templates may call to look at the host; none unless given. */
+  host?: HostFunctions;
   /** Encoded. */
   peelId: string;
 }
@@ -47,11 +52,16 @@ export async function lintStates(
 
 /** Returns the state files of each target. @throws StateErrors also when a state file does not exist */
 async function readTargets(
-  { files, facts, settings, templates }: LintOptions & { templates: Templates },
+  { files, facts, settings, templates, compat, host }: LintOptions & { templates: Templates },
   names: readonly string[],
 ): Promise<readonly (readonly Assigned[])[]> {
   const problems = new Problems(settings);
-  const deps = { files, renderer: templatesOf({ files, templates }), scope: { facts, settings }, problems };
+  const deps = {
+    files,
+    renderer: templatesOf({ files, templates }),
+    scope: { facts, settings, ...defined({ compat, host }) },
+    problems,
+  };
   const { environment } = files;
   const top = await renderFile("top.sls", deps, { saltenv: environment, env: environment });
   problems.throwIfAny();

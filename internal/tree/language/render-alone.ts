@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { Problems } from "../function/mod.ts";
 import { createTemplates } from "../template/mod.ts";
 import type { LintOptions } from "./lint.ts";
@@ -12,11 +13,11 @@ import { decodeText, renderFile, templatesOf } from "./render.ts";
  */
 export async function renderAlone(
   path: string,
-  { files, facts, settings }: Omit<LintOptions, "peelId">,
+  { files, facts, settings, compat, host }: Omit<LintOptions, "peelId">,
 ): Promise<string> {
   const problems = new Problems(settings);
   const renderer = templatesOf({ files, templates: createTemplates() });
-  const scope = { facts, settings };
+  const scope = { facts, settings, ...defined({ compat, host }) };
   if (path.endsWith(".sls")) {
     const sls = path
       .slice(0, -".sls".length)

@@ -1,6 +1,7 @@
 import { suggestion } from "../../base/nearest.ts";
 import type { Place, Problems, Requisite, RequisiteKind } from "../function/mod.ts";
 import { matchGlob } from "../targets/mod.ts";
+import type { Compat } from "../template/mod.ts";
 import type { WrittenRequisite } from "./common-args.ts";
 
 /** A state that a requisite can refer to. */
@@ -16,6 +17,7 @@ export interface Referable extends Place {
  * Resolves requisites: to the states of a module with the given id or name, to all states of an sls, or to
  * the states of a bare id. Reverses the `_in` forms.
  *
+ * @param compat with `salt`, a state fails when it runs if what it refers to does not exist
  * @param loaded names of the state files of the run, including files without states
  * @returns the requisites of each state; targets are indexes into the states
  */
@@ -23,6 +25,7 @@ export function resolveRequisites(
   states: readonly Referable[],
   loaded: ReadonlySet<string>,
   problems: Problems,
+  compat: Compat = "strict",
 ): Requisite[][] {
   const index = new Index(states, loaded);
   const resolved: Requisite[][] = states.map(() => []);
@@ -31,10 +34,11 @@ export function resolveRequisites(
       const found = index.find(written);
       const place = { file: written.file, line: written.line };
       if (found === undefined) {
-        problems.add(
-          `${argOf(written)}: no state matches ${labelOf(written)}${index.nearest(written)}`,
-          place,
-        );
+        const message = `${argOf(written)}: no state matches ${labelOf(written)}${index.nearest(written)}`;
+        if (compat === "salt" && !written.reversed) {
+          problems.warn(`${message}: this state will fail`, place);
+          resolved[at]?.push({ kind: written.kind, label: labelOf(written), targets: [], isMissing: true });
+        } else problems.add(message, place);
         continue;
       }
       const targets = found.filter((target) => target !== at);

@@ -1,2 +1,2 @@
 export { createRunLock, type RunLock } from "./run-lock.ts";
-export { createStatesService } from "./service.ts";
+export { createStatesService, type StatesServiceDeps } from "./service.ts";

@@ -9,13 +9,18 @@ import { compileStates } from "../language/compile.ts";
 import { type RunOptions, runStates } from "./run.ts";
 
 /** Runs one file; `extra` are state functions of the module `my`. */
-async function run(text: string, options: Partial<RunOptions> = {}, extra: StateFunction[] = []) {
+async function run(
+  text: string,
+  options: Partial<RunOptions> = {},
+  extra: StateFunction[] = [],
+  compat: "strict" | "salt" = "strict",
+) {
   const all = [...testStates, ...extra];
   const registry: StateRegistry = {
     functionsOf: async (module) => all.filter(({ name }) => name.startsWith(`${module}.`)),
     all: async () => all,
   };
-  const compiled = await compileStates(compileOptions({ "a.sls": text }, { registry }), ["a"]);
+  const compiled = await compileStates(compileOptions({ "a.sls": text }, { registry, compat }), ["a"]);
   return runStates(compiled, runOptions(options));
 }
 
@@ -264,5 +269,57 @@ test("states render templates with facts, settings and their own variables", asy
   expect(states.map(({ result, comment }) => [result, comment])).toEqual([
     [true, "\nDebian ann"],
     [false, "t.j2:2: undefined: oops"],
+  ]);
+});
+
+test("check_cmd decides whether a state that ran has succeeded, and creates whether it runs", async () => {
+  const state = (line: string) => `a:\n  ${change}:\n    - ${line}`;
+  expect(await brief(state("check_cmd: 'true'"))).toBe("a:true+");
+  expect(await brief(state("check_cmd: ['true', 'false']"))).toBe("a:false+");
+  expect(await brief(state("check_cmd: 'false'"), { test: true })).toBe("a:null+");
+  expect(await brief(state("creates: /"))).toBe("a:true");
+  expect(await brief(state("creates: [/, /no/such/file]"))).toBe("a:true+");
+  const { states } = await run(state("creates: /"));
+  expect(states[0]).toMatchObject({ skipped: "creates", comment: "not run: / exists" });
+});
+
+test("fire_event tells what became of a state, and a state does not fail with its event", async () => {
+  const events: unknown[] = [];
+  const call: RunOptions["call"] = async (name, args) => {
+    events.push([name, args]);
+    return true;
+  };
+  const text = `a:\n  ${change}:\n    - fire_event: deploy/done\nb:\n  ${ok}:\n    - fire_event: true`;
+  expect(await brief(text, { call, test: true })).toBe("a:null+ b:true");
+  expect(events).toEqual([]);
+  expect(await brief(text, { call })).toBe("a:true+ b:true");
+  const data = { id: "a", name: "a", function: change, result: true, changed: true };
+  expect(events).toEqual([
+    ["event.send", { tag: "deploy/done", data }],
+    [
+      "event.send",
+      { tag: "state/result", data: { ...data, id: "b", name: "b", function: ok, changed: false } },
+    ],
+  ]);
+  const { states } = await run(text);
+  expect(states[0]).toMatchObject({
+    result: true,
+    comment: expect.stringContaining("the event was not sent"),
+  });
+});
+
+test("variables of environ.setenv reach later commands of the run, and nothing else", async () => {
+  const { environStates } = await import("../functions/environ.ts");
+  const text = `a:\n  environ.setenv:\n    - value: {SVC_TEST: one}\nb:\n  ${change}:\n    - onlyif: test "$SVC_TEST" = one\nc:\n  environ.setenv:\n    - name: SVC_TEST\n    - value: false\n    - false_unsets: true\nd:\n  ${change}:\n    - onlyif: test -n "$SVC_TEST"`;
+  expect(await brief(text, {}, [...environStates])).toBe("a:true b:true+ c:true d:true");
+  expect(process.env.SVC_TEST).toBeUndefined();
+});
+
+test("in the mode of Salt, a state that refers to none fails, and the others run", async () => {
+  const text = "a:\n  test.nop:\n    - onchanges: [{file: none}]\nb: test.nop\n";
+  const { states } = await run(text, {}, [], "salt");
+  expect(states.map(({ id, result, comment }) => [id, result, comment])).toEqual([
+    ["a", false, "not run: file: none, which does not exist, failed"],
+    ["b", true, expect.anything()],
   ]);
 });

@@ -127,7 +127,11 @@ class Run {
     return { result, changes: {}, comment: decision.reason, skipped: "requisite" };
   }
 
-  private async look({ kind, targets }: Requisite): Promise<Met> {
+  private async look({ kind, targets, label: written, isMissing }: Requisite): Promise<Met> {
+    if (isMissing) {
+      const missing = { label: `${written}, which does not exist,`, result: false, changed: false };
+      return { kind: "require", targets: [missing] };
+    }
     const ended: Met["targets"][number][] = [];
     for (const target of targets) {
       const state = this.compiled.states[target];

@@ -4,6 +4,7 @@ import { fixedFacts } from "../../../test/harness/facts.ts";
 import { fixedSettings } from "../../../test/harness/settings.ts";
 import { memoryFiles } from "../../../test/harness/states.ts";
 import { systemClock } from "../../base/clock.ts";
+import { systemRandom } from "../../base/id.ts";
 import type { CallContext } from "../../host/modules/function.ts";
 import type { CallProgress, StatesRequest } from "../../host/modules/states-service.ts";
 import { createRunLock } from "./run-lock.ts";
@@ -30,6 +31,9 @@ function serviceOf(files: Record<string, string>, options: { commits?: string[];
     context,
     clock: systemClock,
     jitter: () => 0,
+    random: systemRandom,
+    compat: "strict",
+    hostAccess: "read",
     sources: {
       async open(...asked): Promise<OpenedFiles> {
         opened.push(asked.slice(0, 2));
@@ -147,4 +151,15 @@ test("sys.doc describes state functions next to the functions of the same name",
   const both = (await doc("cmd.run")) as Record<string, string>;
   expect(both["cmd.run"]).toMatch(/^cmd\.run [\s\S]*\n\ncmd\.run \(state function\)\n\n/);
   expect(await doc("none*")).toEqual({});
+});
+
+test("what templates asked of the host is counted in the result", async () => {
+  const text =
+    "{% for u in ['root', 'none'] %}\n{{ u }}-{{ salt['user.info'](u)|length }}: test.nop\n{% endfor %}";
+  const ended = await run({ "a.sls": text }, { mods: ["a"] });
+  expect(ended.host_calls).toEqual({ "user.info": 2 });
+  expect(await run({ "a.sls": "x: test.nop" }, { mods: ["a"] })).not.toHaveProperty("host_calls");
+  await expect(run({ "a.sls": "{{ salt['cmd.run']('id') }}" }, { mods: ["a"] })).rejects.toThrow(
+    "a.sls:1: salt['cmd.run'] is not allowed here: it needs templates.host_functions: command",
+  );
 });

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
+import type { Random } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { atLine } from "../../base/place.ts";
 import type {
@@ -12,8 +13,9 @@ import type {
   StatesService,
 } from "../../host/modules/mod.ts";
 import type { FileSource } from "../files/mod.ts";
+import type { HostAccess } from "../host-functions/mod.ts";
 import type { CompiledStates, CompileOptions } from "../language/mod.ts";
-import { createTemplates } from "../template/mod.ts";
+import { type Compat, createTemplates } from "../template/mod.ts";
 import type { StateResult as EngineResult } from "./result.ts";
 import type { RunOptions } from "./run.ts";
 import type { RunLock } from "./run-lock.ts";
@@ -44,6 +46,11 @@ export interface StatesServiceDeps {
   clock: Clock;
   /** Returns a number in [0, 1), used to spread retries. */
   jitter: () => number;
+  random: Random;
+  /** How templates and arguments are read. */
+  compat: Compat;
+  /** What templates may do on this host. */
+  hostAccess: HostAccess;
 }
 
 /**
@@ -61,6 +68,8 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       sources.open(request.environment, request.commit, signal),
       facts.ready,
     ]);
+    const { openHostFunctions } = await import("../host-functions/mod.ts");
+    const host = openHostFunctions({ access: deps.hostAccess, context, random: deps.random });
     const options: CompileOptions = {
       files,
       templates,
@@ -68,8 +77,11 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       settings: settings.current(),
       labels: settings.labels(),
       peelId: deps.peelId,
+      compat: deps.compat,
+      opts: { test: request.test === true },
+      host,
     };
-    return { files, options };
+    return { files, options, host };
   };
 
   /** A state may run states itself, so this service is among what it finds. */
@@ -83,7 +95,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       lock.hold(nameOf(request), async () => {
         const started = clock.monotonic();
         const context = contextOf(caller);
-        const { files, options } = await open(request, context);
+        const { files, options, host } = await open(request, context);
         const compiled = await compile(request, options);
         const { runStates } = await import("./run.ts");
         const test = request.test === true;
@@ -103,6 +115,7 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
           ...defined({ stopped: report.stopped }),
           not_run: report.summary.not_run,
           ...(await warningsOf(compiled)),
+          ...(host.calls.size === 0 ? {} : { host_calls: Object.fromEntries(host.calls) }),
         };
       }),
 

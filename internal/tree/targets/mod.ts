@@ -4,3 +4,4 @@ export { createFactPacker, FactMap } from "./fact-map.ts";
 export { matchGlob } from "./glob.ts";
 export { expandGroups, type Groups, readGroups } from "./groups.ts";
 export { parseTarget } from "./parse.ts";
+export { compileSearch, type Search } from "./pattern.ts";

@@ -28,11 +28,59 @@ export function compileGlob(pattern: string): TextTest {
  */
 export function compileRegex(pattern: string, options: { ignoreCase?: boolean } = {}): TextTest {
   const flags = options.ignoreCase ? RE2JS.CASE_INSENSITIVE : 0;
-  try {
+  return compiling(() => {
     // Compile it alone first: an extra parenthesis would close the group below.
     RE2JS.compile(pattern, flags);
     const anchored = RE2JS.compile(`\\A(?:${pattern})`, flags);
     return (text) => anchored.test(text);
+  });
+}
+
+/** A place in a text that a regular expression matches. */
+export interface Match {
+  /** Offsets in the text. */
+  from: number;
+  to: number;
+  /** What each group matched, the first one for the whole; `undefined` for one that took no part. */
+  groups: readonly (string | undefined)[];
+}
+
+/** Finds matches of a regular expression in RE2 syntax. */
+export interface Search {
+  /** The match at the start of a text. */
+  atStart(text: string): Match | undefined;
+  /** Every match, from the start on. */
+  all(text: string): Iterable<Match>;
+}
+
+/** @throws SvcError `bad_request` with only the reason */
+export function compileSearch(
+  pattern: string,
+  { ignoreCase = false, multiline = false }: { ignoreCase?: boolean; multiline?: boolean } = {},
+): Search {
+  const flags = (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0) | (multiline ? RE2JS.MULTILINE : 0);
+  const compiled = compiling(() => RE2JS.compile(pattern, flags));
+  const matchOf = (matcher: ReturnType<typeof compiled.matcher>): Match => ({
+    from: matcher.start(),
+    to: matcher.end(),
+    groups: Array.from({ length: matcher.groupCount() + 1 }, (_, at) => matcher.group(at) ?? undefined),
+  });
+  return {
+    atStart(text) {
+      const matcher = compiled.matcher(text);
+      return matcher.lookingAt() ? matchOf(matcher) : undefined;
+    },
+    *all(text) {
+      const matcher = compiled.matcher(text);
+      while (matcher.find()) yield matchOf(matcher);
+    },
+  };
+}
+
+/** @throws SvcError `bad_request` with only the reason */
+function compiling<Compiled>(compile: () => Compiled): Compiled {
+  try {
+    return compile();
   } catch (cause) {
     if (!(cause instanceof RE2JSException)) throw cause;
     const reason = cause.message.replace(/^error parsing regexp: /, "");

@@ -22,7 +22,7 @@ export const dataFilters: Readonly<Record<string, Filter>> = {
   },
   tojson: (value, args) => {
     const [indent = null] = take("tojson", args, ["indent?"]);
-    const text = formatJson(value, { indent: indentOf("tojson", indent) });
+    const text = formatJson(value, { indent: indentOf("tojson", indent), onlyAscii: true });
     return text.replace(/[<>&']/g, (each) => `\\u00${each.charCodeAt(0).toString(16)}`);
   },
   load_yaml: load("yaml"),
@@ -32,7 +32,10 @@ export const dataFilters: Readonly<Record<string, Filter>> = {
   yaml_dquote: (value) => JSON.stringify(scalarText(value, "yaml_dquote")),
   yaml_squote: (value) => `'${scalarText(value, "yaml_squote").replaceAll("'", "''")}'`,
   /** For a POSIX shell. */
-  quote: (value) => `'${scalarText(value, "quote").replaceAll("'", "'\\''")}'`,
+  quote: (value) => {
+    const text = scalarText(value, "quote");
+    return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
+  },
   json_encode_list: (value) => value,
   json_encode_dict: (value) => value,
 };

@@ -12,7 +12,7 @@ import {
 import { TemplateError } from "./error.ts";
 import { filters, tests } from "./filters.ts";
 import { globalsOf } from "./globals.ts";
-import { type Answers, type HostCall, HostCallWanted } from "./host-call.ts";
+import { type Answers, answerOf, type HostCall, HostCallWanted } from "./host-call.ts";
 import { readData } from "./read-data.ts";
 import { treePath } from "./salt/data.ts";
 import type { SaltTools } from "./salt/function.ts";
@@ -65,7 +65,7 @@ export function createEngine(): Engine {
         return environment.render({
           ...{ name: each, text: (path) => text(treePath(path)), global: own, budget: loaded.budget },
           isAbsent: (path) => loaded.absent.has(treePath(path)),
-          filters: { svc_hold: holdIn(scope) },
+          filters: { svc_hold: holdIn(scope), which: whichOn(scope, loaded.answers) },
           isFixed: scope.hold !== undefined,
           isLenient: scope.compat === "salt",
           onUndefined: (missing, { template, line }) =>
@@ -99,6 +99,15 @@ export function createEngine(): Engine {
         throw errorOf(thrown);
       }
     },
+  };
+}
+
+/** The filter that finds a program on the host. */
+function whichOn({ host }: Scope, answers: Answers): Filter {
+  return (value) => {
+    const refused = host === undefined ? "needs a host, and there is none here" : host.refusal("cmd.which");
+    if (refused !== undefined) throw new Fault(`which ${refused}`);
+    return answerOf("cmd.which", { positional: [value], named: new Map() }, answers);
   };
 }
 

@@ -6,6 +6,7 @@ import {
   Facade,
   Fault,
   fromPlain,
+  LazyMap,
   makeMap,
   take,
   textOf,
@@ -46,8 +47,8 @@ export function globalsOf(
     made.set(name, value);
     return value;
   };
-  const facts = () => once("facts", () => mapOf({ ...likeSalt, ...scope.facts }));
-  const settings = () => once("settings", () => mapOf(scope.settings));
+  const facts = () => once("facts", () => new LazyMap([scope.facts, likeSalt]));
+  const settings = () => once("settings", () => new LazyMap([scope.settings]));
   const opts = () => once("opts", () => mapOf(optsOf(scope, variables)));
   const table = (name: Table): Value => (name === "facts" || name === "grains" ? facts() : settings());
   const functions = (budget: Budget): Value =>

@@ -1,15 +1,20 @@
 import { Fault, Float, itemsOf, repr, toPlain, type Value, ValueMap } from "../jinja/mod.ts";
 
 /**
- * JSON as Python's `json.dumps` writes it: spaces after commas and colons, and nothing but ASCII.
+ * JSON as Python's `json.dumps` writes it, with spaces after commas and colons.
  *
  * @param indent spaces of each level; one line without it
  * @throws Fault for what is not data
  */
 export function formatJson(
   value: Value,
-  { sorted = false, indent }: { sorted?: boolean; indent?: number | undefined } = {},
+  {
+    sorted = false,
+    indent,
+    onlyAscii = false,
+  }: { sorted?: boolean; indent?: number | undefined; onlyAscii?: boolean } = {},
 ): string {
+  const quoted = onlyAscii ? quotedAscii : (text: string) => JSON.stringify(text);
   const gap = indent === undefined ? undefined : " ".repeat(Math.min(Math.max(indent, 0), 16));
   const write = (each: Value, depth: number): string => {
     if (each instanceof Float || typeof each === "number") return numberText(each);
@@ -26,11 +31,11 @@ export function formatJson(
       if (sorted) pairs.sort(([one], [other]) => (one < other ? -1 : 1));
       return enclosed(
         "{}",
-        pairs.map(([key, item]) => `${quotedAscii(key)}: ${write(item, depth + 1)}`),
+        pairs.map(([key, item]) => `${quoted(key)}: ${write(item, depth + 1)}`),
         depth,
       );
     }
-    if (typeof each === "string") return quotedAscii(each);
+    if (typeof each === "string") return quoted(each);
     return JSON.stringify(toPlain(each));
   };
   const enclosed = ([open, close]: string, parts: readonly string[], depth: number): string => {

@@ -3,6 +3,7 @@ import {
   equals,
   Fault,
   type Filter,
+  float,
   isNumber,
   itemsOf,
   iterate,
@@ -77,14 +78,17 @@ export const saltListFilters: Readonly<Record<string, Filter>> = {
   avg: (value) => {
     const numbers = iterate(value).map(numberOf);
     if (numbers.length === 0) return 0;
-    return numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
+    return float(numbers.reduce((sum, each) => sum + each, 0) / numbers.length);
   },
-  is_sorted: (value) => {
-    const texts = iterate(value).map(textOf);
-    return texts.every((text, at) => at === 0 || (texts[at - 1] ?? "") <= text);
+  compare_lists: (value, args) => {
+    const [one, two] = [iterate(value), iterate(take("compare_lists", args, ["new"])[0] as Value)];
+    const [inOne, inTwo] = [holds(one), holds(two)];
+    const sides: [Value, Value[]][] = [
+      ["new", two.filter((item) => !inOne(item))],
+      ["old", one.filter((item) => !inTwo(item))],
+    ];
+    return new ValueMap(sides.filter(([, items]) => items.length > 0));
   },
-  compare_lists: (value, args) =>
-    differences(pairsOfList(value), pairsOfList(take("compare_lists", args, ["new"])[0] as Value)),
   compare_dicts: (value, args) => {
     const [fresh] = take("compare_dicts", args, ["new"]);
     if (value instanceof ValueMap && fresh instanceof ValueMap) return differences(value, fresh);
@@ -160,10 +164,6 @@ function changer(name: string, change: (before: Value | undefined, value: Value)
     };
     return write(map, textOf(path as Value).split(textOf(delimiter)));
   };
-}
-
-function pairsOfList(value: Value): ValueMap {
-  return new ValueMap(iterate(value).map((item, at): [Value, Value] => [at, item]));
 }
 
 /** What differs, by key, with the value of each side. */

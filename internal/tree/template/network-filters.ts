@@ -17,7 +17,9 @@ export const networkFilters: Readonly<Record<string, Filter>> = {
   ipv6: (value, args) => addresses(value, args, 6),
   ip_host: (value) => {
     const host = textOf(value);
-    return isIP(host.replace(/\/.*$/, "")) === 0 ? null : host;
+    const version = isIP(host.replace(/\/.*$/, ""));
+    if (version === 0 || host.includes("/")) return version === 0 ? null : host;
+    return `${host}/${version === 4 ? 32 : 128}`;
   },
   network_hosts: (value, _, { run }) => {
     const { first, size, isV6 } = networkOf(textOf(value));

@@ -1,15 +1,6 @@
-import { RE2JS, RE2JSException } from "re2js";
-import {
-  type Args,
-  Fault,
-  type Filter,
-  type Test,
-  Tuple,
-  take,
-  textOf,
-  truthy,
-  type Value,
-} from "../jinja/mod.ts";
+import { SvcError } from "../../base/errors.ts";
+import { Fault, type Filter, type Test, Tuple, take, textOf, truthy, type Value } from "../jinja/mod.ts";
+import { compileSearch, type Search } from "../targets/mod.ts";
 
 const names = ["rgx", "ignorecase?", "multiline?"] as const;
 
@@ -18,63 +9,54 @@ const names = ["rgx", "ignorecase?", "multiline?"] as const;
  * only with the length of the text.
  */
 export const regexFilters: Readonly<Record<string, Filter>> = {
-  regex_search: (value, args) => groupsOf(value, args, "regex_search", false),
-  regex_match: (value, args) => groupsOf(value, args, "regex_match", true),
+  regex_search: (value, args) => {
+    const [first] = searchOf("regex_search", take("regex_search", args, names)).all(textOf(value));
+    return groupsOf(first?.groups);
+  },
+  regex_match: (value, args) =>
+    groupsOf(searchOf("regex_match", take("regex_match", args, names)).atStart(textOf(value))?.groups),
   regex_replace: (value, args, { run }) => {
-    const [pattern, replacement, ignoreCase, multiline] = take("regex_replace", args, [
+    const [pattern, replacement, ...flags] = take("regex_replace", args, [
       ...["rgx", "val", "ignorecase?", "multiline?"],
     ]);
     const text = textOf(value);
     const parts = replacementParts(textOf(replacement as Value));
-    const matcher = compiled("regex_replace", textOf(pattern as Value), ignoreCase, multiline).matcher(text);
-    let [written, from] = ["", 0];
-    while (matcher.find()) {
-      const filled = parts.map((part) => (typeof part === "string" ? part : (matcher.group(part) ?? "")));
-      written += text.slice(from, matcher.start()) + filled.join("");
-      from = matcher.end();
-      run.budget.make(filled.join("").length + 1);
+    let [written, last] = ["", 0];
+    for (const { from, to, groups } of searchOf("regex_replace", [pattern, ...flags]).all(text)) {
+      const filled = parts.map((part) => (typeof part === "string" ? part : (groups[part] ?? ""))).join("");
+      run.budget.make(filled.length + 1);
+      written += text.slice(last, from) + filled;
+      last = to;
     }
-    return written + text.slice(from);
+    return written + text.slice(last);
   },
   regex_escape: (value) => textOf(value).replace(/[^\p{L}\p{N}_]/gu, "\\$&"),
 };
 
-const matches =
-  (name: string, isAtStart: boolean): Test =>
-  (value, args) => {
-    const [pattern, ignoreCase, multiline] = take(name, args, names);
-    const matcher = compiled(name, textOf(pattern as Value), ignoreCase, multiline).matcher(textOf(value));
-    return isAtStart ? matcher.lookingAt() : matcher.find();
-  };
-
 export const regexTests: Readonly<Record<string, Test>> = {
-  match: matches("match", true),
-  search: matches("search", false),
+  match: (value, args) => searchOf("match", take("match", args, names)).atStart(textOf(value)) !== undefined,
+  search: (value, args) => {
+    const [first] = searchOf("search", take("search", args, names)).all(textOf(value));
+    return first !== undefined;
+  },
 };
 
-/** The groups of the first match, None where there is no match. */
-function groupsOf(value: Value, args: Args, name: string, isAtStart: boolean): Value {
-  const [pattern, ignoreCase, multiline] = take(name, args, names);
-  const matcher = compiled(name, textOf(pattern as Value), ignoreCase, multiline).matcher(textOf(value));
-  if (!(isAtStart ? matcher.lookingAt() : matcher.find())) return null;
-  return new Tuple(Array.from({ length: matcher.groupCount() }, (_, at) => matcher.group(at + 1) ?? null));
+/** The groups of a match, None where there is none. */
+function groupsOf(groups: readonly (string | undefined)[] | undefined): Value {
+  return groups === undefined ? null : new Tuple(groups.slice(1).map((group) => group ?? null));
 }
 
 /** @throws Fault with the reason */
-function compiled(
-  name: string,
-  pattern: string,
-  ignoreCase: Value | undefined,
-  multiline: Value | undefined,
-): RE2JS {
+function searchOf(name: string, [pattern, ignoreCase, multiline]: readonly (Value | undefined)[]): Search {
   const isSet = (flag: Value | undefined) => flag !== undefined && truthy(flag);
-  const flags = (isSet(ignoreCase) ? RE2JS.CASE_INSENSITIVE : 0) | (isSet(multiline) ? RE2JS.MULTILINE : 0);
   try {
-    return RE2JS.compile(pattern, flags);
+    return compileSearch(textOf(pattern as Value), {
+      ignoreCase: isSet(ignoreCase),
+      multiline: isSet(multiline),
+    });
   } catch (thrown) {
-    if (!(thrown instanceof RE2JSException)) throw thrown;
-    const reason = thrown.message.replace(/^error parsing regexp: /, "");
-    throw new Fault(`${name}: invalid regular expression: ${reason}`);
+    if (thrown instanceof SvcError) throw new Fault(`${name}: ${thrown.message}`);
+    throw thrown;
   }
 }
 

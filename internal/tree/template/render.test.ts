@@ -38,7 +38,7 @@ test.each([
   ["{{ {'a': [1, 'y']}|yaml(False) }}", "a:\n- 1\n- y"],
   [
     "{{ 'a\"b'|yaml_dquote }} {{ \"it's\"|yaml_squote }} {{ \"it's\"|quote }} {{ '1'|yaml_encode }}",
-    `"a\\"b" 'it''s' 'it'\\''s' "1"`,
+    `"a\\"b" 'it''s' 'it'"'"'s' "1"`,
   ],
 ])("%s", async (text, expected) => {
   expect(await render(text, { v: "<a&'\">" })).toBe(expected);

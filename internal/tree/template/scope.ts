@@ -7,7 +7,8 @@ type Values = Readonly<Record<string, Plain>>;
  * How templates and arguments of states are read: `strict` refuses what is unknown and undefined; `salt` warns of
  * unknown arguments, and writes what is undefined as an empty text.
  */
-export type Compat = "strict" | "salt";
+export const compatLevels = ["strict", "salt"] as const;
+export type Compat = (typeof compatLevels)[number];
 
 /** The values that a template can look up. */
 export interface Scope {

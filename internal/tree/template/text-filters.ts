@@ -1,4 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
+import { posix } from "node:path";
 import {
   Fault,
   type Filter,
@@ -13,8 +14,9 @@ import {
   type Value,
   ValueMap,
 } from "../jinja/mod.ts";
+import { matchGlob } from "../targets/mod.ts";
 import { joinPaths } from "./salt/paths.ts";
-import { blockYaml } from "./yaml-text.ts";
+import { blockYaml, flowYaml } from "./yaml-text.ts";
 
 const digest =
   (algorithm: "md5" | "sha1" | "sha256" | "sha512"): Filter =>
@@ -66,13 +68,17 @@ export const saltTextFilters: Readonly<Record<string, Filter>> = {
   },
   is_hex: (value) => /^(?:0[xX])?[0-9a-fA-F]+$/.test(textOf(value)),
   contains_whitespace: (value) => /\s/.test(textOf(value)),
-  path_join: (value, { positional }) =>
-    joinPaths([...(Array.isArray(value) ? value : [value]), ...positional].map(textOf)),
+  path_join: (value, { positional }) => {
+    const [first = "", ...rest] = [...(Array.isArray(value) ? value : [value]), ...positional].map(textOf);
+    const joined = posix.normalize(joinPaths([first, ...rest.map((part) => part.replace(/^\/+/, ""))]));
+    return joined.replace(/(?<=.)\/$/, "");
+  },
   python: (value) => (typeof value === "string" ? repr(value) : textOf(value)),
   dict_to_sls_yaml_params: (value, args) => {
-    take("dict_to_sls_yaml_params", args, ["flow_style?"]);
+    const [flow = false] = take("dict_to_sls_yaml_params", args, ["flow_style?"]);
     if (!(value instanceof ValueMap)) throw new Fault("dict_to_sls_yaml_params: expected a map");
-    return blockYaml(value.entries().map((pair) => new ValueMap([pair])));
+    const params = value.entries().map((pair) => new ValueMap([pair]));
+    return truthy(flow) ? flowYaml(params) : blockYaml(params);
   },
   xmlattr: (value, args) => {
     const [autospace = true] = take("xmlattr", args, ["autospace?"]);
@@ -88,7 +94,7 @@ export const saltTextFilters: Readonly<Record<string, Filter>> = {
     const [allowed = null, refused = null] = take("check_whitelist_blacklist", args, [
       ...["whitelist?", "blacklist?"],
     ]);
-    const isIn = (list: Value) => iterate(list).some((each) => textOf(each) === textOf(value));
+    const isIn = (list: Value) => iterate(list).some((each) => matchGlob(textOf(each), textOf(value)));
     if (refused !== null && truthy(refused) && isIn(refused)) return false;
     return allowed === null || !truthy(allowed) || isIn(allowed);
   },

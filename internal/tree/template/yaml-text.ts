@@ -1,4 +1,15 @@
-import { Fault, Float, isNumber, itemsOf, repr, toPlain, type Value, ValueMap } from "../jinja/mod.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import {
+  Fault,
+  Float,
+  fromPlain,
+  isNumber,
+  itemsOf,
+  repr,
+  toPlain,
+  type Value,
+  ValueMap,
+} from "../jinja/mod.ts";
 import { scalarStyle } from "./yaml-scalar.ts";
 
 // YAML as Salt writes it, which is as PyYAML does: the keys of maps sorted, lines of 80 characters, lists in maps not
@@ -14,13 +25,23 @@ export function blockYaml(value: Value): string {
   return new Emitter(false).document(value);
 }
 
+/** Plain data as a document in block style that ends with a line end. @throws Fault for what is not data */
+export function yamlLikeSalt(value: Plain): string {
+  return `${blockYaml(fromPlain(value))}\n`;
+}
+
 /** A document in flow style, which is one line. @throws Fault for what is not data */
 export function flowYaml(value: Value): string {
   return new Emitter(true).document(value);
 }
 
+/** A document in block style, in which lists and maps of scalars are in flow style. @throws Fault for what is not data */
+export function mixedYaml(value: Value): string {
+  return new Emitter("leaves").document(value);
+}
+
 class Emitter {
-  private readonly flows: boolean;
+  private readonly flows: boolean | "leaves";
   private out = "";
   private column = 0;
   private indent = -1;
@@ -29,12 +50,12 @@ class Emitter {
   private isIndented = true;
   private depth = 0;
 
-  constructor(flows: boolean) {
+  constructor(flows: boolean | "leaves") {
     this.flows = flows;
   }
 
   document(value: Value): string {
-    this.node(value, { inMap: false, isKey: false, inFlow: this.flows });
+    this.node(value, { inMap: false, isKey: false, inFlow: this.flows === true });
     return this.out;
   }
 
@@ -42,11 +63,12 @@ class Emitter {
     if (this.depth > deepest) throw new Fault("a value is nested too deeply to be written");
     this.depth++;
     const items = itemsOf(value);
+    const inFlow = where.inFlow || (this.flows === "leaves" && isLeaf(value));
     if (items !== undefined) {
-      if (where.inFlow || items.length === 0 || where.isKey) this.flowList(items);
+      if (inFlow || items.length === 0 || where.isKey) this.flowList(items);
       else this.blockList(items, where.inMap);
     } else if (value instanceof ValueMap) {
-      if (where.inFlow || value.size === 0 || where.isKey) this.flowMap(value);
+      if (inFlow || value.size === 0 || where.isKey) this.flowMap(value);
       else this.blockMap(value);
     } else this.within(true, () => this.scalar(value, where));
     this.depth--;
@@ -107,9 +129,9 @@ class Emitter {
       this.plain(wordOf(value), false);
       return;
     }
-    const splits = !isKey && !this.flows;
+    const splits = !isKey && !inFlow;
     // A line break in single quotes would be one in the document.
-    const style = scalarStyle(value, { isKey: isKey || this.flows, inFlow });
+    const style = scalarStyle(value, { isKey: isKey || inFlow, inFlow });
     if (style === "plain") this.plain(value, splits);
     else if (style === "single") this.single(value, splits);
     else this.double(value, splits);
@@ -219,6 +241,12 @@ class Emitter {
     this.out += text;
     this.column += text.length;
   }
+}
+
+/** Whether everything in a list or a map is a scalar. */
+function isLeaf(value: Value): boolean {
+  const items = value instanceof ValueMap ? value.values() : (itemsOf(value) ?? []);
+  return items.every((item) => itemsOf(item) === undefined && !(item instanceof ValueMap));
 }
 
 /** Keys that can be compared are sorted. */

@@ -50,14 +50,18 @@ export const fileDirectory = defineState({
     force: { type: "boolean", doc: "Replaces an existing file or symbolic link." },
     follow_symlinks: followSymlinksArg,
   },
-  refuse({ recurse = [], mode, dir_mode }) {
+  refuse({ recurse = [] }) {
     const unknown = recurse.find((each) => !recursions.includes(each));
     if (unknown !== undefined) return `recurse: expected a list of ${recursions.join(", ")}`;
-    return mode !== undefined && dir_mode !== undefined ? "give only one of mode, dir_mode" : undefined;
+    return undefined;
   },
+  warn: ({ mode, dir_mode }) =>
+    mode === undefined || dir_mode === undefined || mode === dir_mode
+      ? undefined
+      : "dir_mode is used, and mode is not; give only one of them",
   async plan(name, args, context) {
     const path = args.follow_symlinks === true ? realPathOf(pathOf(name)) : pathOf(name);
-    const mode = args.mode ?? args.dir_mode;
+    const mode = args.dir_mode ?? args.mode;
     const attributes = await attributesOf({ user: args.user, group: args.group, mode }, context);
     const own = await planDirectory(
       { path, attributes, makedirs: args.makedirs, force: args.force },

@@ -16,7 +16,48 @@ interface Case {
 }
 
 const ini = "[a]\n  x=1\n[b]\n  y=2\n";
+const sshd = "#Port 22\nPermitRootLogin yes # x\n# UseDNS no\nUseDNS yes\n";
 const cases: Case[] = [
+  { state: "comment", args: { regex: "^b" }, before: "a\nb\nbc\n", after: "a\n#b\n#bc\n" },
+  { state: "comment", args: { regex: "^b$", char: ";" }, before: "b\nbc\n", after: ";b\nbc\n" },
+  { state: "comment", args: { regex: "b" }, before: "a b\n#b\n", after: "#a b\n#b\n" },
+  { state: "comment", args: { regex: "^b" }, before: "#b\n", after: "#b\n" },
+  { state: "comment", args: { regex: "^z", ignore_missing: true }, before: "a", after: "a" },
+  { state: "uncomment", args: { regex: "^b" }, before: "# b\n  #bc\n#a b\n", after: "b\n  bc\n#a b\n" },
+  { state: "uncomment", args: { regex: "b" }, before: "#a b c\n", after: "a b c\n" },
+  { state: "uncomment", args: { regex: "^b$" }, before: "#b\n#bc\n", after: "b\n#bc\n" },
+  { state: "uncomment", args: { regex: "^b" }, before: "b\n", after: "b\n" },
+  {
+    state: "keyvalue",
+    args: { key: "PermitRootLogin", value: "no", separator: " " },
+    before: sshd,
+    after: sshd.replace("yes # x", "no"),
+  },
+  {
+    state: "keyvalue",
+    args: { key_values: { Port: 2222, UseDNS: "no" }, separator: " ", uncomment: "#" },
+    before: sshd,
+    after: sshd.replace("#Port 22", "Port 2222").replace("UseDNS yes", "UseDNS no"),
+  },
+  {
+    state: "keyvalue",
+    args: { key: "c", value: true, append_if_not_found: true },
+    before: "a = 1\nb=2",
+    after: "a = 1\nb=2\nc=true\n",
+  },
+  {
+    state: "keyvalue",
+    args: { key: "A", value: 2, key_ignore_case: true, count: 0 },
+    before: "  a = 1\na=1\n",
+    after: "  a = 2\na=2\n",
+  },
+  { state: "keyvalue", args: { key: "c", value: "1" }, before: "a=1", after: "a=1" },
+  {
+    state: "keyvalue",
+    args: { key: "a", value: "x", value_ignore_case: true },
+    before: "a=X\n",
+    after: "a=X\n",
+  },
   { state: "append", args: { text: ["b", "c"] }, before: "a\nb\n", after: "a\nb\nc\n" },
   { state: "append", args: { text: ["b\nc"] }, before: "a", after: "a\nb\nc\n" },
   { state: "append", args: { text: ["a  b"] }, before: " a b\n", after: " a b\n" },

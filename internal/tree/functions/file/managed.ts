@@ -81,7 +81,7 @@ export const fileManaged = defineState({
     const source =
       args.source === undefined
         ? undefined
-        : findSource(args.source, await findHash(args, args.source, context), context);
+        : await sourceOf(args.source, args, lookAt(path) === undefined, context);
     const { mode: written, ...owner } = args;
     const mode = written === "keep" ? keptMode(source) : written;
     const { template, defaults, context: variables } = args;
@@ -107,6 +107,28 @@ export const fileManaged = defineState({
     );
   },
 });
+
+/**
+ * Finds the source. A digest on a server is fetched only to compare it with a file that exists: a test run then
+ * says what it would do also where an earlier state gives the host its network.
+ */
+async function sourceOf(
+  names: readonly string[],
+  args: {
+    source_hash: string | undefined;
+    source_hash_name: string | undefined;
+    skip_verify: boolean | undefined;
+  },
+  isNew: boolean,
+  context: StateContext,
+): Promise<Source> {
+  const isLater = isNew && args.source_hash?.startsWith("https://") === true;
+  if (!isLater) return findSource(names, await findHash(args, names, context), context);
+  const found = findSource(names, undefined, context);
+  const bytes = async () =>
+    findSource([found.name], await findHash(args, names, context), context).content.bytes();
+  return { ...found, content: { size: undefined, bytes } };
+}
 
 /** The problem with a mode that may be `keep`, if any. */
 export function refuseMode(name: string, mode: string | undefined): string | undefined {

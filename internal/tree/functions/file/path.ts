@@ -2,13 +2,15 @@ import { posix } from "node:path";
 import { StateFailure } from "../../function/mod.ts";
 
 /**
- * The path of a state for system calls. It has no trailing slash, which would follow a symbolic link.
+ * The path of a state for system calls. It has no doubled slashes, and no
+ * trailing slash, which would follow a symbolic link.
  *
- * @throws StateFailure when it is not absolute, or contains `.`, `..` or doubled slashes
+ * @throws StateFailure when it is not absolute, or contains `.` or `..`
  */
 export function pathOf(name: string): string {
-  if (name.startsWith("/") && !name.includes("\0") && posix.normalize(name) === name) {
-    return name.replace(/\/+$/, "") || "/";
+  const path = name.replace(/\/+/g, "/");
+  if (path.startsWith("/") && !path.includes("\0") && posix.normalize(path) === path) {
+    return path.replace(/\/$/, "") || "/";
   }
   throw new StateFailure(
     `name: expected an absolute path without . or .., got ${JSON.stringify(name.slice(0, 200))}`,

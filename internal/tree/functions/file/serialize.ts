@@ -2,6 +2,7 @@ import type { Plain } from "../../../base/msgpack.ts";
 import { formatYaml, parseYaml, plainValue } from "../../../base/yaml.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
+import { yamlLikeSalt } from "../../template/mod.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { checkArg, checkWith } from "./check-command.ts";
 import { type Content, contentOf } from "./content.ts";
@@ -132,7 +133,11 @@ function write(data: Plain, format: Format, options: PlainMap): string {
   const sort = options.sort_keys !== false;
   const indent = typeof options.indent === "number" ? options.indent : 2;
   if (format === "json") return `${JSON.stringify(sort ? sorted(data) : data, null, indent)}\n`;
-  if (format === "yaml") return formatYaml(sort ? sorted(data) : data, { indent, flatLists: true });
+  // Other options are those of another writer.
+  if (format === "yaml")
+    return sort && indent === 2
+      ? yamlLikeSalt(data)
+      : formatYaml(sort ? sorted(data) : data, { indent, flatLists: true });
   return sections(data);
 }
 
@@ -153,7 +158,7 @@ function sections(data: Plain): string {
 function lineOf(value: Plain): string {
   if (value === true) return "True";
   if (value === false) return "False";
-  // A value of several lines goes on behind a tab.
+  // The further lines of a value begin with a tab.
   return typeof value === "object" ? JSON.stringify(value) : String(value).replaceAll("\n", "\n\t");
 }
 

@@ -1,8 +1,7 @@
 import { Fault, textOf, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
 import { formatJson } from "../json.ts";
-import { blockYaml, flowYaml } from "../yaml-text.ts";
+import { blockYaml, flowYaml, mixedYaml } from "../yaml-text.ts";
 import { looseFunction, type SaltFunction, saltFunction } from "./function.ts";
-import { updateMap } from "./merge.ts";
 import { valueAt } from "./traverse.ts";
 
 /** Functions that read and write data, and read files of the tree. */
@@ -117,7 +116,7 @@ export const dataFunctions: readonly SaltFunction[] = [
   saltFunction(
     "defaults.get",
     ["key", "default?"],
-    "Returns a value of defaults.yaml or defaults.json of a formula, with its settings over it.",
+    "Returns a value of defaults.yaml or defaults.json of a formula.",
     ([key, fallback = ""], tools) => {
       const path = textOf(key as Value);
       const [formula = ""] = path.split(":");
@@ -127,8 +126,6 @@ export const dataFunctions: readonly SaltFunction[] = [
       const read =
         text === undefined ? new ValueMap() : tools.parse(yaml === undefined ? "json" : "yaml", text);
       const defaults = new ValueMap([[formula, read]]);
-      const own = tools.settings().get(formula);
-      if (own instanceof ValueMap && read instanceof ValueMap) updateMap(read, own, { budget: tools.budget });
       const found = valueAt(defaults, path);
       return found === undefined ? fallback : found;
     },
@@ -140,7 +137,8 @@ function serialize(serializer: string, value: Value, named: ReadonlyMap<string, 
   switch (serializer) {
     case "yaml":
     case "yamlex":
-      return isFlow === false || isFlow === undefined ? `${blockYaml(value)}\n` : `${flowYaml(value)}\n`;
+      if (isFlow === true) return flowYaml(value);
+      return isFlow === false ? blockYaml(value) : mixedYaml(value);
     case "json": {
       const indent = named.get("indent");
       return formatJson(value, {

@@ -1,5 +1,5 @@
 import { compare, copyOf, equals, Fault, textOf, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
-import { type SaltFunction, type SaltTools, saltFunction } from "./function.ts";
+import { looseFunction, type SaltFunction, type SaltTools, saltFunction } from "./function.ts";
 import { mergeValues, updateMap } from "./merge.ts";
 import { valueAt } from "./traverse.ts";
 
@@ -72,6 +72,20 @@ export const lookupFunctions: readonly SaltFunction[] = [
     listNames("grains.ls", "the names of all facts", facts),
   ],
   ...[hasValue("facts.has_value", "a fact", facts), hasValue("grains.has_value", "a fact", facts)],
+  ...["facts.item", "grains.item"].map((name) =>
+    looseFunction(
+      name,
+      ["keys…"],
+      "Returns the named facts, by name.",
+      ({ positional }, tools) =>
+        new ValueMap(
+          positional.flatMap((key): [Value, Value][] => {
+            const found = valueAt(tools.facts(), key);
+            return found === undefined ? [] : [[key, found]];
+          }),
+        ),
+    ),
+  ),
   saltFunction(
     "grains.equals",
     ["key", "value"],

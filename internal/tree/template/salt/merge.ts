@@ -53,11 +53,12 @@ export function mergeValues(
   switch (strategy) {
     case "smart":
     case "recurse":
-    case "overwrite":
     case "none":
       return updateMap(copyOf(one, budget), copyOf(other, budget), { mergeLists, budget });
+    case "overwrite":
     case "aggregate":
-      return aggregate(copyOf(one, budget), copyOf(other, budget), budget);
+      // Salt aggregates only what its own YAML marks for it; anything else is replaced.
+      return updateMap(copyOf(one, budget), copyOf(other, budget), { recursive: false, budget });
     case "list":
       return listed(one, other, budget);
     default:
@@ -65,17 +66,6 @@ export function mergeValues(
         `unknown merging strategy ${JSON.stringify(strategy.slice(0, 40))}: use ${strategies.join(", ")}`,
       );
   }
-}
-
-/** Maps are merged, lists are put one after the other. */
-function aggregate(one: Value, other: Value, budget: Budget): Value {
-  if (Array.isArray(one) && Array.isArray(other)) return [...one, ...other];
-  if (!(one instanceof ValueMap) || !(other instanceof ValueMap)) return other;
-  for (const [key, value] of other.entries()) {
-    const known = one.get(key);
-    one.set(key, known === undefined ? value : budget.within(() => aggregate(known, value, budget)));
-  }
-  return one;
 }
 
 /** What both have becomes a list of the two values. */

@@ -1,4 +1,4 @@
-import { textOf, type Value, ValueMap } from "../../jinja/mod.ts";
+import { Tuple, textOf, type Value, ValueMap } from "../../jinja/mod.ts";
 import { looseFunction, type SaltFunction, saltFunction } from "./function.ts";
 
 const levels = ["trace", "debug", "info", "warning", "error", "critical", "exception", "quiet"] as const;
@@ -16,7 +16,7 @@ export const smallFunctions: readonly SaltFunction[] = [
     "Returns its arguments.",
     ({ positional, named }) =>
       new ValueMap([
-        ["args", [...positional]],
+        ["args", new Tuple(positional)],
         ["kwargs", new ValueMap(named)],
       ]),
   ),

@@ -1,10 +1,12 @@
-import { type Value, ValueMap } from "../../jinja/mod.ts";
+import { itemsOf, type Value, ValueMap } from "../../jinja/mod.ts";
 
 /**
  * The value that a path leads to, from map to map and from list to list. A key may contain the delimiter itself; the
  * shortest key that leads to a value wins. In a list, a word that is not a number looks into its maps.
  */
 export function valueAt(at: Value | undefined, path: Value, delimiter = ":"): Value | undefined {
+  const words = itemsOf(path);
+  if (words !== undefined) return step(at, words, delimiter);
   if (typeof path !== "string")
     return at instanceof ValueMap || Array.isArray(at) ? step(at, [path]) : undefined;
   return step(at, path.split(delimiter), delimiter);

@@ -1,0 +1,169 @@
+import type { Plain } from "../../../base/msgpack.ts";
+import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { StateFailure } from "../../function/mod.ts";
+import type { Json } from "./engine.ts";
+import { bytesOf, mapOf, portsOf, restartPolicy, textsOf, wordsOf } from "./translate.ts";
+
+const any = (doc: string) => ({ type: "any", doc }) as const;
+
+/** What a container is created with, as Salt's states name it. */
+export const containerArgs = {
+  command: any(
+    "Command, as a list or a text that is split like a command line; that of the image by default.",
+  ),
+  entrypoint: any("Entry point, in the same way."),
+  environment: any("Variables, as a map or a list. Their values are not shown."),
+  env: any("The same as environment."),
+  hostname: any("Host name."),
+  domainname: any("Domain name."),
+  user: any("User in the container."),
+  working_dir: any("Working directory."),
+  labels: any("Labels, as a map or a list."),
+  ports: any("Ports to expose, such as 80 or 53/udp."),
+  port_bindings: any("Ports to publish, such as 8080:80 or 127.0.0.1:8080:80/tcp."),
+  publish: any("The same as port_bindings."),
+  publish_all_ports: any("Publishes every exposed port; false by default."),
+  binds: any("Directories and volumes of the host, such as /srv/www:/www:ro."),
+  volumes: any("Directories with a volume of their own, or directories of the host as in binds."),
+  volumes_from: any("Containers whose volumes are used."),
+  volume_driver: any("Driver of volumes."),
+  tmpfs: any("Directories in memory."),
+  restart_policy: any("Policy: no, always, unless-stopped or on-failure:5."),
+  restart: any("The same as restart_policy."),
+  network_mode: any("Network: bridge, host, none, or the name of a network."),
+  networks: any("Networks to be in, in addition."),
+  links: any("Links to other containers, such as db:database."),
+  extra_hosts: any("Lines of /etc/hosts, such as db:10.0.0.2."),
+  dns: any("Name servers."),
+  dns_search: any("Search domains."),
+  privileged: any("Whether the container may do everything on the host; false by default."),
+  cap_add: any("Capabilities to add."),
+  cap_drop: any("Capabilities to drop."),
+  devices: any("Devices, such as /dev/sdb:/dev/sdb:r."),
+  security_opt: any("Security options."),
+  read_only: any("Whether the file system is read-only; false by default."),
+  memory: any("Memory, such as 512m."),
+  mem_limit: any("The same as memory."),
+  cpu_shares: any("Share of the processors."),
+  shm_size: any("Size of /dev/shm."),
+  log_driver: any("Driver of logs."),
+  log_opt: any("Options of this driver."),
+  ipc_mode: any("Name space of System V objects."),
+  pid_mode: any("Name space of processes."),
+  stop_signal: any("Signal that stops the container."),
+  stop_timeout: any("Seconds until it is killed."),
+  tty: any("Whether it has a terminal; false by default."),
+  interactive: any("Whether its standard input stays open; false by default."),
+  stdin_open: any("The same as interactive."),
+  init: any("Whether an init process runs in it."),
+  sysctls: any("Kernel parameters."),
+} as const satisfies Readonly<Record<string, ArgSpec>>;
+
+type Given = Readonly<Record<string, Plain | undefined>>;
+
+/** The body of `POST /containers/create`, with what is wanted in particular. @throws StateFailure */
+export function containerBody(image: string, given: Given): { [key: string]: Plain } {
+  const args = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+  const get = (...names: string[]) =>
+    names.map((name) => args.get(name)).find((value) => value !== undefined);
+  const from = <T extends Plain>(
+    names: readonly string[],
+    key: string,
+    read: (value: Plain, name: string) => T,
+  ): Json => {
+    const [name = ""] = names;
+    const value = get(...names);
+    return value === undefined ? {} : { [key]: read(value, name) };
+  };
+  const text = (value: Plain) => String(value);
+  const flag = (value: Plain, name: string) => {
+    if (typeof value === "boolean") return value;
+    throw new StateFailure(`${name}: expected true or false`);
+  };
+  const number = (value: Plain, name: string) => {
+    const read = Number(value);
+    if (Number.isSafeInteger(read)) return read;
+    throw new StateFailure(`${name}: expected a number`);
+  };
+  const list = (value: Plain, name: string) => textsOf(name, value);
+  const size = (value: Plain, name: string) => bytesOf(name, value);
+  const map = (value: Plain, name: string) => mapOf(name, value);
+  const words = (value: Plain, name: string) => wordsOf(name, value);
+  const published = get("port_bindings", "publish");
+  const ports = published === undefined ? undefined : portsOf(published);
+  const exposed = get("ports") === undefined ? {} : exposedPorts(textsOf("ports", get("ports") ?? []));
+  const volumes = get("volumes") === undefined ? [] : textsOf("volumes", get("volumes") ?? []);
+  const binds = [
+    ...(get("binds") === undefined ? [] : textsOf("binds", get("binds") ?? [])),
+    ...volumes.filter((each) => each.includes(":")),
+  ];
+  const own = volumes.filter((each) => !each.includes(":"));
+  const hostConfig: Json = {
+    ...(ports === undefined ? {} : { PortBindings: ports.bindings }),
+    ...from(["publish_all_ports"], "PublishAllPorts", flag),
+    ...(binds.length === 0 ? {} : { Binds: binds }),
+    ...from(["volumes_from"], "VolumesFrom", list),
+    ...from(["volume_driver"], "VolumeDriver", text),
+    ...from(["tmpfs"], "Tmpfs", (value) => mapOf("tmpfs", value)),
+    ...from(["restart_policy", "restart"], "RestartPolicy", (value) => ({ ...restartPolicy(value) })),
+    ...from(["network_mode"], "NetworkMode", text),
+    ...from(["links"], "Links", list),
+    ...from(["extra_hosts"], "ExtraHosts", list),
+    ...from(["dns"], "Dns", list),
+    ...from(["dns_search"], "DnsSearch", list),
+    ...from(["privileged"], "Privileged", flag),
+    ...from(["cap_add"], "CapAdd", list),
+    ...from(["cap_drop"], "CapDrop", list),
+    ...from(["devices"], "Devices", (value) => list(value, "devices").map(deviceOf)),
+    ...from(["security_opt"], "SecurityOpt", list),
+    ...from(["read_only"], "ReadonlyRootfs", flag),
+    ...from(["memory", "mem_limit"], "Memory", size),
+    ...from(["cpu_shares"], "CpuShares", number),
+    ...from(["shm_size"], "ShmSize", size),
+    ...from(["ipc_mode"], "IpcMode", text),
+    ...from(["pid_mode"], "PidMode", text),
+    ...from(["init"], "Init", flag),
+    ...from(["sysctls"], "Sysctls", map),
+    ...(get("log_driver") === undefined && get("log_opt") === undefined
+      ? {}
+      : { LogConfig: { ...from(["log_driver"], "Type", text), ...from(["log_opt"], "Config", map) } }),
+  };
+  return {
+    Image: image,
+    ...from(["command"], "Cmd", words),
+    ...from(["entrypoint"], "Entrypoint", words),
+    ...from(["environment", "env"], "Env", (value, name) =>
+      Object.entries(mapOf(name, value)).map(([key, each]) => `${key}=${each}`),
+    ),
+    ...from(["hostname"], "Hostname", text),
+    ...from(["domainname"], "Domainname", text),
+    ...from(["user"], "User", text),
+    ...from(["working_dir"], "WorkingDir", text),
+    ...from(["labels"], "Labels", map),
+    ...from(["stop_signal"], "StopSignal", text),
+    ...from(["stop_timeout"], "StopTimeout", number),
+    ...from(["tty"], "Tty", flag),
+    ...from(["interactive", "stdin_open"], "OpenStdin", flag),
+    ...(ports === undefined && Object.keys(exposed).length === 0
+      ? {}
+      : { ExposedPorts: { ...exposed, ...ports?.exposed } }),
+    ...(own.length === 0 ? {} : { Volumes: Object.fromEntries(own.map((path) => [path, {}])) }),
+    ...(Object.keys(hostConfig).length === 0 ? {} : { HostConfig: hostConfig }),
+  };
+}
+
+function exposedPorts(ports: readonly string[]): Json {
+  return Object.fromEntries(
+    ports.map((port) => {
+      if (!/^\d{1,5}(?:\/(?:tcp|udp|sctp))?$/.test(port)) {
+        throw new StateFailure(`ports: ${JSON.stringify(port.slice(0, 40))} is not a port`);
+      }
+      return [port.includes("/") ? port : `${port}/tcp`, {}];
+    }),
+  );
+}
+
+function deviceOf(written: string): Json {
+  const [host = "", inside = host, permissions = "rwm"] = written.split(":");
+  return { PathOnHost: host, PathInContainer: inside, CgroupPermissions: permissions };
+}

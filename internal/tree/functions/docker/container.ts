@@ -1,0 +1,192 @@
+import type { Plain } from "../../../base/msgpack.ts";
+import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
+import { deferring } from "../not-ready.ts";
+import { planSteps, refuseWith, type Step } from "../steps.ts";
+import { containerArgs, containerBody } from "./container-config.ts";
+import { difference } from "./difference.ts";
+import { type Engine, engineArgs, isJson, type Json, nameProblem, openEngine, part } from "./engine.ts";
+import { imageId, imageName, imageProblem, pull } from "./image.ts";
+import { textsOf } from "./translate.ts";
+
+const shutdown = {
+  type: "any",
+  doc: "Seconds until a container that stops is killed; 10 by default.",
+} as const;
+const accepted = (doc: string) => ({ type: "any", doc: `Accepted for trees of Salt: ${doc}.` }) as const;
+
+/** States of containers of Docker. */
+export const containerStates: readonly StateFunction[] = deferring([
+  defineState({
+    name: "docker_container.running",
+    doc: "Ensures that a container runs with this configuration. One with another configuration or an older image is replaced.",
+    args: {
+      image: { type: "string", required: true, doc: "Image; it is pulled if it is not on the host." },
+      ...containerArgs,
+      force: { type: "boolean", doc: "Replaces the container on each run; false by default." },
+      start: { type: "boolean", doc: "Starts the container; true by default." },
+      shutdown_timeout: shutdown,
+      detach: accepted("containers always run in the background"),
+      replace: accepted("a container with this name is always the one"),
+      skip_translate: accepted("arguments are those of this table"),
+      ignore_collisions: accepted("an argument and its other name are not given together"),
+      validate_ip_addrs: accepted("Docker checks addresses"),
+      watch_action: accepted("a container is replaced when its configuration changes"),
+      ...engineArgs,
+    },
+    async plan(name, args, context) {
+      const image = imageName(args.image, undefined);
+      refuseWith(nameProblem(name) ?? imageProblem(image));
+      const body = containerBody(
+        image,
+        Object.fromEntries(Object.keys(containerArgs).map((key) => [key, (args as Given)[key]])),
+      );
+      const networks = args.networks === undefined ? [] : networksOf(args.networks);
+      const engine = openEngine(args, context);
+      const found = await engine.get(`/containers/${part(name)}/json`);
+      const isRunning = isJson(found?.State) && found.State.Running === true;
+      const wantedImage = await imageId(engine, image);
+      const reasons = found === undefined ? [] : reasonsToReplace(found, body, wantedImage);
+      if (args.force === true && found !== undefined) reasons.push("force");
+      const path = `/containers/${part(name)}`;
+      const steps: Step[] = [];
+      if (wantedImage === undefined)
+        steps.push({ changes: { [image]: "pulled" }, run: () => pull(engine, image) });
+      if (found !== undefined && reasons.length > 0) {
+        steps.push({
+          changes: { [name]: { replaced: reasons } },
+          async run() {
+            if (isRunning) await stop(engine, name, args.shutdown_timeout);
+            await engine.send(`remove the container ${name}`, "DELETE", path);
+          },
+        });
+      }
+      const isNew = found === undefined || reasons.length > 0;
+      if (isNew) {
+        steps.push({
+          changes: found === undefined ? { [name]: "created" } : {},
+          async run() {
+            await engine.send(
+              `create the container ${name}`,
+              "POST",
+              `/containers/create?name=${part(name)}`,
+              body,
+            );
+          },
+        });
+      }
+      const inside = isNew ? [] : networksIn(found ?? {});
+      for (const network of networks.filter((each) => !inside.includes(each))) {
+        refuseWith(nameProblem(network));
+        steps.push({
+          changes: isNew ? {} : { [network]: "connected" },
+          async run() {
+            const to = `/networks/${part(network)}/connect`;
+            await engine.send(`connect ${name} to ${network}`, "POST", to, { Container: name });
+          },
+        });
+      }
+      if ((isNew || !isRunning) && args.start !== false) {
+        steps.push({
+          changes: isNew ? {} : { [name]: "started" },
+          async run() {
+            await engine.send(`start the container ${name}`, "POST", `${path}/start`);
+            const now = await engine.get(`${path}/json`);
+            const state: Json = isJson(now?.State) ? now.State : {};
+            if (state.Running !== true) {
+              throw new StateFailure(
+                `the container ${name} ended at once with ${String(state.ExitCode ?? "an error")}`,
+              );
+            }
+          },
+        });
+      }
+      const verb = found === undefined ? "created" : reasons.length > 0 ? "replaced" : "started";
+      return planSteps(steps, {
+        fine: `the container ${name} is as requested`,
+        due: `the container ${name} would be ${verb}`,
+        done: `the container ${name} was ${verb}`,
+      });
+    },
+  }),
+  defineState({
+    name: "docker_container.stopped",
+    doc: "Ensures that containers do not run.",
+    args: {
+      containers: { type: "strings", doc: "Several containers in place of the name." },
+      shutdown_timeout: shutdown,
+      error_on_absent: { type: "boolean", doc: "Fails when a container does not exist; true by default." },
+      ...engineArgs,
+    },
+    async plan(name, args, context) {
+      const { containers = [name], error_on_absent = true } = args;
+      const engine = openEngine(args, context);
+      const steps: Step[] = [];
+      for (const each of containers) {
+        refuseWith(nameProblem(each));
+        const found = await engine.get(`/containers/${part(each)}/json`);
+        if (found === undefined && error_on_absent)
+          throw new StateFailure(`the container ${each} does not exist`);
+        if (!isJson(found?.State) || found.State.Running !== true) continue;
+        steps.push({ changes: { [each]: "stopped" }, run: () => stop(engine, each, args.shutdown_timeout) });
+      }
+      return planSteps(steps, {
+        fine: `${containers.join(", ")}: not running`,
+        due: `${containers.join(", ")}: would be stopped`,
+        done: `${containers.join(", ")}: stopped`,
+      });
+    },
+  }),
+  defineState({
+    name: "docker_container.absent",
+    doc: "Ensures that a container does not exist. Its volumes stay.",
+    args: {
+      force: { type: "boolean", doc: "Also removes a container that runs; false by default." },
+      ...engineArgs,
+    },
+    async plan(name, args, context) {
+      refuseWith(nameProblem(name));
+      const engine = openEngine(args, context);
+      const found = await engine.get(`/containers/${part(name)}/json`);
+      if (isJson(found?.State) && found.State.Running === true && args.force !== true) {
+        throw new StateFailure(`the container ${name} runs: stop it first, or set force: true`);
+      }
+      const path = `/containers/${part(name)}?force=${args.force === true}`;
+      const run = async () => void (await engine.send(`remove the container ${name}`, "DELETE", path));
+      return planSteps(found === undefined ? [] : [{ changes: { [name]: "removed" }, run }], {
+        fine: `the container ${name} does not exist`,
+        due: `the container ${name} would be removed`,
+        done: `the container ${name} was removed`,
+      });
+    },
+  }),
+]);
+
+type Given = Readonly<Record<string, Plain | undefined>>;
+
+/** Names of what differs; values of variables and labels can be secrets. */
+function reasonsToReplace(found: Json, body: Json, image: string | undefined): string[] {
+  const { Image: _, HostConfig: hostConfig, ...config } = body;
+  const now: Json = isJson(found.Config) ? found.Config : {};
+  const nowHost: Json = isJson(found.HostConfig) ? found.HostConfig : {};
+  return [
+    ...(image !== undefined && found.Image !== image ? ["Image"] : []),
+    ...difference(config, now),
+    ...(isJson(hostConfig) ? difference(hostConfig, nowHost) : []),
+  ];
+}
+
+function networksOf(value: Plain): string[] {
+  if (isJson(value)) return Object.keys(value);
+  if (!Array.isArray(value)) return textsOf("networks", value);
+  return value.flatMap((item) => (isJson(item) ? Object.keys(item) : textsOf("networks", item)));
+}
+
+function networksIn(found: Json): string[] {
+  const settings: Json = isJson(found.NetworkSettings) ? found.NetworkSettings : {};
+  return isJson(settings.Networks) ? Object.keys(settings.Networks) : [];
+}
+
+async function stop(engine: Engine, name: string, timeout: unknown): Promise<void> {
+  const seconds = Number.isSafeInteger(timeout) ? Number(timeout) : 10;
+  await engine.send(`stop the container ${name}`, "POST", `/containers/${part(name)}/stop?t=${seconds}`);
+}

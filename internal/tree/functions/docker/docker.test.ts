@@ -1,0 +1,213 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type DockerEngine, startDockerEngine } from "../../../../test/harness/docker-engine.ts";
+import { planOn } from "../../../../test/harness/planned-state.ts";
+import type { CallArgs } from "../../../host/modules/function.ts";
+import { containerBody } from "./container-config.ts";
+import { portsOf, wordsOf } from "./translate.ts";
+
+let docker: DockerEngine;
+beforeEach(() => {
+  docker = startDockerEngine();
+});
+afterEach(() => docker[Symbol.dispose]());
+
+async function plan(called: string, name: string, args: CallArgs = {}) {
+  return (await planOn({}, called, name, { socket: docker.socket, ...args })).plan;
+}
+
+/** Tests, applies, and tests again. */
+async function settle(called: string, name: string, args: CallArgs = {}) {
+  const tested = await plan(called, name, args);
+  expect(docker.requests).toEqual([]);
+  const done = await tested.apply?.();
+  const again = await plan(called, name, args);
+  expect([again.changes, again.apply]).toEqual([{}, undefined]);
+  return { changes: tested.changes, done };
+}
+
+const web = {
+  image: "nginx:1.27",
+  environment: [{ MODE: "live" }, { TOKEN: "hush" }],
+  port_bindings: ["8080:80", "127.0.0.1:8443:443/tcp"],
+  binds: "/srv/www:/www:ro",
+  restart_policy: "on-failure:5",
+  labels: ["a=b"],
+  networks: ["front"],
+  command: "nginx -g 'daemon off;'",
+};
+
+describe("docker_container.running", () => {
+  beforeEach(() => docker.networks.set("front", {}));
+
+  test("pulls, creates, connects and starts, and then has nothing to do", async () => {
+    const { changes } = await settle("docker_container.running", "web", web);
+    expect(changes).toEqual({ "nginx:1.27": "pulled", web: "created" });
+    expect(docker.requests).toEqual([
+      "POST /images/create?fromImage=nginx:1.27",
+      "POST /containers/create?name=web",
+      "POST /networks/front/connect",
+      "POST /containers/web/start",
+    ]);
+    expect(docker.bodies[0]).toEqual({
+      Image: "nginx:1.27",
+      Cmd: ["nginx", "-g", "daemon off;"],
+      Env: ["MODE=live", "TOKEN=hush"],
+      Labels: { a: "b" },
+      ExposedPorts: { "80/tcp": {}, "443/tcp": {} },
+      HostConfig: {
+        PortBindings: {
+          "80/tcp": [{ HostIp: "", HostPort: "8080" }],
+          "443/tcp": [{ HostIp: "127.0.0.1", HostPort: "8443" }],
+        },
+        Binds: ["/srv/www:/www:ro"],
+        RestartPolicy: { Name: "on-failure", MaximumRetryCount: 5 },
+      },
+    });
+  });
+
+  test("replaces a container that differs, and names what without its value", async () => {
+    await (await plan("docker_container.running", "web", web)).apply?.();
+    docker.requests.length = 0;
+    const { changes } = await settle("docker_container.running", "web", {
+      ...web,
+      environment: { MODE: "test", TOKEN: "hush" },
+      restart_policy: "always",
+      shutdown_timeout: 3,
+    });
+    expect(changes).toEqual({ web: { replaced: ["Env", "RestartPolicy"] } });
+    expect(docker.requests.slice(0, 3)).toEqual([
+      "POST /containers/web/stop?t=3",
+      "DELETE /containers/web",
+      "POST /containers/create?name=web",
+    ]);
+  });
+
+  test("replaces a container of an older image, starts one that stopped, and keeps what is not wanted in particular", async () => {
+    await (await plan("docker_container.running", "web", web)).apply?.();
+    docker.images.set("nginx:1.27", "sha256:newer");
+    expect((await plan("docker_container.running", "web", web)).changes).toEqual({
+      web: { replaced: ["Image"] },
+    });
+    docker.images.set("nginx:1.27", "sha256:nginx:1.27");
+    await (await plan("docker_container.stopped", "web")).apply?.();
+    expect((await plan("docker_container.running", "web", web)).changes).toEqual({ web: "started" });
+    const { image } = web;
+    expect((await plan("docker_container.running", "web", { image })).changes).toEqual({ web: "started" });
+  });
+
+  test("fails when the container ends at once", async () => {
+    docker.broken = true;
+    const tested = await plan("docker_container.running", "web", web);
+    await expect(tested.apply?.()).rejects.toThrow("the container web ended at once with 127");
+  });
+
+  test("fails with what Docker says of an image", async () => {
+    const tested = await plan("docker_container.running", "web", { image: "private/app" });
+    await expect(tested.apply?.()).rejects.toThrow(
+      "cannot pull the image private/app:latest: pull access denied",
+    );
+  });
+});
+
+describe("other states of Docker", () => {
+  test("an image is pulled, pulled again only by force, and removed", async () => {
+    expect((await settle("docker_image.present", "nginx", { tag: 1.27 })).changes).toEqual({
+      "nginx:1.27": "pulled",
+    });
+    const forced = await plan("docker_image.present", "nginx:1.27", { force: true });
+    expect(await forced.apply?.()).toEqual({ changes: {}, comment: "the image nginx:1.27 is the newest" });
+    docker.requests.length = 0;
+    expect((await settle("docker_image.absent", "nginx:1.27")).changes).toEqual({ "nginx:1.27": "removed" });
+  });
+
+  test("a container is stopped and removed, and never while it runs", async () => {
+    await (await plan("docker_container.running", "web", { image: "nginx" })).apply?.();
+    await expect(plan("docker_container.absent", "web")).rejects.toThrow(
+      "the container web runs: stop it first",
+    );
+    docker.requests.length = 0;
+    expect((await settle("docker_container.stopped", "web")).changes).toEqual({ web: "stopped" });
+    docker.requests.length = 0;
+    expect((await settle("docker_container.absent", "web")).changes).toEqual({ web: "removed" });
+    await expect(plan("docker_container.stopped", "web")).rejects.toThrow("does not exist");
+  });
+
+  test("a network is replaced while nobody is in it", async () => {
+    const args = { subnet: "10.9.0.0/24", labels: { a: "b" } };
+    await settle("docker_network.present", "front", args);
+    docker.requests.length = 0;
+    const other = { ...args, subnet: "10.8.0.0/24" };
+    const { changes } = await settle("docker_network.present", "front", other);
+    expect(changes).toEqual({ front: { replaced: ["IPAM.Config"] } });
+    docker.networks.set("front", { ...docker.networks.get("front"), Containers: { c1: {} } });
+    await expect(plan("docker_network.present", "front", args)).rejects.toThrow("1 containers are in it");
+    docker.requests.length = 0;
+    expect((await settle("docker_network.absent", "front")).changes).toEqual({ front: "removed" });
+  });
+
+  test("a volume is created and removed", async () => {
+    expect((await settle("docker_volume.present", "data")).changes).toEqual({ data: "created" });
+    docker.requests.length = 0;
+    expect((await settle("docker_volume.absent", "data")).changes).toEqual({ data: "removed" });
+  });
+});
+
+test("without Docker a state fails only when it is applied", async () => {
+  const { plan: tested } = await planOn({}, "docker_image.present", "nginx", {
+    socket: "/nonexistent/docker.sock",
+  });
+  expect(tested.changes).toEqual({ nginx: "not known yet" });
+  await expect(tested.apply?.()).rejects.toThrow("Docker does not answer at /nonexistent/docker.sock");
+});
+
+test.each([
+  ["docker_container.running", "../x", { image: "nginx" }, "is not a name that Docker takes"],
+  ["docker_container.running", "web", { image: "-x" }, "is not an image"],
+  ["docker_container.running", "web", { image: "nginx", port_bindings: "80-90:80-90" }, "is not a port"],
+  ["docker_container.running", "web", { image: "nginx", memory: "much" }, "memory: expected a size"],
+  [
+    "docker_container.running",
+    "web",
+    { image: "nginx", command: "sh -c 'x" },
+    "command: a quote is not closed",
+  ],
+  ["docker_container.running", "web", { image: "nginx", restart: "often" }, "restart_policy: expected"],
+  ["docker_container.running", "web", { image: "nginx", tty: "yes" }, "tty: expected true or false"],
+])("%s refuses %p %p", async (called, name, args, message) => {
+  await expect(plan(called, name, args)).rejects.toThrow(message);
+});
+
+describe("values as Salt's trees have them", () => {
+  test.each([
+    ["a b", ["a", "b"]],
+    [`sh -c "echo \\"\\$x\\"" 'a  b'`, ["sh", "-c", 'echo "$x"', "a  b"]],
+    [
+      ["a b", 1],
+      ["a b", "1"],
+    ],
+    ["  ", []],
+  ])("the command %p", (written, words) => {
+    expect(wordsOf("command", written)).toEqual(words);
+  });
+
+  test("ports, sizes, devices and directories", () => {
+    expect(portsOf("53:53/udp,80").bindings).toEqual({
+      "53/udp": [{ HostIp: "", HostPort: "53" }],
+      "80/tcp": [{ HostIp: "", HostPort: "" }],
+    });
+    const body = containerBody("a:1", {
+      memory: "512m",
+      devices: ["/dev/sdb:/dev/x:r"],
+      volumes: ["/data", "/a:/b"],
+    });
+    expect(body).toEqual({
+      Image: "a:1",
+      Volumes: { "/data": {} },
+      HostConfig: {
+        Binds: ["/a:/b"],
+        Devices: [{ PathOnHost: "/dev/sdb", PathInContainer: "/dev/x", CgroupPermissions: "r" }],
+        Memory: 536_870_912,
+      },
+    });
+  });
+});

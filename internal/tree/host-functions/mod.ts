@@ -1,0 +1,2 @@
+export { accessLevels, type HostAccess } from "./function.ts";
+export { openHostFunctions } from "./open.ts";

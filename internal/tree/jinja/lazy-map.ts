@@ -1,0 +1,100 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { fromPlain, type Value, ValueMap } from "./values.ts";
+
+type Values = Readonly<Record<string, Plain>>;
+
+/**
+ * A map of data that is copied as far as it is used: most templates look at few of the facts of a peel. The first of
+ * the sources that has a key gives its value.
+ */
+export class LazyMap extends ValueMap {
+  private sources: readonly Values[];
+  private readonly made = new Map<string, Value>();
+
+  constructor(sources: readonly Values[]) {
+    super();
+    this.sources = sources;
+  }
+
+  override get size(): number {
+    return this.whole().realSize;
+  }
+
+  private get realSize(): number {
+    return super.size;
+  }
+
+  override get(key: Value): Value | undefined {
+    if (this.sources.length === 0 || typeof key !== "string") return this.whole().superGet(key);
+    const known = this.made.get(key);
+    if (known !== undefined) return known;
+    const source = this.sources.find((each) => Object.hasOwn(each, key));
+    if (source === undefined) return undefined;
+    const value = fromPlain(source[key]);
+    this.made.set(key, value);
+    return value;
+  }
+
+  override has(key: Value): boolean {
+    if (this.sources.length === 0 || typeof key !== "string") return this.whole().superHas(key);
+    return this.sources.some((each) => Object.hasOwn(each, key));
+  }
+
+  override set(key: Value, value: Value): void {
+    // The constructor of the map calls this before there is anything here.
+    if (this.sources !== undefined) this.whole();
+    super.set(key, value);
+  }
+
+  override delete(key: Value): boolean {
+    this.whole();
+    return super.delete(key);
+  }
+
+  override clear(): void {
+    this.whole();
+    super.clear();
+  }
+
+  override keys(): Value[] {
+    this.whole();
+    return super.keys();
+  }
+
+  override values(): Value[] {
+    this.whole();
+    return super.values();
+  }
+
+  override entries(): [Value, Value][] {
+    this.whole();
+    return super.entries();
+  }
+
+  private superGet(key: Value): Value | undefined {
+    return super.get(key);
+  }
+
+  private superHas(key: Value): boolean {
+    return super.has(key);
+  }
+
+  /** None is a value, so `??` would copy it again. */
+  private copyOf(key: string, source: Values): Value {
+    const made = this.made.get(key);
+    return made === undefined ? fromPlain(source[key]) : made;
+  }
+
+  /** Copies everything: from now on this is a map like any other. */
+  private whole(): this {
+    const { sources } = this;
+    if (sources.length === 0) return this;
+    this.sources = [];
+    for (const source of sources) {
+      for (const key of Object.keys(source)) {
+        if (!super.has(key)) super.set(key, this.copyOf(key, source));
+      }
+    }
+    return this;
+  }
+}
