@@ -63,7 +63,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/rollouts.md": 2,
   "docs/publishing-states.md": 1,
   "docs/sign-on.md": 2,
-  "docs/states.md": 3,
+  "docs/states.md": 4,
   "docs/succession.md": 2,
   "docs/templates.md": 1,
   "docs/upgrading-peels.md": 1,
