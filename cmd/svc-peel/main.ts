@@ -11,7 +11,7 @@ if (argv[2] === "call" || argv[2] === "check" || argv[2] === "keygen") {
   });
 } else if (argv[2] === "join") {
   const { runPeelCommand } = await import("../../internal/agent/command/mod.ts");
-  // It may go on as the daemon, whose end is the end of the process.
+  // It may continue as the daemon, whose end is the end of the process.
   await runPeelCommand(process, argv.slice(2), (code) => process.exit(code));
   process.exit(0);
 } else if (argv[2] === "watchdog") {

@@ -76,8 +76,9 @@ export const assets = {
   "join-tokens": { kind: "bucket", decisions: true },
   // Longer than a request waits: who asked can see how it ended.
   approvals: { kind: "bucket", ttlMs: 7 * day, decisions: true },
-  // What masters and operators write and read to see whether anything is stored at all.
+  // What operators and masters write and read to see whether anything is stored at all.
   probe: { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
+  "master-probe": { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },
   // A full stream refuses, and who publishes sends it again: what was taken is never pushed out by what comes
   // after. Masters make room.
   "job-events": {

@@ -2,6 +2,7 @@ import { formatByteSize } from "../base/byte-size.ts";
 import { type AssetName, assets, streamName } from "./assets.ts";
 import type { Bus } from "./connect.ts";
 import { listStreams } from "./jetstream/list-streams.ts";
+import { isNotFound } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
 
 /** How full an asset is. */
@@ -34,7 +35,24 @@ export async function readFullness(bus: Bus, timeoutMs?: number): Promise<Fullne
   });
 }
 
-/** The same for those of these assets that there are and that these credentials may look at. */
+/**
+ * The assets that exist and whose streams do not answer, or have no leader: one of them is enough, and the streams cannot
+ * be listed.
+ */
+export async function silentAssets(bus: Pick<Bus, "nats">, timeoutMs: number): Promise<AssetName[]> {
+  const names = Object.keys(assets) as AssetName[];
+  const silent = await Promise.all(
+    names.map((asset) =>
+      streamState(bus, streamName(asset), timeoutMs).then(
+        ({ hasLeader }) => !hasLeader,
+        (thrown) => !isNotFound(thrown),
+      ),
+    ),
+  );
+  return names.filter((_, at) => silent[at]);
+}
+
+/** How full those of these assets are that there are and that these credentials may look at. */
 export async function inspectFullness(
   bus: Bus,
   names: readonly AssetName[],

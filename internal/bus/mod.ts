@@ -30,7 +30,7 @@ export { damageAdvice } from "./damage.ts";
 export { type Discarded, discardOldest } from "./discard-oldest.ts";
 export { encodeFailure, encodeRateLimited, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
-export { type Fullness, fullest, inspectFullness, readFullness } from "./fullness.ts";
+export { type Fullness, fullest, inspectFullness, readFullness, silentAssets } from "./fullness.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
 export { listReplicas } from "./list-replicas.ts";

@@ -64,13 +64,14 @@ const shares = {
   "peel-heartbeat": share(4 * mebibyte, 64 * mebibyte, 0.5),
   "master-heartbeat": fixed(mebibyte),
   probe: fixed(mebibyte),
+  "master-probe": fixed(mebibyte),
   settings: share(6 * mebibyte, gibibyte, 2),
   facts: share(8 * mebibyte, 2 * gibibyte, 2),
   jobs: share(12 * mebibyte, 4 * gibibyte, 5),
   events: share(9 * mebibyte, 512 * mebibyte, 3),
   states: share(11 * mebibyte, 4 * gibibyte, 4),
   audit: share(4 * mebibyte, 4 * gibibyte, 3),
-  binaries: share(14 * mebibyte, 4 * gibibyte, 6),
+  binaries: share(13 * mebibyte, 4 * gibibyte, 6),
 } as const satisfies Record<string, Share>;
 
 type Shared = keyof typeof shares;

@@ -9,7 +9,11 @@ import { JetStreamError } from "./jetstream/request.ts";
 import { storeMessage } from "./jetstream/store-message.ts";
 import { keySubject } from "./subjects.ts";
 
-const probed: AssetName = "probe";
+/**
+ * Where a probe writes: operators may write to `probe`. On a cluster, one message can stop a stream for good, so masters
+ * have a bucket of their own.
+ */
+export type Probed = Extract<AssetName, "probe" | "master-probe">;
 
 /**
  * Writes a small key and reads it, as everything else that is stored. One value is kept for each key, for an
@@ -19,7 +23,12 @@ const probed: AssetName = "probe";
  * @returns when the bus stored it, by the clock of the bus, milliseconds since the Unix epoch
  * @throws SvcError `unavailable` naming the stream and what to do; `forbidden` without the permission
  */
-export async function probeStorage(bus: Bus, key: string, timeoutMs: number): Promise<{ storedAt: number }> {
+export async function probeStorage(
+  bus: Bus,
+  probed: Probed,
+  key: string,
+  timeoutMs: number,
+): Promise<{ storedAt: number }> {
   const stream = streamName(probed);
   const subject = keySubject(probed, key);
   const attempt = async <T>(what: string, run: () => Promise<T>): Promise<T> => {

@@ -14,7 +14,7 @@ export const probeKey = "svc";
 export async function storageProblem(bus: Bus): Promise<string | undefined> {
   try {
     if ((await inspectAssets(bus, ["probe"])).get("probe") !== "there") return undefined;
-    await probeStorage(bus, probeKey, answerMs);
+    await probeStorage(bus, "probe", probeKey, answerMs);
     return undefined;
   } catch (thrown) {
     const { kind, message } = toSvcError(thrown);

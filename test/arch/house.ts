@@ -133,7 +133,7 @@ export const house: readonly Wing[] = [
       room("fleet/targeting", 4, "which peels an expression means"),
       room("fleet/operators", 4, "who is an operator: records that administrators sign, and their judgement"),
       room("fleet/tokens", 5, "tokens of the REST API: created, judged, revoked"),
-      room("fleet/expected", 5, "hosts that are known before they come: added, listed, let in once"),
+      room("fleet/expected", 5, "hosts that are known before they come: added, listed, admitted once"),
       room("fleet/policy", 5, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
       room("fleet/decisions", 5, "decisions outside the bus: log, comparison, restoration"),
       room("fleet/settings", 5, "settings: compiled, sealed and stored for each peel"),

@@ -104,6 +104,10 @@ test("what each master decides is in one chain, with who, how and what", async (
       .split("\n")
       .map((line) => JSON.parse(line).seq)[0],
   ).toBe(entries[0].seq);
+  expect(await asked("audit", "export", "--output", "yaml")).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining("lines of JSON"),
+  });
   expect(await asked("audit", "verify")).toMatchObject({ exit: 0 });
 });
 

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { proveTpm } from "../../internal/agent/evidence/tpm.ts";
+import { systemClock } from "../../internal/base/clock.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { authorityExtensions, companyAuthority, leafExtensions } from "../harness/company-authority.ts";
 import { type Enrollee, newEnrollee, postJson, submission, submit, takeNonce } from "../harness/enrollee.ts";
 import { logRecords, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
+import { recordingLog } from "../harness/log.ts";
 import { sshKeys } from "../harness/ssh-keys.ts";
 import { startTpm, type TestTpm } from "../harness/tpm.ts";
 
@@ -15,6 +18,8 @@ setDefaultTimeout(60_000);
 let bus: TestBus;
 /** Accepts evidence. */
 let master: MasterDaemon;
+/** Accepts a TPM alone. */
+let second: MasterDaemon;
 /** Accepts none, as masters of earlier versions. */
 let plain: MasterDaemon;
 let company: ReturnType<typeof companyAuthority>;
@@ -33,12 +38,20 @@ beforeAll(async () => {
   knownHosts = join(bus.dir, "known_hosts");
   writeFileSync(knownHosts, "");
   const maker = company.issue({ subject: "/O=Maker/CN=TPM CA", key: "rsa", extensions: authorityExtensions });
+  const policy = join(bus.dir, "policy.yaml");
+  writeFileSync(
+    policy,
+    "rules:\n  - name: racks\n    match: { peel: '*.rack.example.com', evidence: x509 }\n    decide: approve\n",
+    { mode: 0o600 },
+  );
   const accepting = [
+    ...["--enroll-policy", policy],
     ...["--enroll-evidence-x509-ca", ca.cert, "--enroll-evidence-ssh-known-hosts", knownHosts],
     ...["--enroll-evidence-tpm-ca", maker.cert],
   ];
-  [master, plain, tpm] = await Promise.all([
+  [master, second, plain, tpm] = await Promise.all([
     startMasterBinary(bus, accepting),
+    startMasterBinary(bus, ["--enroll-evidence-tpm-ca", maker.cert]),
     startMasterBinary(bus),
     startTpm(join(bus.dir, "tpm"), maker),
   ]);
@@ -46,6 +59,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await tpm?.[Symbol.asyncDispose]();
   await master?.[Symbol.asyncDispose]();
+  await second?.[Symbol.asyncDispose]();
   await plain?.[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();
 });
@@ -101,6 +115,18 @@ describe("a peel", () => {
       "1 approved\n",
     );
     await peel.program.waitFor('"enrolled"');
+  });
+
+  test("with a certificate is admitted by a policy that asks for one, and not without", async () => {
+    const { cert, key } = leafFor("a.rack.example.com");
+    const flags = ["--evidence-x509-cert", cert, "--evidence-x509-key", key];
+    await using peel = startPeelBinary(bus, master.url, "a.rack.example.com", { flags });
+    await peel.program.waitFor('"enrolled"');
+    await using other = startPeelBinary(bus, master.url, "b.rack.example.com");
+    await other.program.waitFor("enrollment pending");
+    const listed = JSON.parse((await svc(bus, "enroll", "list", "--output", "json")).stdout);
+    expect(listed).toMatchObject([{ peel_id: "b_rack_example_com" }]);
+    await svc(bus, "enroll", "reject", listed[0].id);
   });
 
   test("with an SSH host key that is listed meanwhile", async () => {
@@ -240,6 +266,44 @@ describe("over the wire", () => {
       [401, "evidence does not verify: ek_certificate is not a certificate in DER"],
       [400, "peel_id and public_key must be those of the nonce request"],
       [401, "challenge verification failed"],
+    ]);
+  });
+
+  test("one master makes the secret for a TPM, and another one verifies it", async () => {
+    const peel = newEnrollee();
+    const nonce = await takeNonce(door(second), peel);
+    const challenge = Buffer.from(nonce.challenge, "base64");
+    const evidence = await proveTpm(
+      {
+        ...tpm,
+        dataDir: bus.dir,
+        clock: systemClock,
+        signal: new AbortController().signal,
+        log: recordingLog(),
+      },
+      {
+        ...{ accepts: ["tpm"], challenge, publicKey: peel.publicKey },
+        async credential(keys) {
+          const ids = { peel_id: peel.peelId, public_key: peel.publicKey, challenge_id: nonce.challenge_id };
+          const { json } = await postJson(door(second), "/api/v1/enroll/tpm", { ...ids, ...keys });
+          return json as { credential_blob: string; encrypted_secret: string };
+        },
+      },
+    );
+    const reply = await submit(door(master), submission(peel, nonce, { evidence }));
+    expect([reply.status, (await shown((reply.json as { id: string }).id)).evidence.type]).toEqual([
+      201,
+      "tpm",
+    ]);
+    // The same with another key of a peel: the secret is not for it.
+    const thief = newEnrollee(peel.peelId);
+    const stolen = await submit(
+      door(master),
+      submission(thief, await takeNonce(door(master), thief), { evidence }),
+    );
+    expect([stolen.status, stolen.json]).toEqual([
+      401,
+      { error: expect.stringContaining("the secret is not that") },
     ]);
   });
 

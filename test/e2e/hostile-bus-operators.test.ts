@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type AssetName, assets, streamName } from "../../internal/bus/assets.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
+import { createAuditWriter } from "../../internal/fleet/audit/append.ts";
 import { adoptionMark } from "../../internal/fleet/enrollment/adopt.ts";
 import {
   approvalsOverBus,
@@ -17,7 +19,9 @@ import {
 } from "../../internal/fleet/over-bus/mod.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
+import { forgedRecords } from "../harness/forger.ts";
 import { type Intruder, type Message, startIntruder } from "../harness/intruder.ts";
+import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { newOperator, signedBy, type TestOperator, writeOperatorFile } from "../harness/operators.ts";
 import { startPeel, type TestPeel } from "../harness/peel.ts";
@@ -258,6 +262,33 @@ test.each([
   },
 );
 
+test.each([
+  ["with its disk", false],
+  ["on an empty disk", true],
+])(
+  "an operator who was disabled while a master was stopped, and put back, is refused %s",
+  async (_, empty) => {
+    const late = newOperator(`late-${empty}`, ["operator"]);
+    const record = recordOf(late);
+    await must(root, operatorsOverBus.add, { record: signedRecord(record, root) });
+    await must(late, jobsOverBus.list, {});
+    const before = await storedIn("operators", late.name);
+    await restart({
+      onEmptyDisk: empty,
+      async meanwhile() {
+        const disabled = signedRecord({ ...record, version: 2, disabled: true }, root);
+        await must(root, operatorsOverBus.disable, { name: late.name, record: disabled });
+        await (await openBucket(intruder.bus, "operators")).put(late.name, before);
+      },
+    });
+    // Whichever of the masters answers.
+    for (let at = 0; at < 8; at++) {
+      const { ok, error } = await ask(late, jobsOverBus.list, {});
+      expect([ok, error?.code]).toEqual([false, "unauthorized"]);
+    }
+  },
+);
+
 test("a rollout does not start again after its record and the used nonces were deleted", async () => {
   const { subject } = rolloutsOverBus.start;
   const { args, ...asked } = job("rollout");
@@ -289,6 +320,47 @@ test("a peel is not let in with a record without vouchers after the mark of the 
     },
   });
   expect(await storedIn("secrets", adoptionMark)).not.toHaveLength(0);
+});
+
+test("records that are made with other keys count for nothing, whoever finds them", async () => {
+  const runs = { function: "cmd.run", args: job("pwned").args, target: "web-1" };
+  const forged = forgedRecords({
+    forger: eve,
+    others: [root, ann, vera, fred, gone],
+    token: tokens.forged,
+    runs,
+  });
+  // What is in the audit is of no master, and says of an operator and a token what is not so.
+  const thief = { bus: intruder.bus, master: "thief", signer: eve.key, keys: () => [], clock: systemClock };
+  const audit = createAuditWriter({ ...thief, log: recordingLog() });
+  const entry = { operator: "root", key: "", via: "bus", outcome: "done", requestId: "" } as const;
+  const requestDigest = new Uint8Array(32);
+  const restoreAudit = await intruder.keep("audit");
+  const operators = await openBucket(intruder.bus, "operators");
+  const before = await operators.entries();
+  await audit.append({
+    ...{ ...entry, requestDigest, action: "operators.roles", subjects: { operator: "ann", version: 99 } },
+  });
+  for (const onEmptyDisk of [false, true]) {
+    await restart({
+      onEmptyDisk,
+      meanwhile: async () => {
+        for (const [asset, messages] of Object.entries(forged)) {
+          expect([asset, messages.length > 0]).toEqual([asset, true]);
+          for (const { subject, data } of messages)
+            await intruder.bus.nats.jetstream().publish(subject, data);
+        }
+      },
+    });
+    await nothingIsGained();
+    await replayAll();
+  }
+  // What was there before counts again: nothing that was forged is remembered.
+  for (const { key, value } of before) await operators.put(key, value);
+  await must(ann, jobsOverBus.create, job("ann-again"));
+  await until(() => times("ann-again") === 1);
+  await restoreAudit();
+  nothingRan();
 });
 
 describe("who edits", () => {

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { headers } from "nats";
+import { connectTo } from "../harness/bus.ts";
 import { replicasBecome, startCluster } from "../harness/cluster.ts";
 import { startMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, type PeelConnection } from "../harness/peel-connection.ts";
@@ -38,6 +39,9 @@ const hostile: readonly (readonly [string, string])[] = [
   ["KV-Operation", "PURGE"],
 ];
 
+/** What masters tell of that bucket, on servers that stop its stream. */
+const stopped = /"storage":\{"status":"(?:up"|degraded","message":"KV_probe: no answer, or no leader: )/;
+
 const stored = (peel: string) => [
   `$KV.peel-heartbeat.${peel}`,
   `$KV.facts.${peel}`,
@@ -68,6 +72,14 @@ test("no header of a peel stops a stream on a cluster", async () => {
     const refused = await Promise.all(stored("peel-b").map((subject) => isRefused(b, subject)));
     expect([name, value, stored("peel-b").filter((_, at) => refused[at])]).toEqual([name, value, []]);
   }
+  // Operators may write to one bucket, which no master relies on.
+  const operator = await connectTo(cluster.bus, "admin");
+  const head = headers();
+  head.set("Nats-Expected-Last-Msg-Id", "never");
+  await operator.nats.request("$KV.probe.x", "hostile", { timeout: 5_000, headers: head }).catch(() => {});
+  await operator.drain();
+  const ready = await fetch(`${master.healthUrl}/readyz`);
+  expect([ready.status, await ready.text()]).toEqual([200, expect.stringMatching(stopped) as never]);
 });
 
 /** A new stream has a leader a moment later. */

@@ -3,14 +3,17 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type AssetName, assets } from "../../internal/bus/assets.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { probeStorage } from "../../internal/bus/storage-probe.ts";
 import { keySubject } from "../../internal/bus/subjects.ts";
 import { uploadBinary } from "../../internal/cli/upgrade/upload.ts";
 import { operatorsOverBus } from "../../internal/fleet/over-bus/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
+import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { metricBecomes, readinessBecomes } from "../harness/enrollee.ts";
@@ -145,6 +148,8 @@ function binaryOf(name: string) {
 }
 
 test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, binaries, rules, a revocation", async () => {
+  // As svc doctor does.
+  await probeStorage(operator, "probe", "svc", 5_000);
   peel = newPeel("web-1.example");
   const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
   const id = String(fields.enrollment_id);
@@ -184,6 +189,9 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   );
   await rest("POST", "/tokens", { name: "ci", roles: ["viewer"] });
   await rest("DELETE", "/tokens/ci");
+  await rest("POST", "/enroll-tokens", {});
+  const { publicKey } = newKeyPair("user", systemRandom);
+  await rest("POST", "/enroll-expected", { hosts: [{ peel_id: "web-2.example", public_key: publicKey }] });
   const deployer = await rest("POST", "/tokens", { name: "cd", roles: ["deployer"] });
   const waiting = { function: "test.ping", target: "*" };
   expect(await rest("POST", "/jobs", waiting, String(deployer.token))).toMatchObject({ needs: 1 });

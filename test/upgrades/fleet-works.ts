@@ -58,7 +58,7 @@ export async function expectWorking(fleet: TwoVersions, step: string, members: r
     const id = await enrollmentOf(fleet, version, guest);
     expect(await fleet.svc(version, "enroll", "revoke", id)).toMatchObject({ code: 0 });
     // Peels of the earlier version only say that the bus refuses them.
-    await peel.waitFor(version === "current" ? /revoked/ : /AUTHORIZATION_VIOLATION/);
+    await peel.waitFor(version === "current" ? /revoked/ : /AUTHORIZATION_VIOLATION|Authentication Revoked/);
     expect(await runOnAll(fleet, version, "test.ping")).toEqual(ok(members));
     await fleet.stopPeel(guest);
   }

@@ -14,7 +14,7 @@ import { untilStopped } from "./until-stopped.ts";
 export const joinCommand = command({
   name: "join",
   description:
-    "Make this host a member of a fleet with a join token, and run the peel. Nothing else has to be on the host.",
+    "Make this host a member of a fleet with a join token, and run the peel. It needs nothing else on the host.",
   args: {
     token: {
       type: "positional",

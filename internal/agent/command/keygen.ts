@@ -42,7 +42,7 @@ export function makeKey({ dataDir, configured, id, hostname, random }: KeygenOpt
   }
   // An id that is asked for is pinned like the name of a host.
   const identity = { configured, hostname: id ?? hostname, authDir };
-  // First, so that nothing is written for an id that is none.
+  // First, so that nothing is written for an id that is not valid.
   const known = knownPeelId(identity);
   if (id !== undefined && known !== peelIdFromConfig(id)) {
     throw new SvcError(

@@ -114,8 +114,10 @@ test("a TPM with an RSA endorsement key proves itself", () => {
   expect(readdirSync(data)).toEqual([]);
 });
 
-test("so does one with a key on P-256", async () => {
+test("so does one with a key on P-256, and what a killed peel left is removed", async () => {
+  mkdirSync(join(data, ".tpm-left", "inside"), { recursive: true });
   expect(reasonOf(await prove(tpms.ecc))).toBe("accepted");
+  expect(readdirSync(data)).toEqual([]);
 });
 
 test("two keys of one TPM show the same endorsement key", () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
@@ -41,6 +41,8 @@ const attestationKeys: Ways = [
 type Way = readonly [string, string];
 type Ways = readonly [Way, ...Way[]];
 const commandTimeoutMs = 60_000;
+/** Of the names of the directories for files of a moment. */
+const prefix = ".tpm-";
 /** Of `tpm2_activatecredential` for its input. */
 const credentialHeader = Buffer.from("badcc0de00000001", "hex");
 
@@ -51,7 +53,8 @@ const credentialHeader = Buffer.from("badcc0de00000001", "hex");
  * @throws what `asked.credential` throws
  */
 export async function proveTpm(access: TpmAccess, asked: Asked): Promise<EvidenceBody | undefined> {
-  const dir = mkdtempSync(join(access.dataDir, ".tpm-"));
+  removeFiles(access.dataDir);
+  const dir = mkdtempSync(join(access.dataDir, prefix));
   try {
     return await prove(commandsIn(dir, access), dir, asked);
   } catch (thrown) {
@@ -61,7 +64,14 @@ export async function proveTpm(access: TpmAccess, asked: Asked): Promise<Evidenc
     });
     return undefined;
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    removeFiles(access.dataDir);
+  }
+}
+
+/** Removes the files of this peel, also those that it left when it was killed. */
+function removeFiles(dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    if (name.startsWith(prefix)) rmSync(join(dataDir, name), { recursive: true, force: true });
   }
 }
 

@@ -49,10 +49,12 @@ export async function checkReplicas(options: {
   return {
     streams: latest.size,
     sampled,
-    // The values of the probe are replaced all the time, also while they are compared.
-    differences: [...counted, ...differences].filter(({ stream }) => stream !== streamName("probe")),
+    // The values of a probe are replaced all the time, also while they are compared.
+    differences: [...counted, ...differences].filter(({ stream }) => !probed.has(stream)),
   };
 }
+
+const probed: ReadonlySet<string> = new Set([streamName("probe"), streamName("master-probe")]);
 
 async function checkSamples(
   { bus, connectTo, offset }: Parameters<typeof checkReplicas>[0],

@@ -36,7 +36,7 @@ export const probeStep: Step<DoctorContext> = {
   async look({ connect }) {
     const bus = await connect();
     const exists = (await inspectAssets(bus, ["probe"])).get("probe") !== "missing";
-    const state = exists ? await probe(() => probeStorage(bus, probeKey, answerMs)) : missing;
+    const state = exists ? await probe(() => probeStorage(bus, "probe", probeKey, answerMs)) : missing;
     if (state !== undefined && state.level === "fail") return state;
     const worst = fullest(await inspectFullness(bus, readable, answerMs));
     if (worst === undefined) return state ?? { level: "ok", message: "a value was written and read" };

@@ -20,7 +20,8 @@ export function describeSubjects(
   return {
     ...ofTouch(touched),
     ...texts({ approval: agreement?.approval }),
-    ...(scope.kind === "operators" ? { ...texts({ operator: fields.name }), ...versionOf(fields) } : {}),
+    // `versions.ts` reads them.
+    ...(scope.kind === "operators" ? { ...texts({ operator: fields.name }), ...versionOf(touched) } : {}),
     ...(typeof called === "string"
       ? { function: short(called), ...ofArguments(fields.args, isSafe(called)) }
       : {}),
@@ -42,7 +43,6 @@ export function describeEnd({ scope }: Pick<Passenger, "scope">, output: unknown
     ...(scope.kind === "rollouts" ? texts({ rollout: id }) : {}),
     ...(scope.kind === "join-tokens" ? texts({ join_token: id }) : {}),
     ...(isTexts(targets) ? ofPeels(targets) : {}),
-    ...(scope.kind === "operators" ? versionOf(answer) : {}),
     // `revoked-tokens.ts` reads them.
     ...(scope.kind === "tokens" ? texts({ token_id: token.id, token_expires: token.expires_at }) : {}),
   };
@@ -53,9 +53,10 @@ export function jobSubjects(called: { function: string; args: unknown }, peels: 
   return { function: short(called.function), ...ofArguments(called.args, false), ...ofPeels(peels) };
 }
 
-/** The version of an operator's record, which `versions.ts` reads. */
-function versionOf({ version }: Readonly<Record<string, unknown>>): Subjects {
-  return typeof version === "number" && Number.isSafeInteger(version) && version > 0 ? { version } : {};
+/** The version of an operator's record. */
+function versionOf(touched: Touch): Subjects {
+  const version = "operator" in touched ? touched.version : undefined;
+  return version !== undefined && Number.isSafeInteger(version) && version > 0 ? { version } : {};
 }
 
 function ofTouch(touched: Touch): Subjects {

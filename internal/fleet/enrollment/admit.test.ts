@@ -13,7 +13,7 @@ import { issueChallenge } from "./challenge.ts";
 import { type Decision, type EnrollDeps, enroll } from "./enroll.ts";
 import type { SentEvidence } from "./evidence-field.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
-import type { Enrollment } from "./record.ts";
+import { decodeRecord, type Enrollment } from "./record.ts";
 import { readEnrollments } from "./store.ts";
 import type { Admission, Candidate } from "./way-in.ts";
 
@@ -112,6 +112,23 @@ describe("a host that asks for the first time", () => {
     answers = [new SvcError("forbidden", "join token has ended")];
     await expect(ask(newHost("web_1"))).rejects.toThrow("join token has ended");
     expect(await enrollments.entries()).toEqual([]);
+  });
+
+  test("is never stored as decided before its index names it, also in a race", async () => {
+    const host = newHost("web_1");
+    answers = [admission("approve"), admission("approve"), admission("approve")];
+    const written: (string | undefined)[] = [];
+    enrollments.beforeWrite = async (key) => {
+      if (key.startsWith("peel.")) return;
+      written.push((await enrollments.get(key)) === undefined ? "new" : undefined);
+    };
+    await Promise.allSettled([ask(host), ask(host), ask(host)]);
+    expect(written.filter((one) => one === "new").length).toBeGreaterThan(1);
+    const ids = new Set(seen.map(({ record }) => record.id));
+    const first = await Promise.all([...ids].map(async (id) => (await enrollments.history(id))[0]));
+    const states = first.flatMap((entry) => (entry === undefined ? [] : decodeRecord(entry.value).state));
+    expect(new Set(states)).toEqual(new Set(["pending"]));
+    expect(await readEnrollments(enrollments)).toMatchObject([{ state: "approved" }]);
   });
 
   test("without an audit nothing is decided, and nothing is used up", async () => {

@@ -15,7 +15,7 @@ import type { PendingTable } from "./pending-table.ts";
 import { provenEvidence, type VerifyEvidence, withEvidence } from "./proven.ts";
 import type { Enrollment, Evidence } from "./record.ts";
 import { type Enrollments, findByPeel, insertEnrollment } from "./store.ts";
-import { liveStates, transition } from "./transition.ts";
+import { type EnrollmentEvent, liveStates, transition } from "./transition.ts";
 import type { Submission } from "./validate.ts";
 import type { Admission, WayIn } from "./way-in.ts";
 
@@ -96,7 +96,7 @@ export async function enroll(
       return decidePending(deps, current, { submission, challenge, evidence });
     }
     if (current !== undefined && isLetIn(current) && current.publicKey === publicKey) {
-      // The answer was lost, and this host proved that it is the one that was let in.
+      // The answer was lost, and this host proved that it is the one that was admitted.
       return { record: current, created: false, keyMismatch: false };
     }
     if (current !== undefined && liveStates.has(current.state)) {
@@ -116,10 +116,9 @@ export async function enroll(
       const record = newRecord(deps, submission, challenge, { ...defined({ address, evidence }) });
       const admission = await admissionOf(deps.waysIn, { submission, record, challenge });
       const made = admitted(record, admission, deps.clock.now());
-      stored = await recorded(deps, made, admission, async () => {
-        const inserted = await insertEnrollment(deps.enrollments, made, found?.indexRevision);
-        return inserted?.record;
-      });
+      stored = await recorded(deps, made, admission, () =>
+        storeNew(deps, { record, made, admission, indexRevision: found?.indexRevision }),
+      );
     } finally {
       place.giveBack(stored !== undefined);
     }
@@ -163,6 +162,46 @@ async function recorded(
   return stored;
 }
 
+/**
+ * Stores a new record. One that is decided about is stored pending before: the record of a request that loses the
+ * race of two is removed again, and masters would take the removal of a decided one for a decision that was lost.
+ *
+ * @returns `undefined` when a race was lost
+ */
+async function storeNew(
+  deps: Pick<EnrollDeps, "enrollments" | "clock">,
+  { record, made, admission, indexRevision }: NewRecord,
+): Promise<Enrollment | undefined> {
+  const isDecided = made.state !== "pending";
+  const first = isDecided ? record : made;
+  const inserted = await insertEnrollment(deps.enrollments, first, indexRevision);
+  const event = admission === undefined || !isDecided ? undefined : eventOfAdmission(record, admission);
+  if (inserted === undefined || event === undefined) return inserted?.record;
+  return decideUnlessDecided(deps, record.id, event);
+}
+
+interface NewRecord {
+  record: Enrollment;
+  /** The record as the admission makes it. */
+  made: Enrollment;
+  admission: Admission | undefined;
+  indexRevision: number | undefined;
+}
+
+/** @returns `undefined` when an operator was first */
+async function decideUnlessDecided(
+  deps: Pick<EnrollDeps, "enrollments" | "clock">,
+  id: string,
+  event: EnrollmentEvent,
+): Promise<Enrollment | undefined> {
+  try {
+    return await applyEvent(deps, id, event);
+  } catch (thrown) {
+    if (thrown instanceof SvcError && thrown.kind === "invalid_transition") return undefined;
+    throw thrown;
+  }
+}
+
 /** What a host that asks has proved. */
 interface Proof {
   submission: Submission;
@@ -192,13 +231,7 @@ async function decidePending(
     return { record, created: false, keyMismatch: false };
   }
   const next = transition(record, event, deps.clock.now());
-  const stored = await recorded(deps, next, admission, () =>
-    applyEvent(deps, record.id, event).catch((thrown: unknown) => {
-      // An operator was first.
-      if (thrown instanceof SvcError && thrown.kind === "invalid_transition") return undefined;
-      throw thrown;
-    }),
-  );
+  const stored = await recorded(deps, next, admission, () => decideUnlessDecided(deps, record.id, event));
   return stored === undefined ? conflict : { record: stored, created: false, keyMismatch: false };
 }
 

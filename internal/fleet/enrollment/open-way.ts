@@ -11,7 +11,7 @@ export interface OpenWay {
   peels: string;
   /** What it decides, or what decides: `approve`, `program /usr/local/bin/ask-cmdb`. */
   decides: string;
-  /** How many hosts it can still let in; absent for any number. */
+  /** How many hosts it can still admit; absent for any number. */
   uses?: number;
   /** When it ends, milliseconds since the Unix epoch; absent for never. */
   endsAt?: number;

@@ -11,10 +11,10 @@ export interface TakeDeps extends ExpectedStore {
 export const deciderOf = ({ by }: Pick<ExpectedHost, "by">): string => `expected:${by}`;
 
 /**
- * The enrollment that an entry let in, also one that has ended since. An entry that was taken without a record that
- * counts let nobody in: a master crashed in between, and the same host may ask again.
+ * The enrollment that an entry admitted, also one that has ended since. An entry that was taken without a record that
+ * counts admitted no host: a master crashed in between, and the same host may ask again.
  */
-export async function usedBy(
+async function usedBy(
   { enrollments }: Pick<TakeDeps, "enrollments">,
   host: ExpectedHost,
 ): Promise<Enrollment | undefined> {
@@ -44,9 +44,10 @@ export async function take(
       const found = await findExpected(deps, peelId);
       if (found === undefined || !isOpen(found.host, publicKey, now)) return undefined;
       const { host, revision } = found;
-      if ((await usedBy(deps, host)) !== undefined) return undefined;
-      // The same master again, or the same host after a crash.
-      if (host.taken?.enrollment === enrollment) return host;
+      const user = await usedBy(deps, host);
+      if (user !== undefined && user.id !== enrollment) return undefined;
+      // The same enrollment again: another master is at work on it, has just decided, or crashed.
+      if (user !== undefined || host.taken?.enrollment === enrollment) return host;
       const taken = { ...host, taken: { enrollment, at: now } };
       const written = await deps.bucket.update(peelId, encodeExpected(deps.mac, taken), revision);
       return written === undefined ? conflict : taken;

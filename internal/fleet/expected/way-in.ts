@@ -11,7 +11,7 @@ export interface ExpectedWayDeps extends TakeDeps {
 }
 
 /**
- * Lets in hosts that an operator expects, each entry once. A host that asks under an expected peel id with another
+ * Admits hosts that an operator expects, each entry once. A host that asks under an expected peel id with another
  * key is held: an operator expects a different one.
  */
 export function createExpectedWay(deps: ExpectedWayDeps): WayIn {

@@ -4,7 +4,7 @@ import { type Applicant, mismatchOf } from "./match.ts";
 import type { Decider, Match, Policy, PolicyRule } from "./policy.ts";
 
 /** What decides, in words: `approve`, `program /usr/local/bin/ask-cmdb`. URLs may have secrets in their path. */
-export function describeDecider(decider: Decider): string {
+function describeDecider(decider: Decider): string {
   if ("decide" in decider) return decider.decide;
   if ("program" in decider) return `program ${decider.program.argv[0]}`;
   return `webhook of ${new URL(decider.webhook.url).origin}`;
@@ -22,7 +22,7 @@ function describeConditions({ address, trust, evidence }: Match): string {
 
 const hasLabels = (labels: Labels) => Object.keys(labels).length > 0;
 
-/** The rules that can let a host in, in their order. */
+/** The rules that can admit a host, in their order. */
 export function openRules({ rules }: Policy): OpenWay[] {
   return rules.flatMap(({ name, match, labels, decider }): OpenWay[] => {
     if ("decide" in decider && decider.decide !== "approve") return [];

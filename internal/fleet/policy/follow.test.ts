@@ -58,7 +58,7 @@ describe("a policy file that is followed", () => {
     followed.stop();
   });
 
-  test("that is broken from the start lets nobody in", () => {
+  test("that is broken from the start admits no host", () => {
     write("rules: all");
     const followed = followPolicy(path(), { clock: manualClock(), log: recordingLog() });
     expect(followed.current().rules).toEqual([]);
@@ -94,7 +94,7 @@ describe("lint", () => {
     expect(lintPolicy(join(dir.path, "d")).problems[0]).toContain("is a directory");
   });
 
-  test("warns of what lets in more than its author may think", () => {
+  test("warns of what admits more than its author may think", () => {
     writeFileSync(join(dir.path, "ask"), "");
     const found = lint(`rules:
   - {name: names, match: {peel: 'web-*'}, decide: approve}

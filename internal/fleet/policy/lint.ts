@@ -34,7 +34,7 @@ export function lintPolicy(path: string): LintedPolicy {
   }
 }
 
-/** Who can write the file can let hosts in. */
+/** Who can write the file can admit hosts. */
 function warningOfMode(path: string): string[] {
   return canOthersWrite(path) ? [`${path}: group or others can change it, and so who joins: chmod go-w`] : [];
 }

@@ -62,7 +62,7 @@ describe("the first rule that matches decides:", () => {
     ["one of several values", host("b", x509(["CN=db", "CN=web-1"])), "names"],
     ["another value", host("b", x509("CN=db-1")), "rule-6"],
     ["another kind", host("b", { evidence: { type: "ssh", fields: { subject: "CN=web-1" } } }), "rule-6"],
-    ["a field that is none of its own", host("b", { evidence: { type: "tpm", fields: {} } }), "rule-6"],
+    ["a field that it does not have", host("b", { evidence: { type: "tpm", fields: {} } }), "rule-6"],
     ["a name that a program is asked about", host("c_prod_example_com"), "cmdb"],
   ])("%s", (_, applicant, rule) => {
     const verdict = explainPolicy(policy, applicant);

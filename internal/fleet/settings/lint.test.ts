@@ -57,7 +57,7 @@ test("a top file that is a template is checked line by line", () => {
   ).toEqual(["top.sls:3: the target uses facts"]);
 });
 
-test("a directory that is not there is named with what was expected in it", () => {
+test("a missing directory is named with what was expected in it", () => {
   expect(() => lintSettings("/nonexistent/settings")).toThrow(
     "/nonexistent/settings: does not exist or contains no settings files (*.sls)",
   );

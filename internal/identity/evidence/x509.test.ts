@@ -134,6 +134,13 @@ describe("refused", () => {
         "of another host",
         [leafOf({ subject: `/CN=${host}`, extensions: leafExtensions("web-2.example.com") }), middle],
       ],
+      "the host as common name next to a URI": () => [
+        "of another host",
+        [
+          leafOf({ subject: `/CN=${host}`, extensions: ["subjectAltName=URI:spiffe://example.com/web"] }),
+          middle,
+        ],
+      ],
       "the host as one of two common names": () => [
         "of another host",
         [leafOf({ subject: `/CN=web-2/CN=${host}`, extensions: [] }), middle],

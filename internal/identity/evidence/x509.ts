@@ -98,9 +98,10 @@ function namesOf({ names }: Certificate, wanted: string): string[] {
 
 /**
  * A wildcard stands for several hosts, so it names none of them. A common name counts only in a certificate without
- * DNS names (RFC 6125 section 6.4.4).
+ * DNS names and URIs (RFC 6125 section 6.4.4), and where it is the only one.
  */
-function isNamed({ commonNames }: Certificate, names: readonly string[], host: string): boolean {
-  const candidates = names.length > 0 ? names : commonNames.length === 1 ? commonNames : [];
+function isNamed(leaf: Certificate, names: readonly string[], host: string): boolean {
+  const isOld = names.length === 0 && namesOf(leaf, "url").length === 0 && leaf.commonNames.length === 1;
+  const candidates = isOld ? leaf.commonNames : names;
   return candidates.some((name) => name.toLowerCase() === host.toLowerCase());
 }

@@ -1,2 +1,2 @@
 export { isJoinProof, joinProof } from "./proof.ts";
-export { formatJoinToken, type JoinToken, parseJoinToken, secretBytes } from "./token.ts";
+export { formatJoinToken, type JoinToken, parseJoinToken } from "./token.ts";

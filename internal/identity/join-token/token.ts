@@ -17,7 +17,7 @@ export interface JoinToken {
   secret: Uint8Array;
 }
 
-export const secretBytes = 32;
+const secretBytes = 32;
 const prefix = "svcjoin1.";
 const longestText = 8_192;
 const mostUrls = 16;

@@ -14,6 +14,7 @@ import {
 } from "../../identity/ca/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
+import { isIntermediateDue, renewIntermediate } from "./renew-intermediate.ts";
 
 /** The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock is only noticed by a check. */
 const lookEveryMs = 60 * 60 * 1000;
@@ -48,6 +49,9 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
   const backoff = createBackoff(retries);
   /** What the last attempt came to, when it failed. */
   let failed: { error: string; retryInMs: number } | undefined;
+
+  /** Why the intermediate was not issued again, as it was logged. */
+  let intermediateFailure: string | undefined;
 
   let issued = await issue(options, { lenient: true });
   const { problem } = issued.inForce;
@@ -87,18 +91,34 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
     metrics.certificateNotAfter("root", describeCertificate(issued.rootPem).notAfter);
     log.info("enrollment certificate issued", { not_after: rfc3339(issued.notAfter) });
   }
+  /** Whether the certificate is due, or another authority is there. */
+  const isDue = () => failed !== undefined || clock.now() >= renewAt || isReplaced(dir, issued);
+  const isAuthorityDue = () => isIntermediateDue(issued.inForce, clock.now());
   function wake(): void {
-    if (failed === undefined && clock.now() < renewAt && !isReplaced(dir, issued)) {
+    if (!isDue() && !isAuthorityDue()) {
       timer = clock.after(pause(), wake);
       return;
     }
     renewing = true;
-    renew()
+    renewBoth()
       .catch(fail)
       .finally(() => {
         renewing = false;
         if (!stopped) timer = clock.after(pause(), wake);
       });
+  }
+  async function renewBoth(): Promise<void> {
+    if (isAuthorityDue()) await renewIntermediate({ ...options, dir, onFailure: warnOfIntermediate });
+    // An intermediate that was written is another authority.
+    if (isDue()) await renew();
+  }
+  function warnOfIntermediate(reason: string): void {
+    if (reason === intermediateFailure) return;
+    intermediateFailure = reason;
+    log.warn("the intermediate of the CA was not issued again", {
+      error: reason,
+      next: "run svc ca renew-intermediate, and copy intermediate.crt to the masters",
+    });
   }
   async function renew(): Promise<void> {
     const next = await issue(options, { lenient: false });

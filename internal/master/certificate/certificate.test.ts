@@ -186,13 +186,35 @@ describe("the embedded CA", () => {
     expect(source.check?.()).toEqual({ status: "up" });
   });
 
+  test("an intermediate is issued again in time, for the same key, where the root key is", async () => {
+    const path = join(ca, "intermediate.crt");
+    const before = leafOf(readFileSync(path, "utf8"));
+    // Two thirds of its life are 3.33 years. It looks every minute, so the years pass before it starts.
+    clock.advance(3.33 * year);
+    const source = await open(short);
+    await until("enrollment certificate issued", hour);
+    expect(readFileSync(path, "utf8")).toBe(before.toString());
+    clock.advance(0.01 * year);
+    await until("the intermediate of the CA was issued again", hour);
+    const after = leafOf(readFileSync(path, "utf8"));
+    expect(after.publicKey.equals(before.publicKey)).toBe(true);
+    expect(Date.parse(after.validTo) - clock.now()).toBeGreaterThan(4.9 * year);
+    await until("enrollment certificate issued", second);
+    const [, chain = ""] = splitPem(source.current().cert);
+    expect(leafOf(chain).validTo).toBe(after.validTo);
+    expect(ends.intermediate).toBe(Date.parse(after.validTo));
+  });
+
   test("an expiring intermediate is reported when a renewal gains nothing, and its renewal is noticed", async () => {
+    // Kept elsewhere, as the documentation advises.
+    renameSync(join(ca, "root.key"), join(files.path, "root.key"));
     clock.advance(5 * year - 6 * second);
     const source = await open(short);
     expect(source.current().notAfter).toBe(start + 5 * year);
     const told = await until("enrollment certificate not renewed", 100);
     expect(told.fields.error).toMatch(/ends with the intermediate.*svc ca renew-intermediate/);
     expect(clock.now()).toBeLessThan(start + 5 * year);
+    renameSync(join(files.path, "root.key"), join(ca, "root.key"));
     await reissueIntermediate({ dir: ca, clock, random });
     const next = nextOf(source);
     clock.advance(5 * second);

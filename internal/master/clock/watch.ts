@@ -65,7 +65,7 @@ export async function watchClock(options: {
   };
   const measure = async () => {
     const before = clock.now();
-    const { storedAt } = await probeStorage(bus, `${name}-clock`, answerMs);
+    const { storedAt } = await probeStorage(bus, "master-probe", `${name}-clock`, answerMs);
     const after = clock.now();
     // The value was stored at some moment between the two: only what exceeds that is a difference.
     const ahead = Math.max(0, before - storedAt) - Math.max(0, storedAt - after);

@@ -9,6 +9,7 @@ import {
   fullest,
   probeStorage,
   readFullness,
+  silentAssets,
   streamName,
 } from "../../bus/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
@@ -19,11 +20,16 @@ const measureMs = 10_000;
 const retryMs = 10_000;
 /** Below what a check may take, so that it can say what is slow. */
 const answerMs = 1_800;
+/** The parts of it: to list the streams, and then to find those because of which that fails. */
+const listMs = 1_200;
+const findMs = 500;
 /** From this part of its limit on the audit gets more room: it makes none by itself. */
 const widePart = 0.7;
 const widenEveryMs = 10 * 60_000;
 /** Streams that make room by themselves: one peel that fills them must not take a master out of service. */
 const makesRoom: ReadonlySet<AssetName> = new Set(["events", "job-events"]);
+/** Masters do not need it, and an operator who stops it must not take them out of service. */
+const ofOperators: AssetName = "probe";
 /** In memory: gone with every restart of the bus, and made again when it is needed. */
 const transient: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces"]);
 
@@ -103,6 +109,17 @@ export function watchRoom(options: {
       await sleep(clock, retryMs, stopping.signal);
     }
   };
+  /** @throws what was thrown, when all streams answer after all */
+  const nameSilent = async (thrown: unknown): Promise<CheckResult> => {
+    const silent = await silentAssets(bus, findMs);
+    if (silent.length === 0) throw thrown;
+    const isNeeded = silent.some((asset) => asset !== ofOperators);
+    const names = silent.map(streamName).join(", ");
+    return {
+      status: isNeeded ? "down" : "degraded",
+      message: `${names}: no answer, or no leader: look for "critical write error" in the logs of the bus servers`,
+    };
+  };
   const unsubscribe = bus.onReconnect(() => {
     restore().catch(() => {
       // Only the stop signal ends it.
@@ -112,8 +129,11 @@ export function watchRoom(options: {
   measureOrSay();
   return {
     async check() {
-      await probeStorage(bus, name, answerMs);
-      const found = await readFullness(bus, answerMs);
+      const [found] = await Promise.all([
+        readFullness(bus, listMs).catch(nameSilent),
+        probeStorage(bus, "master-probe", name, answerMs),
+      ]);
+      if (!Array.isArray(found)) return found;
       const worst = fullest(found);
       if (worst?.full === true && !makesRoom.has(worst.asset)) {
         return { status: "down", message: worst.message };

@@ -82,7 +82,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       vouchers,
       adoption: () => adoptionState.current,
       // A write needs a majority. Many peels may ask at the same moment.
-      confirmMajority: shareRuns(() => probeStorage(bus, name, confirmMs)),
+      confirmMajority: shareRuns(() => probeStorage(bus, "master-probe", name, confirmMs)),
     },
     challenges: await openInMemory("enroll-challenges"),
     requestNonces: await openInMemory("request-nonces"),

@@ -63,7 +63,7 @@ export const cronStates: readonly StateFunction[] = [
       refuseWith(refuseLine("name", name));
       const own = `${context.facts.get("id")} ${identifier}`;
       const schedule = special ?? fields.map((each) => timeOf(times[each], each, own)).join(" ");
-      const disabled = commented === true ? true : undefined;
+      const disabled = commented === true ? (true as const) : undefined;
       const entry = { identifier, schedule, command: name, ...defined({ comment, disabled }) };
       return planEdit(user, context, (crontab) => {
         const found = crontab.find(identifier);

@@ -11,6 +11,7 @@ import { createRepeats } from "../../../internal/fleet/audit/repeats.ts";
 import { type Gate, invoke, operation } from "../../../internal/fleet/operation/mod.ts";
 import { newKeyPair, verifySignature } from "../../../internal/identity/nkey.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
+import { startCluster } from "../../harness/cluster.ts";
 import { recordingLog } from "../../harness/log.ts";
 import { readFlags } from "../flags.ts";
 import { milliseconds, rate, ratio, spread, table } from "../table.ts";
@@ -19,6 +20,8 @@ import { milliseconds, rate, ratio, spread, table } from "../table.ts";
 // appends to a stream of the same kind, with nothing that chains or signs them. The operation itself does nothing.
 
 const flags = readFlags({
+  // Three are a cluster, with three replicas.
+  servers: "1",
   requests: ["20000", "200"],
   rounds: ["5", "1"],
   concurrency: ["1,64", "1,8"],
@@ -27,9 +30,10 @@ const rounds = flags.count("rounds");
 const clock = systemClock;
 const log = { ...recordingLog(), debug() {}, info() {} };
 
-await using bus = await startBus();
-const connection = await connectTo(bus, "master");
-await provision(connection, { replicas: 1, onlyRaise: true }, log);
+const servers = flags.count("servers");
+await using running = servers === 1 ? await startBus() : await startCluster(servers);
+const connection = await connectTo("bus" in running ? running.bus : running, "master");
+await provision(connection, { replicas: servers, onlyRaise: true }, log);
 const manager = await connection.nats.jetstreamManager();
 const { config } = await manager.streams.info("audit");
 await manager.streams.update("audit", { ...config, max_bytes: -1 });

@@ -5,13 +5,21 @@ import {
   credentialsMessage,
   enrollmentMessage,
 } from "../../../internal/fleet/enrollment/messages.ts";
+import { joinProof } from "../../../internal/identity/join-token/mod.ts";
 import { encodePublicKey, newKeyPair } from "../../../internal/identity/nkey.ts";
 import type { Answer, Connection } from "./connection.ts";
 
+/** A token that hosts join with. */
+export interface BenchToken {
+  id: string;
+  /** Base64. */
+  secret: string;
+}
+
 /** A peel that is about to enroll. */
 export interface Applicant {
-  /** Asks for a nonce, signs it and submits; the result is the enrollment id. */
-  submit(connection: Connection): Promise<string>;
+  /** Asks for a nonce, signs it and submits, with the proof of a token if there is one; the result is the enrollment id. */
+  submit(connection: Connection, token?: BenchToken): Promise<string>;
   /** Downloads the credentials of an approved enrollment. */
   download(connection: Connection, id: string): Promise<void>;
 }
@@ -27,8 +35,10 @@ export function createApplicant(name: string, caSpki: string): Applicant {
   // Never used to open anything here, so any 32 bytes do for a curve key.
   const curvePublicKey = encodePublicKey("curve", systemRandom(32));
   const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
+  const proofOf = ({ secret }: BenchToken, challenge: Uint8Array) =>
+    base64(joinProof(Buffer.from(secret, "base64"), challenge, key.publicKey));
   return {
-    async submit(connection) {
+    async submit(connection, token) {
       const query = `peel_id=${name}&public_key=${key.publicKey}`;
       const nonce = read(200, await connection.request("GET", `/api/v1/enroll/nonce?${query}`));
       const challenge = Buffer.from(nonce.challenge ?? "", "base64");
@@ -42,8 +52,11 @@ export function createApplicant(name: string, caSpki: string): Applicant {
         metadata: { os: "linux", arch: "x64", instance: `i-${name}` },
         trusted_ca_spki: caSpki,
         trust_signature: base64(key.sign(attestationMessage(challenge, caSpki))),
+        ...(token === undefined ? {} : { token: { id: token.id, proof: proofOf(token, challenge) } }),
       });
-      return read(201, await connection.request("POST", "/api/v1/enroll", {}, body)).id ?? "";
+      const { id = "", state } = read(201, await connection.request("POST", "/api/v1/enroll", {}, body));
+      if (token !== undefined && state !== "approved") throw new Error(`the token left it ${state}`);
+      return id;
     },
     async download(connection, id) {
       const signature = Buffer.from(key.sign(credentialsMessage(id))).toString("base64url");

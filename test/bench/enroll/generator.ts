@@ -1,7 +1,7 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import { freshAddress } from "../../harness/client.ts";
 import { answerCommands } from "../../harness/worker.ts";
-import { type Applicant, approveAs, createApplicant, pinOf } from "./applicant.ts";
+import { type Applicant, approveAs, type BenchToken, createApplicant, pinOf } from "./applicant.ts";
 import { type Connection, openConnection, type Target } from "./connection.ts";
 
 // The load generator, a process of its own: it drives enrollments through a master, or the same
@@ -10,7 +10,14 @@ import { type Connection, openConnection, type Target } from "./connection.ts";
 /** One batch of enrollments to drive. */
 export interface Batch {
   target: Target;
+  /** A second master, which gets every other host. */
+  other?: Target;
+  /** The bearer token of the operator who approves. */
   token: string;
+  /** Hosts join with this token, and nobody approves them. */
+  join?: BenchToken;
+  /** All hosts have this address; absent means one for each. */
+  from?: string;
   /** Enrollments in this batch. */
   count: number;
   /** Number of concurrent enrollments. */
@@ -23,18 +30,33 @@ export interface Batch {
 const approvalsPerAddress = 100;
 
 /** Drives one batch. Keys are made before the time is taken. @returns wall milliseconds */
-async function drive({ target, token, count, concurrency, prefix }: Batch): Promise<{ wallMs: number }> {
+async function drive(batch: Batch): Promise<{ wallMs: number }> {
+  const { target, count, concurrency, prefix } = batch;
   const pin = pinOf(target.ca);
   const applicants = Array.from({ length: count }, (_, at) => createApplicant(`${prefix}-${at}`, pin));
   const started = systemClock.monotonic();
   await Promise.all(
-    Array.from({ length: Math.min(concurrency, count) }, () => work(applicants, target, token)),
+    Array.from({ length: Math.min(concurrency, count) }, (_, at) =>
+      batch.join === undefined
+        ? work(applicants, batch)
+        : join(applicants, batch, at % 2 === 1 ? (batch.other ?? target) : target),
+    ),
   );
   return { wallMs: systemClock.monotonic() - started };
 }
 
+/** The same with a token. */
+async function join(applicants: Applicant[], batch: Batch, target: Target): Promise<void> {
+  for (let applicant = applicants.pop(); applicant !== undefined; applicant = applicants.pop()) {
+    const connection = await openConnection(target, batch.from ?? freshAddress());
+    const id = await applicant.submit(connection, batch.join);
+    await applicant.download(connection, id);
+    connection.close();
+  }
+}
+
 /** Enrolls one applicant after the other until none is left. */
-async function work(applicants: Applicant[], target: Target, token: string): Promise<void> {
+async function work(applicants: Applicant[], { target, token }: Batch): Promise<void> {
   let operator: Connection | undefined;
   let approvals = 0;
   for (let applicant = applicants.pop(); applicant !== undefined; applicant = applicants.pop()) {

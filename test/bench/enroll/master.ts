@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
-import { secretMode, writeFileAtomic } from "../../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../../internal/base/file.ts";
 import type { TestBus } from "../../harness/bus.ts";
 import { portsOfMaster } from "../../harness/log-records.ts";
 
@@ -19,16 +19,20 @@ const patienceMs = 20_000;
  *
  * @param command how to run it, such as `["dist/svc-master"]`
  * @param flags of this master besides those of the bench
+ * @param name of its log and its data; a second master needs another one
  */
 export async function startBenchMaster(
   bus: TestBus,
   command: readonly string[],
   flags: readonly string[] = [],
+  name = "master",
 ): Promise<BenchMaster> {
   const token = "bench-token-0123456789";
   const tokenFile = join(bus.dir, "token");
   const configFile = join(bus.dir, "master.yaml");
-  const logFile = join(bus.dir, "master.log");
+  const dataDir = join(bus.dir, name);
+  const logFile = join(bus.dir, `${name}.log`);
+  makeDirectory(dataDir, 0o700);
   writeFileAtomic(tokenFile, `${token}\n`, secretMode);
   writeFileAtomic(configFile, `api: {tokens: [{username: bench, token_file: ${tokenFile}}]}\n`, secretMode);
   const log = openSync(logFile, "a", 0o600);
@@ -38,7 +42,7 @@ export async function startBenchMaster(
       ...["--auth-dir", bus.authDir, "--enroll-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0"],
       ...flags,
     ],
-    { stdin: "ignore", stdout: log, stderr: log, env: { ...process.env, SVC_DATA_DIR: bus.dir } },
+    { stdin: "ignore", stdout: log, stderr: log, env: { ...process.env, SVC_DATA_DIR: dataDir } },
   );
   closeSync(log);
   const stop = async () => {

@@ -5,6 +5,6 @@ import { testCommand } from "./test.ts";
 
 export const policyCommands = group({
   name: "policy",
-  description: "Show everything that lets hosts in; check and test a policy file.",
+  description: "Show everything that admits hosts; check and test a policy file.",
   commands: () => [explainCommand, testCommand, lintCommand],
 });

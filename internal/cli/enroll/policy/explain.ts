@@ -8,7 +8,7 @@ import { formatLabels } from "./format-labels.ts";
 export const explainCommand = command({
   name: "explain",
   description:
-    "Show everything that can let hosts in now without an operator: tokens, expected hosts, rules of the policy and of the reactor.",
+    "Show everything that can admit hosts now without an operator: tokens, expected hosts, rules of the policy and of the reactor.",
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {

@@ -5,7 +5,7 @@ import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Enrollments" } as const;
 
-/** The operator's routes to what lets hosts in. */
+/** The operator's routes to what admits hosts. */
 export function policyRoutes({ bind }: HttpDoor, deps: PolicyOperationDeps): Route[] {
   return [
     bind(explainWays, deps, {

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../../test/harness/clock.ts";
+import { seeded } from "../../../../test/harness/seeded.ts";
+import { createBackoff } from "../../../base/backoff.ts";
 import { parseIpNetwork } from "../../../base/ip-network.ts";
 import { createRateLimits, type LimitedNetwork, type RateLimits } from "./rate-limits.ts";
 
@@ -110,4 +112,33 @@ test("of several networks the smallest range decides", () => {
       many(100, (at) => `10.2.0.${at}`),
     ),
   ).toBe(1);
+});
+
+test("1,000 hosts behind one address that join with a token are members within 5 minutes", () => {
+  const clock = manualClock();
+  const limits = createRateLimits([network("dc1", ["192.0.2.7/32"], 1_000, 50)], clock);
+  const jitter = seeded(7);
+  // What svc-peel asks: the root, its document, a challenge, the enrollment, the credentials; then it starts.
+  const steps = ["relaxed", "relaxed", "strict", "strict", "strict", "relaxed", "relaxed"] as const;
+  const memberAfter = 5;
+  const newPause = () => createBackoff({ firstMs: 1_000, longestMs: 60_000, jitter });
+  const hosts = Array.from({ length: 1_000 }, () => ({ at: jitter() * 1_000, done: 0, pause: newPause() }));
+  const tickMs = 10;
+  let memberAt = 0;
+  for (let now = 0; hosts.some(({ done }) => done < steps.length) && now < 3_600_000; now += tickMs) {
+    clock.advance(tickMs);
+    for (const host of hosts) {
+      const step = steps[host.done];
+      if (step === undefined || host.at > now) continue;
+      if (limits.allow(step, "192.0.2.7")) {
+        if (++host.done === memberAfter) memberAt = now;
+        host.pause = newPause();
+      } else {
+        // As the client of svc-peel waits after status 429 with Retry-After: 10.
+        host.at = now + Math.max(host.pause.next() * 2, 10_000 * (1 + jitter() / 2));
+      }
+    }
+  }
+  expect(hosts.filter(({ done }) => done >= memberAfter)).toHaveLength(1_000);
+  expect(memberAt).toBeLessThan(5 * 60_000);
 });

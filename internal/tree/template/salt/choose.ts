@@ -44,7 +44,7 @@ function filterBy(name: string): SaltFunction {
       const key = wanted
         .map((each) => keys.find((pattern) => matchGlob(textOf(pattern), textOf(each))))
         .find((each) => each !== undefined);
-      // A chosen None is no choice.
+      // A chosen None counts as not chosen.
       const chosen = key === undefined ? null : map.get(key);
       const found = (chosen === undefined || chosen === null ? map.get(usual) : chosen) ?? null;
       return mergedOver(overBase(found, base, map, tools), merge, false, tools);
