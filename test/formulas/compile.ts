@@ -3,7 +3,7 @@ import { localSettings } from "../../internal/fleet/settings/local.ts";
 import { createDirectorySource } from "../../internal/tree/files/directory-source.ts";
 import { StateErrors } from "../../internal/tree/function/problem.ts";
 import { type StateRegistry, stateRegistry } from "../../internal/tree/functions/registry.ts";
-import { compileStates } from "../../internal/tree/language/compile.ts";
+import { type CompiledStates, compileStates } from "../../internal/tree/language/compile.ts";
 import { createTemplates } from "../../internal/tree/template/render.ts";
 import { functionsOfHost, hostFacts } from "./host.ts";
 
@@ -19,37 +19,18 @@ export interface Compiled {
 
 const peelId = "web-1_example_com";
 
-/**
- * Compiles the highstate of one tree for the host of the data.
- *
- * @param options `functions` are the names of state functions that are taken to exist
- */
-export async function compileFormula(
-  directory: string,
-  {
-    compat,
-    functions,
-    commands,
-  }: { compat: "strict" | "salt"; functions?: readonly string[]; commands: boolean },
-): Promise<Compiled> {
+export interface CompileFormula {
+  compat: "strict" | "salt";
+  /** Names of state functions that are taken to exist. */
+  functions?: readonly string[];
+  /** Whether commands of templates run. */
+  commands: boolean;
+}
+
+/** Compiles the highstate of one tree for the host of the data. */
+export async function compileFormula(directory: string, options: CompileFormula): Promise<Compiled> {
   try {
-    const settings = await localSettings({
-      directory: `${directory}/settings_ci`,
-      peelId,
-      facts: () => hostFacts,
-    });
-    const { states } = await compileStates(
-      {
-        files: createDirectorySource(`${directory}/states`),
-        templates: createTemplates(),
-        facts: hostFacts,
-        settings: settings.current() as Record<string, Plain>,
-        peelId,
-        ...{ compat, host: functionsOfHost({ commands }) },
-        registry: functions === undefined ? stateRegistry : anyFunction(functions),
-      },
-      "highstate",
-    );
+    const { states } = (await compileTree(directory, options)).compiled;
     return { states: states.map(({ function: called, id, name }) => [called, id, name]), problems: [] };
   } catch (thrown) {
     if (thrown instanceof StateErrors) {
@@ -60,6 +41,29 @@ export async function compileFormula(
     }
     return { states: [], problems: [thrown instanceof Error ? thrown.message : String(thrown)] };
   }
+}
+
+/** The same, as it is run. @throws StateErrors, SettingsFault */
+export async function compileTree(
+  directory: string,
+  { compat, functions, commands }: CompileFormula,
+): Promise<{ compiled: CompiledStates; settings: Record<string, Plain> }> {
+  const store = await localSettings({
+    directory: `${directory}/settings_ci`,
+    peelId,
+    facts: () => hostFacts,
+  });
+  const settings = { ...store.current() };
+  const compiled = await compileStates(
+    {
+      files: createDirectorySource(`${directory}/states`),
+      templates: createTemplates(),
+      ...{ facts: hostFacts, settings, peelId, compat, host: functionsOfHost({ commands }) },
+      registry: functions === undefined ? stateRegistry : anyFunction(functions),
+    },
+    "highstate",
+  );
+  return { compiled, settings };
 }
 
 /** State functions that are missing are taken to exist, so that what templates make of the tree is seen. */

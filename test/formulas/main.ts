@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../bench/table.ts";
+import { openPrivateRoot } from "../harness/private-root.ts";
 import { compileFormula, type Low } from "./compile.ts";
 import { compareProbes, type Probe } from "./probes.ts";
 
@@ -16,6 +17,8 @@ const { values, positionals } = parseArgs({
     compat: { type: "string", default: "salt" },
     /** Takes state functions that do not exist here for granted, to see what the templates make of the trees. */
     templates: { type: "boolean", default: false },
+    /** Also tests what each would change, in a private root; needs root. */
+    run: { type: "boolean", default: false },
     /** Runs the commands of templates on this machine; otherwise they succeed and say nothing. */
     commands: { type: "boolean", default: false },
     /** Shows every difference, of the formulas of this name if there is one. */
@@ -41,33 +44,62 @@ async function compareAll(trees: string): Promise<boolean> {
     ...new Set(Object.values(expected).flatMap((states) => states.map(([called]) => called))),
   ];
   const rows: string[][] = [];
-  let [compiled, equal] = [0, 0];
+  let [compiled, equal, finished] = [0, 0, 0];
+  const tried = values.run ? await tryAll(trees, names) : undefined;
   for (const name of names) {
     const { states, problems } = await compileFormula(join(trees, name), {
       ...{ compat, commands: values.commands },
       ...(values.templates ? { functions } : {}),
     });
-    const [problem, ...more] = problems;
+    const [problem] = problems;
     if (problem === undefined) compiled++;
     const differences = problem === undefined ? differencesOf(states, expected[name] ?? []) : [];
     const isEqual = problem === undefined && expected[name] !== undefined && differences.length === 0;
     if (isEqual) equal++;
-    const shown = problem ?? differences[0] ?? "";
-    const rest = more.length + Math.max(0, differences.length - 1);
+    const failed = problem === undefined ? (tried?.[name] ?? []) : [];
+    if (problem === undefined && tried !== undefined && failed.length === 0) finished++;
+    const all = [...problems, ...differences, ...failed];
+    const [shown = ""] = all;
+    const rest = all.length - 1;
     rows.push([
       ...[name, problem === undefined ? "yes" : "no", isEqual ? "yes" : "no"],
+      ...(tried === undefined ? [] : [problem === undefined && failed.length === 0 ? "yes" : "no"]),
       `${shown.replace(/\s+/g, " ").slice(0, 150)}${rest > 0 ? ` (and ${rest} more)` : ""}`,
     ]);
-    if (values.only !== undefined) process.stdout.write(`${[...problems, ...differences].join("\n")}\n`);
+    if (values.only !== undefined) process.stdout.write(`${all.join("\n")}\n`);
   }
-  const heads = ["formula", "compiles", "same states", "difference"];
-  process.stdout.write(`${table(heads, rows, 4)}\n\n`);
-  process.stdout.write(`${compiled} of ${names.length} compile; ${equal} give the states of Salt\n\n`);
+  const heads = [
+    "formula",
+    "compiles",
+    "same states",
+    ...(tried === undefined ? [] : ["test=true"]),
+    "difference",
+  ];
+  process.stdout.write(`${table(heads, rows, heads.length)}\n\n`);
+  const ended = tried === undefined ? "" : `; ${finished} finish test=true`;
+  process.stdout.write(
+    `${compiled} of ${names.length} compile; ${equal} give the states of Salt${ended}\n\n`,
+  );
   const found = await compareProbes(probes, values.commands);
   const different = found.filter(({ difference }) => difference !== undefined);
   process.stdout.write(`${found.length - different.length} of ${found.length} probes are equal\n`);
   for (const { name, difference } of different) process.stdout.write(`  ${name}: ${difference}\n`);
   return equal === names.length && different.length === 0;
+}
+
+/** What fails of each formula with test=true, in a copy of this machine that is discarded. */
+async function tryAll(trees: string, names: readonly string[]): Promise<Record<string, string[]>> {
+  await using root = await openPrivateRoot();
+  const script = join(import.meta.dir, "try.ts");
+  // The root has temporary directories of its own.
+  const packed = Bun.spawnSync(["tar", "-cJf", "-", "-C", trees, ...names]).stdout.toBase64();
+  const inside = "/tmp/formulas";
+  await root.run(["/bin/sh", "-ec", `mkdir ${inside}; base64 -d | tar -xJf - -C ${inside}`], {
+    stdin: packed,
+  });
+  const { code, stdout, stderr } = await root.run([process.execPath, script, inside, ...names]);
+  if (code !== 0) throw new Error(`the test in a private root failed: ${stderr}`);
+  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}");
 }
 
 /** What one list has and the other has not, as sorted lists: Salt's data has no order. */

@@ -97,3 +97,12 @@ test("another shell is named in the refusal", async () => {
     stderr: 'svc: <shell> is bash, zsh, fish, not "fisch" (did you mean fish?)\n',
   });
 });
+
+test("functions are offered without a bus", async () => {
+  const { stdout, exit } = await run(["__ids", "functions", "file.get_"]);
+  expect([exit, stdout.split("\n")[0]]).toEqual([
+    0,
+    "file.get_hash\tReturns the digest of a regular file in hexadecimal.",
+  ]);
+  expect((await run(["__ids", "functions", "grains.it"])).stdout).toStartWith("grains.items\t");
+});

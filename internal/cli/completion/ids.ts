@@ -35,6 +35,10 @@ export async function offerIds(
   const [kind, prefix = "", config = ""] = argv;
   const wanted = idKinds.find((one) => one === kind);
   if (wanted === undefined) return 0;
+  if (wanted === "functions") {
+    machine.stdout.write(linesOf(await readFunctions(), prefix));
+    return 0;
+  }
   const done = new AbortController();
   const cli = { ...machine, stderr: { write: () => undefined }, ...(config === "" ? {} : { config }) };
   const answered = withBus(cli, async (bus) => {
@@ -62,7 +66,15 @@ function linesOf(offers: readonly Offer[], prefix: string): string {
     .join("");
 }
 
-const readers: Record<IdKind, (bus: Bus) => Promise<Offer[]>> = {
+/** Functions are the same in every fleet of this version. */
+async function readFunctions(): Promise<Offer[]> {
+  const { allFunctions } = await import("../../host/modules/mod.ts");
+  return allFunctions.flatMap(({ name, aliases = [], doc }) =>
+    [name, ...aliases].map((id) => ({ id, text: doc })),
+  );
+}
+
+const readers: Record<Exclude<IdKind, "functions">, (bus: Bus) => Promise<Offer[]>> = {
   members: (bus) => readPeels(bus, ({ state }) => state === "issued" || state === "active"),
   peels: (bus) => readPeels(bus, () => true),
   enrollments: (bus) => readIds(bus, () => true),

@@ -14,7 +14,12 @@ export const runCommand = command({
       description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
     },
-    function: { type: "positional", required: true, description: "module.function, such as test.ping" },
+    function: {
+      type: "positional",
+      required: true,
+      description: "module.function, such as test.ping",
+      ids: "functions",
+    },
     args: {
       type: "positional",
       rest: true,

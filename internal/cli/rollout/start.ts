@@ -15,7 +15,12 @@ export const startCommand = command({
       description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
     },
-    function: { type: "positional", required: true, description: "module.function, such as state.apply" },
+    function: {
+      type: "positional",
+      required: true,
+      description: "module.function, such as state.apply",
+      ids: "functions",
+    },
     args: {
       type: "positional",
       rest: true,

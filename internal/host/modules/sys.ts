@@ -31,6 +31,24 @@ export function sysFunctions(all: () => readonly ModuleFunction[]): readonly Mod
       run: ({ pattern }) => matching(pattern).map(describe),
     }),
     define({
+      name: "sys.list_state_functions",
+      doc: "Lists the state functions of this peel, with their arguments.",
+      args: { pattern },
+      readOnly: true,
+      async run({ pattern }, { states }) {
+        const form = new Bun.Glob(pattern ?? "*");
+        const described = (await states?.functions?.()) ?? [];
+        return described
+          .filter(({ name }) => form.match(name))
+          .sort((one, other) => (one.name < other.name ? -1 : 1))
+          .map(({ name, doc, args }) => ({
+            name,
+            doc,
+            args: Object.entries(args).map(([arg, spec]) => ({ name: arg, type: spec.type, doc: spec.doc })),
+          }));
+      },
+    }),
+    define({
       name: "sys.doc",
       doc: "Returns the descriptions of functions and of state functions as text, by name.",
       args: { pattern },

@@ -1,4 +1,4 @@
-/** The kinds of ids that completion can read from the bus. */
+/** The kinds of ids that completion offers: all but functions are read from the bus. */
 export const idKinds = [
   /** Peels that accept jobs. */
   "members",
@@ -12,6 +12,8 @@ export const idKinds = [
   "jobs",
   "running-jobs",
   "rollouts",
+  /** Functions that a job can call. */
+  "functions",
 ] as const;
 export type IdKind = (typeof idKinds)[number];
 

@@ -8,3 +8,4 @@ export {
 } from "./compile.ts";
 export { lintStates } from "./lint.ts";
 export { renderAlone } from "./render-alone.ts";
+export { stateSchema } from "./schema.ts";

@@ -141,6 +141,17 @@ test("the files are shown as rendered for the peel", async () => {
   ]);
 });
 
+test("sys.list_state_functions lists state functions with their arguments", async () => {
+  const { service } = serviceOf({});
+  const list = (pattern?: string) =>
+    callFunction("sys.list_state_functions", pattern === undefined ? {} : { pattern }, { states: service });
+  const [nop, ...more] = (await list("test.nop")) as { name: string }[];
+  expect([nop?.name, more]).toEqual(["test.nop", []]);
+  const names = ((await list()) as { name: string }[]).map(({ name }) => name);
+  expect(names).toContain("file.managed");
+  expect(names).toEqual([...names].sort());
+});
+
 test("sys.doc describes state functions next to the functions of the same name", async () => {
   const { service } = serviceOf({});
   const doc = (pattern: string) => callFunction("sys.doc", { pattern }, { states: service });

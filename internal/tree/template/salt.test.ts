@@ -218,6 +218,16 @@ describe("filters and tests give what Salt gives:", () => {
   });
 });
 
+test("TOML is written and read", async () => {
+  const text = "{{ salt['slsutil.serialize']('toml', {'a': {'b': [1, 'x'], 'c': none}}) }}";
+  const written = await render(text);
+  expect(written.trim()).toBe('[a]\nb = [1, "x"]');
+  expect(await render("{{ salt['slsutil.deserialize']('toml', '[a]\\nb = 1').a.b }}")).toBe("1");
+  await expect(render("{{ salt['slsutil.serialize']('toml', [1]) }}")).rejects.toThrow(
+    "a TOML document is a map",
+  );
+});
+
 test("data keeps keys that are numbers, and merges maps", async () => {
   const text = "{% import_yaml 'data.yaml' as d %}{{ d[80] }} {{ d.keys()|list }} {{ d.more }}";
   expect(await render(text)).toBe("http [80, 443, 'base', 'more'] {'a': 1, 'b': 3}");

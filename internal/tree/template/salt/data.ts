@@ -1,4 +1,5 @@
-import { Fault, textOf, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
+import type { Plain } from "../../../base/msgpack.ts";
+import { Fault, fromPlain, textOf, toPlain, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
 import { formatJson } from "../json.ts";
 import { blockYaml, flowYaml, mixedYaml } from "../yaml-text.ts";
 import { looseFunction, type SaltFunction, saltFunction } from "./function.ts";
@@ -9,7 +10,7 @@ export const dataFunctions: readonly SaltFunction[] = [
   looseFunction(
     "slsutil.serialize",
     ["serializer", "obj", "options…"],
-    "Writes a value as json, yaml or python.",
+    "Writes a value as json, yaml, toml or python.",
     ({ positional, named }) => {
       const [serializer = named.get("serializer"), value = named.get("obj")] = positional;
       return serialize(textOf(serializer ?? ""), value as Value, named);
@@ -18,10 +19,11 @@ export const dataFunctions: readonly SaltFunction[] = [
   looseFunction(
     "slsutil.deserialize",
     ["serializer", "stream_or_string", "options…"],
-    "Reads a text as json or yaml.",
+    "Reads a text as json, yaml or toml.",
     ({ positional, named }, tools) => {
       const [serializer = named.get("serializer"), text = named.get("stream_or_string")] = positional;
-      return tools.parse(formatOf(textOf(serializer ?? "")), textOf(text as Value));
+      const [format, written] = [textOf(serializer ?? ""), textOf(text as Value)];
+      return format === "toml" ? fromToml(written) : tools.parse(formatOf(format), written);
     },
   ),
   looseFunction(
@@ -146,12 +148,44 @@ function serialize(serializer: string, value: Value, named: ReadonlyMap<string, 
         indent: typeof indent === "number" ? indent : undefined,
       });
     }
+    case "toml":
+      return tomlOf(value);
     case "python":
       return textOf(value);
     default:
       throw new Fault(
-        `slsutil.serialize: the serializer ${JSON.stringify(serializer.slice(0, 40))} is not available: use json, yaml or python`,
+        `slsutil.serialize: the serializer ${JSON.stringify(serializer.slice(0, 40))} is not available: use json, yaml, toml or python`,
       );
+  }
+}
+
+/** @throws Fault for what TOML does not have */
+function tomlOf(value: Value): string {
+  const data = withoutNothing(toPlain(value));
+  if (typeof data !== "object" || data === null || Array.isArray(data) || data instanceof Uint8Array) {
+    throw new Fault("slsutil.serialize: a TOML document is a map");
+  }
+  try {
+    return Bun.TOML.stringify(data);
+  } catch (thrown) {
+    throw new Fault(`slsutil.serialize: ${thrown instanceof Error ? thrown.message : "not TOML"}`);
+  }
+}
+
+/** TOML has nothing that means nothing: such entries are left out. */
+function withoutNothing(data: Plain): Plain {
+  if (Array.isArray(data)) return data.filter((item) => item !== null).map(withoutNothing);
+  if (typeof data !== "object" || data === null || data instanceof Uint8Array) return data;
+  const kept = Object.entries(data).filter(([, item]) => item !== null);
+  return Object.fromEntries(kept.map(([key, item]) => [key, withoutNothing(item)]));
+}
+
+/** @throws Fault */
+function fromToml(text: string): Value {
+  try {
+    return fromPlain(Bun.TOML.parse(text) as Plain);
+  } catch (thrown) {
+    throw new Fault(`the text is not TOML: ${thrown instanceof Error ? thrown.message : "cannot be read"}`);
   }
 }
 
