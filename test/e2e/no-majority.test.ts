@@ -188,10 +188,6 @@ function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, n
       ...{ path: "/api/v1/tokens", body: { name: "ci", roles: ["viewer"] }, authorization, well: 201 },
     },
     "DELETE /api/v1/tokens/:id": { path: "/api/v1/tokens/ci", authorization, well: 200 },
-    "GET /api/v1/enroll-tokens": { path: "/api/v1/enroll-tokens", authorization, well: 200 },
-    "POST /api/v1/enroll-tokens": { path: "/api/v1/enroll-tokens", body: {}, authorization, well: 201 },
-    "GET /api/v1/enroll-tokens/:id": { path: `/api/v1/enroll-tokens/${jtk}`, authorization, well: 404 },
-    "DELETE /api/v1/enroll-tokens/:id": { path: `/api/v1/enroll-tokens/${jtk}`, authorization, well: 404 },
     "GET /api/v1/approvals": { path: "/api/v1/approvals", authorization, well: 200 },
     "GET /api/v1/approvals/:id": { path: `/api/v1/approvals/${apr}`, authorization, well: 404 },
     "POST /api/v1/approvals/:id/approve": {
@@ -218,7 +214,6 @@ function ask(master: TestMaster, method: string, { path, body, authorization }: 
 
 /** A request that nobody asked. */
 const apr = `apr-${"0".repeat(27)}`;
-const jtk = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
 
 type Binding = Pick<BusBinding<never, never, never, never>, "subject" | "token" | "bulk">;
 const jtk = "jtk-3MTjXmu1B1JqO5dMBpj4BG197Ud";
