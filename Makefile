@@ -77,7 +77,7 @@ test: tools chromium tpm-tools ## Build, check, and run every test.
 
 .PHONY: host
 host: build tools ## Run the states of a whole system in private copies of this machine; needs root. FORMULAS=DIR adds public formulas.
-	@release/run-tests.sh $(if $(FORMULAS),./test/e2e/formulas.host.ts) ./test/e2e/private-root.host.ts ./test/e2e/system-states.host.ts ./test/e2e/service-states.host.ts ./test/e2e/database-states.host.ts ./test/e2e/watchdog.host.ts
+	@release/run-tests.sh $(if $(FORMULAS),./test/e2e/formulas.host.ts) ./test/e2e/private-root.host.ts ./test/e2e/system-states.host.ts ./test/e2e/service-states.host.ts ./test/e2e/salt-states.host.ts ./test/e2e/database-states.host.ts ./test/e2e/watchdog.host.ts
 
 .PHONY: upgrades
 upgrades: build tools ## Upgrade fleets of an earlier commit in both orders, and replace its root and keys; EARLIER=COMMIT.

@@ -91,6 +91,8 @@ async function readOnce(
   { since }: ReadOptions,
 ): Promise<void> {
   const done = Promise.withResolvers<void>();
+  // The subscription may fail while the consumer is created, when nobody awaits this yet.
+  done.promise.catch(() => {});
   const inbox = createInbox();
   let silence = bus.clock.after(2 * heartbeatMs + requestTimeoutMs, () => {});
   const listen = () => {
@@ -147,7 +149,6 @@ async function readOnce(
     if (name !== undefined) dropConsumer(bus, stream, name);
   } finally {
     silence.cancel();
-    done.promise.catch(() => {});
     subscription.unsubscribe();
   }
 }

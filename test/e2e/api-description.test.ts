@@ -11,9 +11,6 @@ import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { decodeRecord, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
-import { createHandler } from "../../internal/master/doors/http/listener.ts";
-import { describeApi } from "../../internal/master/doors/http/openapi.ts";
-import { type Call, json, type Route } from "../../internal/master/doors/http/route.ts";
 import {
   type Answers,
   type ApiOperation,
@@ -24,7 +21,6 @@ import {
 } from "../harness/api-text.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import type { Reply } from "../harness/client.ts";
-import { manualClock } from "../harness/clock.ts";
 import {
   bearer,
   call,
@@ -38,17 +34,16 @@ import {
   postJson,
 } from "../harness/enrollee.ts";
 import { startMasterBinary } from "../harness/fleet.ts";
-import { recordingLog } from "../harness/log.ts";
 import { connectManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator } from "../harness/operators.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { byKey, keyOf, recoverOver } from "../harness/renewal.ts";
-import { anyDoc } from "../harness/route-doc.ts";
 import { runRecord } from "../harness/run-record.ts";
 import { nthStatement } from "../harness/succession.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
+import { writtenTpm } from "../harness/written-tpm.ts";
 
 // The API description says what a running master really does.
 
@@ -314,6 +309,23 @@ test("the answers about rollouts are as described", async () => {
   }
 });
 
+test("the answers about TPMs are as described", async () => {
+  const tpm = writtenTpm(bus.dir);
+  await using own = await startMaster(bus, { flags: ["--enroll-evidence-tpm-ca", tpm.makerFile] });
+  const peel = newEnrollee();
+  const nonce = await expectDescribed("getChallenge", getNonce(own, peel), 200);
+  const body = {
+    ...{ peel_id: peel.peelId, public_key: peel.publicKey },
+    challenge_id: (nonce.json as { challenge_id: string }).challenge_id,
+    ...tpm.keys,
+  };
+  const ask = (of: TestMaster, change = {}) => postJson(of, "/api/v1/enroll/tpm", { ...body, ...change });
+  await expectDescribed("challengeTpm", ask(own), 200);
+  await expectDescribed("challengeTpm", ask(own, { ak_public: "" }), 401);
+  await expectDescribed("challengeTpm", ask(own, { peel_id: 5 }), 400);
+  await expectDescribed("challengeTpm", ask(master), 404);
+});
+
 test("the answers about tokens are as described", async () => {
   const post = (body: unknown) => postJson(master, "/api/v1/tokens", body, { headers: bearer });
   const request = { name: "ci", roles: ["viewer"], expires: "1h" };
@@ -331,19 +343,23 @@ test("the answers about tokens are as described", async () => {
   await expectDescribed("listTokens", call(master, { path: "/api/v1/tokens", headers: bearer }), 200);
 });
 
-test("the answers about hosts that are expected are as described", async () => {
+test("the answers about hosts that are expected, and about all ways in, are as described", async () => {
   const path = "/api/v1/enroll-expected";
-  const post = (body: unknown) => postJson(master, path, body, { headers: bearer });
-  const host = { peel_id: "awaited", public_key: newEnrollee().publicKey, labels: { env: "lab" } };
-  await expectDescribed("expectHosts", post({ hosts: [host], ttl: "1h" }), 200);
-  await expectDescribed("expectHosts", post({ hosts: [{ ...host, public_key: "U" }] }), 400);
-  const other = { ...host, public_key: newEnrollee().publicKey };
-  await expectDescribed("expectHosts", post({ hosts: [other] }), 409);
-  await expectDescribed("listExpected", call(master, { path, headers: bearer }), 200);
-  await expectDescribed("listExpected", call(master, { path: `${path}?limit=0`, headers: bearer }), 400);
+  const post = (body: unknown, to = path) => postJson(master, to, body, { headers: bearer });
+  const get = (from: string) => call(master, { path: from, headers: bearer });
+  const hosts = () => [{ peel_id: "awaited", public_key: newEnrollee().publicKey, labels: { env: "lab" } }];
+  await expectDescribed("expectHosts", post({ hosts: hosts(), ttl: "1h" }), 200);
+  await expectDescribed("expectHosts", post({ hosts: [] }), 400);
+  await expectDescribed("expectHosts", post({ hosts: hosts() }), 409);
+  await expectDescribed("listExpected", get(path), 200);
+  await expectDescribed("listExpected", get(`${path}?limit=0`), 400);
+  await expectDescribed("explainWays", get("/api/v1/enroll-ways"), 200);
   const remove = () => call(master, { method: "DELETE", path: `${path}/awaited`, headers: bearer });
   await expectDescribed("unexpectHost", remove(), 200);
   await expectDescribed("unexpectHost", remove(), 404);
+  const tried = "/api/v1/enroll-policy/test";
+  await expectDescribed("testPolicy", post({ peel: "web-1.example.com", address: "192.0.2.7" }, tried), 200);
+  await expectDescribed("testPolicy", post({ peel: "web-1", address: "nowhere" }, tried), 400);
 });
 
 test("the answers about tokens that hosts join with are as described", async () => {
@@ -363,13 +379,6 @@ test("the answers about tokens that hosts join with are as described", async () 
     await expectDescribed(operation, call(master, { method, path: `${path}/${id}`, headers }), 200);
     await expectDescribed(operation, call(master, { method, path: `${path}/jtk-1`, headers }), 404);
   }
-});
-
-test("the answers about what admits hosts are as described", async () => {
-  await expectDescribed("explainWays", call(master, { path: "/api/v1/enroll-ways", headers: bearer }), 200);
-  const ask = (body: unknown) => postJson(master, "/api/v1/enroll-policy/test", body, { headers: bearer });
-  await expectDescribed("testPolicy", ask({ peel: "web-1.example.com", address: "192.0.2.7" }), 200);
-  await expectDescribed("testPolicy", ask({ peel: "web-1", address: "nowhere" }), 400);
 });
 
 test("the answers about requests that wait are as described", async () => {
@@ -454,38 +463,6 @@ test("an answer with a field too many, too few or of another type is found", () 
   expect(judge({ id: "enr-1", peel_id: "p1" })).toHaveLength(1);
   expect(judge({ ...good, state: "gone" })).toHaveLength(1);
   expect(judge(good, 418)).toEqual(["getEnrollmentState does not say what 418 means"]);
-});
-
-test("routes of one path are one path, and what their rules bring is said of each", () => {
-  const handle = (call: Call) => json(200, { method: call.query });
-  const schema = { title: "Thing", type: "object", properties: { title: { type: "string" } } };
-  const planted: Route[] = [
-    { method: "GET", path: "/t/:id", auth: "none", budget: "relaxed", doc: anyDoc, handle },
-    {
-      method: "POST",
-      path: "/t/:id",
-      auth: "bearer",
-      budget: "relaxed",
-      body: "json",
-      doc: { ...anyDoc, id: "make", request: schema },
-      operation: "things.make",
-      handle,
-    },
-  ];
-  const { paths, components } = describeApi(planted) as unknown as ApiText;
-  expect(Object.keys(paths)).toEqual(["/t/{id}"]);
-  expect(Object.keys(paths["/t/{id}"]?.get?.responses ?? {})).toEqual(["200", "429", "500"]);
-  const made = ["200", "400", "401", "403", "413", "415", "429", "500", "503"];
-  expect(Object.keys(paths["/t/{id}"]?.post?.responses ?? {})).toEqual(made);
-  expect(Object.keys(components.schemas)).toEqual(["Error", "Thing"]);
-  const served = createHandler({
-    routes: planted,
-    tokens: [],
-    metrics: { rateLimited: () => {}, httpRequest: () => {} },
-    clock: manualClock(),
-    log: recordingLog(),
-  });
-  expect(served.routes).toHaveLength(2);
 });
 
 test("the binary carries the page and its files", async () => {

@@ -75,7 +75,14 @@ test("nonce: any query", async () => {
 test("enroll: a good submission with any of its fields replaced", async () => {
   const peel = newEnrollee();
   const good = submission(peel, await takeNonce(master, peel));
-  const fields = [...Object.keys(good), "hostname", "metadata", "trusted_ca_spki", "trust_signature"];
+  const fields = [
+    ...Object.keys(good),
+    "hostname",
+    "metadata",
+    "trusted_ca_spki",
+    "trust_signature",
+    "evidence",
+  ];
   const change = fc.dictionary(fc.constantFrom(...fields), hostile, { minKeys: 1 });
   await fc.assert(
     fc.asyncProperty(change, async (values) => {

@@ -14,6 +14,7 @@ import { anyDoc } from "../harness/route-doc.ts";
 const open = new Set([
   "GET /api/v1/enroll/nonce",
   "POST /api/v1/enroll",
+  "POST /api/v1/enroll/tpm",
   "GET /api/v1/enroll/:id/status",
   "POST /api/v1/enroll/:id/recover",
   "GET /api/v1/enroll/:id/stream",

@@ -320,6 +320,9 @@ test("with enroll.on_clone revoke the identity is revoked", async () => {
   await using bus = await startBus();
   await using strict = await startMaster(bus, { flags: ["--enroll-on-clone", "revoke"] });
   const peel = await enrollPeel(strict, "copied-2");
+  // Its credentials last 180 days.
+  await metricBecomes(strict.healthUrl, 'svc_credentials_days_left_bucket{le="90"}', 0);
+  await metricBecomes(strict.healthUrl, 'svc_credentials_days_left_bucket{le="180"}', 1);
   const ask = (renews: string) =>
     askBus(bus, peel, "renew", renewalOf(peel, { renews, to: newBusKey().publicKey }));
   await ask(currentKey(peel));

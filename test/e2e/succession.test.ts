@@ -175,7 +175,10 @@ test("what cannot be used is one line, and nothing is written", async () => {
       { "--from": empty },
       `${join(empty, "auth/ca/root.crt")} is missing: name a copy of the directory of svc init with --from; where the CA is external, its owner replaces it`,
     ],
-    [{ "--bus-backup": empty }, `cannot read the backup ${join(empty, "backup.json")}: no such file`],
+    [
+      { "--bus-backup": empty },
+      `cannot read the backup ${join(empty, "backup.json")}: no such file: make one with svc bus backup, or name it with --bus-backup`,
+    ],
   ];
   for (const [flags, line] of cases) {
     expect(await succeed(dir, flags)).toEqual({ exit: 1, stdout: "", stderr: `svc: ${line}\n` });

@@ -6,6 +6,39 @@ import { brief, output, roundTrip } from "../harness/state-trips.ts";
 setDefaultTimeout(60_000);
 
 describe("on a machine without a service manager", () => {
+  test("locales, and answers for packages", async () => {
+    await using root = await openPrivateRoot();
+    const states = `
+de_DE.UTF-8:
+  locale.present: []
+default:
+  locale.system: [{ name: de_DE.UTF-8 }]
+tzdata:
+  debconf.set:
+    - data:
+        tzdata/Areas: { type: select, value: Europe }
+        tzdata/secret: { type: password, value: it's hidden }
+`;
+    const ids = ["de_DE.UTF-8", "default", "tzdata"];
+    const all = (result: string) => ids.map((id) => `${id}:${result}`).join(" ");
+    const look = "locale -a; cat /etc/default/locale /etc/locale.gen; debconf-show tzdata | sort";
+    const before = await output(root, look);
+    expect(await brief(root, states, { test: true })).toBe(all("null+"));
+    expect(await output(root, look)).toBe(before);
+    const applied = await root.apply(states);
+    expect(applied.map(({ id, result }) => `${id}:${result}`).join(" ")).toBe(
+      ids.map((id) => `${id}:true`).join(" "),
+    );
+    expect(JSON.stringify(applied)).not.toContain("hidden");
+    expect(await output(root, "LC_ALL=de_DE.UTF-8 locale charmap; cat /etc/default/locale")).toContain(
+      "\nLANG=de_DE.UTF-8",
+    );
+    expect(await output(root, "debconf-show tzdata; cat /var/cache/debconf/passwords.dat")).toMatch(
+      /tzdata\/Areas: Europe.*Name: tzdata\/secret.*Value: it's hidden/s,
+    );
+    expect(await brief(root, states)).toBe(all("true"));
+  });
+
   test("users and groups", async () => {
     await using root = await openPrivateRoot();
     const there = `

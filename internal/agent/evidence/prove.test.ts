@@ -17,7 +17,7 @@ import type { EvidenceType } from "../../identity/evidence/message.ts";
 import { verifySsh } from "../../identity/evidence/ssh.ts";
 import { verifyX509 } from "../../identity/evidence/x509.ts";
 import { loadPeelConfig } from "../../program/config/peel.ts";
-import { createProver } from "./prove.ts";
+import { createProver, inspectProofs } from "./prove.ts";
 import { proveSsh } from "./ssh.ts";
 import { proveX509 } from "./x509.ts";
 
@@ -151,6 +151,16 @@ describe("the choice", () => {
         ? "this master accepts none of the configured evidence: enrolling without"
         : "enrolling with evidence",
     ]);
+  });
+
+  test("what is configured can be checked without a master", () => {
+    const inspect = (flags: readonly string[]) => {
+      const loaded = loadPeelConfig(flags, {}, () => undefined);
+      return loaded.kind === "run" ? inspectProofs(loaded.values) : [];
+    };
+    expect(inspect([])).toEqual([]);
+    expect(inspect([...both, "--evidence-tpm"])).toEqual(["tpm", "x509", "ssh"]);
+    expect(() => inspect(["--evidence-ssh-host-key", leaf.cert])).toThrow("evidence.ssh_host_key");
   });
 
   test("half of the certificate is refused at the start", () => {

@@ -1,3 +1,4 @@
+import { SvcError } from "../../base/errors.ts";
 import { command, visible } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { filterArgs, filterOf, readPages } from "./ask.ts";
@@ -7,6 +8,12 @@ export const exportCommand = command({
   description: "Write entries of the audit as lines of JSON (--output jsonl), newest first.",
   args: filterArgs,
   async run(args, cli) {
+    if (cli.output === "json" || cli.output === "yaml") {
+      throw new SvcError(
+        "usage",
+        `--output: an export has lines of JSON: leave --output ${cli.output} out, or use svc audit list`,
+      );
+    }
     const filter = filterOf(args, cli.clock.now());
     await withBus(cli, async (bus) => {
       let count = 0;

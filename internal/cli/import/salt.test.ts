@@ -13,6 +13,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { svc as run } from "../../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { encode } from "../../base/msgpack.ts";
+import { importSalt } from "../salt/import-salt.ts";
 import type { Report } from "../salt/report.ts";
 
 const master = `
@@ -179,7 +180,9 @@ describe("the report", () => {
 
   test("compiles for the expected hosts, with the grains that the Salt master knows", () => {
     expect(report.checked).toEqual({ hosts: 2, with_grains: 1 });
-    expect(problemsAt("states/db.sls", 1)).toEqual(["undefined: pillar.gone"]);
+    expect(problemsAt("states/db.sls", 1)).toEqual([
+      "pillar.gone is not defined, and written as an empty text",
+    ]);
     expect(problemsAt("states/web.sls", 3)).toEqual([]);
   });
 
@@ -237,6 +240,18 @@ describe("what is refused leaves nothing behind", () => {
     writeFileSync(at("raced/theirs"), "");
     expect(() => output.publish()).toThrow("is not empty");
     expect(readdirSync(at("raced"))).toEqual(["theirs"]);
+  });
+
+  test("an import that is stopped", async () => {
+    const names = before();
+    let pauses = 0;
+    const host = { names: [], refusal: () => "not here", call: () => Promise.reject(new Error("not here")) };
+    const stopped = importSalt({
+      ...{ masterConfig: at("host/etc/salt/master"), root: at("host"), out: at("stopped"), facts: {}, host },
+      pause: () => (++pauses > 2 ? Promise.reject(new Error("stopped")) : Promise.resolve()),
+    });
+    await expect(stopped).rejects.toThrow("stopped");
+    expect(before()).toEqual(names);
   });
 
   test("leaves no temporary directory", () => {

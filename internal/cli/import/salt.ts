@@ -29,9 +29,9 @@ export const saltCommand = command({
   },
   async run(args, cli) {
     const { checkedSentence, importSalt } = await import("../salt/mod.ts");
-    const { facts } = await readSubject({}, cli);
+    const { facts, host } = await readSubject({ "host-functions": "read" }, cli);
     const report = await untilStopped(cli, (pause) =>
-      importSalt({ masterConfig: args["master-config"], out: args.dir, root: args.root, facts, pause }),
+      importSalt({ masterConfig: args["master-config"], out: args.dir, root: args.root, facts, host, pause }),
     );
     const { written, needs_hand: items, omitted } = report;
     await cli.print(report, () =>

@@ -5,9 +5,9 @@ import { decodeForeign, type Plain } from "../../base/msgpack.ts";
 import { encodePeelId } from "../../base/peel-id.ts";
 import { localSettings } from "../../fleet/settings/mod.ts";
 import { createDirectorySource } from "../../tree/files/mod.ts";
-import { StateErrors } from "../../tree/function/mod.ts";
+import { StateErrors, type StateProblem } from "../../tree/function/mod.ts";
 import { compileStates } from "../../tree/language/mod.ts";
-import { createTemplates } from "../../tree/template/mod.ts";
+import { createTemplates, type HostFunctions } from "../../tree/template/mod.ts";
 import type { Items } from "./report.ts";
 
 type Facts = Readonly<Record<string, Plain>>;
@@ -19,6 +19,8 @@ export interface CompileHostsOptions {
   hosts: readonly string[];
   /** Facts where the cache of the Salt master has no grains. */
   facts: Facts;
+  /** What templates may ask of this host. */
+  host: HostFunctions;
   /** Directory of the cache of the Salt master. */
   cache: string;
   items: Items;
@@ -44,27 +46,31 @@ export async function compileHosts(
     const settings = await settingsOf(id, seen, options);
     if (settings === undefined || options.states === undefined) continue;
     try {
-      await compileStates(
+      const { warnings } = await compileStates(
         {
           files: createDirectorySource(options.states),
           templates: createTemplates(),
-          facts: seen,
-          settings,
+          ...{ facts: seen, settings, compat: "salt", host: options.host },
           peelId: encodePeelId(id),
         },
         "highstate",
       );
+      addProblems(warnings, "Correct it, or set salt_compat: salt on the peels", items);
     } catch (thrown) {
       if (!(thrown instanceof StateErrors)) throw thrown;
-      for (const { file, line, message } of thrown.problems) {
-        const place = { file: `states/${file ?? "top.sls"}`, line: line ?? 0 };
-        // The scan of all files has it, with what to do.
-        if (/^unknown state function/.test(message) && items.has(place.file, place.line)) continue;
-        items.add("states", place, message, `Found for ${id}; check again with svc state lint`);
-      }
+      addProblems(thrown.problems, `Found for ${id}; check again with svc state lint`, items);
     }
   }
   return { hosts: chosen.length, with_grains: withGrains };
+}
+
+function addProblems(problems: readonly StateProblem[], next: string, items: Items): void {
+  for (const { file, line, message } of problems) {
+    const place = { file: `states/${file ?? "top.sls"}`, line: line ?? 0 };
+    // The scan of all files has it, with what to do.
+    if (/^unknown state function/.test(message) && items.has(place.file, place.line)) continue;
+    items.add("states", place, message, next);
+  }
 }
 
 async function settingsOf(

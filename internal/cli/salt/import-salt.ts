@@ -3,6 +3,7 @@ import { publicMode, secretMode } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { formatYaml } from "../../base/yaml.ts";
 import { stateRegistry } from "../../tree/functions/mod.ts";
+import type { HostFunctions } from "../../tree/template/mod.ts";
 import { compileHosts } from "./compile-hosts.ts";
 import { type Copied, copyTree, newBudget } from "./copy-tree.ts";
 import { readExpectedHosts } from "./expected-hosts.ts";
@@ -24,6 +25,8 @@ export interface ImportOptions {
   root: string;
   /** Facts to compile with where the cache of the Salt master has none. */
   facts: Readonly<Record<string, Plain>>;
+  /** What templates may ask of this host while the result is compiled. */
+  host: HostFunctions;
   /** Called between files and hosts; throws when the import was stopped. */
   pause(): Promise<void>;
 }

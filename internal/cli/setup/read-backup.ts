@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { SvcError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
@@ -42,7 +42,15 @@ export async function readBackup(options: ReadBackupOptions): Promise<{
 }> {
   const { backup, programs, env, clock, random } = options;
   // Before a server is started for nothing.
-  readTextFile(join(backup, "backup.json"), "the backup");
+  try {
+    readTextFile(join(backup, "backup.json"), "the backup");
+  } catch (cause) {
+    throw new SvcError(
+      "bad_request",
+      `${describeError(cause)}: make one with svc bus backup, or name it with --bus-backup`,
+      { cause },
+    );
+  }
   const log = existsSync(options.decisions) ? readDecisionFile(options.decisions) : undefined;
   const directory = mkdtempSync(join(tmpdir(), "svc-fleet-succeed-"));
   const stopping = new AbortController();

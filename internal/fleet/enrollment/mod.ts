@@ -55,7 +55,6 @@ export {
   type Enrollment,
   type EnrollmentState,
   type EnrollmentSummary,
-  type Evidence,
   enrollmentStates,
   summarize,
   toStored,

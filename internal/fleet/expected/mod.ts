@@ -1,7 +1,6 @@
 export { openExpected } from "./open-ways.ts";
 export {
   type ExpectedDeps,
-  expectedStates,
   expectOperation,
   listExpected,
   mostHosts,

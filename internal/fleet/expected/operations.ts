@@ -29,7 +29,7 @@ const peelId = described(
   "Peel id, with dots or encoded",
 );
 
-export const expectedStates = ["open", "used", "ended"] as const;
+const expectedStates = ["open", "used", "ended"] as const;
 
 const shown = titled(
   "ExpectedHost",

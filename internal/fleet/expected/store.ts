@@ -29,7 +29,8 @@ export async function readAllExpected(store: ExpectedStore): Promise<FoundHost[]
   return found.sort((a, b) => (a.host.peelId < b.host.peelId ? -1 : 1));
 }
 
-function readExpected(
+/** @returns `undefined` for what no master made, which is logged */
+export function readExpected(
   { mac, log }: ExpectedStore,
   { key, value, revision }: Pick<Entry, "key" | "value" | "revision">,
 ): FoundHost | undefined {

@@ -14,7 +14,7 @@ export const deciderOf = ({ by }: Pick<ExpectedHost, "by">): string => `expected
  * The enrollment that an entry admitted, also one that has ended since. An entry that was taken without a record that
  * counts admitted no host: a master crashed in between, and the same host may ask again.
  */
-export async function usedBy(
+async function usedBy(
   { enrollments }: Pick<TakeDeps, "enrollments">,
   host: ExpectedHost,
 ): Promise<Enrollment | undefined> {

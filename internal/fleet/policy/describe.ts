@@ -4,7 +4,7 @@ import { type Applicant, mismatchOf } from "./match.ts";
 import type { Decider, Match, Policy, PolicyRule } from "./policy.ts";
 
 /** What decides, in words: `approve`, `program /usr/local/bin/ask-cmdb`. URLs may have secrets in their path. */
-export function describeDecider(decider: Decider): string {
+function describeDecider(decider: Decider): string {
   if ("decide" in decider) return decider.decide;
   if ("program" in decider) return `program ${decider.program.argv[0]}`;
   return `webhook of ${new URL(decider.webhook.url).origin}`;

@@ -26,7 +26,7 @@ export interface FollowedPolicy {
  *
  * @throws SvcError as `readPolicy`
  */
-export function loadPolicy(path: string): Policy {
+function loadPolicy(path: string): Policy {
   const text = readConfigFile(path);
   return text === undefined ? noPolicy : readPolicy(text, path);
 }

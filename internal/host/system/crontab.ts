@@ -12,7 +12,7 @@ export interface CronEntry {
   /** Comment line above the entry. */
   comment?: string;
   /** Whether cron does not run it. */
-  disabled?: true;
+  disabled?: boolean;
 }
 
 /** What Salt writes before an entry that cron does not run. */

@@ -112,27 +112,34 @@ function acceptedTypes(config: MasterConfig): EvidenceType[] {
 }
 
 /**
- * Returns what a file says, and reads it again when it has changed.
+ * Follows a file: what it says is read again when it has changed, and each time while it cannot be read, because
+ * corrected permissions do not change it.
  *
- * @returns throws SvcError `unavailable` while it cannot be read; the reason is in the log only
+ * @returns throws SvcError `unavailable` while the file cannot be read; the reason is only in the log
  */
 function followFile<T>(
   path: string,
   log: Log,
-  read: (text: string, path: string) => T | Promise<T>,
+  read: (text: string, path: string) => Promise<T>,
 ): () => Promise<T> {
-  let last: { version: string; value: Promise<T> } | undefined;
+  let last: { version: string; value: T } | undefined;
+  let problem: string | undefined;
   return async () => {
     const version = fileVersion(path);
-    if (last?.version !== version) {
-      last = { version, value: (async () => read(readTextFile(path, "the evidence file"), path))() };
-      last.value.catch((thrown: unknown) =>
-        log.error("evidence cannot be verified", { file: path, error: describeError(thrown) }),
-      );
-    }
-    return last.value.catch((cause: unknown) => {
+    if (last?.version === version) return last.value;
+    last = undefined;
+    try {
+      const value = await read(readTextFile(path, "the evidence file"), path);
+      last = { version, value };
+      problem = undefined;
+      return value;
+    } catch (cause) {
+      const error = describeError(cause);
+      // Anyone can ask: the same problem is logged once.
+      if (error !== problem) log.error("evidence cannot be verified", { file: path, error });
+      problem = error;
       const message = "this master cannot verify evidence now: its log has the reason";
       throw new SvcError("unavailable", message, { cause, retryAfterMs });
-    });
+    }
   };
 }

@@ -40,10 +40,11 @@ describe("a rule of ufw", () => {
       " comment the web",
     ],
     ["ufw.allowed", { interface: "eth0" }, "allow in on eth0 from any to any", ""],
-    ["ufw.deny", { from_addr: "10.0.0.0/8" }, "deny from 10.0.0.0/8 to any", ""],
+    ["ufw.deny", { from_addr: "10.0.0.1", app: '"*"' }, "deny from 10.0.0.1 to any", ""],
+    ["ufw.deny", { from_addr: "10.0.0.0/8", to_port: "*" }, "deny from 10.0.0.0/8 to any", ""],
     [
       "ufw.limit",
-      { app: "OpenSSH", from_addr: "2001:db8::/32" },
+      { app: '"OpenSSH"', from_addr: "2001:db8::/32" },
       "limit from 2001:db8::/32 to any app OpenSSH",
       "",
     ],

@@ -66,7 +66,7 @@ async function planRule(
   if (code !== 0) throw new StateFailure(`ufw does not accept the rule: ${reason.slice(0, 300)}`);
   // For a new rule it prints the rules that it would load, of IPv4, IPv6 or both.
   const exists = /^Skipping adding existing rule/m.test(stdout) && !/^\*filter/m.test(stdout);
-  const said = textOf(comment)?.replace(/^"(.*)"$/, "$1");
+  const said = textOf(comment);
   const argv = ["ufw", ...rule, ...(said === undefined ? [] : ["comment", said])];
   const run = async () => void (await succeed(system, `add the rule ${name}`, argv));
   return planSteps(exists ? [] : [{ changes: { [name]: { added: rule.join(" ") } }, run }], {
@@ -139,22 +139,22 @@ function ruleWords(args: RuleArgs): string[] {
   const [app, device, protocol] = [text("app"), text("interface"), text("protocol")];
   const from = [text("from_addr") ?? "any", ...portWords(text("from_port"))];
   const to = [text("to_addr") ?? "any", ...portWords(text("to_port"))];
-  if (app !== undefined) return ["from", from[0] ?? "any", "to", to[0] ?? "any", "app", app];
+  if (app !== undefined && app !== "*") return ["from", from[0] ?? "any", "to", to[0] ?? "any", "app", app];
   const onDevice = device === undefined ? [] : ["in", "on", device];
   return [...onDevice, ...(protocol === undefined ? [] : ["proto", protocol]), "from", ...from, "to", ...to];
 }
 
 function portWords(port: string | undefined): string[] {
-  return port === undefined ? [] : ["port", port];
+  return port === undefined || port === "*" || port === "any" ? [] : ["port", port];
 }
 
 function ruleProblem(args: RuleArgs): string | undefined {
   const forms: Partial<Record<keyof RuleArgs, RegExp>> = {
-    app: /^[A-Za-z0-9][\w .+-]*$/,
+    app: /^(?:\*|[A-Za-z0-9][\w .+-]*)$/,
     interface: /^[A-Za-z0-9][\w.:@-]{0,30}$/,
     protocol: /^[a-z0-9]+$/,
-    from_port: /^\d+(?:[,:]\d+)*$/,
-    to_port: /^\d+(?:[,:]\d+)*$/,
+    from_port: /^(?:\*|any|\d+(?:[,:]\d+)*)$/,
+    to_port: /^(?:\*|any|\d+(?:[,:]\d+)*)$/,
     comment: /^[^\n\r\0']*$/,
   };
   for (const [name, form] of Object.entries(forms)) {
@@ -171,6 +171,7 @@ function ruleProblem(args: RuleArgs): string | undefined {
   return undefined;
 }
 
+/** The formula quotes texts for the shell that its own module runs. */
 function textOf(value: unknown): string | undefined {
-  return value === undefined || value === null ? undefined : String(value);
+  return value === undefined || value === null ? undefined : String(value).replace(/^"(.*)"$/, "$1");
 }

@@ -5,7 +5,7 @@ const scram = /^SCRAM-SHA-256\$(\d{1,7}):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):([
 const md5 = /^md5[0-9a-f]{32}$/;
 
 /** Whether a password is given as the server stores it. */
-export function isStoredForm(password: string): boolean {
+function isStoredForm(password: string): boolean {
   return scram.test(password) || md5.test(password);
 }
 
