@@ -10,7 +10,7 @@ export interface Stanza {
 }
 
 /** Splits a text into its paragraphs; comments belong to none. */
-export function parseStanzas(text: string): Stanza[] {
+function parseStanzas(text: string): Stanza[] {
   const found: Stanza[] = [];
   let fields = new Map<string, string>();
   let from = 0;
@@ -47,7 +47,7 @@ const optionNames: readonly (readonly [field: string, option: string])[] = [
 ];
 
 /** The repositories that a paragraph stands for: each type, address and suite. */
-export function repositoriesOf({ fields }: Stanza): Repository[] {
+function repositoriesOf({ fields }: Stanza): Repository[] {
   const words = (name: string) => (fields.get(name) ?? "").split(/\s+/).filter((each) => each !== "");
   const options = new Map<string, string>();
   for (const [field, value] of fields) {

@@ -43,7 +43,7 @@ export function formatRepository(repository: Repository): string {
 }
 
 /** Whether two lines are about the same repository: apt takes it as one, whatever the slashes at its end. */
-export function isSameRepository(one: Repository, other: Repository): boolean {
+function isSameRepository(one: Repository, other: Repository): boolean {
   return one.type === other.type && trimmed(one.uri) === trimmed(other.uri) && one.suite === other.suite;
 }
 

@@ -94,7 +94,7 @@ interface Found {
 }
 
 /** The text with these values by key. Other lines stay as they are. */
-export function withValues(text: string, wanted: ReadonlyMap<string, string>, options: Options): string {
+function withValues(text: string, wanted: ReadonlyMap<string, string>, options: Options): string {
   const {
     separator = "=",
     count = 1,
