@@ -208,6 +208,7 @@ function ask(master: TestMaster, method: string, { path, body, authorization }: 
 
 /** A request that nobody asked. */
 const apr = `apr-${"0".repeat(27)}`;
+const jtk = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
 
 type Binding = Pick<BusBinding<never, never, never, never>, "subject" | "token" | "bulk">;
 const expectedHost = { peel_id: "awaited-1", public_key: newKeyPair("user", systemRandom).publicKey };
