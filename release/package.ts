@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { completionScript, tree } from "../internal/cli/mod.ts";
-import { masterUnit, peelUnit } from "../internal/cli/setup/mod.ts";
+import { joinDropIn, masterUnit, peelUnit } from "../internal/cli/setup/mod.ts";
 import {
   formatExample,
   masterProgram,
@@ -117,6 +117,7 @@ export async function describePackage(
     };
   }
   const service = services[name];
+  const dropIn = joinDropIn({ program: binary.path, token: "/etc/svc/join-token" });
   return {
     ...rest,
     depends: { deb: [libc.deb, "passwd"], rpm: [libc.rpm, "shadow-utils"] },
@@ -125,6 +126,7 @@ export async function describePackage(
       binary,
       text(`/usr/lib/systemd/system/${name}.service`, unitOf(service)),
       text(`/usr/share/doc/${name}/examples/${name.slice("svc-".length)}.yaml`, exampleOf(service)),
+      ...(name === "svc-peel" ? [text(`/usr/share/doc/${name}/examples/join.conf`, dropIn)] : []),
       ...manual,
     ],
     placed: { deb: [], rpm: [] },

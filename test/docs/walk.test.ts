@@ -51,7 +51,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/facts.md": 1,
   "docs/jobs.md": 2,
   "docs/from-salt.md": 3,
-  "docs/joining.md": 6,
+  "docs/joining.md": 9,
   "docs/key-rotation.md": 2,
   "docs/logs.md": 1,
   "docs/operators.md": 12,

@@ -145,6 +145,24 @@ test("an entry that two masters hear of at the same moment is used once", async 
   }
 });
 
+test("a file of many requests is looked at as a whole before one is sent", async () => {
+  const expected = async () => {
+    const { stdout } = await svc(bus, "enroll", "expected", "list", "--output", "json");
+    return (JSON.parse(stdout) as { peel_id: string }[]).filter(({ peel_id }) => peel_id.startsWith("many-"));
+  };
+  const line = (at: number) => `many-${at} ${newEnrollee().publicKey}`;
+  const lines = Array.from({ length: 501 }, (_, at) => line(at));
+  writeFileSync(at("last.txt"), line(500));
+  await svc(bus, "enroll", "expect", at("last.txt"));
+  writeFileSync(at("many.txt"), lines.join("\n"));
+  const { code, stderr } = await svc(bus, "enroll", "expect", at("many.txt"));
+  expect([code, stderr]).toEqual([1, expect.stringContaining("many-500 is expected with another key")]);
+  expect(await expected()).toHaveLength(1);
+  await svc(bus, "enroll", "expected", "remove", "many-500");
+  expect((await svc(bus, "enroll", "expect", at("many.txt"))).stdout).toBe("501 added\n");
+  expect(await expected()).toHaveLength(501);
+});
+
 test("rules decide, a program is asked, and what a host claims counts for nothing", async () => {
   writeFileSync(at("policy.yaml"), policy.replace("ASK", at("ask")));
   await until(async () => (await readiness(masters[0])).status === "up");

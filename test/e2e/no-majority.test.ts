@@ -99,8 +99,6 @@ const withoutStorage = new Set([
   // This master accepts no TPM.
   "POST /api/v1/enroll/tpm",
   "POST /api/v1/enroll-policy/test",
-  // No TPM is configured here.
-  "POST /api/v1/enroll/tpm",
 ]);
 
 /** A request to each route that needs the storage, in an order in which all of them can be done. */
@@ -171,10 +169,6 @@ function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, n
     "POST /api/v1/rollouts/:id/resume": { path: `/api/v1/rollouts/${rol}/resume`, authorization, well: 200 },
     "POST /api/v1/rollouts/:id/abort": { path: `/api/v1/rollouts/${rol}/abort`, authorization, well: 200 },
     "POST /api/v1/rollouts": { path: "/api/v1/rollouts", body: another, authorization, well: 202 },
-    "GET /api/v1/enroll-tokens": { path: "/api/v1/enroll-tokens", authorization, well: 200 },
-    "POST /api/v1/enroll-tokens": { path: "/api/v1/enroll-tokens", body: {}, authorization, well: 201 },
-    "GET /api/v1/enroll-tokens/:id": { path: `/api/v1/enroll-tokens/${jtk}`, authorization, well: 404 },
-    "DELETE /api/v1/enroll-tokens/:id": { path: `/api/v1/enroll-tokens/${jtk}`, authorization, well: 404 },
     "GET /api/v1/enroll-ways": { path: "/api/v1/enroll-ways", authorization, well: 200 },
     "GET /api/v1/enroll-expected": { path: "/api/v1/enroll-expected", authorization, well: 200 },
     "POST /api/v1/enroll-expected": {
@@ -214,9 +208,9 @@ function ask(master: TestMaster, method: string, { path, body, authorization }: 
 
 /** A request that nobody asked. */
 const apr = `apr-${"0".repeat(27)}`;
+const jtk = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
 
 type Binding = Pick<BusBinding<never, never, never, never>, "subject" | "token" | "bulk">;
-const jtk = "jtk-3MTjXmu1B1JqO5dMBpj4BG197Ud";
 const expectedHost = { peel_id: "awaited-1", public_key: newKeyPair("user", systemRandom).publicKey };
 
 type Inputs<Group> = Record<keyof Group, Record<string, Plain>>;
@@ -258,8 +252,8 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
   const joinTokens: Inputs<typeof joinTokensOverBus> = {
     create: { seal_to: deriveCurveKey(newKeyPair("user", systemRandom)).publicKey },
     list: {},
-    show: { id: "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y" },
-    revoke: { id: "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y" },
+    show: { id: jtk },
+    revoke: { id: jtk },
   };
   const changed = (action: keyof typeof versions) => ({ name: "anna", ...versionFor(action) });
   const operators: Inputs<Omit<typeof operatorsOverBus, "whoami">> = {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Local } from "../../internal/agent/daemon/local.ts";
 import { startSession } from "../../internal/agent/daemon/session.ts";
+import type { Connection } from "../../internal/agent/link/connection.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory } from "../../internal/base/file.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
@@ -57,10 +58,10 @@ async function storedUnder(subject: string): Promise<unknown[]> {
 }
 
 /** A peel's session over a connection of its own; it ends as if it were killed. */
-async function live(local: Local, log = observedLog()) {
+async function live(local: Local, log = observedLog(), through = (connection: Connection) => connection) {
   const connected = await connectPeel(bus, peel);
   const session = startSession({
-    connection: connectionOver(connected.bus),
+    connection: through(connectionOver(connected.bus)),
     peelId,
     commandKeys: { current: peel.commandKeys },
     facts: fixedFacts({ id: peelId }),
@@ -107,6 +108,21 @@ test("a hundred returns reach the stream in their order, although the bus is kil
     expect(once).toEqual(Array.from({ length: 100 }, (_, i) => i).filter((i) => i % 3 === rest));
   }
 }, 60_000);
+
+test("a return that meets a frozen master is sent again before its time is up", async () => {
+  const log = observedLog();
+  const local = localIn(dataDir, peelId, log);
+  const subject = returnSubject("job-frozen", peelId);
+  let taken = 0;
+  const losesFirst = (connection: Connection): Connection => {
+    const request: Connection["request"] = (to, ...rest) =>
+      to === subject && taken++ === 0 ? new Promise(() => {}) : connection.request(to, ...rest);
+    return Object.create(connection, { request: { value: request } });
+  };
+  await using _ = await live(local, log, losesFirst);
+  expect(await put(local, "job-frozen", "done").stored).toBe(true);
+  expect([taken, await storedUnder(subject)]).toEqual([2, ["done"]]);
+});
 
 test("a return the stream never takes is replaced by one that says so", async () => {
   const log = observedLog();

@@ -19,7 +19,7 @@ describe.each(programs)("the example $file", ({ program, file, dataDir }) => {
     const { files } = await describePackage(program.name, "1.2.3", arch, Buffer.of(), 0);
     text = String(files.find((one) => one.path === path)?.data);
   });
-  const keyLine = /^( *)#([a-z_]+: )/gm;
+  const keyLine = /^( *)#([a-z0-9_]+: )/gm;
 
   function values(content: string | undefined) {
     const loaded = loadConfig({

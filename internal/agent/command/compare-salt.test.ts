@@ -97,7 +97,7 @@ describe("a comparison", () => {
       ["test.nop", "x (a)", "only svc runs it"],
       ["file.managed", "/srv/motd", "Salt runs it as number 1", "here it is test.configurable_test_state c"],
       ["file.managed", "/srv/motd", 'mode: "600" in Salt', '"644" here'],
-      ["3 states are in both; 4 differences"],
+      ["In both: 3; 4 differences"],
       [""],
     ]);
     const { stdout: data } = await compare([...recorded, recorded[3]], "--output", "json");

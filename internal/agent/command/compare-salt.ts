@@ -88,7 +88,7 @@ function textOf(
   ];
   return [
     formatTable(["FUNCTION", "NAME", "DIFFERENCE", ""], rows, cli),
-    `${states} states are in both; ${rows.length} ${rows.length === 1 ? "difference" : "differences"}`,
+    `In both: ${states}; ${rows.length} ${rows.length === 1 ? "difference" : "differences"}`,
   ].join("\n");
 }
 

@@ -1,98 +1,92 @@
 import { expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import type { Asked, Prove } from "../evidence/asked.ts";
 import { enrollPeel } from "./enroll.ts";
 import type { Answer, AskOptions } from "./master-client.ts";
 
-// Evidence on the way to masters that differ in what they accept.
+const enr = "enr-3MTjXljDE3X9B12cKkqBYn3ND1Y";
+const jtk = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
+const challenge = Buffer.from(systemRandom(32));
+const key = newKeyPair("user", systemRandom);
+const token = { id: jtk, secret: systemRandom(32) };
 
-const nonce = (more: Record<string, unknown> = {}): Answer => ({
-  status: 200,
-  body: { challenge_id: "chl-1", challenge: Buffer.alloc(32, 7).toString("base64"), ...more },
-});
-const done: Answer = { status: 403, body: { error: "seen enough" } };
+type Script = Readonly<Record<string, { status: number; body?: Record<string, unknown> }>>;
+const nonce = { status: 200, body: { challenge_id: "chl-1", challenge: challenge.toString("base64") } };
+const creds = { status: 200, body: { creds_data: Buffer.from("a credentials file").toString("base64") } };
 
-/** Enrolls with masters that answer this, one after the other; it ends with a refusal. */
-async function enroll(answers: Answer[], prove: Prove) {
-  const sent: [path: string, body: Record<string, unknown> | undefined][] = [];
+/** Enrolls with masters that give these answers, by the end of the path. */
+async function enrollWith(script: Script, withToken = true) {
+  const asked: string[] = [];
+  let submitted: Record<string, unknown> = {};
   const masters = {
-    async request(_: string, path: string, options: AskOptions = {}) {
-      sent.push([path.split("?")[0] ?? "", options.body?.(undefined)]);
-      return answers.shift() ?? done;
+    async request(_: string, path: string, { body }: AskOptions = {}): Promise<Answer> {
+      const [found = "nothing", answer] = Object.entries(script).find(([name]) => path.includes(name)) ?? [];
+      asked.push(found);
+      if (body !== undefined) submitted = body(undefined);
+      if (answer === undefined) throw new Error(`nobody answers ${path}`);
+      return { body: {}, ...answer };
     },
-    stream: async () => {},
+    stream: async () => {
+      throw new Error("it does not wait");
+    },
   };
-  const log = recordingLog();
-  const failure = await enrollPeel({
-    ...{ masters, peelId: "web-1", key: newKeyPair("user", systemRandom), hostname: "web-1", metadata: {} },
-    ...{ prove, clock: manualClock(), jitter: () => 0, log, signal: new AbortController().signal },
-  }).catch((thrown: Error) => thrown.message);
-  return { sent, failure, log };
+  const enrolled = await enrollPeel({
+    ...{ masters, peelId: "web-1", key, hostname: "web-1", metadata: {} },
+    ...(withToken ? { token } : {}),
+    ...{ clock: manualClock(), jitter: () => 0, log: recordingLog(), signal: new AbortController().signal },
+  });
+  return { enrolled, asked, submitted };
 }
-const x509: Prove = async ({ accepts }) =>
-  accepts.includes("x509") ? { type: "x509", chain_pem: "c", signature: "s" } : undefined;
 
-test("a master that says nothing gets no evidence", async () => {
-  const { sent } = await enroll([nonce(), done], x509);
-  expect(sent[1]?.[1]).not.toHaveProperty("evidence");
-});
-
-test("what a master says it accepts may be anything", async () => {
-  const seen: unknown[] = [];
-  for (const evidence of ["x509", { 0: "x509" }, [5, "x509", null], undefined]) {
-    await enroll([nonce({ evidence }), done], async ({ accepts }) => void seen.push(accepts));
-  }
-  expect(seen).toEqual([[], [], ["x509"], []]);
-});
-
-test("when another master has no room for it, a new challenge decides", async () => {
-  const tooLarge = { status: 413, body: { error: "too large" } };
-  const { sent, log } = await enroll([nonce({ evidence: ["x509"] }), tooLarge, nonce(), done], x509);
-  expect(sent.map(([, body]) => body?.evidence)).toEqual([
-    undefined,
-    { type: "x509", chain_pem: "c", signature: "s" },
-    undefined,
-    undefined,
-  ]);
-  expect(log.records[0]?.event).toContain("has no room for evidence");
-});
-
-test("without evidence a body that is too large is a refusal", async () => {
-  const { failure } = await enroll([nonce(), { status: 413, body: { error: "too large" } }], x509);
-  expect(failure).toContain("too large");
-});
-
-test.each<[string, Answer, unknown]>([
-  [
-    "opens",
-    { status: 200, body: { credential_blob: "b", encrypted_secret: "e" } },
-    { credential_blob: "b", encrypted_secret: "e" },
-  ],
-  ["has lost", { status: 401, body: { error: "challenge verification failed" } }, undefined],
-  ["does not know", { status: 404, body: { error: "not found" } }, undefined],
-])("a TPM asks in the same challenge, and a master %s it", async (_, answer, expected) => {
-  const found: unknown[] = [];
-  const prove = async ({ credential }: Asked) => {
-    found.push(await credential({ ek_certificate: "k", ak_public: "a" }));
-    return undefined;
+test("a host that a token admits downloads its credentials at once", async () => {
+  const answers = {
+    nonce,
+    "/creds": creds,
+    "/enroll": { status: 201, body: { id: enr, state: "approved" } },
   };
-  const { sent } = await enroll([nonce({ evidence: ["tpm"] }), answer, done], prove);
-  expect(sent[1]).toMatchObject([
-    "/api/v1/enroll/tpm",
-    { peel_id: "web-1", challenge_id: "chl-1", ak_public: "a" },
-  ]);
-  expect(found).toEqual([expected]);
+  const { enrolled, asked, submitted } = await enrollWith(answers);
+  expect(enrolled).toMatchObject({ enrollmentId: enr, credentials: "a credentials file" });
+  expect(asked).toEqual(["nonce", "/enroll", "/creds"]);
+  const proof = createHmac("sha256", token.secret)
+    .update(Buffer.concat([challenge, Buffer.from(`\0${key.publicKey}`)]))
+    .digest("base64");
+  expect(submitted.token).toEqual({ id: jtk, proof });
 });
 
-test("a TPM that a master refuses ends the enrollment with its reason", async () => {
-  const prove = async ({ credential }: Asked) => {
-    await credential({ ek_certificate: "k", ak_public: "a" });
-    return undefined;
+test("a host whose first answer was lost finds its own enrollment", async () => {
+  const answers = {
+    ...{ nonce, "by-key": { status: 200, body: { id: enr, state: "approved" } }, "/creds": creds },
+    "/enroll": { status: 409, body: { error: "peel_id already has an active enrollment" } },
   };
-  const refused = { status: 401, body: { error: "evidence does not verify: expired" } };
-  const { failure } = await enroll([nonce({ evidence: ["tpm"] }), refused], prove);
-  expect(failure).toContain("the master refused the TPM of this host: evidence does not verify: expired");
+  const { enrolled, asked } = await enrollWith(answers);
+  expect(enrolled.enrollmentId).toBe(enr);
+  expect(asked).toEqual(["nonce", "/enroll", "by-key", "/creds"]);
+});
+
+test("a host with the name of another one is told what to do", async () => {
+  const answers = { nonce, "by-key": { status: 404 }, "/enroll": { status: 409, body: { error: "taken" } } };
+  await expect(enrollWith(answers)).rejects.toThrow("web-1 is already enrolled (taken): find it with");
+});
+
+test.each([
+  [403, "join token was revoked", "make another one with svc enroll token create"],
+  [401, "join token verification failed", "copy the whole line that svc enroll token create printed"],
+])("a refusal of the token says the next step: %i", async (status, error, next) => {
+  const answers = { nonce, "/enroll": { status, body: { error } } };
+  await expect(enrollWith(answers)).rejects.toThrow(
+    `the masters do not admit web-1: ${error} (${jtk}); ${next}`,
+  );
+});
+
+test("without a token nothing of one is sent", async () => {
+  const answers = {
+    nonce,
+    "/creds": creds,
+    "/enroll": { status: 200, body: { id: enr, state: "approved" } },
+  };
+  const { submitted } = await enrollWith(answers, false);
+  expect(Object.keys(submitted)).not.toContain("token");
 });

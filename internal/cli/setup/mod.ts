@@ -3,4 +3,4 @@ export { firstOperator, operatorNameOf } from "./first-operator.ts";
 export { initFleet, type Setup } from "./init.ts";
 export type { Wishes } from "./plan.ts";
 export { succeedFleet } from "./succeed.ts";
-export { masterUnit, peelUnit } from "./units.ts";
+export { joinDropIn, masterUnit, peelUnit } from "./units.ts";

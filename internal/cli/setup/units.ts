@@ -97,6 +97,24 @@ WantedBy=multi-user.target
 `;
 }
 
+/**
+ * What makes the unit of a peel join a fleet before it starts, with a token that systemd hands over. It repeats until
+ * the host is a member, and does nothing on a member.
+ *
+ * @param options.token absolute path of the token
+ */
+export function joinDropIn({ program, token }: Pick<UnitOptions, "program"> & { token: string }): string {
+  return `[Unit]
+# The configuration is written by the first start.
+ConditionPathExists=
+[Service]
+LoadCredential=join-token:${token.replaceAll("%", "%%")}
+ExecStartPre=${word(program)} join --once
+# With --hold, an operator decides.
+TimeoutStartSec=infinity
+`;
+}
+
 /** Without its configuration file a unit is skipped, not failed. With a wrong one it is restarted until fixed. */
 function section(description: string, config: string): string {
   return `[Unit]

@@ -5,8 +5,8 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { type EnrollmentState, type Labels, liveStates } from "../enrollment/mod.ts";
-import { type ExpectedHost, encodeExpected } from "./record.ts";
-import { type ExpectedStore, type FoundHost, findExpected, readAllExpected } from "./store.ts";
+import { claimedEnd, type ExpectedHost, encodeExpected } from "./record.ts";
+import { type FoundHost, findExpected, readExpected } from "./store.ts";
 import type { TakeDeps } from "./taken.ts";
 
 /** More than any site makes at once; a list of them fits into the bucket. */
@@ -52,16 +52,24 @@ export async function expectHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: A
   checkNamedOnce(hosts);
   await deps.directory.caughtUp();
   const now = deps.clock.now();
-  const all = await readAllExpected(deps);
-  const known = new Map(all.map((found) => [found.host.peelId, found]));
-  await dropEnded(deps, all, now);
-  const open = all.filter(
-    ({ host }) => host.endsAt > now && !hosts.some((one) => one.peelId === host.peelId),
+  const named = new Set(hosts.map(({ peelId }) => peelId));
+  const entries = await deps.bucket.entries();
+  const known = new Map(
+    entries
+      .filter(({ key }) => named.has(key))
+      .flatMap((entry) => {
+        const found = readExpected(deps, entry);
+        return found === undefined ? [] : [[entry.key, found] as const];
+      }),
   );
-  if (open.length + hosts.length > mostExpected) {
+  const others = entries.filter(({ key }) => !named.has(key));
+  const ended = others.filter(({ value }) => claimedEnd(value) <= now);
+  if (!checks) await mapBounded(ended, { atOnce }, ({ key, revision }) => deps.bucket.remove(key, revision));
+  const kept = others.length - ended.length;
+  if (kept + hosts.length > mostExpected) {
     throw new SvcError(
       "conflict",
-      `${open.length} hosts are expected already, and at most ${mostExpected} can be: remove those that do not come`,
+      `${kept} hosts are expected already, and at most ${mostExpected} can be: remove those that do not come`,
     );
   }
   const planned = hosts.map((host) => ({
@@ -129,10 +137,4 @@ async function write(deps: AddDeps, host: ExpectedHost): Promise<void> {
     },
     { exhausted: `the entry of ${displayPeelId(host.peelId)} is being changed by others: try again` },
   );
-}
-
-/** Removes what has ended. */
-async function dropEnded(store: ExpectedStore, all: readonly FoundHost[], now: number): Promise<void> {
-  const ended = all.filter(({ host }) => host.endsAt <= now);
-  await mapBounded(ended, { atOnce }, ({ host, revision }) => store.bucket.remove(host.peelId, revision));
 }

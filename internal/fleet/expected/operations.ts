@@ -127,9 +127,8 @@ export const listExpected = operation({
   touches: () => ({ fleet: true }),
   async run(deps: ExpectedDeps, { limit, cursor = "" }) {
     const now = deps.clock.now();
-    const found = (await readAllExpected(deps))
-      .map(({ host }) => host)
-      .filter((host) => host.peelId > cursor);
+    const read = await readAllExpected(deps, { after: cursor, most: limit + 1 });
+    const found = read.map(({ host }) => host);
     const page = found.slice(0, limit);
     const next = found.length > limit ? page.at(-1)?.peelId : undefined;
     return { hosts: page.map((host) => show(host, now)), ...defined({ next }) };

@@ -71,6 +71,20 @@ export function decodeExpected(mac: RecordMac, key: string, value: Uint8Array): 
   return isGenuine ? host : undefined;
 }
 
+/**
+ * When a stored entry ends by its own account, without a proof: enough to remove it, and much faster than to read it.
+ *
+ * @returns milliseconds since the Unix epoch; 0 for what is not an entry
+ */
+export function claimedEnd(value: Uint8Array): number {
+  try {
+    const { ends_at } = Object(decode(value)) as Record<string, unknown>;
+    return (typeof ends_at === "string" && Date.parse(ends_at)) || 0;
+  } catch {
+    return 0;
+  }
+}
+
 function fieldsOf({ peelId, publicKey, labels, by, at, endsAt, taken }: ExpectedHost) {
   return {
     v: 1,

@@ -23,13 +23,27 @@ export async function findExpected(store: ExpectedStore, peelId: string): Promis
   return entry === undefined ? undefined : readExpected(store, entry);
 }
 
-/** All entries, by peel id. */
-export async function readAllExpected(store: ExpectedStore): Promise<FoundHost[]> {
-  const found = (await store.bucket.entries()).flatMap((entry) => readExpected(store, entry) ?? []);
-  return found.sort((a, b) => (a.host.peelId < b.host.peelId ? -1 : 1));
+/**
+ * The entries, by peel id.
+ *
+ * @param page at most so many, after this peel id; all of them without it
+ */
+export async function readAllExpected(
+  store: ExpectedStore,
+  { after = "", most = Number.POSITIVE_INFINITY }: { after?: string; most?: number } = {},
+): Promise<FoundHost[]> {
+  const entries = (await store.bucket.entries()).filter(({ key }) => key > after);
+  const found: FoundHost[] = [];
+  for (const entry of entries.sort((a, b) => (a.key < b.key ? -1 : 1))) {
+    if (found.length >= most) break;
+    const one = readExpected(store, entry);
+    if (one !== undefined) found.push(one);
+  }
+  return found;
 }
 
-function readExpected(
+/** @returns `undefined` for what no master made, which is logged */
+export function readExpected(
   { mac, log }: ExpectedStore,
   { key, value, revision }: Pick<Entry, "key" | "value" | "revision">,
 ): FoundHost | undefined {

@@ -29,9 +29,10 @@ export interface Choice {
 }
 
 /**
- * Looks for a use.
+ * Looks for a use. A token may have thousands, so the search ends with the first that is free.
  *
  * @param uses those that were ever taken, by slot
+ * @param options.own the slot that this host took last
  * @param options.busy whether this master is writing a slot now
  * @param options.isSettled whether the enrollment of this write of a use is known to be stored
  * @param options.start a number in [0, 1): where the search begins, so that masters rarely want the same one
@@ -40,31 +41,33 @@ export function chooseUse(
   token: Pick<JoinTokenRecord, "uses">,
   uses: ReadonlyMap<number, StoredUse>,
   options: {
-    publicKey: string;
+    own: number | undefined;
     now: number;
     start: number;
     busy(slot: number): boolean;
     isSettled(slot: number, n: number): boolean;
   },
 ): Choice {
-  const { publicKey, now, busy, isSettled } = options;
-  let free: Place | undefined;
-  let own: Choice["own"];
-  const doubtful: (StoredUse & { slot: number })[] = [];
+  const { now, busy, isSettled } = options;
+  const inDoubt = (slot: number | undefined): Choice["own"] => {
+    const use = slot === undefined ? undefined : uses.get(slot);
+    if (slot === undefined || use === undefined || use.free || busy(slot) || isSettled(slot, use.n)) return;
+    return { ...use, slot };
+  };
+  const own = inDoubt(options.own);
   const first = Math.floor(options.start * token.uses);
   for (let step = 0; step < token.uses; step++) {
     const slot = (first + step) % token.uses;
-    if (busy(slot)) continue;
     const use = uses.get(slot);
-    if (use === undefined || use.free) {
-      free ??= use === undefined ? { slot, n: 1 } : placeOf({ ...use, slot });
-    } else if (!isSettled(slot, use.n)) {
-      if (use.publicKey === publicKey) own = { ...use, slot };
-      else if (now - use.at >= settledMs) doubtful.push({ ...use, slot });
-    }
+    if ((use !== undefined && !use.free) || busy(slot)) continue;
+    const free = use === undefined ? { slot, n: 1 } : placeOf({ ...use, slot });
+    return { free, doubtful: [], ...(own === undefined ? {} : { own }) };
   }
-  doubtful.sort((one, other) => one.at - other.at);
-  return { ...(free === undefined ? {} : { free }), ...(own === undefined ? {} : { own }), doubtful };
+  const doubtful = [...uses.keys()]
+    .flatMap((slot) => (slot === options.own ? [] : (inDoubt(slot) ?? [])))
+    .filter(({ at }) => now - at >= settledMs)
+    .sort((one, other) => one.at - other.at);
+  return { doubtful, ...(own === undefined ? {} : { own }) };
 }
 
 /** The next write of a use that was taken before. */

@@ -115,7 +115,7 @@ export function createTakings(deps: TakeDeps) {
   };
   const choose = (token: JoinTokenRecord, publicKey: string) =>
     chooseUse(token, view.usesOf(token.id), {
-      ...{ publicKey, now: clock.now(), start: jitter() },
+      ...{ own: view.slotOf(token.id, publicKey), now: clock.now(), start: jitter() },
       busy: (slot) => writing.has(useKey(token.id, slot)),
       isSettled: (slot, n) => settled.get(token.id)?.has(`${slot}/${n}`) === true,
     });

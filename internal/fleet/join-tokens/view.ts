@@ -18,6 +18,8 @@ export interface JoinTokenView {
   all(): readonly JoinTokenRecord[];
   /** The uses of a token that were ever taken, by slot; also those that were given back. */
   usesOf(id: string): ReadonlyMap<number, StoredUse>;
+  /** The slot that this host took last, if it has not given it back. */
+  slotOf(id: string, publicKey: string): number | undefined;
   /** How many uses of a token are taken. */
   used(id: string): number;
   /** A value of the bucket: from the watch, or one that this master has just written. */
@@ -54,6 +56,14 @@ export function createJoinTokenView({
 }): JoinTokenView {
   const tokens = new Map<string, JoinTokenRecord>();
   const uses = new Map<string, Map<number, StoredUse>>();
+  /** Slots by the public key of their host, by token. */
+  const owners = new Map<string, Map<string, number>>();
+  const own = (id: string, slot: number, before: StoredUse | undefined, use: Use) => {
+    const slots = owners.get(id) ?? new Map<string, number>();
+    if (before !== undefined && slots.get(before.publicKey) === slot) slots.delete(before.publicKey);
+    if (!use.free) slots.set(use.publicKey, slot);
+    owners.set(id, slots);
+  };
   const distrust = (key: string, reason: string) =>
     log.error("a stored join token does not count", { key, reason });
   const read = <T>(key: string, decodeIt: () => T | undefined): T | undefined => {
@@ -90,6 +100,7 @@ export function createJoinTokenView({
       return;
     }
     uses.set(id, known.set(slot, { ...use, revision }));
+    own(id, slot, before, use);
   };
   const apply: JoinTokenView["apply"] = ({ key, value, revision }) => {
     const { token, slot } = parseKey(key);
@@ -98,7 +109,10 @@ export function createJoinTokenView({
     // Masters remove the uses of a token that ended long ago; of another one a use stays taken.
     if ((tokens.get(token)?.expiresAt ?? 0) > clock.now()) return distrust(key, "others removed a use of it");
     const left = uses.get(token);
-    if (left?.delete(slot) === true && left.size === 0) uses.delete(token);
+    if (left?.delete(slot) === true && left.size === 0) {
+      uses.delete(token);
+      owners.delete(token);
+    }
   };
   const watch = bucket.watch(apply);
   const none: ReadonlyMap<number, StoredUse> = new Map();
@@ -107,6 +121,7 @@ export function createJoinTokenView({
     get: (id) => tokens.get(id),
     all: () => [...tokens.values()].sort((a, b) => (a.id < b.id ? 1 : -1)),
     usesOf: (id) => uses.get(id) ?? none,
+    slotOf: (id, publicKey) => owners.get(id)?.get(publicKey),
     used: (id) => [...(uses.get(id) ?? none).values()].filter(({ free }) => !free).length,
     caughtUp: shareRuns(async () => {
       await beforeLate(watch.ready, clock);

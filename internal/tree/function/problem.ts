@@ -6,6 +6,8 @@ import type { Place } from "./low.ts";
 /** One problem in a state tree. */
 export interface StateProblem extends Partial<Place> {
   message: string;
+  /** In a template, counted from 1. */
+  column?: number;
   /** The lines around it, after rendering, with setting values hidden. */
   excerpt?: string;
 }
@@ -66,7 +68,7 @@ export class Problems {
     this.texts.set(file, { text, source: new Set(source.split("\n")) });
   }
 
-  add(message: string, place?: Partial<Place>): void {
+  add(message: string, place?: Partial<Place> & { column?: number }): void {
     if (this.found.length < maxProblems) this.found.push({ message, ...place });
   }
 
@@ -97,8 +99,24 @@ export class Problems {
   private withExcerpt(problem: StateProblem, hidden: readonly string[]): StateProblem {
     const found = problem.file === undefined ? undefined : this.texts.get(problem.file);
     if (found === undefined || !problem.line) return problem;
-    return { ...problem, excerpt: excerptOf(found.text, found.source, problem.line, hidden) };
+    const excerpt = excerptOf(found.text, found.source, problem.line, hidden);
+    return { ...problem, excerpt: pointed(excerpt, problem.column) };
   }
+}
+
+const marked = /^> +\d+ \| /;
+
+/** Points at a column of the marked line, which is as it was written. */
+function pointed(excerpt: string, column: number | undefined): string {
+  if (column === undefined) return excerpt;
+  return excerpt
+    .split("\n")
+    .flatMap((line) => {
+      const prefix = marked.exec(line)?.[0].length;
+      const isShown = prefix !== undefined && column > 0 && prefix + column <= line.length;
+      return isShown ? [line, `${" ".repeat(prefix - 2)}| ${" ".repeat(column - 1)}^`] : [line];
+    })
+    .join("\n");
 }
 
 function excerptOf(

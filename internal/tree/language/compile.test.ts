@@ -467,3 +467,17 @@ describe("in the mode of Salt", () => {
     );
   });
 });
+
+test("the error of a template points at its column", async () => {
+  const [problem] = await problemsOf({ "a.sls": "x: test.nop\ny{{ 1 }}: {{ salt['pilar.get']('x') }}\n" });
+  expect(problem).toMatchObject({
+    ...{ file: "a.sls", line: 2, column: 31 },
+    message: "salt['pilar.get'] does not exist in templates (did you mean pillar.get?)",
+  });
+  expect(problem?.excerpt?.split("\n")).toEqual([
+    "      1 | x: test.nop",
+    ">     2 | y{{ 1 }}: {{ salt['pilar.get']('x') }}",
+    "        |                               ^",
+    "      3 |",
+  ]);
+});

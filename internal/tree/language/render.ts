@@ -79,7 +79,8 @@ async function tell(error: SvcError, path: string, files: FileSource, problems: 
       const source = decodeText(await files.read(error.file));
       problems.setText(error.file, source, source);
     }
-    problems.add(error.reason, { file: error.file, line: error.line });
+    const column = error.column > 0 ? { column: error.column } : {};
+    problems.add(error.reason, { file: error.file, line: error.line, ...column });
     return;
   }
   const [, line, reason] = /^.*?:(\d+):\d+: (.*)$/s.exec(error.message) ?? [];

@@ -16,8 +16,6 @@ export interface Batch {
   token: string;
   /** Hosts join with this token, and nobody approves them. */
   join?: BenchToken;
-  /** All hosts have this address; absent means one for each. */
-  from?: string;
   /** Enrollments in this batch. */
   count: number;
   /** Number of concurrent enrollments. */
@@ -48,7 +46,7 @@ async function drive(batch: Batch): Promise<{ wallMs: number }> {
 /** The same with a token. */
 async function join(applicants: Applicant[], batch: Batch, target: Target): Promise<void> {
   for (let applicant = applicants.pop(); applicant !== undefined; applicant = applicants.pop()) {
-    const connection = await openConnection(target, batch.from ?? freshAddress());
+    const connection = await openConnection(target, freshAddress());
     const id = await applicant.submit(connection, batch.join);
     await applicant.download(connection, id);
     connection.close();
