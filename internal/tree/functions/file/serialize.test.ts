@@ -21,6 +21,7 @@ test.each<[string, Record<string, Plain>, string]>([
     '{\n  "a": {\n    "x": "yes",\n    "y": null,\n    "z": true\n  },\n  "b": [\n    1,\n    {\n      "c": "ü"\n    }\n  ]\n}\n',
   ],
   ["yaml", { dataset }, "a:\n  x: 'yes'\n  y: null\n  z: true\nb:\n- 1\n- c: ü\n"],
+  ["toml", { dataset: { s: { b: [1, "x"] }, a: "ü" }, formatter: "toml" }, 'a = "ü"\n\n[s]\nb = [1, "x"]\n'],
   [
     "options",
     { dataset: { b: 1, a: 2 }, serializer: "json", serializer_opts: [{ indent: 4 }, { sort_keys: false }] },

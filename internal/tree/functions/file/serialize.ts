@@ -11,7 +11,7 @@ import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { backupArg, planFile, refuseBackup, showChangesArg } from "./plan-file.ts";
 
-const formats = ["json", "yaml", "configparser"] as const;
+const formats = ["json", "yaml", "toml", "configparser"] as const;
 type Format = (typeof formats)[number];
 const formatArg = (doc: string) => ({ type: "string", values: formats, doc }) as const satisfies ArgSpec;
 
@@ -109,6 +109,7 @@ function parse(path: string, format: Format): Plain {
   if (text.trim() === "") return {};
   if (format === "configparser")
     throw new StateFailure("merge_if_exists: use ini.options_present for this format");
+  if (format === "toml") return parseToml(text, path);
   // JSON is YAML.
   return plainValue(parseYaml(text, path)) as Plain;
 }
@@ -138,7 +139,27 @@ function write(data: Plain, format: Format, options: PlainMap): string {
     return sort && indent === 2
       ? yamlLikeSalt(data)
       : formatYaml(sort ? sorted(data) : data, { indent, flatLists: true });
+  if (format === "toml") return toml(sort ? sorted(data) : data);
   return sections(data);
+}
+
+/** TOML has no null, and nothing but a map is a document. */
+function toml(data: Plain): string {
+  if (!isMap(data)) throw new StateFailure("dataset: expected a map, which a TOML file is");
+  try {
+    const text = Bun.TOML.stringify(data);
+    return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+  } catch (cause) {
+    throw new StateFailure("dataset: TOML has no null, and no values of some kinds", {}, { cause });
+  }
+}
+
+function parseToml(text: string, path: string): Plain {
+  try {
+    return Bun.TOML.parse(text) as Plain;
+  } catch (cause) {
+    throw new StateFailure(`${path} is not valid TOML`, {}, { cause });
+  }
 }
 
 /** Sections with their options, as Python's configparser writes them. */
