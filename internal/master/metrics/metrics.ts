@@ -134,6 +134,8 @@ export interface MasterMetrics extends PolicyMetrics {
   messagesDiscarded(stream: string, count: number): void;
   /** A message of a peel was beyond its budget. */
   budgetExceeded(budget: string): void;
+  /** What became of a message of a peel that this master took to store it on a cluster. */
+  relayed(outcome: RelayOutcome): void;
   /** This master suspended a peel because it flooded. */
   peelSuspended(): void;
   /** The embedded bus exited and was restarted. */
@@ -143,6 +145,13 @@ export interface MasterMetrics extends PolicyMetrics {
   /** All metrics. */
   catalog(): MetricInfo[];
 }
+
+/**
+ * `late`: dropped, because it waited in a frozen master; `full`: dropped, because too much waits for the storage, in sum
+ * or of its peel; `unanswered`: the storage did not answer in time.
+ */
+const relayOutcomes = ["answered", "unanswered", "full", "late"] as const;
+export type RelayOutcome = (typeof relayOutcomes)[number];
 
 /** What became of a request for new credentials. */
 const renewalOutcomes = [
@@ -413,6 +422,11 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     "Messages and requests of peels beyond their budget, by budget; they were dropped, delayed or refused",
     ["budget"],
   );
+  const relayed = counter(
+    "svc_relayed_messages_total",
+    "Messages of peels that this master took to store them on a cluster, by outcome; a peel sends again what was not answered",
+    ["outcome"],
+  );
   const suspensions = counter("svc_budget_suspensions_total", "Peels that this master suspended", []);
   const policy = countPolicy(registry, () => view().policy?.());
   const ruleNames = new Set<string>();
@@ -434,6 +448,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   for (const cause of dropCauses) dropped.inc({ cause }, 0);
   discarded.inc({ stream: "job-events" }, 0);
   for (const budget of [...budgetKinds, "unknown_jobs"]) exceeded.inc({ budget }, 0);
+  for (const outcome of relayOutcomes) relayed.inc({ outcome }, 0);
   for (const status of ["completed", "failed", "aborted"]) rollouts.inc({ status }, 0);
   for (const outcome of renewalOutcomes) renewedCredentials.inc({ outcome }, 0);
   for (const from of ["silent", "given_back"]) takeovers.inc({ from }, 0);
@@ -475,6 +490,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     reactorReacted: (seconds) => reacted.observe(seconds),
     reactorBreakerOpened: () => breakersOpened.inc(),
     messagesDiscarded: (stream, count) => discarded.inc({ stream }, count),
+    relayed: (outcome) => relayed.inc({ outcome }),
     budgetExceeded: (budget) => exceeded.inc({ budget }),
     peelSuspended: () => suspensions.inc(),
     busRestarted: () => busRestarts.inc(),
