@@ -2,6 +2,7 @@ import { budgetKinds } from "../../fleet/budget/mod.ts";
 import { dropCauses } from "../../fleet/reactor/mod.ts";
 import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
 import { countPolicy, type PolicyMetrics, type PolicyView } from "./policy.ts";
+import { countRelayed, type RelayMetrics } from "./relayed.ts";
 import { type RotationsView, seconds, showRotations } from "./rotations.ts";
 
 /** The state of a master, read at each scrape. A part that has not started shows nothing. */
@@ -81,7 +82,7 @@ export interface AnsweredRequest {
 }
 
 /** The metrics of a master. Names and labels are a stable interface: alerts depend on them. */
-export interface MasterMetrics extends PolicyMetrics {
+export interface MasterMetrics extends PolicyMetrics, RelayMetrics {
   /** A request completed; for a stream, it began. */
   httpRequest(request: AnsweredRequest): void;
   /** Time from an operator's request for a job to its last command handed to the bus, seconds. */
@@ -134,8 +135,6 @@ export interface MasterMetrics extends PolicyMetrics {
   messagesDiscarded(stream: string, count: number): void;
   /** A message of a peel was beyond its budget. */
   budgetExceeded(budget: string): void;
-  /** What became of a message of a peel that this master took to store it on a cluster. */
-  relayed(outcome: RelayOutcome): void;
   /** This master suspended a peel because it flooded. */
   peelSuspended(): void;
   /** The embedded bus exited and was restarted. */
@@ -145,13 +144,6 @@ export interface MasterMetrics extends PolicyMetrics {
   /** All metrics. */
   catalog(): MetricInfo[];
 }
-
-/**
- * `late`: dropped, because it waited in a frozen master; `full`: dropped, because too much waits for the storage, in sum
- * or of its peel; `unanswered`: the storage did not answer in time.
- */
-const relayOutcomes = ["answered", "unanswered", "full", "late"] as const;
-export type RelayOutcome = (typeof relayOutcomes)[number];
 
 /** What became of a request for new credentials. */
 const renewalOutcomes = [
@@ -422,11 +414,6 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     "Messages and requests of peels beyond their budget, by budget; they were dropped, delayed or refused",
     ["budget"],
   );
-  const relayed = counter(
-    "svc_relayed_messages_total",
-    "Messages of peels that this master took to store them on a cluster, by outcome; a peel sends again what was not answered",
-    ["outcome"],
-  );
   const suspensions = counter("svc_budget_suspensions_total", "Peels that this master suspended", []);
   const policy = countPolicy(registry, () => view().policy?.());
   const ruleNames = new Set<string>();
@@ -448,7 +435,6 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
   for (const cause of dropCauses) dropped.inc({ cause }, 0);
   discarded.inc({ stream: "job-events" }, 0);
   for (const budget of [...budgetKinds, "unknown_jobs"]) exceeded.inc({ budget }, 0);
-  for (const outcome of relayOutcomes) relayed.inc({ outcome }, 0);
   for (const status of ["completed", "failed", "aborted"]) rollouts.inc({ status }, 0);
   for (const outcome of renewalOutcomes) renewedCredentials.inc({ outcome }, 0);
   for (const from of ["silent", "given_back"]) takeovers.inc({ from }, 0);
@@ -490,11 +476,11 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     reactorReacted: (seconds) => reacted.observe(seconds),
     reactorBreakerOpened: () => breakersOpened.inc(),
     messagesDiscarded: (stream, count) => discarded.inc({ stream }, count),
-    relayed: (outcome) => relayed.inc({ outcome }),
     budgetExceeded: (budget) => exceeded.inc({ budget }),
     peelSuspended: () => suspensions.inc(),
     busRestarted: () => busRestarts.inc(),
     ...policy,
+    ...countRelayed(registry),
     render: registry.render,
     catalog: registry.catalog,
   };

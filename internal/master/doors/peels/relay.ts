@@ -3,7 +3,6 @@ import { createShares } from "../../../base/shares.ts";
 import { crossings, relayedSubject, relaySubject } from "../../../bus/accounts/mod.ts";
 import { type Bus, mastersQueue, relay } from "../../../bus/mod.ts";
 import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
-import type { MasterMetrics } from "../../metrics/mod.ts";
 import { watchPauses } from "./pauses.ts";
 
 /** A peel waits 5 s for the acknowledgement, and then sends again. */
@@ -27,7 +26,7 @@ export interface RelayDeps {
   bus: Pick<Bus, "nats" | "clock" | "log">;
   budgets: Pick<Budgets, "take">;
   lines: Pick<LogLines, "say">;
-  metrics: Pick<MasterMetrics, "relayed">;
+  metrics: { relayed(outcome: "answered" | "unanswered" | "full" | "late"): void };
   clock: Clock;
 }
 
