@@ -1,14 +1,13 @@
 import * as v from "valibot";
 import { durationPattern } from "../../base/duration.ts";
-import { described, digest, plainMap, titled } from "../operation/mod.ts";
+import { described, describedDigest, plainMap, titled } from "../operation/mod.ts";
 import { oneTarget, targetFields } from "../targeting/mod.ts";
 import { mostApprovals } from "./call.ts";
 
 /** What the operator who asks signs about peels and others, so that no master can change it. */
 export const frozenFields = {
   targets_digest: v.optional(
-    described(
-      digest,
+    describedDigest(
       "Root of the Merkle tree over the encoded ids of the peels that are meant, as 64 hexadecimal digits; when the target matches others, nothing is started",
     ),
   ),

@@ -20,6 +20,7 @@ export { type Asked, parse } from "./parse.ts";
 export { repeatedRequest } from "./repeated.ts";
 export {
   described,
+  describedDigest,
   digest,
   integer,
   pageFields,

@@ -28,17 +28,24 @@ export const integer = v.pipe(v.number(), v.integer());
 export const timestamp = v.pipe(v.string(), v.isoTimestamp());
 
 const digestBytes = 32;
-/** A SHA-256. Over the bus it is bytes, and as JSON text. */
-export const digest = v.pipe(
+const digestText = "^[0-9a-f]{64}$";
+/** What is known of it before it becomes bytes; a description after that would be lost. */
+const eitherDigest = v.pipe(
   v.custom<Uint8Array | string>(
     (value) =>
       (value instanceof Uint8Array && value.length === digestBytes) ||
-      (typeof value === "string" && /^[0-9a-f]{64}$/.test(value)),
+      (typeof value === "string" && new RegExp(digestText).test(value)),
     `must be ${digestBytes} bytes, or ${2 * digestBytes} hexadecimal digits`,
   ),
-  v.metadata({ type: "string", pattern: "^[0-9a-f]{64}$" }),
-  v.transform((value) => (typeof value === "string" ? Buffer.from(value, "hex") : value)),
+  v.metadata({ type: "string", pattern: digestText }),
 );
+const toBytes = (value: Uint8Array | string) =>
+  typeof value === "string" ? Buffer.from(value, "hex") : value;
+/** A SHA-256. Over the bus it is bytes, and as JSON text. */
+export const digest = v.pipe(eitherDigest, v.transform(toBytes));
+/** The same, and what it is of. */
+export const describedDigest = (description: string) =>
+  v.pipe(eitherDigest, v.description(description), v.transform(toBytes));
 /** Any value that a message can hold. */
 export const plain = v.custom<Plain>(() => true);
 /** A map of any values. */
