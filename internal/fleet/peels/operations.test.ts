@@ -8,6 +8,7 @@ import type { Member } from "../enrollment/mod.ts";
 import { type Asked, type Call, invoke } from "../operation/mod.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
 import { createResolver } from "../targeting/resolver.ts";
+import type { ShownPeel } from "./peel.ts";
 import { listPeels, type PeelsDoorDeps, showPeel } from "./operations.ts";
 
 /** A bucket that is only watched: to read it is a failure of the test. */
@@ -77,14 +78,16 @@ test("a peel has what the master knows of it, and nothing else", async () => {
   known.set("web-1", { id: "enr-2", state: "issued", address: "192.0.2.7", labels: { env: "prod" } });
   beat("db-1_example");
   facts("db-1_example", { os: "Debian", osrelease: "12", svc_version: "1.2.3", secret: "no" });
-  const db = {
-    ...{ id: "db-1.example", peel_id: "db-1_example", enrollment_id: "enr-db-1_example", state: "active" },
+  const db: Omit<ShownPeel, "alive"> = {
+    ...{ id: "db-1.example", peel_id: "db-1_example", enrollment_id: "enr-db-1_example" },
+    state: "active",
     ...{ version: "1.2.3", os: "Debian 12", labels: {}, creds_expires_at: "2026-01-01T00:00:01.000Z" },
-  } as const;
-  const web = {
-    ...{ id: "web-1", peel_id: "web-1", enrollment_id: "enr-2", state: "issued", alive: false },
+  };
+  const web: ShownPeel = {
+    ...{ id: "web-1", peel_id: "web-1", enrollment_id: "enr-2", alive: false },
+    state: "issued",
     ...{ address: "192.0.2.7", labels: { env: "prod" } },
-  } as const;
+  };
   clock.advance(10_000);
   const alive = { ...db, alive: true, alive_since: "2026-01-01T00:00:00.000Z" };
   expect(await list()).toEqual({ peels: [alive, web] });
