@@ -7,6 +7,7 @@ import type { ServerInfo } from "nats";
 import type * as v from "valibot";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { sampleOf } from "../../../test/harness/sample-of.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
@@ -279,38 +280,13 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "binaries.commit": [{ manifest: Buffer.from("x") }, { manifest: "x" }],
 };
 
-interface Shape {
-  type?: string;
-  enum?: string[];
-  const?: unknown;
-  format?: string;
-  pattern?: string;
-  anyOf?: Shape[];
-  items?: Shape;
-  properties?: Record<string, Shape>;
-}
-/** A value of a schema, with everything in it that may be absent. */
-function sampleOf(shape: Shape): unknown {
-  if (shape.const !== undefined) return shape.const;
-  if (shape.enum !== undefined) return shape.enum[0];
-  if (shape.anyOf !== undefined) return sampleOf(shape.anyOf[0] ?? {});
-  if (shape.type === "array") return [sampleOf(shape.items ?? {})];
-  if (shape.type === "object") {
-    const { properties = {} } = shape;
-    return Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, sampleOf(one)]));
-  }
-  if (shape.type === "boolean") return true;
-  if (shape.type !== "string") return 1;
-  return shape.format === "date-time" ? "2026-01-01T00:00:00.000Z" : shape.pattern ? digest : "enr-1";
-}
-
 /** Makes an operation return a sample, and records its input. */
 function answering(name: string) {
   const operation = operationOf(name);
   const isFeed = !("entries" in operation.output);
   const answer = isFeed
     ? { start: () => () => {} }
-    : (sampleOf(schemaOf(operation.output) as Shape) as Record<string, unknown>);
+    : (sampleOf(schemaOf(operation.output)) as Record<string, unknown>);
   const spy = spyOn(operation as { run(...args: unknown[]): Promise<unknown> }, "run");
   spy.mockImplementation(async () => answer);
   return {
