@@ -172,6 +172,10 @@ function requestsOf({ waiting, approved, member, suspended, jid, rollout: rol, n
     "POST /api/v1/rollouts": { path: "/api/v1/rollouts", body: another, authorization, well: 202 },
     "GET /api/v1/peels": { path: "/api/v1/peels", authorization, well: 200 },
     "GET /api/v1/peels/:id": { path: "/api/v1/peels/member", authorization, well: 200 },
+    "GET /api/v1/enroll-tokens": { path: "/api/v1/enroll-tokens", authorization, well: 200 },
+    "POST /api/v1/enroll-tokens": { path: "/api/v1/enroll-tokens", body: {}, authorization, well: 201 },
+    "GET /api/v1/enroll-tokens/:id": { path: `/api/v1/enroll-tokens/${jtk}`, authorization, well: 404 },
+    "DELETE /api/v1/enroll-tokens/:id": { path: `/api/v1/enroll-tokens/${jtk}`, authorization, well: 404 },
     "GET /api/v1/enroll-ways": { path: "/api/v1/enroll-ways", authorization, well: 200 },
     "GET /api/v1/enroll-expected": { path: "/api/v1/enroll-expected", authorization, well: 200 },
     "POST /api/v1/enroll-expected": {
