@@ -8,8 +8,8 @@ import type { Member } from "../enrollment/mod.ts";
 import { type Asked, type Call, invoke } from "../operation/mod.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
 import { createResolver } from "../targeting/resolver.ts";
-import type { ShownPeel } from "./peel.ts";
 import { listPeels, type PeelsDoorDeps, showPeel } from "./operations.ts";
+import type { ShownPeel } from "./peel.ts";
 
 /** A bucket that is only watched: to read it is a failure of the test. */
 function watchedBucket() {
