@@ -1,16 +1,29 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020.js";
 import fc from "fast-check";
 import type { ApiText } from "../harness/api-text.ts";
-import { startBus } from "../harness/bus.ts";
+import { startBus, type TestBus } from "../harness/bus.ts";
 import { bearer, call, postJson } from "../harness/enrollee.ts";
-import { startMaster } from "../harness/master.ts";
+import { startMaster, type TestMaster } from "../harness/master.ts";
+
+// What the API description says of a request is what a running master takes.
 
 setDefaultTimeout(60_000);
 
+let bus: TestBus;
+let master: TestMaster;
+
+beforeAll(async () => {
+  bus = await startBus();
+  master = await startMaster(bus, { flags: ["--api-docs"] });
+});
+
+afterAll(async () => {
+  await master?.[Symbol.asyncDispose]();
+  await bus?.[Symbol.asyncDispose]();
+});
+
 test("a request for a job is refused exactly when the description refuses it", async () => {
-  await using bus = await startBus();
-  await using master = await startMaster(bus, { flags: ["--api-docs"] });
   const description = (await call(master, { path: "/api/v1/openapi.json" })).json as ApiText;
   const validate = new Ajv2020({ strict: false }).compile(
     JSON.parse(
