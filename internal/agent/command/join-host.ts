@@ -132,6 +132,8 @@ export async function joinHost(options: JoinHostOptions): Promise<Joined> {
     return { peelId, enrollmentId: id };
   } catch (thrown) {
     if (!(thrown instanceof CredentialsGone)) throw thrown;
+    // The command ran twice at once, and the other run has them.
+    if (existsSync(files.credentials)) return { peelId, enrollmentId: thrown.enrollmentId, before: true };
     keepEnrollmentId(files.enrollment, thrown.enrollmentId);
     log.warn("the credentials were issued to an attempt that was cut off", {
       ...{ enrollment_id: thrown.enrollmentId, peel_id: displayPeelId(peelId) },
