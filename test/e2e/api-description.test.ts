@@ -362,6 +362,13 @@ test("the answers about hosts that are expected, and about all ways in, are as d
   await expectDescribed("testPolicy", post({ peel: "web-1", address: "nowhere" }, tried), 400);
 });
 
+test("the answers about peels are as described", async () => {
+  const get = (path: string) => call(master, { path: `/api/v1/peels${path}`, headers: bearer });
+  await enrollPeel(master, "shown-1");
+  await expectDescribed("listPeels", get("?limit=1"), 200);
+  await expectDescribed("showPeel", get("/shown-1"), 200);
+});
+
 test("the answers about tokens that hosts join with are as described", async () => {
   const headers = bearer;
   const path = "/api/v1/enroll-tokens";
