@@ -232,6 +232,23 @@ describe("svc-peel join", () => {
     expect([second.code, second.stdout]).toEqual([0, expect.stringContaining("host-3 has joined the fleet")]);
   });
 
+  test("that runs twice at once joins with one use, and can be repeated", async () => {
+    const { token, id } = await create(master, { uses: 2, url: [master.url] });
+    const host = newHost("host-twice");
+    const file = keep("host-twice", token);
+    const runs = await Promise.all([host.join("--token-file", file), host.join("--token-file", file)]);
+    expect(runs.map(({ code }) => code)).toContain(0);
+    const again = await host.join("--token-file", file);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("is a member already")]);
+    // The unit of the package does not know these places.
+    expect(again.stderr).toContain(
+      `Start the peel: SVC_DATA_DIR=${host.data} svc-peel --config ${host.config}`,
+    );
+    const headers = { authorization: `Bearer ${master.token}` };
+    const { json } = await call(doorOf(master), { path: `${path}/${id}`, headers });
+    expect(json).toMatchObject({ uses_left: 1 });
+  });
+
   test("warns of a token among the arguments, and never repeats it", async () => {
     const { token } = await create(master, { url: [master.url] });
     const { code, stdout, stderr } = await newHost("host-4").join(token);

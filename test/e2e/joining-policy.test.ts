@@ -230,7 +230,7 @@ test("a policy file that breaks while masters run changes nothing, and is shown 
   writeFileSync(at("policy.yaml"), `${policy.replace("ASK", at("ask"))}  - decide: everything\n`);
   await until(async () => (await readiness(masters[0])).status === "degraded");
   const { message } = await readiness(masters[0]);
-  const place = `${at("policy.yaml")}:14:13: rule rule-4: decide: expected approve, reject, hold`;
+  const place = `${at("policy.yaml")}:14:13: rule rule-4: decide: expected approve, reject or hold`;
   expect(message).toBe(`the last good policy stays in force: ${place}`);
   expect((await svc(bus, "doctor")).stdout).toContain(place);
   expect(await ask(newEnrollee("lab-2"))).toMatchObject({ state: "approved", DecidedBy: "policy:lab" });

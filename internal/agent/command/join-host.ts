@@ -132,6 +132,8 @@ export async function joinHost(options: JoinHostOptions): Promise<Joined> {
     return { peelId, enrollmentId: id };
   } catch (thrown) {
     if (!(thrown instanceof CredentialsGone)) throw thrown;
+    // The command ran twice at once, and the other run has them.
+    if (existsSync(files.credentials)) return { peelId, enrollmentId: thrown.enrollmentId, before: true };
     keepEnrollmentId(files.enrollment, thrown.enrollmentId);
     log.warn("the credentials were issued to an attempt that was cut off", {
       ...{ enrollment_id: thrown.enrollmentId, peel_id: displayPeelId(peelId) },
@@ -215,12 +217,18 @@ async function firstContact(
   }
   const roots = pinnedRoots(document.ca_bundle_pem, pins).map((pem) => `${pem.trim()}\n`);
   const anchor = roots.find((pem) => spkiPin(pem) === verifiedBy);
-  if (anchor !== undefined && !existsSync(files.anchor)) {
-    writing(files.anchor, () => createFileAtomic(files.anchor, anchor, publicMode));
-  }
+  if (anchor !== undefined) keepRoots(files.anchor, anchor);
   // The bus has a certificate of the same CA, unless its operator set up another one.
-  if (roots.length > 0 && !existsSync(files.busCa)) {
-    writing(files.busCa, () => createFileAtomic(files.busCa, roots.join(""), publicMode));
-  }
+  if (roots.length > 0) keepRoots(files.busCa, roots.join(""));
   return createMasterClient(client);
+}
+
+/** Stores roots where none are yet. Another run of this command may store the same at this moment. */
+function keepRoots(path: string, pem: string): void {
+  if (existsSync(path)) return;
+  try {
+    writing(path, () => createFileAtomic(path, pem, publicMode));
+  } catch (thrown) {
+    if (readTextIfPresent(path) !== pem) throw thrown;
+  }
 }

@@ -74,7 +74,14 @@ async function tell(joined: Joined, where: { config: string; dataDir: string }, 
   await cli.print(data, () => `${name} ${is}${enrollmentId === undefined ? "" : `: ${enrollmentId}`}`);
   const recovers =
     lacksCredentials === true ? "; it recovers its credentials, which are not on this host" : "";
-  cli.say(`Start the peel: systemctl enable --now svc-peel, or svc-peel --config ${where.config}${recovers}`);
+  cli.say(`Start the peel: ${startOf(where)}${recovers}`);
+}
+
+/** How the peel is started. The unit of the package reads the packaged places only. */
+function startOf({ config, dataDir: directory }: { config: string; dataDir: string }): string {
+  const byHand = `SVC_DATA_DIR=${directory} svc-peel --config ${config}`;
+  const isPackaged = config === peelProgram.defaultFile && directory === packagedPeelDataDir;
+  return isPackaged ? "systemctl enable --now svc-peel" : byHand;
 }
 
 /** The data directory: where the unit of the package has it, unless the environment names another. */

@@ -14,6 +14,7 @@ import type { Enrollment } from "../enrollment/record.ts";
 import { reject } from "../enrollment/reject.ts";
 import { findByPeel, readEnrollments } from "../enrollment/store.ts";
 import { type AddDeps, expectHosts } from "./add.ts";
+import { openExpected } from "./open-ways.ts";
 import { decodeExpected, type ExpectedHost, encodeExpected } from "./record.ts";
 import { readAllExpected } from "./store.ts";
 import { take } from "./taken.ts";
@@ -224,6 +225,20 @@ describe("expecting", () => {
     await add(newHost("web_2"));
     expect(bucket.keys).toEqual(["web_2"]);
   });
+});
+
+test("what is open names the hosts of an operator together, and that entries have labels", async () => {
+  await add(newHost("web-1"));
+  const [one] = await openExpected(deps(), clock);
+  expect(one).toMatchObject({ name: "ann", uses: 1, conditions: "the key of each host, once" });
+  await add(newHost("web-2"), { env: "lab" });
+  expect(await openExpected(deps(), clock)).toMatchObject([
+    {
+      peels: "web-1, web-2",
+      uses: 2,
+      conditions: "the key of each host, once; it gets the labels of its entry",
+    },
+  ]);
 });
 
 describe("a stored entry", () => {

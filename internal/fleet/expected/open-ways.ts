@@ -18,7 +18,9 @@ export async function openExpected(store: ExpectedStore, clock: Pick<Clock, "now
     ...{ kind: "expected", name: by, peels: named(hosts), decides: "approve", by },
     uses: hosts.length,
     endsAt: Math.max(...hosts.map(({ endsAt }) => endsAt)),
-    conditions: "the key of each host, once",
+    conditions: hosts.some(({ labels = {} }) => Object.keys(labels).length > 0)
+      ? "the key of each host, once; it gets the labels of its entry"
+      : "the key of each host, once",
   }));
 }
 

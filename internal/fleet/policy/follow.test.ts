@@ -40,7 +40,10 @@ describe("a policy file that is followed", () => {
     const followed = followPolicy(path(), { clock, log });
     const names = () => followed.current().rules.map(({ name }) => name);
     for (const [text, problem] of [
-      ["rules: [{name: b, decide: alow}]", `${path()}:1:27: rule b: decide: expected approve, reject, hold`],
+      [
+        "rules: [{name: b, decide: alow}]",
+        `${path()}:1:27: rule b: decide: expected approve, reject or hold`,
+      ],
       ["rules: [", `${path()}:1:`],
       [undefined, `${path()} does not exist any more: write rules: [] to end the policy`],
     ] as const) {
@@ -87,7 +90,7 @@ describe("lint", () => {
 
   test("names the place of a problem, and a missing file", () => {
     expect(lint("rules: [{decide: x}]").problems).toEqual([
-      `${path()}:1:18: rule rule-1: decide: expected approve, reject, hold`,
+      `${path()}:1:18: rule rule-1: decide: expected approve, reject or hold`,
     ]);
     expect(() => lintPolicy(join(dir.path, "other"))).toThrow("no such file: name the policy file");
     mkdirSync(join(dir.path, "d"));

@@ -190,7 +190,7 @@ function readDecide(node: YamlNode, place: Place) {
   const text = textOf(node, place, 20);
   const found = decisions.find((one) => one === text);
   if (found !== undefined) return found;
-  throw failure(place, node.at, `expected ${decisions.join(", ")}`);
+  throw failure(place, node.at, "expected approve, reject or hold");
 }
 
 function readProgram(node: YamlNode, place: Place): Program {

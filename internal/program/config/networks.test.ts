@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { loadMasterConfig } from "./master.ts";
+import { formatNetwork } from "./networks.ts";
 
 const load = (yaml: string) => {
   const loaded = loadMasterConfig(["--config", "/m.yaml"], {}, () => yaml);
@@ -32,6 +33,14 @@ test("named networks are read, and none is the default", () => {
     },
   ]);
 });
+
+test.each(["10.0.0.0/8", "2001:db8::/48", "::1/128", "::/0", "2001:db8:0:1::/64"])(
+  "%s is shown as it is written",
+  (text) => {
+    const [network] = load(networks(`a: {cidr: ['${text}'], capacity: 1, refill: 1s}`));
+    expect(network?.cidr.map(formatNetwork)).toEqual([text]);
+  },
+);
 
 test.each([
   ["[a]", "expected a map of networks"],

@@ -86,5 +86,6 @@ export function formatNetwork({ bytes, bits }: IpNetwork): string {
   const groups = Array.from({ length: 8 }, (_, at) =>
     (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16),
   );
-  return `${groups.join(":")}/${bits}`;
+  // The parser of URLs writes an address in its short form.
+  return `${new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1)}/${bits}`;
 }

@@ -23,9 +23,9 @@ export const joining = {
   start: (deps: MasterDeps & Stored & Fleet & Audited & Work) =>
     assemble(async (stack) => {
       const { config, storage, recordMac: mac, directory, recorder, metrics, clock, log, signal } = deps;
-      const { enrollments, expected: bucket } = storage;
       const joinTokens = startJoinTokens(deps);
       stack.defer(() => joinTokens.stop());
+      const { enrollments, expected: bucket } = storage;
       const expected = { bucket, mac, enrollments, directory, clock, log };
       const policy = followPolicy(config["enroll.policy"], { clock, log });
       stack.defer(() => policy.stop());
@@ -36,38 +36,23 @@ export const joining = {
           addresses: createWebhookAddresses(config["enroll.policy_webhook_allow"]),
         },
       });
-      const evidence = createEvidence(config, deps);
-      const isAccepted = evidence.types.length > 0;
+      const { verified, accepted, tpm } = offerEvidence(deps);
       const joining: Pick<EnrollDeps, "waysIn" | "begin" | "verifyEvidence"> = {
         // What a host brings counts before what is known of it, and that before rules.
         waysIn: [joinTokens.way, createExpectedWay(expected), createPolicyWay({ engine, metrics, log })],
         begin: recordDecisions(recorder),
-        ...(isAccepted ? { verifyEvidence: evidence.verify } : {}),
+        ...verified,
       };
-      const accepted = isAccepted ? { evidence: evidence.types } : {};
-      const tpm = evidence.types.includes("tpm") ? { challengeTpm: evidence.challengeTpm } : {};
       const ways: ListOpenWays[] = [
         () => openTokens(joinTokens.operations.view, clock),
         () => openExpected(expected, clock),
         async () => openRules(policy.current()),
         async () => openReactorRules(deps.reactorRules()),
       ];
-      const networks = config["enroll.networks"].map(({ cidr, ...budget }) => {
-        return { ...budget, cidr: cidr.map(formatNetwork) };
-      });
       return {
-        joining,
-        joinTokens,
-        expected,
-        accepted,
-        tpm,
-        policy: { policy, ways, networks, self: deps.name },
-        checks: {
-          "enroll-policy": (): CheckResult => {
-            const message = policy.problem();
-            return message === undefined ? { status: "up" } : { status: "degraded", message };
-          },
-        },
+        ...{ joining, joinTokens, expected, accepted, tpm },
+        policy: { policy, ways, networks: listNetworks(config), self: deps.name },
+        checks: { "enroll-policy": () => checkPolicy(policy) },
         view: {
           policy: () => {
             const { rules } = policy.current();
@@ -88,4 +73,28 @@ function recordDecisions(recorder: Pick<Recorder, "begin">): EnrollDeps["begin"]
     const end = await recorder.begin({ ...content, requestDigest: sha256(encode(subjects)) });
     return (outcome) => end({ outcome });
   };
+}
+
+/** What the doors need for evidence. Each part is empty on a master that accepts none, so that it is not offered. */
+function offerEvidence(deps: MasterDeps & Stored) {
+  const { types, verify, challengeTpm } = createEvidence(deps.config, deps);
+  const isAccepted = types.length > 0;
+  return {
+    verified: isAccepted ? { verifyEvidence: verify } : {},
+    accepted: isAccepted ? { evidence: types } : {},
+    tpm: types.includes("tpm") ? { challengeTpm } : {},
+  };
+}
+
+/** The networks that have a budget of their own, as they are shown. */
+function listNetworks(config: MasterDeps["config"]) {
+  return config["enroll.networks"].map(({ cidr, ...budget }) => ({
+    ...budget,
+    cidr: cidr.map(formatNetwork),
+  }));
+}
+
+function checkPolicy({ problem }: Pick<ReturnType<typeof followPolicy>, "problem">): CheckResult {
+  const message = problem();
+  return message === undefined ? { status: "up" } : { status: "degraded", message };
 }
