@@ -96,6 +96,7 @@ export {
   parseEventSubject,
   parseJobSubject,
   peelInboxPrefix,
+  peelsSubject,
   progressSubject,
   type ReactorAction,
   type RolloutAction,

@@ -52,6 +52,8 @@ export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";
 export const rolesSubject = (action: "show" | "can"): string => `svc.admin.role.${action}`;
 export const rolloutSubject = (action: RolloutAction): string => `svc.rollout.${action}`;
 export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
+/** Requests of operators about what the masters know of peels. */
+export const peelsSubject = (action: "list" | "show"): string => `svc.admin.peel.${action}`;
 /** Requests of operators about tokens of the REST API. */
 export type TokenAction = "create" | "list" | "revoke";
 export const tokenSubject = (action: TokenAction): string => `svc.admin.token.${action}`;

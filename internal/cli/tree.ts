@@ -21,6 +21,11 @@ export const tree: CommandDef = group({
       description: "Manage the enrollment of peels.",
       commands: async () => (await import("./enroll/commands.ts")).enrollCommands,
     }),
+    group({
+      name: "peels",
+      description: "List the peels of the fleet, and show what the masters know of one.",
+      commands: async () => (await import("./peels/commands.ts")).peelsCommands,
+    }),
     statusCommand,
     doctorCommand,
     runCommand,

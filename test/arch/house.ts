@@ -132,6 +132,7 @@ export const house: readonly Wing[] = [
       room("fleet/enrollment", 4, "records, transitions, challenges, credentials, revocation"),
       room("fleet/targeting", 4, "which peels an expression means"),
       room("fleet/operators", 4, "who is an operator: records that administrators sign, and their judgement"),
+      room("fleet/peels", 5, "what the masters know of each peel: listed and shown from memory"),
       room("fleet/tokens", 5, "tokens of the REST API: created, judged, revoked"),
       room("fleet/expected", 5, "hosts that are known before they come: added, listed, admitted once"),
       room("fleet/policy", 5, "the enrollment policy: rules, programs and webhooks that decide about hosts"),

@@ -61,6 +61,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/renewal.md": 2,
   "docs/roles.md": 2,
   "docs/rollouts.md": 2,
+  "docs/peels.md": 1,
   "docs/publishing-states.md": 1,
   "docs/sign-on.md": 2,
   "docs/states.md": 4,

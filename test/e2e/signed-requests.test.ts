@@ -10,6 +10,7 @@ import {
   enrollmentsOverBus,
   jobsOverBus,
   operatorsOverBus,
+  peelsOverBus,
   reactorOverBus,
   rolesOverBus,
   rolloutsOverBus,
@@ -73,7 +74,7 @@ function everySubject(): string[] {
   });
   const bindings = [
     ...[approvalsOverBus, auditOverBus, binariesOverBus, enrollmentsOverBus, jobsOverBus, operatorsOverBus],
-    ...[reactorOverBus, rolesOverBus, rolloutsOverBus, targetsOverBus, tokensOverBus],
+    ...[reactorOverBus, rolesOverBus, rolloutsOverBus, targetsOverBus, tokensOverBus, peelsOverBus],
     ...names.map(decisionsOverBus),
   ].flatMap((room): { subject: string }[] => Object.values(room));
   const subjects = [...bindings.map(({ subject }) => subject), ...names.map(readyzSubject)];

@@ -21,6 +21,8 @@ const commandsOf = (enrollment: string): string[][] => [
   ["enroll", "token", "create"],
   ["enroll", "token", "list"],
   ...["show", "revoke"].map((verb) => ["enroll", "token", verb, "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y"]),
+  ["peels", "list"],
+  ["peels", "show", "member"],
   ["status"],
   ["doctor"],
   ["doctor", "member"],

@@ -45,6 +45,8 @@ export const mayUse: Readonly<Record<string, readonly BuiltInRole[]>> = {
   "reactor.reset": workers,
   "reactor.test": workers,
   "targets.resolve": everyRole,
+  "peels.list": everyRole,
+  "peels.show": everyRole,
   "roles.show": admins,
   "tokens.create": admins,
   "tokens.list": admins,

@@ -63,7 +63,7 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "reactor rules": [asks("reactor.rules")],
   "reactor test": [asks("reactor.test")],
   "reactor reset": [asks("reactor.reset")],
-  "facts read": [peels],
+  "facts read": [peels, asks("admin.peel.*")],
   "facts resolve": [asks("target.resolve")],
   "binaries put": [asks("binary.*")],
   "roles read": [asks("admin.role.*")],

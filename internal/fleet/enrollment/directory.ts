@@ -49,6 +49,8 @@ export interface Directory {
   stateOf(peelId: string): EnrollmentState | undefined;
   /** ID of the enrollment that the index of this peel points to. */
   idOf(peelId: string): string | undefined;
+  /** The enrollment in force of this peel; `undefined` when it is not a member. */
+  memberOf(peelId: string): Member | undefined;
   /** What the fleet says of this peel; `undefined` when it says nothing, or has no such member. */
   labelsOf(peelId: string): Labels | undefined;
   /** Whether this peel is suspended. */
@@ -84,6 +86,9 @@ export interface Directory {
   subscribe(id: string, run: (state: EnrollmentState) => void): () => void;
   stop(): void;
 }
+
+/** What a master knows of the enrollment of a member. */
+export type Member = Pick<KnownEnrollment, "id" | "state" | "address" | "labels" | "credsExpiresAt">;
 
 /** A live record without an index. */
 export interface Unindexed {
@@ -273,6 +278,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     },
     stateOf,
     idOf: (peelId) => index.get(peelId),
+    memberOf: (peelId) => (members.has(peelId) ? view.get(index.get(peelId) ?? "")?.item : undefined),
     labelsOf(peelId) {
       const record = view.get(index.get(peelId) ?? "")?.item;
       return record === undefined || !members.has(peelId) ? undefined : record.labels;

@@ -3,7 +3,7 @@ export { adoptionMark, isAdoptionMark } from "./adopt.ts";
 export { adoptSuccession } from "./adopt-succession.ts";
 export type { ApplyDeps } from "./apply.ts";
 export { type DirectSigner, signerOfDirect, signingVouchers } from "./direct-signature.ts";
-export { createDirectory, type Directory } from "./directory.ts";
+export { createDirectory, type Directory, type Member } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
 export { dropOldPending } from "./drop-pending.ts";
 export { createEnforcer } from "./enforce.ts";

@@ -8,6 +8,7 @@ export { expectedOverBus, serveExpected } from "./expected.ts";
 export { jobsOverBus, serveJobs } from "./job.ts";
 export { joinTokensOverBus, serveJoinTokens } from "./join-token.ts";
 export { operatorsOverBus, serveOperators } from "./operator.ts";
+export { peelsOverBus, servePeels } from "./peel.ts";
 export { policyOverBus, servePolicy } from "./policy.ts";
 export { reactorOverBus, serveReactor } from "./reactor.ts";
 export { rolesOverBus, serveRoles } from "./roles.ts";

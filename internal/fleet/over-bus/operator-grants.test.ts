@@ -11,6 +11,7 @@ import {
   expectedOverBus,
   jobsOverBus,
   operatorsOverBus,
+  peelsOverBus,
   policyOverBus,
   reactorOverBus,
   rolesOverBus,
@@ -34,7 +35,7 @@ const bindings = [
     rolloutsOverBus,
     reactorOverBus,
   ],
-  ...[targetsOverBus, binariesOverBus, operatorsOverBus, rolesOverBus, tokensOverBus],
+  ...[targetsOverBus, peelsOverBus, binariesOverBus, operatorsOverBus, rolesOverBus, tokensOverBus],
   ...[auditOverBus, approvalsOverBus],
 ].flatMap((room) => Object.values(room) as unknown as BusBinding<never, never, never, never>[]);
 

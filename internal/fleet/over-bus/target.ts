@@ -1,10 +1,7 @@
 import { type Bus, targetQueue, targetResolveSubject } from "../../bus/mod.ts";
 import { type ResolveDeps, resolveTarget } from "../targeting/mod.ts";
+import { answerBytes } from "./answer-bytes.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
-
-/** Default maximum message size of the bus, and the part of it to keep free. */
-const usualPayload = 1024 * 1024;
-const spareBytes = 64 * 1024;
 
 export const targetsOverBus = {
   resolve: overBus({ operation: resolveTarget, subject: targetResolveSubject, queue: targetQueue }),
@@ -15,6 +12,5 @@ export function serveTargets(
   door: BusDoor & { bus: { nats: Pick<Bus["nats"], "info"> } },
   { resolver }: Pick<ResolveDeps, "resolver">,
 ): void {
-  const answerBytes = () => (door.bus.nats.info?.max_payload ?? usualPayload) - spareBytes;
-  serve(door, targetsOverBus.resolve, { resolver, answerBytes });
+  serve(door, targetsOverBus.resolve, { resolver, answerBytes: () => answerBytes(door.bus) });
 }

@@ -6,7 +6,7 @@ import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import { aliveMs, type Fleet, type Wanted } from "./fleet.ts";
-import { endLife, type Life, newLife, noteBeat, wasAlive } from "./life.ts";
+import { endLife, type Life, newLife, noteBeat, standingAt, wasAlive } from "./life.ts";
 
 /** An in-memory index of all peels, kept up to date by one watch per bucket. */
 export interface FleetIndex extends Fleet {
@@ -24,6 +24,13 @@ export interface FleetIndex extends Fleet {
   onBeat(run: (peel: string, revision: number, value: Uint8Array) => void): () => void;
   /** @param at the moment in question, milliseconds since the Unix epoch; now unless given */
   alive(peel: string, at?: number): boolean;
+  /** Its facts; absent when it stored none that can be read. */
+  factsOf(peel: string): FactMap | undefined;
+  /**
+   * Whether a peel is alive, and since when this master knows that, milliseconds since the Unix epoch. A peel that was
+   * silent when this master started has no such moment.
+   */
+  lifeOf(peel: string): { alive: boolean; since?: number };
   stop(): void;
 }
 
@@ -142,6 +149,14 @@ export function createFleetIndex(options: {
       if (life === undefined) return false;
       const ago = at === undefined ? 0 : clock.now() - at;
       return wasAlive(life, clock.monotonic() - ago, startedAt);
+    },
+    factsOf: (peel) => known.get(peel)?.facts,
+    lifeOf(peel) {
+      const life = known.get(peel)?.life;
+      if (life === undefined) return { alive: false };
+      const now = clock.monotonic();
+      const { alive, since } = standingAt(life, now);
+      return since === undefined ? { alive } : { alive, since: clock.now() - (now - since) };
     },
     stop() {
       facts.stop();

@@ -43,6 +43,15 @@ export function wasAlive({ present, earlier }: Life, at: number, knownSince: num
   return at < knownSince && Number.isFinite(present.since);
 }
 
+/**
+ * Whether a peel is alive, and since when: since the first heartbeat of its present span, or since the last one
+ * expired. Of a peel that was never heard, nobody knows since when.
+ */
+export function standingAt({ present }: Life, at: number): { alive: boolean; since?: number } {
+  if (at >= present.since && at < present.end) return { alive: true, since: present.since };
+  return Number.isFinite(present.end) ? { alive: false, since: present.end } : { alive: false };
+}
+
 function never(): Span {
   return { since: Number.POSITIVE_INFINITY, end: Number.NEGATIVE_INFINITY };
 }

@@ -3,4 +3,4 @@ export { createFleetIndex, type FleetIndex } from "./fleet-index.ts";
 export { followNodeGroups } from "./node-groups.ts";
 export { type ResolveDeps, resolveTarget } from "./operations.ts";
 export { chosenTarget, oneTarget, resolveFor, type Target, targetFields, targetOf } from "./resolve.ts";
-export { createResolver } from "./resolver.ts";
+export { createResolver, type Resolver } from "./resolver.ts";

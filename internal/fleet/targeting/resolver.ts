@@ -28,7 +28,7 @@ export interface ResolverDeps {
     /** What the fleet says of a peel, by name. */
     labelsOf(peelId: string): Readonly<Record<string, string>> | undefined;
   };
-  index: Omit<FleetIndex, "onFacts" | "onBeat">;
+  index: Omit<FleetIndex, "onFacts" | "onBeat" | "factsOf" | "lifeOf">;
   /** Read only while the index is not running. */
   facts: Bucket;
   heartbeats: Bucket;

@@ -7,6 +7,7 @@ import type { ServerInfo } from "nats";
 import type * as v from "valibot";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { sampleOf } from "../../../test/harness/sample-of.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
@@ -32,12 +33,14 @@ import { expectedOverBus, serveExpected } from "../../fleet/over-bus/expected.ts
 import { jobsOverBus, serveJobs } from "../../fleet/over-bus/job.ts";
 import { joinTokensOverBus, serveJoinTokens } from "../../fleet/over-bus/join-token.ts";
 import { operatorsOverBus, serveOperators } from "../../fleet/over-bus/operator.ts";
+import { peelsOverBus, servePeels } from "../../fleet/over-bus/peel.ts";
 import { policyOverBus, servePolicy } from "../../fleet/over-bus/policy.ts";
 import { reactorOverBus, serveReactor } from "../../fleet/over-bus/reactor.ts";
 import { rolesOverBus, serveRoles } from "../../fleet/over-bus/roles.ts";
 import { rolloutsOverBus, serveRollouts } from "../../fleet/over-bus/rollout.ts";
 import { serveTargets, targetsOverBus } from "../../fleet/over-bus/target.ts";
 import { serveTokens, tokensOverBus } from "../../fleet/over-bus/token.ts";
+import * as peels from "../../fleet/peels/operations.ts";
 import * as policy from "../../fleet/policy/operations.ts";
 import * as reactor from "../../fleet/reactor/operations.ts";
 import * as roles from "../../fleet/roles/operations.ts";
@@ -58,6 +61,7 @@ import { joinTokenRoutes } from "../doors/http/join-token-routes.ts";
 import { schemaOf } from "../doors/http/json-schema.ts";
 import { createHandler } from "../doors/http/listener.ts";
 import { operatorRoutes } from "../doors/http/operator-routes.ts";
+import { peelRoutes } from "../doors/http/peel-routes.ts";
 import { policyRoutes } from "../doors/http/policy-routes.ts";
 import { rolloutRoutes } from "../doors/http/rollout-routes.ts";
 import type { Route } from "../doors/http/route.ts";
@@ -79,6 +83,7 @@ const operations = [
   jobs,
   joinTokens,
   operators,
+  peels,
   policy,
   reactor,
   roles,
@@ -112,6 +117,7 @@ const routes: Route[] = [
   ...enrollmentRoutes(https, none),
   ...expectedRoutes(https, none),
   ...policyRoutes(https, none),
+  ...peelRoutes(https, none),
   ...jobRoutes(https, none),
   ...rolloutRoutes(https, none),
   ...tokenRoutes(https, none),
@@ -131,6 +137,7 @@ const bindings: AnyBinding[] = [
   reactorOverBus,
   operatorsOverBus,
   targetsOverBus,
+  peelsOverBus,
   rolesOverBus,
   binariesOverBus,
   tokensOverBus,
@@ -156,6 +163,7 @@ serveJobs(door, none);
 serveRollouts(door, none);
 serveReactor(door, none);
 serveTargets(door, none);
+servePeels(door, none);
 serveRoles(door, none);
 serveOperators(door, none);
 serveBinaries(door, none);
@@ -237,6 +245,8 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "reactor.reset": [{ rule: "web" }, { rule: 5 }],
   "reactor.test": [{ event: { tag: "disk/full" } }, { event: "disk/full" }],
   "targets.resolve": [{ target: "web-*" }, { target: 5 }],
+  "peels.list": [{ target: "web-*", limit: 3, cursor: "web-1" }, { limit: 0 }],
+  "peels.show": [{ id: "web-1" }, { id: 5 }],
   "roles.show": [{ role: "admin" }, { role: 5 }],
   "roles.can": [{ kind: "jobs", action: "run", target: "*", function: "test.ping" }, { kind: 5 }],
   "tokens.create": [{ name: "ci", roles: ["viewer"], expires: "90d", digest }, { roles: "viewer" }],
@@ -270,38 +280,13 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "binaries.commit": [{ manifest: Buffer.from("x") }, { manifest: "x" }],
 };
 
-interface Shape {
-  type?: string;
-  enum?: string[];
-  const?: unknown;
-  format?: string;
-  pattern?: string;
-  anyOf?: Shape[];
-  items?: Shape;
-  properties?: Record<string, Shape>;
-}
-/** A value of a schema, with everything in it that may be absent. */
-function sampleOf(shape: Shape): unknown {
-  if (shape.const !== undefined) return shape.const;
-  if (shape.enum !== undefined) return shape.enum[0];
-  if (shape.anyOf !== undefined) return sampleOf(shape.anyOf[0] ?? {});
-  if (shape.type === "array") return [sampleOf(shape.items ?? {})];
-  if (shape.type === "object") {
-    const { properties = {} } = shape;
-    return Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, sampleOf(one)]));
-  }
-  if (shape.type === "boolean") return true;
-  if (shape.type !== "string") return 1;
-  return shape.format === "date-time" ? "2026-01-01T00:00:00.000Z" : shape.pattern ? digest : "enr-1";
-}
-
 /** Makes an operation return a sample, and records its input. */
 function answering(name: string) {
   const operation = operationOf(name);
   const isFeed = !("entries" in operation.output);
   const answer = isFeed
     ? { start: () => () => {} }
-    : (sampleOf(schemaOf(operation.output) as Shape) as Record<string, unknown>);
+    : (sampleOf(schemaOf(operation.output)) as Record<string, unknown>);
   const spy = spyOn(operation as { run(...args: unknown[]): Promise<unknown> }, "run");
   spy.mockImplementation(async () => answer);
   return {

@@ -10,6 +10,7 @@ import {
   serveJobs,
   serveJoinTokens,
   serveOperators,
+  servePeels,
   servePolicy,
   serveRoles,
   serveTargets,
@@ -29,6 +30,7 @@ import {
   jobRoutes,
   joinTokenRoutes,
   operatorRoutes,
+  peelRoutes,
   policyRoutes,
   startListener,
 } from "../../doors/http/mod.ts";
@@ -168,6 +170,7 @@ export const doors = {
           advertisedUrls(config["enroll.advertise_urls"], { host: deps.hostname, port: ports.https }),
         pins: () => pinsOf(certificates.current()),
       };
+      const peels = { directory, index: deps.index, resolver };
       const routes = [
         ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },
@@ -208,6 +211,7 @@ export const doors = {
         ...joinTokenRoutes(door, joinTokens),
         ...expectedRoutes(door, deps.expected),
         ...policyRoutes(door, deps.policy),
+        ...peelRoutes(door, peels),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),
         ...signIn.routes(door),
@@ -240,6 +244,7 @@ export const doors = {
       serveDecisions(busDoor, deps.name, deps.decisions);
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });
+      servePeels(busDoor, peels);
       const { roleGate, roles, administrators: admins } = deps;
       serveRoles(busDoor, { gate: roleGate, roles, administrators: admins });
       serveOperators(busDoor, {

@@ -10,6 +10,7 @@ export { jobRoutes } from "./job-routes.ts";
 export { joinTokenRoutes } from "./join-token-routes.ts";
 export { type ServedRoute, startListener } from "./listener.ts";
 export { operatorRoutes } from "./operator-routes.ts";
+export { peelRoutes } from "./peel-routes.ts";
 export { policyRoutes } from "./policy-routes.ts";
 export { rolloutRoutes } from "./rollout-routes.ts";
 export type { Route } from "./route.ts";

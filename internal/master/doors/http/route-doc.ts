@@ -4,6 +4,7 @@ import type { JsonSchema } from "./json-schema.ts";
 export const tags = {
   Enrollment: "How a peel without credentials gets credentials",
   Enrollments: "How operators decide on enrollments",
+  Peels: "What the masters know of each peel",
   Jobs: "Run functions on peels and read the results",
   Rollouts: "Run a function on one wave of peels after the other, as long as it succeeds",
   Approvals: "Requests that wait for other operators",

@@ -1,0 +1,2 @@
+export { listPeels, mostPeels, type PeelsDeps, showPeel } from "./operations.ts";
+export type { ShownPeel } from "./peel.ts";
