@@ -53,7 +53,7 @@ const forms: Readonly<Record<string, { form: RegExp; expected: string }>> = {
   jump: { form: /^[A-Za-z_][\w/.-]*$/, expected: "accept, drop, or the name of a chain" },
   goto: { form: /^[A-Za-z_][\w/.-]*$/, expected: "the name of a chain" },
 };
-/** One value, in which a comma is no separator. */
+/** A comma in them does not separate values. */
 const whole = new Set(["log-prefix", "comment"]);
 
 /** Whether nft takes a name for a table or a chain. */
