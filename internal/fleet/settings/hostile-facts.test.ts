@@ -319,6 +319,43 @@ test("no fact of any kind changes the names of the settings, with or without a s
   );
 }, 60_000);
 
+/** Filters by name, with arguments that are facts where they take some. */
+const filters = `load_yaml load_json load_text yaml_encode yaml_dquote yaml_squote quote python to_bool to_num
+  md5 sha256 hmac_compute('x') base64_encode base64_decode to_snake_case to_camelcase to_bytes regex_escape is_hex
+  regex_search('(.*)') regex_match('(.*)') regex_replace('^',facts.v) regex_replace('x',facts.v) path_join(facts.v)
+  is_ip ipaddr ip_host ipwrap human_to_bytes traverse(facts.v) union(facts.list) difference(facts.list)
+  symmetric_difference(facts.list) flatten unique|list sequence zip_longest(facts.list)|list product(facts.list)|list
+  compare_lists(facts.list) compare_dicts(facts.map) combine_dicts(facts.map) set_dict_key_value('a:b',facts.v)
+  append_dict_key_value('a',facts.v) update_dict_key_value('a',facts.map) dict_to_sls_yaml_params xmlattr
+  format(facts.v) replace('a',facts.v) join(facts.v) center(40) indent(2) wordwrap(3) truncate(5) urlencode
+  striptags title capitalize upper reverse trim batch(2)|list slice(2)|list groupby(0)|list map('upper')|list
+  dictsort items|list default(facts.v,true) pprint string load_yaml|yaml load_json|tojson yaml(False)`.split(
+  /\s+/,
+);
+
+test("no filter makes structure of a fact, whatever it is used on", async () => {
+  const facts = fc.record({
+    v: nasty,
+    list: fc.array(nasty, { maxLength: 3 }),
+    map: fc.dictionary(nasty, nasty),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...filters),
+      fc.constantFrom("v", "list", "map"),
+      facts,
+      async (filter, of, values) => {
+        const text = `before: 1\np: {{ facts.${of} | ${filter} }}\nafter: {x: 2}\n`;
+        const told = await compile(text, values).catch((thrown: Error) => thrown.message);
+        if (typeof told === "string") return expect(told).toStartWith("a.sls");
+        expect(keysOf(told.settings)).toEqual({ before: "value", p: "value", after: { x: "value" } });
+        expect(told.uses).not.toContain("secret.sls");
+      },
+    ),
+    { numRuns: 300 },
+  );
+}, 60_000);
+
 test.each<[string, Record<string, string>, string]>([
   [
     "G@ in the top file",

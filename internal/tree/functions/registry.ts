@@ -38,6 +38,7 @@ const modules: Readonly<Record<string, Load>> = {
   mysql_database: async () => (await import("./mysql/database.ts")).databaseStates,
   mysql_grants: async () => (await import("./mysql/grants.ts")).grantStates,
   mysql_user: async () => (await import("./mysql/user.ts")).userStates,
+  nftables: async () => (await import("./nftables.ts")).nftablesStates,
   npm: async () => (await import("./npm.ts")).npmStates,
   pip: async () => (await import("./pip.ts")).pipStates,
   pkg: async () => (await import("./pkg.ts")).pkgStates,

@@ -22,7 +22,7 @@ import {
   type Value,
   ValueMap,
 } from "./values.ts";
-import { weigh } from "./weigh.ts";
+import { weigh, weighArgs } from "./weigh.ts";
 
 /** Names that the compiled part uses. */
 export type Used = Set<string>;
@@ -257,7 +257,7 @@ export function applyFilter(frame: Frame, name: string, value: Value, args: Args
   run.budget.step();
   if (typeof value === "string" || !shallow.has(name)) {
     weigh(value, run.budget);
-    for (const arg of [...args.positional, ...args.named.values()]) weigh(arg, run.budget);
+    weighArgs(args, run.budget);
   }
   return named(run.surroundings.filters, name, "filter")(value, args, { run, frame });
 }

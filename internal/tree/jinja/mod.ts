@@ -28,4 +28,4 @@ export {
   type Value,
   ValueMap,
 } from "./values.ts";
-export { weigh } from "./weigh.ts";
+export { weighArgs } from "./weigh.ts";

@@ -1,6 +1,6 @@
 import type { Budget } from "./budget.ts";
 import { Fault } from "./fault.ts";
-import { itemsOf, type Value, ValueMap } from "./values.ts";
+import { type Args, itemsOf, type Value, ValueMap } from "./values.ts";
 
 /** More levels are of a value that contains itself. */
 const deepest = 100;
@@ -16,6 +16,7 @@ export function weigh(value: Value, budget: Budget, depth = 0): void {
     budget.work(value.length);
     return;
   }
+  if (typeof value !== "object" || value === null) return;
   if (depth > deepest) throw new Fault("recursion limit exceeded");
   budget.step();
   if (value instanceof ValueMap) {
@@ -27,7 +28,17 @@ export function weigh(value: Value, budget: Budget, depth = 0): void {
     }
     return;
   }
-  for (const item of itemsOf(value) ?? []) weigh(item, budget, depth + 1);
+  const items = itemsOf(value) ?? nothing;
+  if (items.length > 0) budget.work(items.length);
+  for (const item of items) weigh(item, budget, depth + 1);
+}
+
+const nothing: readonly Value[] = [];
+
+/** Counts the arguments of a call that reads all of them. @throws Fault */
+export function weighArgs({ positional, named }: Args, budget: Budget): void {
+  for (const arg of positional) weigh(arg, budget);
+  if (named.size > 0) for (const arg of named.values()) weigh(arg, budget);
 }
 
 /** Counts two values before they are compared. @throws Fault */

@@ -13,7 +13,7 @@ import {
   Undefined,
   type Value,
   ValueMap,
-  weigh,
+  weighArgs,
 } from "../jinja/mod.ts";
 import { type Answers, answerOf } from "./host-call.ts";
 import { likeSalt } from "./like-salt.ts";
@@ -115,7 +115,7 @@ function functionsOf({ host, hold }: Scope, tools: SaltTools, answers: Answers):
     const own = pure.get(name);
     if (own !== undefined) {
       return new Callable(name, (args) => {
-        for (const arg of [...args.positional, ...args.named.values()]) weigh(arg, tools.budget);
+        weighArgs(args, tools.budget);
         return own.call(args, tools);
       });
     }
