@@ -1,7 +1,9 @@
 import { SvcError } from "./errors.ts";
 
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const form = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
+/** The form of a duration, as the description of an interface says it; `0` is one as well. */
+export const durationPattern = "^(?:\\d+(?:\\.\\d+)?(?:ms|s|m|h))+$";
+const form = new RegExp(durationPattern);
 const part = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
 /**

@@ -1,9 +1,7 @@
 import type { Msg } from "nats";
+import { sleep } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import { type Bus, isInbox } from "./connect.ts";
-
-/** How many messages wait for their acknowledgement at the same time. */
-const mostWaiting = 16_384;
 
 export interface RelayOptions {
   /** Wildcards allowed. */
@@ -12,8 +10,13 @@ export interface RelayOptions {
   queue: string;
   /** The subject that a stream captures. @param subject of the message */
   to(subject: string): string;
-  /** Asked with each message. @param to its new subject */
-  admits(to: string, bytes: number): boolean;
+  /**
+   * Asked with each message; bounds how many wait for the storage.
+   *
+   * @param to its new subject
+   * @returns what to call when the storage has answered, or did not in time; `undefined` drops the message
+   */
+  admit(to: string, bytes: number): ((isAnswered: boolean) => void) | undefined;
   /** How long the storage may take. */
   timeoutMs: number;
 }
@@ -22,18 +25,23 @@ export interface RelayOptions {
  * Stores messages under another subject and without their headers, and passes the acknowledgement on. A message that is
  * not admitted, or not acknowledged, has no answer. So has one whose reply subject is not an inbox.
  */
-export function relay(bus: Pick<Bus, "nats" | "log">, options: RelayOptions): { stop(): void } {
-  const { queue, to, admits, timeoutMs } = options;
-  let waiting = 0;
+export function relay(
+  bus: Pick<Bus, "nats" | "clock" | "log">,
+  options: RelayOptions,
+): {
+  /** Takes no more messages, and finishes those that were taken, for at most `timeoutMs`. */
+  stop(): Promise<void>;
+} {
+  const { queue, to, admit, timeoutMs } = options;
+  const underWay = new Set<Promise<void>>();
   const store = async (subject: string, message: Pick<Msg, "data" | "respond">) => {
-    waiting++;
     try {
       const { data } = await bus.nats.request(subject, message.data, { timeout: timeoutMs });
       message.respond(data);
+      return true;
     } catch (thrown) {
       bus.log.debug("not relayed", { subject, reason: describeError(thrown) });
-    } finally {
-      waiting--;
+      return false;
     }
   };
   const subscriptions = options.subjects.map((pattern) =>
@@ -41,15 +49,30 @@ export function relay(bus: Pick<Bus, "nats" | "log">, options: RelayOptions): { 
       queue,
       callback(error, message) {
         if (error !== null) return bus.log.error("subscription error", { subject: pattern, error });
-        if (!isInbox(message.reply) || waiting >= mostWaiting) return;
+        if (!isInbox(message.reply)) return;
         const subject = to(message.subject);
-        if (admits(subject, message.data.length)) void store(subject, message);
+        const finish = admit(subject, message.data.length);
+        if (finish === undefined) return;
+        const storing = store(subject, message).then((isAnswered) => {
+          underWay.delete(storing);
+          finish(isAnswered);
+        });
+        underWay.add(storing);
       },
     }),
   );
+  const finishAll = async () => {
+    // What the server sent before it knows of this, no other subscriber gets.
+    await Promise.allSettled(subscriptions.map((subscription) => subscription.drain()));
+    await Promise.allSettled(underWay);
+  };
   return {
-    stop() {
-      for (const subscription of subscriptions) subscription.unsubscribe();
+    async stop() {
+      const givenUp = new AbortController();
+      // A drain waits for the server, which may be away.
+      const late = sleep(bus.clock, timeoutMs, givenUp.signal).catch(() => {});
+      await Promise.race([finishAll(), late]);
+      givenUp.abort();
     },
   };
 }

@@ -28,6 +28,13 @@ test("seeds, JWTs and private keys are known by their form", () => {
   expect(secretsIn("SUMMARY eyJ PRIVATE KEY")).toEqual([]);
 });
 
+test("a text that ends within a secret does not contain it", () => {
+  const secret: Secret = { kind: "join token", value: `svcjoin1.${random(200).toString("base64url")}` };
+  const search = createSearch([secret]);
+  expect(search(Buffer.from(`see ${secret.value.slice(0, 40)}`))).toEqual([]);
+  expect(search(Buffer.from(`see ${secret.value}`))).toHaveLength(1);
+});
+
 const token: Secret = { kind: "token", value: "t0ken-of-somebody" };
 const whole: Secret = { kind: "key seed", value: seed };
 const inside = (bytes: Uint8Array, before: number) =>

@@ -122,7 +122,7 @@ export function createSearch(secrets: Iterable<Secret>): (text: Buffer) => Leak[
       if (end < shortestSecret - 1 || table[hash >>> (32 - tableBits)] === 0) continue;
       const at = end - shortestSecret + 1;
       for (const { kind, form } of byStart.get(text.toString("latin1", at, end + 1)) ?? []) {
-        if (found.has(kind) || text.compare(form, 0, form.length, at, at + form.length) !== 0) continue;
+        if (found.has(kind) || !text.subarray(at, at + form.length).equals(form)) continue;
         found.set(kind, { kind, line: lineOf(text, at) });
       }
     }

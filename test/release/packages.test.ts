@@ -74,6 +74,9 @@ test("a package of a daemon holds its program, its unit, an example and its manu
     expect.stringMatching(
       /^-rw-r--r-- root\/root \d+ .* \.\/usr\/share\/doc\/svc-peel\/examples\/peel\.yaml$/,
     ),
+    expect.stringMatching(
+      /^-rw-r--r-- root\/root \d+ .* \.\/usr\/share\/doc\/svc-peel\/examples\/join\.conf$/,
+    ),
     expect.stringMatching(/^-rw-r--r-- root\/root \d+ .* \.\/usr\/share\/man\/man8\/svc-peel\.8\.gz$/),
     expect.stringMatching(/^-rw-r--r-- root\/root \d+ .* \.\/usr\/share\/man\/man5\/svc-peel\.yaml\.5\.gz$/),
   ]);

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { durationPattern } from "../../base/duration.ts";
 import { described, digest, plainMap, titled } from "../operation/mod.ts";
 import { oneTarget, targetFields } from "../targeting/mod.ts";
 import { mostApprovals } from "./call.ts";
@@ -32,7 +33,11 @@ export const jobRequestSchema = titled(
     timeout: v.optional(
       v.pipe(
         v.string(),
-        v.metadata({ description: "How long a peel may take, `90s` or `1h30m`, at most 24h", default: "1m" }),
+        v.metadata({
+          description: "How long a peel may take, `90s` or `1h30m`, at least 1ms and at most 24h",
+          pattern: durationPattern,
+          default: "1m",
+        }),
       ),
     ),
     metadata: v.optional(described(plainMap, "Stored with the job")),

@@ -34,7 +34,6 @@ export function sysFunctions(all: () => readonly ModuleFunction[]): readonly Mod
       name: "sys.list_state_functions",
       doc: "Lists the state functions of this peel, with their arguments.",
       args: { pattern },
-      readOnly: true,
       async run({ pattern }, { states }) {
         const form = new Bun.Glob(pattern ?? "*");
         const described = (await states?.functions?.()) ?? [];

@@ -211,14 +211,20 @@ describe("loadAuthority", () => {
   });
 
   test.each(["root.crt", "intermediate.crt", "intermediate.key"])(
-    "names a missing %s and the command",
+    "names a missing %s, and what to do with what is there",
     async (name) => {
       const dir = copy();
       rmSync(join(dir, name));
-      const message = `cannot read the CA file ${join(dir, name)}: no such file: create a CA with svc ca init --dir ${dir}`;
+      const message = `cannot read the CA file ${join(dir, name)}: no such file: copy the files of one CA, or create a CA in an empty directory with svc ca init --dir DIR`;
       await expect(loadAuthority(dir)).rejects.toMatchObject({ kind: "bad_request", message });
     },
   );
+
+  test("names the command where there is no CA", async () => {
+    const dir = fresh();
+    const message = `cannot read the CA file ${join(dir, "root.crt")}: no such file: create a CA with svc ca init --dir ${dir}`;
+    await expect(loadAuthority(dir)).rejects.toMatchObject({ kind: "bad_request", message });
+  });
 
   test.each(names)("notices %s of another CA", async (name) => {
     const dir = copy();

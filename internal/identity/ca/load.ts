@@ -1,4 +1,5 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
+import { existsSync } from "node:fs";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/file.ts";
 import { importSigningKey, parsePrivateKey } from "./key.ts";
@@ -74,14 +75,22 @@ export async function loadRoot(dir: string): Promise<{ pem: string; signingKey: 
   return { pem, signingKey: await importSigningKey(key) };
 }
 
-/** Reads a required file of a CA directory. @throws SvcError `bad_request` naming file and command */
+/**
+ * Reads a required file of a CA directory.
+ *
+ * @throws SvcError `bad_request` naming the file and what to do: `svc ca init` refuses a directory that has a CA
+ */
 export function readAuthorityFile(path: string, dir: string): string {
   try {
     return readTextFile(path, "the CA file");
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : "";
-    throw new SvcError("bad_request", `${reason}: create a CA with svc ca init --dir ${dir}`);
+    const next = hasAny(dir) ? remedy : `create a CA with svc ca init --dir ${dir}`;
+    throw new SvcError("bad_request", `${describeError(cause)}: ${next}`, { cause });
   }
+}
+
+function hasAny(dir: string): boolean {
+  return Object.values(authorityPaths(dir)).some((path) => existsSync(path));
 }
 
 /** Parses a CA certificate. @throws SvcError `bad_request` naming the file */

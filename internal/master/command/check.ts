@@ -86,7 +86,7 @@ const steps: readonly Step<Context>[] = [
       if (isEmbedded(values)) {
         const { intermediatePem } = await loadAuthority(values["ca.dir"]);
         const { notAfter } = describeCertificate(intermediatePem);
-        return judgeEnd("the intermediate CA", notAfter, options.clock.now(), "svc ca renew");
+        return judgeEnd("the intermediate CA", notAfter, options.clock.now(), "svc ca renew-intermediate");
       }
       const metrics = { certificateNotAfter() {}, certificateRenewal() {} };
       const source = await createFileCertificate({ ...options, config: values, metrics });

@@ -2,6 +2,7 @@ import { budgetKinds } from "../../fleet/budget/mod.ts";
 import { dropCauses } from "../../fleet/reactor/mod.ts";
 import { createRegistry, type MetricInfo } from "../../program/health/mod.ts";
 import { countPolicy, type PolicyMetrics, type PolicyView } from "./policy.ts";
+import { countRelayed, type RelayMetrics } from "./relayed.ts";
 import { type RotationsView, seconds, showRotations } from "./rotations.ts";
 
 /** The state of a master, read at each scrape. A part that has not started shows nothing. */
@@ -81,7 +82,7 @@ export interface AnsweredRequest {
 }
 
 /** The metrics of a master. Names and labels are a stable interface: alerts depend on them. */
-export interface MasterMetrics extends PolicyMetrics {
+export interface MasterMetrics extends PolicyMetrics, RelayMetrics {
   /** A request completed; for a stream, it began. */
   httpRequest(request: AnsweredRequest): void;
   /** Time from an operator's request for a job to its last command handed to the bus, seconds. */
@@ -479,6 +480,7 @@ export function createMasterMetrics(view: () => MasterView): MasterMetrics {
     peelSuspended: () => suspensions.inc(),
     busRestarted: () => busRestarts.inc(),
     ...policy,
+    ...countRelayed(registry),
     render: registry.render,
     catalog: registry.catalog,
   };

@@ -22,6 +22,7 @@ import {
   type Value,
   ValueMap,
 } from "./values.ts";
+import { weigh } from "./weigh.ts";
 
 /** Names that the compiled part uses. */
 export type Used = Set<string>;
@@ -82,6 +83,7 @@ export function compileExpression(expression: Expression, used: Used): Evaluate 
         frame.place(at);
         frame.run.budget.step();
         defined(value);
+        if (typeof value === "string") frame.run.budget.work(value.length);
         const found = itemOf(value, defined(by));
         if (found !== undefined) return found;
         const attribute = typeof by === "string" ? attributeOf(value, by, toolsOf(frame)) : undefined;
@@ -152,7 +154,7 @@ export function compileExpression(expression: Expression, used: Used): Evaluate 
           const right = value(frame);
           frame.place(at);
           frame.run.budget.step();
-          if (!holds(operator, left, right)) return false;
+          if (!holds(operator, left, right, frame.run.budget)) return false;
           left = right;
         }
         return true;
@@ -231,10 +233,32 @@ export function callValue(callee: Value, args: Args, written: string): Value {
   throw new Fault(`'${typeName(defined(callee))}' object is not callable: ${written}`);
 }
 
+/** Filters that look at a list or a map without what is in its items, or that call filters which count these. */
+const shallow: ReadonlySet<string> = new Set([
+  ...[
+    "attr",
+    "count",
+    "d",
+    "default",
+    "first",
+    "is_iter",
+    "is_list",
+    "last",
+    "length",
+    "sequence",
+    "traverse",
+  ],
+  ...["map", "reject", "rejectattr", "select", "selectattr"],
+]);
+
 /** @throws Fault */
 export function applyFilter(frame: Frame, name: string, value: Value, args: Args): Value {
   const { run } = frame;
   run.budget.step();
+  if (typeof value === "string" || !shallow.has(name)) {
+    weigh(value, run.budget);
+    for (const arg of [...args.positional, ...args.named.values()]) weigh(arg, run.budget);
+  }
   return named(run.surroundings.filters, name, "filter")(value, args, { run, frame });
 }
 
@@ -242,6 +266,7 @@ export function applyFilter(frame: Frame, name: string, value: Value, args: Args
 export function applyTest(frame: Frame, name: string, value: Value, args: Args): boolean {
   const { run } = frame;
   run.budget.step();
+  if (typeof value === "string") run.budget.work(value.length);
   return named(run.surroundings.tests, name, "test")(value, args, { run, frame });
 }
 

@@ -5,6 +5,7 @@ import type { Filter, FilterTools } from "./frame.ts";
 import { attributeOf, pairsOf } from "./methods.ts";
 import { calculate, itemOf } from "./operators.ts";
 import { repr, textOf } from "./text.ts";
+import { joinText } from "./text-methods.ts";
 import {
   type Args,
   compare,
@@ -32,10 +33,11 @@ export const listFilters: Readonly<Record<string, Filter>> = {
       new Undefined(word, frame.run.surroundings.isLenient),
     );
   },
-  batch: (value, args) => {
+  batch: (value, args, { run }) => {
     const [count, fill = null] = take("batch", args, ["linecount", "fill_with?"]);
     const [items, size] = [iterate(value), asInteger(count, "batch")];
     if (size < 1) throw new Fault("batch: expected a positive number");
+    run.budget.make(items.length + (fill === null ? 0 : size));
     const rows = Array.from({ length: Math.ceil(items.length / size) }, (_, row) =>
       items.slice(row * size, (row + 1) * size),
     );
@@ -85,11 +87,8 @@ export const listFilters: Readonly<Record<string, Filter>> = {
   join: (value, args, tools) => {
     const [separator = "", attribute = null] = take("join", args, ["d?", "attribute?"]);
     const read = attribute === null ? (item: Value) => item : reader(attribute, tools);
-    const text = iterate(value)
-      .map((item) => textOf(read(item)))
-      .join(textOf(separator));
-    tools.run.budget.make(text.length);
-    return text;
+    const parts = iterate(value).map((item) => textOf(read(item)));
+    return joinText(parts, textOf(separator), tools.run.budget);
   },
   list: (value, _, { run }) => {
     const items = iterate(value);
@@ -119,10 +118,11 @@ export const listFilters: Readonly<Record<string, Filter>> = {
   selectattr: (value, args, tools) => selectedByAttribute("selectattr", value, args, tools, true),
   reverse: (value) =>
     typeof value === "string" ? Array.from(value).reverse().join("") : [...iterate(value)].reverse(),
-  slice: (value, args) => {
+  slice: (value, args, { run }) => {
     const [count, fill = null] = take("slice", args, ["slices", "fill_with?"]);
     const [items, slices] = [iterate(value), asInteger(count, "slice")];
     if (slices < 1) throw new Fault("slice: expected a positive number");
+    run.budget.make(items.length + slices);
     const [size, more] = [Math.floor(items.length / slices), items.length % slices];
     let from = 0;
     return Array.from({ length: slices }, (_, at) => {

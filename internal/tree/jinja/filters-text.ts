@@ -4,7 +4,7 @@ import { formatPercent } from "./format-percent.ts";
 import type { Filter } from "./frame.ts";
 import { pairsOf } from "./methods.ts";
 import { textOf } from "./text.ts";
-import { capitalize, replaceText } from "./text-methods.ts";
+import { capitalize, joinText, replaceText } from "./text-methods.ts";
 import {
   float,
   isFloat,
@@ -36,18 +36,19 @@ export const textFilters: Readonly<Record<string, Filter>> = {
     const [binary = false] = take("filesizeformat", args, ["binary?"]);
     return fileSize(numberOf(value, "filesizeformat"), truthy(binary));
   },
-  format: (value, { positional, named }) => {
+  format: (value, { positional, named }, { run }) => {
     const text = textOf(value);
     if (named.size > 0 && positional.length > 0) {
       throw new Fault("can't handle positional and keyword arguments at the same time");
     }
-    if (named.size > 0) return formatPercent(text, new ValueMap(named));
-    return formatPercent(text, new Tuple(positional));
+    if (named.size > 0) return formatPercent(text, new ValueMap(named), run.budget);
+    return formatPercent(text, new Tuple(positional), run.budget);
   },
-  indent: (value, args) => {
+  indent: (value, args, { run }) => {
     const [width = 4, first = false, blank = false] = take("indent", args, ["width?", "first?", "blank?"]);
     const by = typeof width === "string" ? width : " ".repeat(Math.min(asInteger(width, "indent"), 1_000));
     const [head = "", ...rest] = textOf(value).split("\n");
+    run.budget.make((rest.length + 1) * by.length);
     const indented = rest.map((line) => (line === "" && !truthy(blank) ? line : by + line));
     return [truthy(first) ? by + head : head, ...indented].join("\n");
   },
@@ -98,15 +99,15 @@ export const textFilters: Readonly<Record<string, Filter>> = {
     return pairs.map((pair) => pair.join("=")).join("&");
   },
   wordcount: (value) => textOf(value).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
-  wordwrap: (value, args) => {
+  wordwrap: (value, args, { run }) => {
     const [width = 79, long = true, wrap = "\n"] = take("wordwrap", args, [
       ...["width?", "break_long_words?", "wrapstring?"],
     ]);
     const most = Math.max(1, asInteger(width, "wordwrap"));
-    return textOf(value)
+    const lines = textOf(value)
       .split("\n")
-      .map((line) => wrapLine(line, most, truthy(long)).join(asText(wrap, "wordwrap")))
-      .join(asText(wrap, "wordwrap"));
+      .flatMap((line) => wrapLine(line, most, truthy(long)));
+    return joinText(lines, asText(wrap, "wordwrap"), run.budget);
   },
   abs: (value) => {
     const number = numberOf(value, "abs");

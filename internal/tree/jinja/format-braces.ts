@@ -1,7 +1,9 @@
+import type { Budget } from "./budget.ts";
 import { Fault } from "./fault.ts";
-import { general } from "./format-percent.ts";
+import { characterOf, general } from "./format-percent.ts";
 import { numberText, repr, textOf } from "./text.ts";
 import { type Args, isFloat, isNumber, toNumber, typeName, type Value } from "./values.ts";
+import { weigh } from "./weigh.ts";
 
 /** A wider field is refused: it is a way to fill the memory. */
 const widest = 10_000;
@@ -11,7 +13,7 @@ const spec = /^(?:([\s\S])?([<>=^]))?([-+ ])?(#)?(0)?(\d+)?([,_])?(?:\.(\d+))?([
 export type Reach = (of: Value, key: string, isItem: boolean) => Value;
 
 /** `text.format(…)`, as Python formats it. @throws Fault */
-export function formatBraces(text: string, args: Args, reach: Reach): string {
+export function formatBraces(text: string, args: Args, reach: Reach, budget: Budget): string {
   let automatic = 0;
   const field = (inside: string, depth: number): string => {
     if (depth > 2) throw new Fault("Max string recursion exceeded");
@@ -22,9 +24,11 @@ export function formatBraces(text: string, args: Args, reach: Reach): string {
     const wanted = specText.includes("{")
       ? replaceFields(specText, (each) => field(each, depth + 1))
       : specText;
-    if (conversion !== undefined)
-      return formatValue(conversion === "s" ? textOf(value) : repr(value), wanted);
-    return formatValue(value, wanted);
+    weigh(value, budget);
+    const written = conversion === undefined ? value : conversion === "s" ? textOf(value) : repr(value);
+    const formatted = formatValue(written, wanted);
+    budget.make(formatted.length + 8);
+    return formatted;
   };
   const argumentOf = (first: string): Value => {
     const at = first === "" ? automatic++ : /^\d+$/.test(first) ? Number(first) : undefined;
@@ -124,7 +128,7 @@ function digitsOf(
     case "X":
       return based(16, "0X").toUpperCase();
     case "c":
-      return String.fromCodePoint(number);
+      return characterOf(number);
     case "e":
     case "E": {
       const text = number.toExponential(places).replace(/e([-+])(\d)$/, "e$10$2");

@@ -1,13 +1,16 @@
+import type { Budget } from "./budget.ts";
 import { Fault } from "./fault.ts";
 import { numberText, repr, textOf } from "./text.ts";
 import { isFloat, isNumber, Tuple, toNumber, typeName, type Value, ValueMap } from "./values.ts";
+import { weigh } from "./weigh.ts";
 
 const conversion = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([%diouxXeEfFgGcrsa])/g;
 /** A wider field is refused: it is a way to fill the memory. */
 const widest = 10_000;
 
 /** `text % values`, as Python formats it. @throws Fault */
-export function formatPercent(text: string, values: Value): string {
+export function formatPercent(text: string, values: Value, budget: Budget): string {
+  budget.work(text.length);
   const list = values instanceof Tuple ? [...values.items] : [values];
   let used = 0;
   const next = (): Value => {
@@ -29,6 +32,7 @@ export function formatPercent(text: string, values: Value): string {
     const size = (part: string | undefined) => {
       const given = part === "*" ? toNumber(next() as number) : part === undefined ? undefined : Number(part);
       if (given !== undefined && !(Math.abs(given) <= widest)) throw new Fault("the width is too large");
+      budget.make(Math.abs(given ?? 0));
       return given;
     };
     const [wide, digits] = [size(width), size(precision)];
@@ -42,7 +46,10 @@ export function formatPercent(text: string, values: Value): string {
       if (item === undefined) throw new Fault(`KeyError: ${repr(name)}`);
       value = item;
     }
-    written += pad(convert(kind, value, flags, digits), flags, wide);
+    if (kind === "s" || kind === "r" || kind === "a") weigh(value, budget);
+    const converted = convert(kind, value, flags, digits);
+    budget.make(converted.length + 8);
+    written += pad(converted, flags, wide);
   }
   written += checkedText(text.slice(end));
   if (!isNamed && !(values instanceof ValueMap) && used < list.length) {
@@ -62,7 +69,7 @@ function convert(kind: string, value: Value, flags: string, precision: number | 
   if (kind === "s") return cut(textOf(value));
   if (kind === "r" || kind === "a") return cut(repr(value));
   if (kind === "c") {
-    return typeof value === "string" ? value : String.fromCodePoint(toNumber(value as number));
+    return typeof value === "string" ? value : characterOf(value);
   }
   if (!isNumber(value)) {
     throw new Fault(`%${kind} format: a number is required, not ${typeName(value)}`);
@@ -71,6 +78,13 @@ function convert(kind: string, value: Value, flags: string, precision: number | 
   const sign =
     number < 0 || Object.is(number, -0) ? "-" : flags.includes("+") ? "+" : flags.includes(" ") ? " " : "";
   return sign + digitsOf(kind, Math.abs(number), isFloat(value), flags, precision);
+}
+
+/** @throws Fault for what is not the number of a character */
+export function characterOf(value: Value): string {
+  const code = isNumber(value) ? toNumber(value) : -1;
+  if (Number.isInteger(code) && code >= 0 && code <= 0x10ffff) return String.fromCodePoint(code);
+  throw new Fault("%c requires a character, or its number");
 }
 
 function digitsOf(

@@ -340,6 +340,53 @@ test.each([
   expect(render("{{ x }}")).toBe("outer");
 });
 
+const twice = (names: string) =>
+  `{% set ns = namespace(a=['x'], b=['x']) %}{% for i in range(60) %}{% set ns.a = [ns.a, ns.a] %}${names}{% endfor %}`;
+
+// One step of a template may read all of a value: each of these would run for hours, or fill the memory, if it
+// counted as one.
+test.each([
+  [`${twice("")}{{ ns.a }}`, "too large to be written"],
+  [`${twice("")}{{ ns.a|join }}`, "instruction limit"],
+  [`${twice("{% set ns.b = [ns.b, ns.b] %}")}{{ ns.a == ns.b }}`, "instruction limit"],
+  [`${twice("{% set ns.b = [ns.b, ns.b] %}")}{{ ns.a in [ns.b] }}`, "instruction limit"],
+  [`${twice("")}{{ '%s' % [ns.a] }}`, "instruction limit"],
+  ["{{ ('%(a)9999d' * 400000) % {'a': 1} }}", "memory limit"],
+  ["{{ ('{0:9999}' * 400000).format(1) }}", "memory limit"],
+  ["{{ ('\n' * 1000000)|indent('x' * 1000000, true, true) }}", "memory limit"],
+  ["{{ ('a ' * 1000000)|wordwrap(1, true, 'x' * 1000000) }}", "memory limit"],
+  ["{{ range(1000000)|join('x' * 1000) }}", "memory limit"],
+  ["{{ ('x' * 1000).join('y' * 1000000) }}", "memory limit"],
+  ["{{ [1]|batch(100000000, 'x') }}", "memory limit"],
+  ["{{ [1]|slice(100000000) }}", "memory limit"],
+  ["{{ ('\t' * 10000000).expandtabs(1000) }}", "memory limit"],
+  [
+    "{% set ns = namespace(t=(1, 2)) %}{% for i in range(40) %}{% set ns.t = ns.t + ns.t %}{% endfor %}",
+    "memory limit",
+  ],
+  ...[
+    "-1 in l",
+    "l.count(-1)",
+    "l.reverse()",
+    "l|max",
+    "s[5]",
+    "s.upper()",
+    "s|upper",
+    "s.find('b')",
+    "'b' in s",
+    "s < t",
+  ].map((each) => [
+    `{% set l = range(100000)|list %}{% set s = 'a' * 1000000 %}{% set t = 'a' * 1000000 ~ 'b' %}{% for i in range(1000000) %}{% set x = ${each} %}{% endfor %}`,
+    "instruction limit",
+  ]),
+])("%s ends at a limit as well", (text = "", expected = "") => {
+  expect(failure(text).message).toContain(expected);
+});
+
+test.each(["{{ '%c' % -1 }}", "{{ '{:c}'.format(99999999999) }}"])("%s is not a character", (text) => {
+  expect(failure(text).message).toContain("%c requires a character");
+});
+
 // Python would follow the change, and never end.
 test("a loop goes over what its list was before", () => {
   expect(render("{% set l = [1, 2] %}{% for x in l %}{% do l.append(x) %}{% endfor %}{{ l }}")).toBe(

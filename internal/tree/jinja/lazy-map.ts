@@ -20,6 +20,10 @@ export class LazyMap extends ValueMap {
     return this.whole().realSize;
   }
 
+  override get isWhole(): boolean {
+    return this.sources.length === 0;
+  }
+
   private get realSize(): number {
     return super.size;
   }

@@ -1,4 +1,5 @@
 import { asInteger, take } from "./arguments.ts";
+import type { Budget } from "./budget.ts";
 import { Fault } from "./fault.ts";
 import { repr } from "./text.ts";
 import { type Tools, textMethods } from "./text-methods.ts";
@@ -21,6 +22,7 @@ import {
   ValueMap,
   View,
 } from "./values.ts";
+import { weigh, weighPair } from "./weigh.ts";
 
 type Method<T> = (of: T, args: Args, tools: Tools) => Value;
 
@@ -40,8 +42,9 @@ const listMethods: Readonly<Record<string, Method<Value[]>>> = {
     budget.make(list.length);
     return [...list];
   },
-  count: (list, args) => {
+  count: (list, args, { budget }) => {
     const [item] = take("count", args, ["value"]);
+    weighItems(list, item as Value, budget);
     return list.filter((each) => equals(each, item as Value)).length;
   },
   extend(list, args, { budget }) {
@@ -51,15 +54,16 @@ const listMethods: Readonly<Record<string, Method<Value[]>>> = {
     for (const item of more) list.push(item);
     return null;
   },
-  index: (list, args) => indexOf(list, args),
+  index: (list, args, { budget }) => indexOf(list, args, budget),
   insert(list, args, { budget }) {
     const [at, item] = take("insert", args, ["index", "object"]);
     budget.make(list.length + 1);
     list.splice(asInteger(at, "insert"), 0, item as Value);
     return null;
   },
-  pop(list, args) {
+  pop(list, args, { budget }) {
     const [at = -1] = take("pop", args, ["index?"]);
+    if (at !== -1) budget.work(list.length / 8);
     const index = asInteger(at, "pop");
     const place = index < 0 ? list.length + index : index;
     if (list.length === 0) throw new Fault("pop from empty list");
@@ -67,20 +71,22 @@ const listMethods: Readonly<Record<string, Method<Value[]>>> = {
     if (item === undefined) throw new Fault("pop index out of range");
     return item;
   },
-  remove(list, args) {
+  remove(list, args, { budget }) {
     const [item] = take("remove", args, ["value"]);
+    weighItems(list, item as Value, budget);
     const at = list.findIndex((each) => equals(each, item as Value));
     if (at < 0) throw new Fault("list.remove(x): x not in list");
     list.splice(at, 1);
     return null;
   },
-  reverse(list) {
+  reverse(list, _, { budget }) {
+    budget.work(list.length);
     list.reverse();
     return null;
   },
   sort(list, args, { budget }) {
     const [reverse = false] = take("sort", { positional: [], named: args.named }, ["reverse?"]);
-    budget.make(list.length);
+    weigh(list, budget);
     list.sort((one, other) => compare(one, other));
     if (truthy(reverse)) list.reverse();
     return null;
@@ -89,7 +95,7 @@ const listMethods: Readonly<Record<string, Method<Value[]>>> = {
 
 const tupleMethods: Readonly<Record<string, Method<Tuple>>> = {
   count: ({ items }, args, tools) => listMethods.count?.([...items], args, tools) ?? 0,
-  index: ({ items }, args) => indexOf(items, args),
+  index: ({ items }, args, { budget }) => indexOf(items, args, budget),
 };
 
 const mapMethods: Readonly<Record<string, Method<ValueMap>>> = {
@@ -175,8 +181,15 @@ export function pairsOf(value: Value): [Value, Value][] {
   });
 }
 
-function indexOf(items: readonly Value[], args: Args): number {
+/** Counts what a search for an item reads. */
+function weighItems(items: readonly Value[], item: Value, budget: Budget): void {
+  budget.work(items.length);
+  for (const each of items) weighPair(each, item, budget);
+}
+
+function indexOf(items: readonly Value[], args: Args, budget: Budget): number {
   const [item] = take("index", args, ["value"]);
+  weighItems(items, item as Value, budget);
   const at = items.findIndex((each) => equals(each, item as Value));
   if (at < 0) throw new Fault(`${repr(item as Value).slice(0, 60)} is not in list`);
   return at;
@@ -208,7 +221,11 @@ export function attributeOf(of: Value, name: string, tools: Tools): Value | unde
   if (of instanceof Facade) return of.attribute(name);
   if (of instanceof Namespace) return of.values.get(name);
   if (of instanceof Callable) return of.attributes.get(name);
-  if (typeof of === "string") return bound(textMethods, of, name, tools);
+  if (typeof of === "string") {
+    // Each method of a text reads it.
+    if (Object.hasOwn(textMethods, name)) tools.budget.work(of.length);
+    return bound(textMethods, of, name, tools);
+  }
   if (Array.isArray(of)) return bound(listMethods, of, name, tools);
   if (of instanceof ValueMap) return bound(mapMethods, of, name, tools);
   if (of instanceof Group && of.parts.has(name)) return of.parts.get(name);

@@ -28,3 +28,4 @@ export {
   type Value,
   ValueMap,
 } from "./values.ts";
+export { weigh } from "./weigh.ts";

@@ -22,12 +22,13 @@ import {
   type Value,
   ValueMap,
 } from "./values.ts";
+import { weighPair } from "./weigh.ts";
 
 /** `left operator right`. @throws Fault */
 export function calculate(operator: Binary, left: Value, right: Value, budget: Budget): Value {
   defined(left);
   defined(right);
-  if (operator === "%" && typeof left === "string") return made(formatPercent(left, right), budget);
+  if (operator === "%" && typeof left === "string") return formatPercent(left, right, budget);
   if (isNumber(left) && isNumber(right)) return ofNumbers(operator, left, right);
   if (operator === "+") {
     if (typeof left === "string" && typeof right === "string") {
@@ -38,18 +39,16 @@ export function calculate(operator: Binary, left: Value, right: Value, budget: B
       budget.make(left.length + right.length);
       return [...left, ...right];
     }
-    if (left instanceof Tuple && right instanceof Tuple) return new Tuple([...left.items, ...right.items]);
+    if (left instanceof Tuple && right instanceof Tuple) {
+      budget.make(left.items.length + right.items.length);
+      return new Tuple([...left.items, ...right.items]);
+    }
   }
   if (operator === "*") {
     if (isInteger(right)) return repeat(left, Number(right), budget) ?? refuse(operator, left, right);
     if (isInteger(left)) return repeat(right, Number(left), budget) ?? refuse(operator, left, right);
   }
   return refuse(operator, left, right);
-}
-
-function made(text: string, budget: Budget): string {
-  budget.make(text.length);
-  return text;
 }
 
 function refuse(operator: Binary, left: Value, right: Value): never {
@@ -109,7 +108,8 @@ export function negate(value: Value): Value {
 }
 
 /** @throws Fault */
-export function holds(operator: Comparison, left: Value, right: Value): boolean {
+export function holds(operator: Comparison, left: Value, right: Value, budget: Budget): boolean {
+  if (operator !== "in" && operator !== "not in") weighPair(left, right, budget);
   switch (operator) {
     case "==":
       return equals(settled(left), settled(right));
@@ -124,15 +124,16 @@ export function holds(operator: Comparison, left: Value, right: Value): boolean 
     case ">=":
       return compare(left, right, ">=") >= 0;
     case "in":
-      return contains(right, left);
+      return contains(right, left, budget);
     case "not in":
-      return !contains(right, left);
+      return !contains(right, left, budget);
   }
 }
 
 /** Whether a value is in a list, a key of a map, or a part of a text. @throws Fault */
-function contains(container: Value, value: Value): boolean {
+function contains(container: Value, value: Value, budget: Budget): boolean {
   settled(value);
+  if (typeof container === "string") budget.work(container.length);
   if (typeof container === "string") {
     if (typeof value === "string") return container.includes(value);
     throw new Fault(`'in <string>' requires string as left operand, not ${typeName(value)}`);
@@ -143,7 +144,13 @@ function contains(container: Value, value: Value): boolean {
     return found !== undefined && !(found instanceof Undefined);
   }
   const items = container instanceof Undefined ? iterate(container) : itemsOf(container);
-  if (items !== undefined) return items.some((item) => equals(item, value));
+  if (items !== undefined) {
+    budget.work(items.length);
+    return items.some((item) => {
+      weighPair(item, value, budget);
+      return equals(item, value);
+    });
+  }
   throw new Fault(`argument of type '${typeName(defined(container))}' is not iterable`);
 }
 
@@ -163,6 +170,7 @@ export function itemOf(of: Value, key: Value): Value | undefined {
 
 /** `of[start:stop:step]`. @throws Fault */
 export function sliceOf(of: Value, parts: readonly (Value | undefined)[], budget: Budget): Value {
+  if (typeof of === "string") budget.work(of.length);
   const items = typeof of === "string" ? Array.from(of) : itemsOf(of);
   if (items === undefined) throw new Fault(`'${typeName(defined(of))}' object is not subscriptable`);
   const [start, stop, step = 1] = parts.map((part) => {

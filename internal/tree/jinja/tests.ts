@@ -23,9 +23,9 @@ import {
 
 const comparing =
   (operator: "==" | "!=" | "<" | "<=" | ">" | ">=" | "in"): Test =>
-  (value, args) => {
+  (value, args, { run }) => {
     const [other] = take("test", args, ["other"]);
-    return holds(operator, value, other as Value);
+    return holds(operator, value, other as Value, run.budget);
   };
 
 const divisible = (value: Value, by: number): boolean => {

@@ -29,17 +29,19 @@ export const textMethods: Readonly<Record<string, Method>> = {
   },
   encode: (text) => text,
   endswith: (text, args) => affix("endswith", text, args, (part) => text.endsWith(part)),
-  expandtabs: (text, args) => {
+  expandtabs: (text, args, { budget }) => {
     const [size = 8] = take("expandtabs", args, ["tabsize?"]);
+    const tabs = text.split("\t").length - 1;
+    budget.make(text.length + tabs * Math.min(Math.max(0, asInteger(size, "expandtabs")), 1_000));
     return expandTabs(text, asInteger(size, "expandtabs"));
   },
   find: (text, args) => position("find", text, args, false),
-  format: (text, args, { budget, reach }) => kept(formatBraces(text, args, reach), budget),
+  format: (text, args, { budget, reach }) => formatBraces(text, args, reach, budget),
   format_map: (text, args, { budget, reach }) => {
     const [map] = take("format_map", args, ["mapping"]);
     const named =
       map instanceof ValueMap ? map.entries().map(([key, value]) => [String(key), value] as const) : [];
-    return kept(formatBraces(text, { positional: [], named: new Map(named) }, reach), budget);
+    return formatBraces(text, { positional: [], named: new Map(named) }, reach, budget);
   },
   index: (text, args) => found(position("index", text, args, false)),
   isalnum: (text) => /^[\p{L}\p{N}]+$/u.test(text),
@@ -58,7 +60,7 @@ export const textMethods: Readonly<Record<string, Method>> = {
     const [items] = take("join", args, ["iterable"]);
     const list = typeof items === "string" ? Array.from(items) : (itemsOf(items ?? null) ?? keysOf(items));
     const parts = list.map((item, at) => asText(item, `join: item ${at}`));
-    return kept(parts.join(text), budget);
+    return joinText(parts, text, budget);
   },
   ljust: (text, args, tools) => justify("ljust", text, args, tools),
   lower: (text) => text.toLowerCase(),
@@ -156,9 +158,10 @@ export function replaceText(text: string, old: string, fresh: string, count: num
   return rest.length === 0 ? head : head + old + rest.join(old);
 }
 
-function kept(text: string, budget: Budget): string {
-  budget.make(text.length);
-  return text;
+/** @throws Fault when the result is too large */
+export function joinText(parts: readonly string[], separator: string, budget: Budget): string {
+  budget.make(parts.reduce((size, part) => size + part.length + separator.length, 0));
+  return parts.join(separator);
 }
 
 function keysOf(value: Value | undefined): readonly Value[] {

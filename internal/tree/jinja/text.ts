@@ -14,23 +14,26 @@ import {
 
 /** More levels are of a value that contains itself. */
 const deepest = 100;
+/** More values are of a list that contains lists many times. */
+const mostWritten = 2_000_000;
 
 /** The text that an output or `string` gives, as Python's `str()`. @throws Fault for what is not defined */
 export function textOf(value: Value): string {
   if (typeof value === "string") return value;
   if (value instanceof Undefined && value.isLenient) return "";
-  return repr(defined(value), 0);
+  return repr(defined(value));
 }
 
 /** The value as Python's `repr()` writes it: `True`, `None`, `['a', 1]`, `{'b': False}`. */
-export function repr(value: Value, depth = 0): string {
+export function repr(value: Value, depth = 0, count = { left: mostWritten }): string {
   if (value === null) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
   if (typeof value === "string") return quoted(value);
   if (typeof value === "number" || value instanceof Float) return numberText(value);
   if (depth > deepest) throw new Fault("a value is nested too deeply to be written");
-  const inside = (item: Value) => repr(item, depth + 1);
+  if (count.left-- <= 0) throw new Fault("the value is too large to be written");
+  const inside = (item: Value) => repr(item, depth + 1, count);
   if (Array.isArray(value)) return `[${value.map(inside).join(", ")}]`;
   if (value instanceof Tuple) {
     return `(${value.items.map(inside).join(", ")}${value.items.length === 1 ? "," : ""})`;

@@ -132,6 +132,11 @@ export class ValueMap {
     return this.pairs.size;
   }
 
+  /** Whether it holds all its values, and does not copy them when they are asked for. */
+  get isWhole(): boolean {
+    return true;
+  }
+
   get(key: Value): Value | undefined {
     return this.pairs.get(keyOf(key))?.value;
   }

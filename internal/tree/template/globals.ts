@@ -13,6 +13,7 @@ import {
   Undefined,
   type Value,
   ValueMap,
+  weigh,
 } from "../jinja/mod.ts";
 import { type Answers, answerOf } from "./host-call.ts";
 import { likeSalt } from "./like-salt.ts";
@@ -112,7 +113,12 @@ function functionsOf({ host, hold }: Scope, tools: SaltTools, answers: Answers):
   const pure = hold === undefined ? pureFunctions : settingsFunctions;
   const named = (name: string): Value => {
     const own = pure.get(name);
-    if (own !== undefined) return new Callable(name, (args) => own.call(args, tools));
+    if (own !== undefined) {
+      return new Callable(name, (args) => {
+        for (const arg of [...args.positional, ...args.named.values()]) weigh(arg, tools.budget);
+        return own.call(args, tools);
+      });
+    }
     const isKnown = host?.names.includes(name) === true;
     const refused = isKnown
       ? host?.refusal(name)

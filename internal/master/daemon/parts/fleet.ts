@@ -130,7 +130,7 @@ export const fleet = {
       });
       stack.defer(() => budgeted.stop());
       const { budgets, lines, suspension } = budgeted;
-      const relaying = relayToStorage({ bus: peelBus, budgets, clock });
+      const relaying = relayToStorage({ bus: peelBus, budgets, lines, metrics, clock });
       stack.defer(() => relaying.stop());
 
       const strays = refuseStrays({

@@ -17,12 +17,14 @@ function startRelay({ within = true } = {}) {
     answer(reply: string | Error): void;
   }[] = [];
   const charged: unknown[] = [];
+  const outcomes: string[] = [];
+  const said: string[] = [];
   let frozenMs = 0;
   const nats = {
     subscribe(subject: string, { queue, callback }: { queue: string; callback: never }) {
       expect(queue).toBe("svc.masters");
       callbacks.set(subject, callback);
-      return { unsubscribe: () => callbacks.delete(subject) };
+      return { drain: async () => void callbacks.delete(subject) };
     },
     request(subject: string, data: Uint8Array, options: { headers?: unknown }) {
       const { promise, resolve, reject } = Promise.withResolvers<{ data: Uint8Array }>();
@@ -33,18 +35,22 @@ function startRelay({ within = true } = {}) {
     },
   } as unknown as NatsConnection;
   const relay = relayToStorage({
-    bus: { nats, log: recordingLog() },
+    bus: { nats, clock, log: recordingLog() },
     budgets: {
       take(...charge) {
         charged.push(charge);
         return within;
       },
     },
+    lines: { say: (_, event, peel) => said.push(`${peel} ${event}`) },
+    metrics: { relayed: (outcome) => outcomes.push(outcome) },
     clock: { ...clock, monotonic: () => clock.monotonic() + frozenMs },
   });
   return {
     stored,
     charged,
+    outcomes,
+    said,
     clock,
     relay,
     patterns: () => [...callbacks.keys()],
@@ -52,12 +58,12 @@ function startRelay({ within = true } = {}) {
       frozenMs += ms;
     },
     /** @returns the answers that the peel gets */
-    send(pattern: string, subject: string, reply: string | undefined = "_R_.x.y") {
+    send(pattern: string, subject: string, reply: string | undefined = "_R_.x.y", data = text("hi")) {
       const answers: string[] = [];
       const head = headers();
       head.set("Nats-Expected-Last-Msg-Id", "never");
       const respond = (data: Uint8Array) => answers.push(Buffer.from(data).toString()) > 0;
-      const message = { subject, reply, data: text("hi"), headers: head, respond } as unknown as Msg;
+      const message = { subject, reply, data, headers: head, respond } as unknown as Msg;
       callbacks.get(pattern)?.(null, message);
       return answers;
     },
@@ -115,21 +121,76 @@ describe("what peels send to the storage of a cluster", () => {
     expect(stored).toHaveLength(1);
   });
 
-  test("is dropped while the storage owes many answers", async () => {
-    const { send, stored } = startRelay();
-    for (let sent = 0; sent < 16_385; sent++) send("svc.relay.$KV.facts.*", "svc.relay.$KV.facts.web-1");
-    expect(stored).toHaveLength(16_384);
-    stored[0]?.answer("{}");
+  const facts = "svc.relay.$KV.facts.*";
+  const sendFacts = (relay: ReturnType<typeof startRelay>, peel: string, bytes: number, times = 1) => {
+    const data = Buffer.alloc(bytes);
+    for (let sent = 0; sent < times; sent++)
+      relay.send(facts, `svc.relay.$KV.facts.${peel}`, undefined, data);
+  };
+  const bytesOf = ({ stored }: ReturnType<typeof startRelay>) =>
+    stored.reduce((total, { data }) => total + data.length, 0);
+  const mebibyte = 1024 * 1024;
+
+  test("is dropped while the storage owes many answers to its peel, and others are served", async () => {
+    const relay = startRelay();
+    sendFacts(relay, "web-1", 2, 15_000);
+    expect(relay.stored).toHaveLength(64);
+    expect(new Set(relay.said)).toEqual(
+      new Set(["web-1 message of a peel not relayed: too much waits for the storage"]),
+    );
+    sendFacts(relay, "web-2", 2);
+    expect(relay.stored).toHaveLength(65);
+    relay.stored[0]?.answer("{}");
     await settle();
-    send("svc.relay.$KV.facts.*", "svc.relay.$KV.facts.web-1");
-    expect(stored).toHaveLength(16_385);
+    sendFacts(relay, "web-1", 2, 2);
+    expect(relay.stored).toHaveLength(66);
+    // All of it was charged, so that a flood is seen.
+    expect(relay.charged).toHaveLength(15_003);
+    expect(relay.outcomes.filter((outcome) => outcome !== "full")).toEqual(["answered"]);
   });
 
-  test("goes to other masters when this one stops", () => {
-    const { relay, patterns, clock } = startRelay();
-    expect(patterns()).toHaveLength(6);
-    relay.stop();
-    expect(patterns()).toEqual([]);
-    expect(clock.pending).toBe(0);
+  test("waits for the storage in bounded memory, of one peel and of all", () => {
+    const relay = startRelay();
+    sendFacts(relay, "web-1", mebibyte, 6);
+    expect(bytesOf(relay)).toBe(4 * mebibyte);
+    for (let peel = 2; peel <= 40; peel++) sendFacts(relay, `web-${peel}`, mebibyte, 6);
+    expect(bytesOf(relay)).toBe(128 * mebibyte);
+    const many = startRelay();
+    for (let peel = 0; peel < 300; peel++) sendFacts(many, `web-${peel}`, 1, 64);
+    expect(many.stored).toHaveLength(16_384);
+  });
+
+  test("is counted by what became of it", async () => {
+    const relay = startRelay();
+    sendFacts(relay, "web-1", 2, 2);
+    relay.stored[0]?.answer("{}");
+    relay.stored[1]?.answer(new Error("TIMEOUT"));
+    await settle();
+    relay.freeze(4_000);
+    sendFacts(relay, "web-1", 2);
+    expect(relay.outcomes).toEqual(["answered", "unanswered", "late"]);
+  });
+
+  test("goes to other masters when this one stops, which finishes what it took", async () => {
+    const relay = startRelay();
+    expect(relay.patterns()).toHaveLength(6);
+    const answers = relay.send(facts, "svc.relay.$KV.facts.web-1");
+    let isStopped = false;
+    const stopping = relay.relay.stop().then(() => {
+      isStopped = true;
+    });
+    await settle();
+    expect([relay.patterns(), isStopped]).toEqual([[], false]);
+    relay.stored[0]?.answer('{"seq":1}');
+    await stopping;
+    expect(answers).toEqual(['{"seq":1}']);
+    expect(relay.clock.pending).toBe(0);
+  });
+
+  test("does not keep a master that stops waiting for a storage that is away", async () => {
+    const relay = startRelay();
+    sendFacts(relay, "web-1", 2);
+    await relay.clock.until(relay.relay.stop(), 5_000);
+    expect(relay.clock.pending).toBe(0);
   });
 });

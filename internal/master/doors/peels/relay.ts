@@ -1,15 +1,34 @@
 import type { Clock } from "../../../base/clock.ts";
+import { createShares } from "../../../base/shares.ts";
 import { crossings, relayedSubject, relaySubject } from "../../../bus/accounts/mod.ts";
 import { type Bus, mastersQueue, relay } from "../../../bus/mod.ts";
-import type { Budgets } from "../../../fleet/budget/mod.ts";
+import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import { watchPauses } from "./pauses.ts";
 
 /** A peel waits 5 s for the acknowledgement, and then sends again. */
 const timeoutMs = 4_500;
+const mebibyte = 1024 * 1024;
+/**
+ * What waits for its acknowledgement at the same time, of all peels and of one. An honest peel has 32 messages of its
+ * outbox under way, its facts and its heartbeat.
+ */
+const waiting = {
+  sum: { count: 16_384, bytes: 128 * mebibyte },
+  each: { count: 64, bytes: 4 * mebibyte },
+};
 /** Where a subject has the peel. */
 const peelAt = new Map(
   crossings.stored.map((pattern) => [kindOf(pattern), pattern.split(".").lastIndexOf("*")] as const),
 );
+
+export interface RelayDeps {
+  /** The connection that messages of peels arrive on. */
+  bus: Pick<Bus, "nats" | "clock" | "log">;
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
+  metrics: { relayed(outcome: "answered" | "unanswered" | "full" | "late"): void };
+  clock: Clock;
+}
 
 /**
  * Takes what peels send to the storage of a cluster, and stores it without its headers. Servers from 2.14 on stop a
@@ -18,27 +37,35 @@ const peelAt = new Map(
  *
  * A master that was frozen drops what waited meanwhile: another one may have stored newer facts of the peel.
  */
-export function relayToStorage({
-  bus,
-  budgets,
-  clock,
-}: {
-  /** The connection that messages of peels arrive on. */
-  bus: Pick<Bus, "nats" | "log">;
-  budgets: Pick<Budgets, "take">;
-  clock: Clock;
-}): { stop(): void } {
+export function relayToStorage({ bus, budgets, lines, metrics, clock }: RelayDeps): {
+  stop(): Promise<void>;
+} {
   const pauses = watchPauses(clock);
+  const shares = createShares(waiting);
   const relaying = relay(bus, {
     subjects: crossings.stored.map(relaySubject),
     queue: mastersQueue,
     to: relayedSubject,
-    admits: (to, bytes) => !pauses.isLate && budgets.take(peelOf(to), "relayed", bytes),
+    admit(to, bytes) {
+      const peel = peelOf(to);
+      // What waited in a frozen master is not a flood.
+      if (pauses.isLate) return void metrics.relayed("late");
+      if (!budgets.take(peel, "relayed", bytes)) return undefined;
+      const giveBack = shares.take(peel, bytes);
+      if (giveBack === undefined) {
+        lines.say("warn", "message of a peel not relayed: too much waits for the storage", peel);
+        return void metrics.relayed("full");
+      }
+      return (isAnswered) => {
+        giveBack();
+        metrics.relayed(isAnswered ? "answered" : "unanswered");
+      };
+    },
     timeoutMs,
   });
   return {
-    stop() {
-      relaying.stop();
+    async stop() {
+      await relaying.stop();
       pauses.stop();
     },
   };
