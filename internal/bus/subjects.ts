@@ -53,7 +53,7 @@ export const rolesSubject = (action: "show" | "can"): string => `svc.admin.role.
 export const rolloutSubject = (action: RolloutAction): string => `svc.rollout.${action}`;
 export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
 /** Requests of operators about what the masters know of peels. */
-export const peelsSubject = (action: "list" | "show"): string => `svc.admin.peel.${action}`;
+export const peelsSubject = (action: "list" | "show" | "facts"): string => `svc.admin.peel.${action}`;
 /** Requests of operators about tokens of the REST API. */
 export type TokenAction = "create" | "list" | "revoke";
 export const tokenSubject = (action: TokenAction): string => `svc.admin.token.${action}`;

@@ -26,6 +26,11 @@ export const tree: CommandDef = group({
       description: "List the peels of the fleet, and show what the masters know of one.",
       commands: async () => (await import("./peels/commands.ts")).peelsCommands,
     }),
+    group({
+      name: "facts",
+      description: "Show what peels reported about their hosts, also of those that are off.",
+      commands: async () => (await import("./facts/commands.ts")).factsCommands,
+    }),
     statusCommand,
     doctorCommand,
     runCommand,

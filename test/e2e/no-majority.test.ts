@@ -291,7 +291,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     }),
     ...pair(auditOverBus as never, { list: {}, show: { seq: "1" }, chain: { from: 1 } }),
     ...pair(targetsOverBus as never, { resolve: { target: "*" } }),
-    ...pair(peelsOverBus as never, { list: {}, show: { id: "member" } }),
+    ...pair(peelsOverBus as never, { list: {}, show: { id: "member" }, facts: { id: "member" } }),
     ...pair(rolesOverBus as never, {
       can: { kind: "jobs", action: "run", target: "*", function: "test.ping", roles: ["operator"] },
     }),

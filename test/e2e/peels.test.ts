@@ -84,12 +84,26 @@ test("svc lists peels, which of them are alive, and each one, also those that ar
   expect([off.code, off.stdout]).toEqual([0, expect.stringMatching(/^Life +silent$/m)]);
 });
 
+test("svc reads the stored facts of a peel that is off", async () => {
+  const of = async (...words: string[]) => {
+    const { code, stdout } = await svc(bus, "facts", "get", "web-2.example", ...words);
+    return [code, stdout];
+  };
+  expect(await of("osrelease")).toEqual([0, "24.04\n"]);
+  expect(await of()).toEqual([0, "os: Ubuntu\nosrelease: 24.04\n"]);
+  const facts = { os: "Ubuntu", osrelease: "24.04" };
+  expect(await of("--output", "json")).toEqual([0, `${JSON.stringify(facts, undefined, 2)}\n`]);
+});
+
 test.each([
   [
     ["peels", "show", "web-3.example"],
     1,
     /there is no peel "web-3\.example" \(did you mean web-\d\.example\?\)/,
   ],
+  [["facts", "get", "web-1.example", "oss"], 1, /web-1\.example has no fact "oss" \(did you mean os\?\)/],
+  [["facts", "get", "db-1"], 1, /db-1 has stored no facts yet/],
+  [["facts", "get", "db-2"], 1, /there is no peel "db-2" \(did you mean db-1\?\)/],
   [["peels", "list", "web and"], 1, /target: column \d+: /],
   [
     ["peels", "list", "--columns", "id,verson"],

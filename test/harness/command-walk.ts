@@ -23,6 +23,7 @@ const commandsOf = (enrollment: string): string[][] => [
   ...["show", "revoke"].map((verb) => ["enroll", "token", verb, "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y"]),
   ["peels", "list"],
   ["peels", "show", "member"],
+  ["facts", "get", "member"],
   ["status"],
   ["doctor"],
   ["doctor", "member"],

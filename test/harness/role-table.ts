@@ -45,6 +45,7 @@ export const mayUse: Readonly<Record<string, readonly BuiltInRole[]>> = {
   "reactor.reset": workers,
   "reactor.test": workers,
   "targets.resolve": everyRole,
+  "facts.get": everyRole,
   "peels.list": everyRole,
   "peels.show": everyRole,
   "roles.show": admins,

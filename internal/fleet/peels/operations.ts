@@ -1,9 +1,12 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
-import { suggestName } from "../../base/nearest.ts";
+import { decodeForeign, type Plain } from "../../base/msgpack.ts";
+import { suggestion, suggestName } from "../../base/nearest.ts";
 import { displayPeelId, encodePeelId, isPeelId } from "../../base/peel-id.ts";
-import type { Directory } from "../enrollment/mod.ts";
-import { described, operation } from "../operation/mod.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { lookUpFact } from "../../host/facts/mod.ts";
+import type { Directory, Member } from "../enrollment/mod.ts";
+import { described, operation, plain } from "../operation/mod.ts";
 import type { FleetIndex, Resolver } from "../targeting/mod.ts";
 import { type FactsAndLives, type ShownPeel, showMember, shownPeel } from "./peel.ts";
 
@@ -90,18 +93,72 @@ export const showPeel = operation({
   async run({ directory, index }: PeelsDeps, { id }) {
     assertIndexed(index);
     await Promise.all([directory.caughtUp(), index.caughtUp({ facts: true, heartbeats: true })]);
-    const peelId = encodePeelId(id);
-    const member = directory.memberOf(peelId);
-    if (member !== undefined) return { peel: showMember(peelId, member, index) };
-    const name = displayPeelId(peelId).slice(0, 255);
-    const state = directory.stateOf(peelId);
-    if (state !== undefined) {
-      throw new SvcError("not_found", `${name} is not a member of the fleet: its enrollment is ${state}`);
-    }
-    const near = suggestName(name, directory.members().map(displayPeelId));
-    throw new SvcError("not_found", `there is no peel ${JSON.stringify(name)}${near}`);
+    const { peelId, member } = memberNamed(directory, id);
+    return { peel: showMember(peelId, member, index) };
   },
 });
+
+/** Where a master reads the facts of one peel. */
+export interface FactsDeps {
+  directory: PeelsDeps["directory"];
+  facts: Pick<Bucket, "get">;
+}
+
+export const getFacts = operation({
+  name: "facts.get",
+  kind: "read",
+  summary: "Show the stored facts of a peel",
+  admits: ["operator"],
+  scope,
+  input: v.strictObject({
+    id: described(v.string(), "Peel id, with dots or encoded"),
+    name: v.optional(described(v.string(), "One fact, or a value inside it: `mounts:/:fstype`")),
+  }),
+  output: v.object({ value: plain }),
+  touches: ({ id }) => ({ peel: encodePeelId(id) }),
+  async run({ directory, facts }: FactsDeps, { id, name }) {
+    await directory.caughtUp();
+    const { peelId } = memberNamed(directory, id);
+    const shown = displayPeelId(peelId);
+    const entry = await facts.get(peelId);
+    if (entry === undefined) throw new SvcError("not_found", `${shown} has stored no facts yet`);
+    const all = factsIn(entry.value);
+    if (all === undefined) throw new SvcError("not_found", `the stored facts of ${shown} cannot be read`);
+    if (name === undefined) return { value: all };
+    const value = lookUpFact(all, name);
+    if (value !== undefined) return { value };
+    const near = suggestion(name, Object.keys(all));
+    throw new SvcError("not_found", `${shown} has no fact ${JSON.stringify(name.slice(0, 100))}${near}`);
+  },
+});
+
+/** What a peel stored; `undefined` when it is not a map. */
+function factsIn(stored: Uint8Array): Record<string, Plain> | undefined {
+  try {
+    const value = decodeForeign(stored);
+    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isMap && !(value instanceof Uint8Array) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The member with this id, with dots or encoded. @throws SvcError `not_found` with the nearest one */
+function memberNamed(
+  directory: Pick<Directory, "members" | "memberOf" | "stateOf">,
+  id: string,
+): { peelId: string; member: Member } {
+  const peelId = encodePeelId(id);
+  const member = directory.memberOf(peelId);
+  if (member !== undefined) return { peelId, member };
+  const name = displayPeelId(peelId).slice(0, 255);
+  const state = directory.stateOf(peelId);
+  if (state !== undefined) {
+    throw new SvcError("not_found", `${name} is not a member of the fleet: its enrollment is ${state}`);
+  }
+  const near = suggestName(name, directory.members().map(displayPeelId));
+  throw new SvcError("not_found", `there is no peel ${JSON.stringify(name)}${near}`);
+}
 
 /** A part of what is stored would look like silent peels. @throws SvcError `unavailable` */
 function assertIndexed({ running }: Pick<FleetIndex, "running">): void {

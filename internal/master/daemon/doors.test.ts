@@ -246,6 +246,7 @@ const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<strin
   "reactor.test": [{ event: { tag: "disk/full" } }, { event: "disk/full" }],
   "targets.resolve": [{ target: "web-*" }, { target: 5 }],
   "peels.list": [{ target: "web-*", limit: 3, cursor: "web-1" }, { limit: 0 }],
+  "facts.get": [{ id: "web-1", name: "os" }, { name: 5 }],
   "peels.show": [{ id: "web-1" }, { id: 5 }],
   "roles.show": [{ role: "admin" }, { role: 5 }],
   "roles.can": [{ kind: "jobs", action: "run", target: "*", function: "test.ping" }, { kind: 5 }],

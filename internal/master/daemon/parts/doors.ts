@@ -170,7 +170,7 @@ export const doors = {
           advertisedUrls(config["enroll.advertise_urls"], { host: deps.hostname, port: ports.https }),
         pins: () => pinsOf(certificates.current()),
       };
-      const peels = { directory, index: deps.index, resolver };
+      const peels = { directory, index: deps.index, resolver, facts: storage.facts };
       const routes = [
         ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },

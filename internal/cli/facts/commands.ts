@@ -1,0 +1,3 @@
+import { getCommand } from "./get.ts";
+
+export const factsCommands = [getCommand];
