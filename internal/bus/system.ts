@@ -37,8 +37,9 @@ export interface SystemBus {
    */
   pushClaims(jwt: string): Promise<boolean>;
   /**
-   * The claims of an account as each server holds them now: one per server that answered within 2 s, fewer
-   * than the number of servers if some do not answer.
+   * The claims of an account as each server stores them now: one per server that answered within 2 s, fewer
+   * than the number of servers if some do not answer. Behind them, other claims by which a server still judges: it may
+   * load an account while it stores new claims of it, and then keeps the earlier ones in memory.
    */
   lookupClaims(account: string): Promise<string[]>;
   /** What each server with JetStream offers, as far as they answered within 2 s. */
@@ -82,6 +83,10 @@ const storageReply = v.object({
     config: v.object({ max_storage: v.number(), max_memory: v.number() }),
     reserved_storage: v.optional(v.number(), 0),
   }),
+});
+/** A server that has not loaded the account answers with an error. */
+const loadedReply = v.object({
+  data: v.object({ account_detail: v.object({ jwt: v.pipe(v.string(), v.minLength(1)) }) }),
 });
 const claimsReply = v.object({ data: v.object({ code: v.number() }) });
 const connectionEvent = v.object({
@@ -177,7 +182,12 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
         return [{ storage: config.max_storage, memory: config.max_memory, reservedStorage }];
       });
     },
-    lookupClaims: (account) => askAll(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`),
+    async lookupClaims(account) {
+      const stored = await askAll(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`);
+      const answers = await askAll("$SYS.REQ.SERVER.PING.ACCOUNTZ", JSON.stringify({ account }));
+      const loaded = answers.flatMap((text) => readAnswer(loadedReply, text)?.data.account_detail.jwt ?? []);
+      return [...stored, ...loaded.filter((jwt) => !stored.includes(jwt))];
+    },
     onDisconnect(account, run) {
       const subscription = nats.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, {
         callback(error, message) {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
@@ -8,9 +8,11 @@ import {
   makeDirectory,
   publicMode,
   readTextIfPresent,
+  secretMode,
   writeFileAtomic,
 } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
+import { lockFile } from "../../base/lock-file.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
@@ -75,12 +77,30 @@ export interface Joined {
  * configuration and what it trusts, and enrolls. Each step that was done before is left as it is, so that it can be
  * repeated after a failure.
  *
- * @throws SvcError `conflict` on a host of another fleet, `usage` without a token on a host that is not a member,
- *   `unavailable` when no master answers, `forbidden` when the token is refused; TrustError
+ * @throws SvcError `conflict` on a host of another fleet, or while another join runs, `usage` without a token on a
+ *   host that is not a member, `unavailable` when no master answers, `forbidden` when the token is refused; TrustError
  */
 export async function joinHost(options: JoinHostOptions): Promise<Joined> {
+  const authDir = join(options.dataDir, "auth");
+  writing(authDir, () => makeDirectory(authDir, 0o700));
+  const path = join(authDir, "join.lock");
+  writing(path, () => closeSync(openSync(path, "a", secretMode)));
+  const lock = lockFile(path);
+  if (lock === undefined) {
+    throw new SvcError(
+      "conflict",
+      `another svc-peel join is running on this host (${path}): wait until it has ended, and run this again`,
+    );
+  }
+  try {
+    return await joinOnce(options, authDir);
+  } finally {
+    lock.release();
+  }
+}
+
+async function joinOnce(options: JoinHostOptions, authDir: string): Promise<Joined> {
   const { token, dataDir, configFile, log } = options;
-  const authDir = join(dataDir, "auth");
   const text = readTextIfPresent(configFile) ?? "";
   const before = readConfig(options, text);
   if (options.id !== undefined && before.id !== "" && before.id !== options.id) {
@@ -89,7 +109,6 @@ export async function joinHost(options: JoinHostOptions): Promise<Joined> {
       `${configFile} has the id ${before.id}: leave out --id, or change it there`,
     );
   }
-  writing(authDir, () => makeDirectory(authDir, 0o700));
   const configured = options.id ?? before.id;
   const peelId = resolvePeelId({ configured, hostname: options.hostname, authDir });
   const files = identityFiles(authDir, peelId);

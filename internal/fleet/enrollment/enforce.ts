@@ -79,7 +79,11 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
       const keysAgree = held.every((one) => hasSigningKeys(one, signingKeys()));
       const allAgree = () => held.every((one) => agrees(one, { entries, imports }, clock.now()));
       if (complete && keysAgree && allAgree()) {
-        if (pushed > 0) return true;
+        // A server that was loading the account meanwhile may keep the earlier claims: the next look sees it.
+        if (pushed > 0) {
+          lookAgainSoon();
+          return true;
+        }
         // What was seen so far may lack what was stored before this master started.
         entries = await revocations.current(clock.now());
         if (allAgree()) return true;

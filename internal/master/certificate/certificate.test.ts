@@ -303,7 +303,9 @@ describe("the embedded CA", () => {
 
   test("is fatal at the start when it is absent, and names the command", async () => {
     rmSync(join(ca, "root.crt"));
-    await expect(open(["--ca-mode", "embedded"])).rejects.toThrow(/root\.crt: no such file: copy the files of one CA, or .* svc ca init --dir DIR/);
+    await expect(open(["--ca-mode", "embedded"])).rejects.toThrow(
+      /root\.crt: no such file: copy the files of one CA, or .* svc ca init --dir DIR/,
+    );
   });
 
   test("stops without a timer left, also while it issues", async () => {
