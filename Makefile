@@ -12,7 +12,7 @@ SOURCES := $(shell find cmd internal ! -name '*.test.ts' ! -name '.*') package.j
 BINARIES := dist/svc-master dist/svc-peel dist/svc
 # The commit whose binaries a fleet is upgraded from.
 EARLIER ?= c330496
-BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main reactor/main reactor/dispatch settings/main states-publish/main \
+BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main reactor/main reactor/dispatch settings/main render/main states-publish/main \
   commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main join/main start/main
 
 .PHONY: help
