@@ -85,7 +85,8 @@ export function describeError(thrown: unknown): string {
       parts.push(String(at));
       break;
     }
-    const code = "code" in at && typeof at.code === "string" ? ` (${at.code})` : "";
+    // Some libraries have nothing but the code to say.
+    const code = "code" in at && typeof at.code === "string" && at.code !== at.message ? ` (${at.code})` : "";
     parts.push(`${at.message || at.name}${code}`);
     at = at.cause;
   }
