@@ -68,6 +68,30 @@ test("of two masters that take a request at the same moment one begins", async (
   expect(many.filter((outcome) => outcome === "begun")).toHaveLength(30);
 });
 
+test("in a stream that was made again, an entry at the place where the earlier one ended is found", async () => {
+  await using second = await startBus();
+  const other = await connectTo(second, "master");
+  await provision(other, { replicas: 1, onlyRaise: true }, log);
+  let used: Bus = bus;
+  const switched = new Proxy(bus, {
+    get: (target, property) => Reflect.get(property === "nats" ? used : target, property),
+  });
+  const repeats = createRepeats({ bus: switched, keys, clock: systemClock });
+  const asked = { action: "rollouts.start", key: "UANN" };
+  const writes = (on: Bus, nonce: string) =>
+    createAuditWriter({ bus: on, master: "one", signer: key, keys, clock: systemClock, log }).append({
+      ...request("rollouts.start"),
+      ...{ outcome: "begun", subjects: { nonce } },
+    });
+  const { seq } = await writes(bus, "first");
+  expect(await repeats.isRepeated({ ...asked, nonce: "first" }, seq)).toBe(false);
+  for (let at = 1; at < seq; at++) await writes(other, `filler-${at}`);
+  expect((await writes(other, "second")).seq).toBe(seq);
+  used = other;
+  expect(await repeats.isRepeated({ ...asked, nonce: "second" }, seq)).toBe(false);
+  await other.drain();
+});
+
 test("what no master wrote keeps nobody from asking", async () => {
   await master(thief).audit.append({
     ...request("rollouts.start"),

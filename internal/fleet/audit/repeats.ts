@@ -63,7 +63,14 @@ export function createRepeats(options: { bus: Bus; keys(): readonly string[]; cl
       after ??= ((await sequenceAt(bus, auditStream, now - windowMs)) ?? 1) - 1;
       after = await readEntriesAfter({ bus, keys, actions: action, after, take });
     });
-    return { begun, refresh };
+    return {
+      begun,
+      refresh,
+      /** Reads again what was read up to a place: since then the stream may be another one, which is as long. */
+      readAgain(upTo: number) {
+        if (after !== undefined && upTo <= after) after = undefined;
+      },
+    };
   };
   return {
     async isRepeated(request, seq) {
@@ -74,6 +81,7 @@ export function createRepeats(options: { bus: Bus; keys(): readonly string[]; cl
         await known.refresh();
         const first = known.begun.get(idOf(request))?.seq;
         if (first !== undefined) return first < seq;
+        known.readAgain(seq);
       }
       throw new SvcError("unavailable", "the audit does not show what was just written to it: try again");
     },
