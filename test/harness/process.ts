@@ -108,9 +108,9 @@ export async function runProgram(
   ]);
   const kept = keep(command);
   // What other programs print is their result; it may well be a secret that a test asked for. So is the file of an
-  // operator, which svc prints where its user sends it to a file.
+  // operator, and a join token, which svc prints where its user sends it to a file.
   const isOwn = command.some((word) => word.includes("/dist/"));
-  kept.write(isOwn && !isOperatorFile(stdout) ? stdout + stderr : stderr);
+  kept.write(isOwn && !isIssued(stdout) ? stdout + stderr : stderr);
   kept.close();
   return { code, stdout, stderr };
 }
@@ -122,7 +122,9 @@ function keep(command: readonly string[]): KeptLog {
   return kept;
 }
 
-function isOperatorFile(text: string): boolean {
+/** Whether a text is a secret that a program issues. */
+function isIssued(text: string): boolean {
+  if (text.startsWith("svcjoin1.")) return true;
   try {
     parseOperatorFile(text, "standard output");
     return true;

@@ -19,7 +19,7 @@ export const listCommand = command({
       valueHint: "names",
       description: `Columns of the table, with commas between them: ${columns.join(", ")}`,
     },
-    sort: { type: "enum", options: columns, default: "id", description: "Column to sort by" },
+    sort: { type: "string", valueHint: "column", default: "id", description: "Column to sort by" },
     alive: { type: "boolean", description: "Only peels that are alive" },
     silent: { type: "boolean", description: "Only peels that are not" },
   },
