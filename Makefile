@@ -8,12 +8,12 @@ BUN := node_modules/.bin/bun
 PACKAGES := node_modules/.installed
 # The list includes directories, so that removing a file also makes the binaries out of date.
 SOURCES := $(shell find cmd internal ! -name '*.test.ts' ! -name '.*') package.json package-lock.json \
-  release/compile.ts release/doors.ts release/build.ts
+  release/compile.ts release/console.ts release/doors.ts release/build.ts
 BINARIES := dist/svc-master dist/svc-peel dist/svc
 # The commit whose binaries a fleet is upgraded from.
 EARLIER ?= c330496
-BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main reactor/main reactor/dispatch settings/main render/main states-publish/main \
-  commands/main jobs/main history/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main join/main start/main
+BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main peels/main reactor/main reactor/dispatch settings/main render/main states-publish/main \
+  commands/main jobs/main history/main job-list/main lists/main answers/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main join/main start/main idle/main console/main
 
 .PHONY: help
 help: ## List the targets.
@@ -40,6 +40,11 @@ chromium:
 .PHONY: tpm-tools
 tpm-tools:
 	@release/install-tpm-tools.sh
+
+# The same, for zsh and fish.
+.PHONY: shells
+shells:
+	@release/install-shells.sh
 
 .PHONY: build
 build: $(BINARIES) ## Build dist/svc-master, dist/svc-peel and dist/svc for this machine.
@@ -71,18 +76,31 @@ architecture: $(PACKAGES)
 
 # Every test includes those of the architecture.
 .PHONY: test
-test: tools chromium tpm-tools ## Build, check, and run every test.
+test: tools chromium tpm-tools shells ## Build, check, and run every test.
 	@$(MAKE) $(TOGETHER) build $(CHECKS)
 	@release/run-tests.sh
 
+# The programs that states call, for private roots; nothing is installed on this machine.
+.PHONY: host-packages
+host-packages:
+	@release/download-host-packages.sh
+
 .PHONY: host
-host: build tools ## Run the states of a whole system in private copies of this machine; needs root. FORMULAS=DIR adds public formulas.
-	@release/run-tests.sh $(if $(FORMULAS),./test/e2e/formulas.host.ts) ./test/e2e/private-root.host.ts ./test/e2e/system-states.host.ts ./test/e2e/service-states.host.ts ./test/e2e/salt-states.host.ts ./test/e2e/database-states.host.ts ./test/e2e/watchdog.host.ts
+host: build tools host-packages ## Run the states of a whole system in private copies of this machine; needs root. FORMULAS=DIR adds public formulas.
+	@release/run-tests.sh $(if $(FORMULAS),./test/e2e/formulas.host.ts) $(addprefix ./test/e2e/,$(addsuffix .host.ts,$(HOST)))
+
+# Tests of the host, each a file test/e2e/NAME.host.ts.
+HOST = private-root system-states service-states salt-states package-states firewall-states lvm-states selinux-states database-states docker-states secrets-states watchdog
+
+.PHONY: exports
+exports: build tools ## Show a fleet to a real Prometheus and a real Ansible (Debian's package and PyPI's, below .tools).
+	@release/install-peer-tools.sh
+	@release/run-tests.sh ./test/e2e/exports.tools.ts
 
 .PHONY: upgrades
 upgrades: build tools ## Upgrade fleets of an earlier commit in both orders, and replace its root and keys; EARLIER=COMMIT.
 	@earlier=$$(release/build-earlier.sh $(EARLIER)) && \
-	  EARLIER_BINARIES=$$earlier release/run-tests.sh ./test/upgrades/either-order.ts ./test/upgrades/rotations.ts
+	  EARLIER_BINARIES=$$earlier release/run-tests.sh ./test/upgrades/either-order.ts ./test/upgrades/followed.ts ./test/upgrades/rotations.ts
 
 .PHONY: identities
 identities: build tools ## Credentials of one minute for five minutes of faults, keys and a root replaced in a running fleet, and kills at every step on the disk; SEED=1.
@@ -97,21 +115,31 @@ chaos: build tools ## Break a fleet in its own namespaces (docs/development.md):
 	@$(BUN) test/chaos/main.ts
 
 .PHONY: formulas
-formulas: $(PACKAGES) ## Compare the states of public formulas with those of Salt: FORMULAS=DIR, ARGS="--templates --only NAME".
+formulas: build ## Compare the states of public formulas with those of Salt; needs root. FORMULAS=DIR, ARGS="--only NAME".
 	@$(BUN) test/formulas/main.ts $(ARGS) $(or $(FORMULAS),../shared/formulas)
+
+.PHONY: jinja-fuzz
+jinja-fuzz: $(PACKAGES) ## Compare random templates with Jinja: SEED=1, CASES=5000; PYTHON=FILE is another Python, SALT=1 one with Salt; REFRESH=1 renews the data of the tests.
+	@$(if $(PYTHON),,release/install-jinja.sh)
+	@$(BUN) test/jinja-fuzz/main.ts --seed $(or $(SEED),1) --cases $(or $(CASES),5000) \
+	  $(if $(PYTHON),--python $(PYTHON)) $(if $(SALT),--salt) $(if $(REFRESH),--refresh)
 
 .PHONY: demo
 demo: build tools ## Run a small fleet on this machine and show the enrollment flow.
 	@test/e2e/demo.sh
 
 .PHONY: bench
-bench: build tools ## Measure each promise beside its floor (docs/bench.md); SMALLEST=1 only shows that each runs.
+bench: build tools chromium ## Measure each promise beside its floor (docs/bench.md); SMALLEST=1 only shows that each runs.
 	@$(BUN) test/bench/enroll/main.ts $(if $(SMALLEST),--smallest) $(BENCH)
 	@set -e; for bench in $(BENCHES); do $(BUN) test/bench/$$bench.ts $(if $(SMALLEST),--smallest); done
 
+.PHONY: scale
+scale: build tools ## Grow a fleet and measure what each size costs (docs/bench.md): PEELS=10,100,1000,5000,10000.
+	@$(BUN) test/bench/scale/main.ts $(if $(PEELS),--peels $(PEELS))
+
 .PHONY: soak
-soak: build tools ## Run jobs for an hour and print what memory and processor time grow (docs/bench.md): HOURS=1.
-	@$(BUN) test/bench/soak/main.ts --hours $(or $(HOURS),1)
+soak: build tools ## Load a fleet of 500 peels under faults for hours, and print what grows (docs/bench.md): HOURS=2, SEED=1.
+	@$(BUN) test/bench/soak/main.ts --hours $(or $(HOURS),2) --seed $(or $(SEED),1)
 
 .PHONY: release
 release: $(PACKAGES) nats-server ## Build every binary for every platform, the masters with a server; NATS_SERVER=/path or none.

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { defined } from "../internal/base/defined.ts";
+import { packBundle } from "../internal/master/doors/console/mod.ts";
+import { bundleConsole } from "./console.ts";
 import { pastDoors } from "./doors.ts";
 
 /** The binaries of the product; each is built from `cmd/<name>/main.ts`. */
@@ -38,7 +40,10 @@ export async function compileBinary(binary: Binary, outfile: string, platform: P
     const result = await Bun.build({
       entrypoints: [
         join(root, "cmd", binary, "main.ts"),
-        ...(platform.natsServer === undefined ? [] : [asset(platform.natsServer)]),
+        ...(platform.natsServer === undefined
+          ? []
+          : [asset(readFileSync(platform.natsServer), "nats-server")]),
+        ...(binary === "svc-master" ? [asset(packBundle(await bundleConsole()), "console")] : []),
       ],
       target: "bun",
       format: "esm",
@@ -61,18 +66,11 @@ export async function compileBinary(binary: Binary, outfile: string, platform: P
 }
 
 /**
- * Copies a file to the name by which the executable finds it. A file without an extension is embedded as is.
+ * Writes a file with the name by which the executable finds it. A file without an extension is embedded as is.
  * The executable contains its path, so the path depends only on the file.
  */
-function asset(path: string): string {
-  const data = readFileSync(path);
-  const copy = join(
-    root,
-    ".tools",
-    "carried",
-    createHash("sha256").update(data).digest("hex"),
-    "nats-server",
-  );
+function asset(data: Uint8Array, name: string): string {
+  const copy = join(root, ".tools", "carried", createHash("sha256").update(data).digest("hex"), name);
   if (existsSync(copy)) return copy;
   mkdirSync(dirname(copy), { recursive: true });
   const unfinished = `${copy}.${process.pid}`;

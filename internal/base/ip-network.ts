@@ -20,6 +20,11 @@ export function parseIp(text: string): Uint8Array | undefined {
   return isMapped ? bytes.slice(12) : bytes;
 }
 
+/** What counts as one source: an IPv4 address, or the /64 that an IPv6 host chooses its addresses from. */
+export function sourceOf(ip: string, address = parseIp(ip)): string {
+  return address?.length === 16 ? `${Buffer.from(address.subarray(0, 8)).toString("hex")}::/64` : ip;
+}
+
 /** Reads `192.0.2.0/24`, `2001:db8::/32` or one address. Bits beyond the length must be zero. */
 export function parseIpNetwork(text: string): IpNetwork | undefined {
   const [, address = "", length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];

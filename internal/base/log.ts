@@ -6,8 +6,11 @@ import { escapeInvisible, invisible } from "./invisible.ts";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
-export const logFormats = ["json", "text"] as const;
-export type LogFormat = (typeof logFormats)[number];
+/** Forms of a line. */
+const lineFormats = ["json", "text"] as const;
+/** Forms of a log; `journal` sends fields to the journal of the system (see journal.ts). */
+export const logFormats = [...lineFormats, "journal"] as const;
+export type LogFormat = (typeof lineFormats)[number];
 
 /** Fields of a log record; an `Error` is written as one line with its causes. */
 export type LogFields = Record<string, unknown>;
@@ -22,6 +25,16 @@ export interface Log {
   with(fields: LogFields): Log;
 }
 
+/** One record. */
+export interface LogRecord {
+  /** RFC 3339. */
+  time: string;
+  level: LogLevel;
+  event: string;
+  /** Without absent ones; errors are texts. They may contain secrets and anything that a client sent. */
+  fields: LogFields;
+}
+
 export interface LogOptions {
   level: LogLevel;
   format: LogFormat;
@@ -31,8 +44,18 @@ export interface LogOptions {
 }
 
 /** Creates a log that writes one line per record, as JSON or as text. */
-export function createLog(options: LogOptions): Log {
-  const format = options.format === "json" ? jsonLine : textLine;
+export function createLog({ format, write, ...options }: LogOptions): Log {
+  const lineOf = format === "json" ? jsonLine : textLine;
+  return createRecordLog({ ...options, take: (record) => write(`${redact(lineOf(record))}\n`) });
+}
+
+/** A record as a line of JSON, with its secrets masked. */
+export const jsonRecord = (record: LogRecord): string => `${redact(jsonLine(record))}\n`;
+
+/** Creates a log whose records someone else writes. @param options.take masks the secrets */
+export function createRecordLog(
+  options: Pick<LogOptions, "level" | "clock"> & { take(record: LogRecord): void },
+): Log {
   const consola = createConsola({
     level: LogLevels[options.level],
     // Consola folds repeated records by default; a log must not lose any.
@@ -42,7 +65,7 @@ export function createLog(options: LogOptions): Log {
         log(record) {
           const [event, fields] = record.args as [string, LogFields];
           const time = rfc3339(options.clock.now());
-          options.write(`${redact(format(time, record.type, event, fields))}\n`);
+          options.take({ time, level: record.type as LogLevel, event, fields: plain(fields) });
         },
       },
     ],
@@ -67,20 +90,24 @@ function wrap(consola: ConsolaInstance, base: LogFields): Log {
   };
 }
 
-function jsonLine(time: string, level: string, event: string, fields: LogFields): string {
+function jsonLine({ time, level, event, fields }: LogRecord): string {
   const head = { time, level, msg: event };
   // First, where people look, and last, so that no field replaces them. Control characters can occur only
   // inside strings here. The ones that JSON permits are escaped as well.
-  return escapeInvisible(JSON.stringify({ ...head, ...plain(fields), ...head }));
+  return escapeInvisible(JSON.stringify({ ...head, ...fields, ...head }));
 }
 
-function textLine(time: string, level: string, event: string, fields: LogFields): string {
-  const pairs = Object.entries(plain(fields)).map(([key, value]) => {
+function textLine(record: LogRecord): string {
+  return [record.time, record.level.toUpperCase().padEnd(5), messageOf(record)].join(" ");
+}
+
+/** The event and its fields on one line, whatever these contain. */
+export function messageOf({ event, fields }: Pick<LogRecord, "event" | "fields">): string {
+  const pairs = Object.entries(fields).map(([key, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value);
     return `${key}=${isPlainWord(text) ? text : escapeInvisible(JSON.stringify(text))}`;
   });
-  // A record stays on one line, whatever its values contain.
-  return [time, level.toUpperCase().padEnd(5), oneLine(event), ...pairs].join(" ");
+  return [oneLine(event), ...pairs].join(" ");
 }
 
 function plain(fields: LogFields): LogFields {

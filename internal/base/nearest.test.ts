@@ -4,6 +4,9 @@ import { suggestion, suggestName } from "./nearest.ts";
 test.each([
   ["web-1", ["db-1.example.com", "web-1.example.com"], " (did you mean web-1.example.com?)"],
   ["web-1.example.con", ["web-1.example.com"], " (did you mean web-1.example.com?)"],
+  ["wbe-1", ["db-1.example.com", "web-1.example.com"], " (did you mean web-1.example.com?)"],
+  ["wbe-1", ["db-1", "web-1.example.com"], " (did you mean web-1.example.com?)"],
+  ["wbe-1.lan", ["web-1.example.com"], ""],
   ["web", ["web-1.example.com"], ""],
   ["web-1", [], ""],
 ])("a host %s among %j%s", (word, known, expected) => {

@@ -38,3 +38,14 @@ export function peelIdFromConfig(text: string): string {
   }
   return encodePeelId(text);
 }
+
+/** The two forms of a peel id, as data shows them: with dots, and encoded. */
+export interface PeelNames {
+  peel: string;
+  peel_id: string;
+}
+
+/** Both forms of an encoded peel id. */
+export function namesOf(encoded: string): PeelNames {
+  return { peel: displayPeelId(encoded), peel_id: encoded };
+}

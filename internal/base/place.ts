@@ -6,9 +6,13 @@ export interface TextPosition {
   readonly column: number;
 }
 
-/** How messages name a line: `<file>:<line>`, or the file alone when the line is not known or 0. */
-export function atLine(file: string, line: number | undefined): string {
-  return line === undefined || line === 0 ? file : `${file}:${line}`;
+/**
+ * How messages name a line: `<file>:<line>`, or the file alone when the line is not known or 0. With a column that is
+ * known, `<file>:<line>:<column>`.
+ */
+export function atLine(file: string, line: number | undefined, column = 0): string {
+  if (line === undefined || line === 0) return file;
+  return column === 0 ? `${file}:${line}` : atColumn(file, { line, column });
 }
 
 /** How messages name a place exactly: `<file>:<line>:<column>`. */

@@ -1,5 +1,5 @@
-import { FFIType, ptr } from "bun:ffi";
-import { openLibc } from "./libc.ts";
+import type { Clock, Timer } from "./clock.ts";
+import { openDatagrams } from "./datagrams.ts";
 
 /**
  * The service manager that started this process, such as systemd for a unit with `Type=notify`. Without one
@@ -10,83 +10,85 @@ export interface ServiceManager {
   readonly listens: boolean;
   /** Says what the service is doing: one line for people. */
   status(text: string): void;
-  /** Says that the service has started. */
-  ready(status: string): void;
+  /**
+   * Says that the service has started, and from then on, where the manager asks for it, that it is alive: three times
+   * in each `WatchdogSec`. What blocks the process stops that, and so does `problem`; the manager then restarts the
+   * service.
+   *
+   * @param problem why a part that only a restart repairs has ended; absent means that there is no such part
+   */
+  ready(status: string, problem?: () => string | undefined): void;
   /** Says that it is about to end. */
   stopping(): void;
 }
 
 const variable = "NOTIFY_SOCKET";
+/** How soon it must be told again, in microseconds, and which process must do that (sd_watchdog_enabled(3)). */
+const watchdogVariables = ["WATCHDOG_USEC", "WATCHDOG_PID"] as const;
 
 /**
  * Takes the address of the service manager out of an environment: what this process starts cannot speak in
  * its name (sd_notify(3)).
  *
- * @param onFailure called when a message could not be sent
+ * @param options.clock tells when to say again that the service is alive
+ * @param options.onFailure called when a message could not be sent
+ * @param options.onProblem called once when the manager is no longer told that the service is alive
  */
 export function takeServiceManager(
   env: Record<string, string | undefined>,
-  onFailure: () => void,
+  options: {
+    clock: Pick<Clock, "every">;
+    onFailure(): void;
+    onProblem(reason: string): void;
+  },
 ): ServiceManager {
   const address = env[variable] === "" ? undefined : env[variable];
-  delete env[variable];
+  const everyMs = watchdogMs(env) / 3;
+  for (const name of [variable, ...watchdogVariables]) delete env[name];
+  let watchdog: Timer | undefined;
   const send = (...lines: readonly string[]) => {
-    if (address !== undefined && !sendDatagram(address, lines.join("\n"))) onFailure();
+    if (address !== undefined && !sendDatagram(address, lines.join("\n"))) options.onFailure();
+  };
+  const keepAlive = (problem: () => string | undefined) => {
+    watchdog?.cancel();
+    if (address === undefined || everyMs === 0) return;
+    let complained = false;
+    watchdog = options.clock.every(everyMs, () => {
+      const reason = problem();
+      if (reason === undefined) return send("WATCHDOG=1");
+      if (!complained) options.onProblem(reason);
+      complained = true;
+    });
   };
   const statusLine = (text: string) => `STATUS=${text.replaceAll("\n", " ")}`;
   return {
     listens: address !== undefined,
     status: (text) => send(statusLine(text)),
-    ready: (text) => send("READY=1", statusLine(text)),
-    stopping: () => send("STOPPING=1", statusLine("stopping")),
+    ready(text, problem = () => undefined) {
+      send("READY=1", statusLine(text));
+      keepAlive(problem);
+    },
+    stopping() {
+      watchdog?.cancel();
+      send("STOPPING=1", statusLine("stopping"));
+    },
   };
 }
 
-const unixFamily = 1;
-/** SOCK_DGRAM and SOCK_CLOEXEC of every Linux platform that Bun runs on. */
-const datagramSocket = 2 | 0o2000000;
-/** MSG_NOSIGNAL */
-const noSignal = 0x4000;
-/** Bytes of `sun_path` (unix(7)). */
-const longestPath = 108;
-
-/**
- * Sends one datagram to a Unix socket; node:dgram knows none of those, and systemd's own `systemd-notify`
- * would be another process, which a unit with `NotifyAccess=main` does not listen to.
- *
- * @param address an absolute path, or `@` and the name of an abstract socket
- * @returns whether the kernel has taken it
- */
-function sendDatagram(address: string, text: string): boolean {
-  const path = socketPath(address);
-  if (path === undefined) return false;
-  const libc = openLibc({
-    socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
-    sendto: {
-      args: [FFIType.i32, FFIType.ptr, FFIType.u64, FFIType.i32, FFIType.ptr, FFIType.u32],
-      returns: FFIType.i64,
-    },
-    close: { args: [FFIType.i32], returns: FFIType.i32 },
-  });
-  if (libc === undefined) return false;
-  const { socket, sendto, close } = libc.symbols;
-  const descriptor = socket(unixFamily, datagramSocket, 0);
-  let sent = false;
-  if (descriptor >= 0) {
-    const name = Buffer.concat([Buffer.of(unixFamily, 0), path]);
-    const data = Buffer.from(text);
-    const count = sendto(descriptor, ptr(data), data.length, noSignal, ptr(name), name.length);
-    sent = Number(count) === data.length;
-    close(descriptor);
-  }
-  libc.close();
-  return sent;
+/** `WatchdogSec` of the unit in milliseconds; 0 when there is none, or when it is meant for another process. */
+function watchdogMs(env: Readonly<Record<string, string | undefined>>): number {
+  const [time, pid] = watchdogVariables.map((name) => env[name] ?? "");
+  if (pid !== "" && pid !== String(process.pid)) return 0;
+  return /^[1-9]\d{0,15}$/.test(time ?? "") ? Number(time) / 1000 : 0;
 }
 
-/** `sun_path` of an address: a path ends with a zero byte, and an abstract name begins with one. */
-function socketPath(address: string): Buffer | undefined {
-  const path = address.startsWith("@")
-    ? Buffer.concat([Buffer.of(0), Buffer.from(address.slice(1))])
-    : Buffer.concat([Buffer.from(address), Buffer.of(0)]);
-  return /^(?:\/|@.)/s.test(address) && path.length <= longestPath ? path : undefined;
+/**
+ * Sends one datagram. systemd's own `systemd-notify` would be another process, which a unit with `NotifyAccess=main`
+ * does not listen to.
+ */
+function sendDatagram(address: string, text: string): boolean {
+  const datagrams = openDatagrams(address);
+  const isSent = datagrams?.send(Buffer.from(text)) ?? false;
+  datagrams?.close();
+  return isSent;
 }

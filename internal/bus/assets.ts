@@ -14,6 +14,8 @@ import type { Log } from "../base/log.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
 import { isNotFound } from "./jetstream/request.ts";
+import { fittingHistory, keepRevisions } from "./key-history.ts";
+import { untilComplete } from "./replicas/change.ts";
 import { type BusServerInfo, replicaAdvice, replicaProblem } from "./replicas/servers.ts";
 import { type Offer, planRoom, type Room } from "./room.ts";
 import { auditSubjects, eventSubject, jobEventSubjects } from "./subjects.ts";
@@ -45,6 +47,8 @@ interface Asset {
  * others overwrite the record, so that an operator can restore it.
  */
 const enrollmentHistory = 16;
+/** Revisions kept of the facts of a peel, where there is room: what changed when. */
+const factsHistory = 10;
 
 /** Every bucket, stream and object store of the service (decisions, section "Bus"). */
 export const assets = {
@@ -57,15 +61,27 @@ export const assets = {
   },
   // A nonce that gave way to another one could be used again: a full bucket refuses.
   "request-nonces": { kind: "bucket", storage: StorageType.Memory, ttlMs: 180 * second },
+  // Of the console: as long as one lasts. Masters bound how many there are.
+  sessions: { kind: "bucket", storage: StorageType.Memory, ttlMs: 8 * 3600 * second },
   // Longer than any entry lasts: masters remove what has ended.
   expected: { kind: "bucket", ttlMs: 370 * day, decisions: true },
   secrets: { kind: "bucket" },
   "peel-heartbeat": { kind: "bucket", ttlMs: 30 * second, peelsWrite: { maxMessageBytes: 4096 } },
+  // Since when peels are silent: one entry for each that is.
+  presence: { kind: "bucket", discardsWhenFull: true },
   "master-heartbeat": { kind: "bucket", ttlMs: 15 * second },
   leases: { kind: "bucket", ttlMs: 15 * second },
   // A new job must not wait until the records of old ones expire.
   jobs: { kind: "bucket", ttlMs: 7 * day, discardsWhenFull: true },
-  facts: { kind: "bucket", peelsWrite: { maxMessageBytes: mebibyte } },
+  facts: { kind: "bucket", history: factsHistory, peelsWrite: { maxMessageBytes: mebibyte } },
+  // The last run of states of each peel, and its differences.
+  compliance: { kind: "bucket", peelsWrite: { maxMessageBytes: 64 * 1024 } },
+  "compliance-diffs": {
+    kind: "bucket",
+    ttlMs: 7 * day,
+    discardsWhenFull: true,
+    peelsWrite: { maxMessageBytes: 128 * 1024 },
+  },
   settings: { kind: "bucket" },
   revocations: { kind: "bucket", decisions: true },
   operators: { kind: "bucket", decisions: true },
@@ -139,7 +155,19 @@ export interface Provisioning extends Replication {
   auditRetentionMs?: number;
   /** Every server of the cluster. */
   servers?: readonly BusServerInfo[];
+  /** Whether a bus that has nothing of the fleet gets all of it; absent means yes. */
+  creates?: boolean;
+  /** Whether what exists gets more replicas, which takes about a second for each stream; absent means yes. */
+  raises?: boolean;
 }
+
+/** Of a fleet that moves to a cluster it arrives last. */
+export const firstAsset = "enrollments" satisfies AssetName;
+const nothingThere =
+  "the bus has nothing of this fleet yet, and storage_create is false: it comes with the host that had it; see svc cluster add";
+
+/** How long the next stream waits until one is complete on its servers; after that, masters try again later. */
+const completeMs = 10_000;
 
 /** What is assumed where the bus does not say: what a small fleet needs. */
 const smallOffer: Offer = { storage: 256 * mebibyte, memory: 256 * mebibyte };
@@ -152,7 +180,7 @@ const smallOffer: Offer = { storage: 256 * mebibyte, memory: 256 * mebibyte };
  *
  * @returns how many bytes each asset may hold
  * @throws SvcError `unavailable` when JetStream does not answer, or when there would be replicas on servers
- * that are too old for them; nothing was changed then
+ * that are too old for them, or where nothing may be created on an empty bus; nothing was changed then
  */
 export async function provision(
   bus: Bus,
@@ -161,6 +189,8 @@ export async function provision(
     jobsMaxBytes = 0,
     auditRetentionMs = assets.audit.ttlMs,
     servers = [],
+    creates = true,
+    raises: mayRaise = true,
     ...replication
   }: Provisioning,
   log: Log,
@@ -171,6 +201,7 @@ export async function provision(
     names.map(async (name) => [name, await infoOf(manager, streamName(name))] as const),
   );
   const existing = new Map(found.flatMap(([name, info]) => (info === undefined ? [] : [[name, info]])));
+  if (!creates && !existing.has(firstAsset)) throw new SvcError("unavailable", nothingThere);
   const kept = replication.onlyRaise ? [...existing.values()].map(({ config }) => config.num_replicas) : [];
   const problem = Math.max(replication.replicas, ...kept) > 1 ? replicaProblem(servers) : undefined;
   if (problem !== undefined) throw new SvcError("unavailable", `${problem}: ${replicaAdvice}`);
@@ -189,6 +220,7 @@ export async function provision(
     const has = existing.get(name)?.config.max_bytes;
     return has === undefined ? 2 : has > 0 && limitOf(name) > has ? 1 : 0;
   };
+  let raises = mayRaise;
   for (const name of names.toSorted((one, other) => grows(one) - grows(other))) {
     const info = existing.get(name);
     if (info === undefined)
@@ -196,7 +228,12 @@ export async function provision(
     else {
       const config =
         name === "audit" ? await keepFor(manager, info.config, auditRetentionMs, log) : info.config;
-      await adjustAsset(manager, name, config, limitOf(name), replication, log);
+      const { bytes } = info.state;
+      const wanted = raises ? replication : keptReplicas(config.num_replicas, replication);
+      const from = config.num_replicas;
+      const raised = await adjustAsset(manager, name, { config, bytes }, limitOf(name), wanted, log);
+      // One after the other: a server that gets copies of everything at once serves nothing meanwhile.
+      if (raised && from < replication.replicas) raises = await isComplete(bus, name, replication, log);
     }
   }
   return room;
@@ -263,13 +300,14 @@ function isSilent(thrown: unknown): boolean {
 async function adjustAsset(
   manager: JetStreamManager,
   name: AssetName,
-  existing: StreamConfig,
+  { config: existing, bytes }: { config: StreamConfig; bytes: number },
   maxBytes: number,
   { replicas, onlyRaise }: Replication,
   log: Log,
-): Promise<void> {
-  let config = await protectDecisions(manager, name, existing, log);
+): Promise<boolean> {
   const { max_bytes: had, num_replicas: from } = existing;
+  let config = await protectDecisions(manager, name, existing, log);
+  config = await keepHistory(manager, name, { config, bytes, maxBytes }, log);
   const discard = discardOf(assets[name]);
   if (had !== maxBytes || existing.discard !== discard) {
     try {
@@ -287,7 +325,10 @@ async function adjustAsset(
     }
   }
   const enough = onlyRaise ? from >= replicas : from === replicas;
-  if (enough) return allowDirect(manager, config, log);
+  if (enough) {
+    await allowDirect(manager, config, log);
+    return false;
+  }
   try {
     await manager.streams.update(existing.name, {
       ...config,
@@ -295,6 +336,7 @@ async function adjustAsset(
       allow_direct: replicas > 1,
     });
     log.info("storage replicas changed", { asset: name, from, to: replicas });
+    return true;
   } catch (cause) {
     log.warn("storage replicas could not be changed; continuing with the current replicas, or with 1", {
       asset: name,
@@ -302,7 +344,21 @@ async function adjustAsset(
       wanted: replicas,
       error: cause,
     });
+    return false;
   }
+}
+
+/** More copies of a stream wait for the one before. */
+const keptReplicas = (has: number, { replicas, onlyRaise }: Replication): Replication => ({
+  replicas: Math.min(replicas, has),
+  onlyRaise,
+});
+
+/** Whether a stream with more replicas than before is complete on all its servers soon. */
+async function isComplete(bus: Bus, name: AssetName, { replicas }: Replication, log: Log): Promise<boolean> {
+  if (await untilComplete(bus, streamName(name), { replicas, timeoutMs: completeMs })) return true;
+  log.warn("a stream is not complete on its servers yet; the others wait for it", { asset: name, replicas });
+  return false;
 }
 
 /** Gives the audit its retention. A failure is logged: what is kept stays as it is. */
@@ -347,6 +403,29 @@ async function protectDecisions(
     log.error("storage of decisions could not be protected", { asset: name, error: cause });
     return existing;
   }
+}
+
+/** Gives a bucket the history that there is room for; buckets of earlier versions have none. */
+async function keepHistory(
+  manager: JetStreamManager,
+  name: AssetName,
+  { config, bytes, maxBytes }: { config: StreamConfig; bytes: number; maxBytes: number },
+  log: Log,
+): Promise<StreamConfig> {
+  const wanted = yieldingHistory(name);
+  if (wanted === undefined) return config;
+  const keeps = config.max_msgs_per_subject;
+  return keepRevisions(manager, config, fittingHistory({ bytes, maxBytes }, { wanted, keeps }), log);
+}
+
+/**
+ * How many revisions of a key a bucket keeps where there is room, if it keeps fewer where there is none.
+ *
+ * @returns `undefined` for a bucket without a history, and for decisions, whose history is a part of their protection
+ */
+export function yieldingHistory(name: AssetName): number | undefined {
+  const asset: Asset = assets[name];
+  return asset.decisions === true ? undefined : asset.history;
 }
 
 /** Streams of an earlier version do not let anyone read a chosen replica. */

@@ -8,6 +8,7 @@ import { readTextFile, reasonOf, secretMode } from "../base/file.ts";
 import { createFiles, isPresent, makePrivateDirectory, writing } from "../base/new-files.ts";
 import { retryOnConflict } from "../base/retry-on-conflict.ts";
 import type { Bus } from "./connect.ts";
+import { streamState } from "./jetstream/stream-state.ts";
 import { replicaProblem } from "./replicas/servers.ts";
 import { restoreStream, type SnapshotHead, snapshotStream, storedStreams } from "./snapshot.ts";
 import { surveyServers } from "./survey-servers.ts";
@@ -143,6 +144,28 @@ export async function restoreBus(
     await restoreStream(bus, name, head, chunksOf(snapshotPath(dir, name)), replicas);
   }
   return shown(streams, newest);
+}
+
+/**
+ * Restores what a bus does not have of a backup, each stream on one server, so that an interrupted restore continues.
+ *
+ * @param last the name of the stream that is restored after all others: who finds it finds all
+ * @throws SvcError as `restoreBus`; `conflict` naming a stream of the bus that has less than the backup
+ */
+export async function restoreMissing(bus: Bus, dir: string, last: string): Promise<void> {
+  const { streams } = readManifest(dir);
+  const present = new Set(await storedStreams(bus));
+  for (const { name, state } of streams.filter((one) => present.has(one.name))) {
+    const { lastSequence } = await streamState(bus, name);
+    if (lastSequence >= Number(state.last_seq ?? 0)) continue;
+    throw new SvcError(
+      "conflict",
+      `the cluster has another ${name}, which is not of this fleet: stop the other servers, remove their jetstream directories, and start them again`,
+    );
+  }
+  const missing = streams.map(({ name }) => name).filter((name) => !present.has(name));
+  await restoreBus(bus, dir, 1, new Set(missing.filter((name) => name !== last)));
+  if (missing.includes(last)) await restoreBus(bus, dir, 1, new Set([last]));
 }
 
 function shown(streams: Manifest["streams"], newest: Manifest["newest_decision"]): Backup {

@@ -1,5 +1,14 @@
 import { readFileSync } from "node:fs";
-import { type Authenticator, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
+import {
+  type Authenticator,
+  connect,
+  ErrorCode,
+  Events,
+  headers,
+  type MsgHdrs,
+  type NatsConnection,
+  NatsError,
+} from "nats";
 import { createBackoff } from "../base/backoff.ts";
 import { encodeBase64Url } from "../base/base64.ts";
 import { assertBusUrl } from "../base/bus-url.ts";
@@ -8,6 +17,7 @@ import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
+import { traceparentOf } from "../base/trace.ts";
 import { keyPairFromSeed, parseCredentials } from "../identity/mod.ts";
 
 /** How the client authenticates: with a `.creds` text, or with an nkey seed. Both are secrets. */
@@ -17,6 +27,8 @@ export type BusIdentity = { credentials: string } | { seed: string };
 export interface Requester {
   /** Name of the operator. */
   name: string;
+  /** The public key that it signs with. */
+  key: string;
   /** Encodes a request as the envelope that the operator signs for this subject. */
   sign(subject: string, request: Uint8Array): Uint8Array;
 }
@@ -45,6 +57,8 @@ export interface BusOptions {
   isAwaited?: boolean;
   /** Signs the requests to masters. */
   requester?: Requester;
+  /** The trace that its requests to masters are part of. */
+  traceparent?: string;
   /** Prefix of the reply subjects; a peel may use only its own. */
   inboxPrefix?: string;
   /**
@@ -75,6 +89,8 @@ export interface Bus {
   readonly log: Log;
   /** Signs the requests to masters; absent where they are sent as they are. */
   readonly requester?: Requester;
+  /** The trace that the requests to masters are part of. */
+  readonly traceparent?: string;
   /** Whether the connection is up now. */
   readonly connected: boolean;
   /**
@@ -88,13 +104,18 @@ export interface Bus {
    * subject of the request, and turns every failure into a reply. A request whose reply subject is not an
    * inbox is dropped: the reply is sent with the permissions of this client, not with those of the requester.
    *
-   * @param answer the reply, or a promise of it; `undefined` when there is none
+   * @param answer the reply, or a promise of it; `undefined` when there is none. Its third argument is the trace that
+   *   the request is part of: anyone between may have changed it
    * @param onDropped called with the subject of a dropped request, instead of a warning in the log
    */
   serve(
     subject: string,
     queue: string,
-    answer: (data: Uint8Array, subject: string) => Promise<Uint8Array> | Uint8Array | undefined,
+    answer: (
+      data: Uint8Array,
+      subject: string,
+      traceparent?: string,
+    ) => Promise<Uint8Array> | Uint8Array | undefined,
     onDropped?: (subject: string) => void,
   ): { stop(): void };
   /** Number of reconnects. */
@@ -212,7 +233,10 @@ function authenticatorOf(identity: BusIdentity): Authenticator {
   });
 }
 
-function watchConnection(nats: NatsConnection, { clock, log, onRefused, requester }: BusOptions): Bus {
+function watchConnection(
+  nats: NatsConnection,
+  { clock, log, onRefused, requester, traceparent }: BusOptions,
+): Bus {
   let connected = true;
   let refused = false;
   let bufferedBytes = 0;
@@ -254,7 +278,7 @@ function watchConnection(nats: NatsConnection, { clock, log, onRefused, requeste
     nats,
     clock,
     log,
-    ...defined({ requester }),
+    ...defined({ requester, traceparent }),
     get reconnects() {
       return reconnects;
     },
@@ -282,7 +306,7 @@ function watchConnection(nats: NatsConnection, { clock, log, onRefused, requeste
           if (!isInbox(message.reply)) {
             return onDropped(message.subject);
           }
-          const reply = answer(message.data, message.subject);
+          const reply = answer(message.data, message.subject, traceOf(message.headers));
           if (!(reply instanceof Promise)) {
             if (reply !== undefined) message.respond(reply);
             return;
@@ -313,6 +337,17 @@ function watchConnection(nats: NatsConnection, { clock, log, onRefused, requeste
       await nats.close();
     },
   };
+}
+
+const traceHeader = "traceparent";
+const traceOf = (headers: MsgHdrs | undefined) => traceparentOf(headers?.get(traceHeader));
+
+/** The headers of a message that is part of a trace. */
+export function traceHeaders(traceparent: string | undefined): { headers?: MsgHdrs } {
+  if (traceparent === undefined) return {};
+  const made = headers();
+  made.set(traceHeader, traceparent);
+  return { headers: made };
 }
 
 /** What the server said last. The client library keeps it, and tells its code alone. */

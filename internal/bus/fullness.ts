@@ -1,5 +1,6 @@
 import { formatByteSize } from "../base/byte-size.ts";
-import { type AssetName, assets, streamName } from "./assets.ts";
+import { defined } from "../base/defined.ts";
+import { type AssetName, assets, streamName, yieldingHistory } from "./assets.ts";
 import type { Bus } from "./connect.ts";
 import { listStreams } from "./jetstream/list-streams.ts";
 import { isNotFound } from "./jetstream/request.ts";
@@ -15,6 +16,8 @@ export interface Fullness {
   /** Whether it refuses what is new when it is full. */
   refuses: boolean;
   replicas: number;
+  /** How many revisions of a key it keeps, where it can do with fewer. */
+  revisions?: number;
 }
 
 /** From this part of its limit on a stream is taken for full: a message of usual size may not fit any more. */
@@ -29,9 +32,11 @@ const nearlyFullPart = 0.9;
 export async function readFullness(bus: Bus, timeoutMs?: number): Promise<Fullness[]> {
   const names = new Map((Object.keys(assets) as AssetName[]).map((asset) => [streamName(asset), asset]));
   const streams = await listStreams(bus, timeoutMs);
-  return streams.flatMap(({ name: stream, bytes, maxBytes, refuses, replicas }) => {
+  return streams.flatMap(({ name: stream, bytes, maxBytes, refuses, replicas, perSubject }) => {
     const asset = names.get(stream);
-    return asset === undefined ? [] : [{ asset, stream, bytes, maxBytes, refuses, replicas }];
+    if (asset === undefined) return [];
+    const revisions = yieldingHistory(asset) !== undefined && perSubject > 1 ? perSubject : undefined;
+    return [{ asset, stream, bytes, maxBytes, refuses, replicas, ...defined({ revisions }) }];
   });
 }
 

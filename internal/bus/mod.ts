@@ -2,13 +2,14 @@ export { append, appendNext, lastOn } from "./append.ts";
 export {
   type AssetName,
   assets,
+  firstAsset,
   provision,
   provisionOne,
   type Replication,
   replicasFor,
   streamName,
 } from "./assets.ts";
-export { type Backup, backUpBus, restoreBus } from "./backup.ts";
+export { type Backup, backUpBus, restoreBus, restoreMissing } from "./backup.ts";
 export { type BlobStore, type Head, openBlobStore } from "./blob-store.ts";
 export { type Bucket, type Change, type Entry, openBucket } from "./bucket.ts";
 export { clientCertificate } from "./client-certificate.ts";
@@ -33,36 +34,40 @@ export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
 export { type Fullness, fullest, inspectFullness, readFullness, silentAssets } from "./fullness.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
+export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
 export { listReplicas } from "./list-replicas.ts";
 export { lookOnHints } from "./look-on-hints.ts";
+export { messageAt } from "./message-at.ts";
 export { readOffer } from "./offer.ts";
 export { createOrderedView } from "./ordered-view.ts";
 export {
   type ConsumerPosition,
   consumerPosition,
   firstSequence,
-  removeHandled,
   streamEnds,
-  streamLimit,
 } from "./position.ts";
 export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";
-export { readRange, sequenceAt } from "./read-range.ts";
+export { type PlacedMessage, readRange, sequenceAt } from "./read-range.ts";
 export { readSingly } from "./read-singly.ts";
+export { readValues, type Stored } from "./read-values.ts";
 export { createReconciler, mostPushes, type Reconciler } from "./reconcile.ts";
 export { relay } from "./relay.ts";
 export { removeSubject } from "./remove-subject.ts";
+export { leaveServer, removeFromGroup, setReplicas, untilComplete } from "./replicas/change.ts";
 export { checkReplicas, type ReplicaCheck } from "./replicas/check.ts";
 export { readHealth, type ServerHealth } from "./replicas/health.ts";
+export { type Membership, readMembership } from "./replicas/members.ts";
 export {
   type BusServerInfo,
   replicaAdvice,
   replicaProblem,
 } from "./replicas/servers.ts";
-export { isUnserved, newerCredentials, requestReply } from "./request.ts";
+export { isNotAllowed, isUnserved, newerCredentials, requestReply } from "./request.ts";
 export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
 export { probeStorage } from "./storage-probe.ts";
 export { assertStored, isTooLarge } from "./stored.ts";
+export { storedSubjects, tellsStored } from "./stored-subjects.ts";
 export { readLatest, readStream, type StoredMessage } from "./stream.ts";
 export {
   type AdminAction,
@@ -76,9 +81,13 @@ export {
   auditSubject,
   binaryCommitSubject,
   binaryPutSubject,
+  type ClusterAction,
   cancelSubject,
+  clusterSubject,
+  consoleLinkSubject,
   decisionsSubject,
   dispatchSubject,
+  eventListSubject,
   eventSubject,
   fetchSubject,
   helloSubject,
@@ -93,6 +102,7 @@ export {
   mastersQueue,
   type OperatorAction,
   operatorSubject,
+  type PeelAction,
   parseEventSubject,
   parseJobSubject,
   peelInboxPrefix,
@@ -101,13 +111,18 @@ export {
   type ReactorAction,
   type RolloutAction,
   reactorSubject,
+  readyzOfMasterSubject,
   readyzSubject,
   rekeySubject,
+  relayedReactorSubject,
   renewSubject,
   returnSubject,
   rolesSubject,
   rolloutSubject,
+  type SettingsAction,
   scheduleSubject,
+  settingsSubject,
+  statesSubject,
   stopSubject,
   type TokenAction,
   targetQueue,
@@ -116,4 +131,5 @@ export {
 } from "./subjects.ts";
 export { surveyServers } from "./survey-servers.ts";
 export { createSystemBus, type SystemBus, type UserConnection } from "./system.ts";
+export { trimSenders } from "./trim-senders.ts";
 export { type Look, untilKey } from "./until-key.ts";

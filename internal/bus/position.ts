@@ -2,7 +2,7 @@ import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
 import { isNotFound, withoutLeader } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
-import { orStorageError, storageError } from "./or-storage-error.ts";
+import { orStorageError } from "./or-storage-error.ts";
 
 /** The progress of a durable consumer in its stream. */
 export interface ConsumerPosition {
@@ -62,40 +62,4 @@ export async function streamEnds(bus: Bus, stream: string): Promise<{ first: num
     return found;
   });
   return { first: Math.max(1, state.firstSequence), last: state.lastSequence };
-}
-
-/**
- * How many bytes a stream may hold.
- *
- * @throws SvcError `storage`
- */
-export async function streamLimit(bus: Bus, stream: string): Promise<number> {
-  const { maxBytes } = await orStorageError(`the stream ${stream}`, () => streamState(bus, stream));
-  return maxBytes > 0 ? maxBytes : Number.POSITIVE_INFINITY;
-}
-
-/**
- * Removes what a consumer is over with from the front of a stream that has become large: one that refuses
- * when it is full would otherwise be full of messages that nobody needs any more.
- *
- * @param overBytes size from which messages are removed
- * @returns how many messages were removed
- * @throws SvcError `storage`
- */
-export async function removeHandled(
-  bus: Bus,
-  stream: string,
-  durable: string,
-  overBytes: number,
-): Promise<number> {
-  try {
-    if ((await streamState(bus, stream)).bytes <= overBytes) return 0;
-    const manager = await managerOf(bus);
-    const { ack_floor: over } = await manager.consumers.info(stream, durable);
-    if (over.stream_seq === 0) return 0;
-    return (await manager.streams.purge(stream, { seq: over.stream_seq + 1 })).purged;
-  } catch (cause) {
-    if (isNotFound(cause)) return 0;
-    throw storageError(`the stream ${stream}, from which finished messages are removed,`, cause);
-  }
 }

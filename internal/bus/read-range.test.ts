@@ -54,6 +54,17 @@ test("what it breaks off again and again is an error, and not an empty stream", 
   await expect(numbers(losing(4))).rejects.toThrow("the stream numbers is not available");
 });
 
+test("a limit of bytes ends a batch early, and a single message comes whatever its size", async () => {
+  for (let i = 0; i < 3; i++) await owner.nats.jetstream().publish("numbers.large", "x".repeat(1_000));
+  const lengths = async (maxBytes: number) => {
+    const found = await readRange(owner, "numbers", { from: 20, count: 10, maxBytes });
+    return found.map(({ data }) => data.length);
+  };
+  expect(await lengths(100_000)).toEqual([2, 1_000, 1_000, 1_000]);
+  expect(await lengths(1_700)).toEqual([2, 1_000]);
+  expect(await lengths(20)).toEqual([2]);
+});
+
 test("a connection that closes before it asks leaves no timer behind", async () => {
   const clock = manualClock();
   const nats = new Proxy(owner.nats, {

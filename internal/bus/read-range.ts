@@ -14,27 +14,39 @@ const moreAttempts = 3;
 /** Status codes at the end of a batch: there is nothing, or not so much any more. */
 const ends: ReadonlySet<number | undefined> = new Set([404, 408]);
 
+/** The end of a batch whose next message is larger than what is left of its bytes. */
+const isTooSmall = (code: number | undefined, description: string | undefined) =>
+  code === 409 && description?.includes("MaxBytes") === true;
+
 /** The bus ended a batch before its end: the consumer went, or has another leader. */
 class BrokenOff extends Error {}
 
+/** How much is read. */
+interface Batch {
+  count: number;
+  /** At most so many bytes, but always one message. */
+  maxBytes?: number;
+}
+
 /** A message of a stream, with its place in it. */
-type PlacedMessage = StoredMessage & { sequence: number };
+export type PlacedMessage = StoredMessage & { sequence: number };
 
 /**
  * Reads the messages of a stream from a sequence on, at most as many as are asked for, through one short-lived
  * consumer. What the stream holds elsewhere costs nothing.
  *
  * @param range.filter only messages on this subject; wildcards allowed
+ * @param range.maxBytes read no more bytes than this, except for a single message that is larger
  * @returns in the order of their sequences; removed ones are left out
  * @throws SvcError `storage`
  */
 export function readRange(
   bus: Bus,
   stream: string,
-  { from, count, filter }: { from: number; count: number; filter?: string },
+  { from, filter, ...batch }: Batch & { from: number; filter?: string },
 ): Promise<PlacedMessage[]> {
   const start = { deliver_policy: "by_start_sequence", opt_start_seq: Math.max(1, from) };
-  return pull(bus, stream, filter === undefined ? start : { ...start, filter_subject: filter }, count);
+  return pull(bus, stream, filter === undefined ? start : { ...start, filter_subject: filter }, batch);
 }
 
 /**
@@ -46,19 +58,19 @@ export function readRange(
  */
 export async function sequenceAt(bus: Bus, stream: string, at: number): Promise<number | undefined> {
   const start = { deliver_policy: "by_start_time", opt_start_time: rfc3339(at) };
-  return (await pull(bus, stream, start, 1))[0]?.sequence;
+  return (await pull(bus, stream, start, { count: 1 }))[0]?.sequence;
 }
 
 function pull(
   bus: Bus,
   stream: string,
   start: Readonly<Record<string, unknown>>,
-  count: number,
+  batch: Batch,
 ): Promise<PlacedMessage[]> {
   return orStorageError(`the stream ${stream}`, async () => {
     for (let left = moreAttempts; ; left--) {
       try {
-        return await pullOnce(bus, stream, start, count);
+        return await pullOnce(bus, stream, start, batch);
       } catch (thrown) {
         if (!(thrown instanceof BrokenOff) || left === 0) throw thrown;
       }
@@ -70,7 +82,7 @@ async function pullOnce(
   bus: Bus,
   stream: string,
   start: Readonly<Record<string, unknown>>,
-  count: number,
+  batch: Batch,
 ): Promise<PlacedMessage[]> {
   const { name, num_pending: pending = 0 } = await createConsumer(bus, stream, {
     ...start,
@@ -81,15 +93,25 @@ async function pullOnce(
     num_replicas: 1,
   });
   if (name === undefined) throw new Error("a reply without a name");
-  const batch = Math.min(count, pending);
+  const count = Math.min(batch.count, pending);
   try {
-    return batch === 0 ? [] : await fetchBatch(bus, stream, name, batch);
+    if (count === 0) return [];
+    const found = await fetchBatch(bus, stream, name, { ...batch, count });
+    // Without a limit of bytes there is always one where there are any.
+    return found.length === 0 && batch.maxBytes !== undefined
+      ? await fetchBatch(bus, stream, name, { count: 1 })
+      : found;
   } finally {
     dropConsumer(bus, stream, name);
   }
 }
 
-async function fetchBatch(bus: Bus, stream: string, name: string, batch: number): Promise<PlacedMessage[]> {
+async function fetchBatch(
+  bus: Bus,
+  stream: string,
+  name: string,
+  { count, maxBytes }: Batch,
+): Promise<PlacedMessage[]> {
   const found: PlacedMessage[] = [];
   const done = Promise.withResolvers<void>();
   const inbox = createInbox();
@@ -103,7 +125,7 @@ async function fetchBatch(bus: Bus, stream: string, name: string, batch: number)
       if (position === undefined) {
         const { code, description } = message.headers ?? {};
         // The end of the batch, or that messages were removed meanwhile; anything else would look like missing messages.
-        if (ends.has(code)) return done.resolve();
+        if (ends.has(code) || isTooSmall(code, description)) return done.resolve();
         return done.reject(new BrokenOff(`it broke off: ${code} ${description}`));
       }
       timer.cancel();
@@ -114,12 +136,16 @@ async function fetchBatch(bus: Bus, stream: string, name: string, batch: number)
         storedAt: Math.floor(Number(position.at(-2)) / 1e6),
         sequence: Number(position.at(-4)),
       });
-      if (found.length >= batch) done.resolve();
+      if (found.length >= count) done.resolve();
     },
   });
   let timer = silence();
   try {
-    const request = JSON.stringify({ batch, expires: 1_000_000_000 * (requestTimeoutMs / 1000) });
+    const request = JSON.stringify({
+      batch: count,
+      expires: 1_000_000_000 * (requestTimeoutMs / 1000),
+      max_bytes: maxBytes,
+    });
     bus.nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, request, { reply: inbox });
     await done.promise;
     return found;

@@ -3,9 +3,9 @@ import type { AssetName } from "./assets.ts";
 import { streamName } from "./assets.ts";
 import type { Entry } from "./bucket.ts";
 import type { Bus } from "./connect.ts";
-import { type GotMessage, getMessage } from "./jetstream/get-message.ts";
-import { isNotFound } from "./jetstream/request.ts";
+import type { GotMessage } from "./jetstream/get-message.ts";
 import { streamState } from "./jetstream/stream-state.ts";
+import { messageAt } from "./message-at.ts";
 import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
 
@@ -25,11 +25,7 @@ export function readSingly(bus: Bus, bucket: AssetName, signal: AbortSignal): Pr
     const prefix = keySubject(bucket, "");
     const latest = new Map<string, GotMessage>();
     await mapBounded(sequences(firstSequence, lastSequence), { atOnce, signal }, async (seq) => {
-      const message = await getMessage(bus, stream, { seq }).catch((thrown) => {
-        // Removed, replaced or damaged: the server answers the same.
-        if (isNotFound(thrown)) return undefined;
-        throw thrown;
-      });
+      const message = await messageAt(bus, stream, seq);
       if (message === undefined || !message.subject.startsWith(prefix)) return;
       const key = message.subject.slice(prefix.length);
       if (message.sequence > (latest.get(key)?.sequence ?? 0)) latest.set(key, message);

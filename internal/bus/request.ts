@@ -1,6 +1,6 @@
 import { ErrorCode, NatsError } from "nats";
 import { SvcError } from "../base/errors.ts";
-import type { Bus } from "./connect.ts";
+import { type Bus, traceHeaders } from "./connect.ts";
 
 /** What to do when credentials lack permissions that operators have in this version. */
 export const newerCredentials = "create new ones with svc nats-auth credentials of this version";
@@ -19,7 +19,8 @@ export async function requestReply(
 ): Promise<Uint8Array | undefined> {
   const data = bus.requester?.sign(subject, payload) ?? payload;
   try {
-    return (await bus.nats.request(subject, data, { timeout: timeoutMs })).data;
+    const options = { timeout: timeoutMs, ...traceHeaders(bus.traceparent) };
+    return (await bus.nats.request(subject, data, options)).data;
   } catch (cause) {
     if (!(cause instanceof NatsError)) throw cause;
     if (isUnserved(cause)) return undefined;
@@ -28,6 +29,11 @@ export async function requestReply(
     }
     throw new SvcError("unavailable", `no answer on ${subject} within ${timeoutMs / 1000} s`, { cause });
   }
+}
+
+/** Whether the credentials of the connection do not allow a request: it reached nobody. */
+export function isNotAllowed(thrown: unknown): boolean {
+  return thrown instanceof SvcError && thrown.cause instanceof NatsError && thrown.cause.isPermissionError();
 }
 
 /** Who asks, what is lacking, and who can give it. */

@@ -4,7 +4,7 @@ import { gibibyte, mebibyte } from "../base/byte-size.ts";
 import { type AssetName, assets } from "./assets.ts";
 import { type Held, planRoom } from "./room.ts";
 
-const inMemory: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces"]);
+const inMemory: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces", "sessions"]);
 const names = Object.keys(assets) as AssetName[];
 const memory = gibibyte;
 const sumOnDisk = (room: Readonly<Record<AssetName, number>>) =>
@@ -22,7 +22,7 @@ test("a large server gives 8 GiB to jobs, and no stream more than a fleet of 10,
   const room = planRoom({ offer: { storage: 500 * gibibyte, memory }, held: {}, jobsMaxBytes: 0 });
   expect(room["job-events"]).toBe(8 * gibibyte);
   expect(sumOnDisk(room)).toBeLessThan(32 * gibibyte);
-  for (const name of inMemory) expect(room[name]).toBe(64 * mebibyte);
+  for (const name of inMemory) expect(room[name]).toBe((name === "sessions" ? 16 : 64) * mebibyte);
 });
 
 test("the limits of all together fit into the offer, whatever they hold, and none is below what it holds", () => {

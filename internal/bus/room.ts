@@ -62,21 +62,24 @@ const shares = {
   reactor: share(2 * mebibyte, 64 * mebibyte, 0.5),
   rollouts: share(4 * mebibyte, 256 * mebibyte, 1),
   "peel-heartbeat": share(4 * mebibyte, 64 * mebibyte, 0.5),
+  presence: share(mebibyte, 32 * mebibyte, 0.25),
   "master-heartbeat": fixed(mebibyte),
   probe: fixed(mebibyte),
   "master-probe": fixed(mebibyte),
   settings: share(6 * mebibyte, gibibyte, 2),
   facts: share(8 * mebibyte, 2 * gibibyte, 2),
+  compliance: share(mebibyte, 512 * mebibyte, 1),
+  "compliance-diffs": share(mebibyte, gibibyte, 1),
   jobs: share(12 * mebibyte, 4 * gibibyte, 5),
   events: share(9 * mebibyte, 512 * mebibyte, 3),
   states: share(11 * mebibyte, 4 * gibibyte, 4),
   audit: share(4 * mebibyte, 4 * gibibyte, 3),
-  binaries: share(13 * mebibyte, 4 * gibibyte, 6),
+  binaries: share(11 * mebibyte, 4 * gibibyte, 6),
 } as const satisfies Record<string, Share>;
 
 type Shared = keyof typeof shares;
 /** The assets that get room: all of them. */
-type RoomName = Shared | "job-events" | "enroll-challenges" | "request-nonces";
+type RoomName = Shared | "job-events" | "enroll-challenges" | "request-nonces" | "sessions";
 const shared = Object.keys(shares) as Shared[];
 
 /**
@@ -103,6 +106,7 @@ export function planRoom({ offer, held, jobsMaxBytes }: RoomOptions): Room {
     "job-events": jobsMaxBytes === 0 ? settled(jobEvents, held["job-events"]) : jobEvents,
     "enroll-challenges": Math.min(64 * mebibyte, Math.floor(offer.memory / 4)),
     "request-nonces": Math.min(64 * mebibyte, Math.floor(offer.memory / 4)),
+    sessions: Math.min(16 * mebibyte, Math.floor(offer.memory / 8)),
   };
 }
 

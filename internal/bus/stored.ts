@@ -25,11 +25,12 @@ export function isTooLarge(thrown: unknown): boolean {
 /**
  * Reads the reply of JetStream to a message to store.
  *
+ * @returns the sequence of the message in its stream
  * @throws SvcError `unavailable` with the reason when it was not stored
  */
-export function assertStored(answer: Uint8Array): void {
+export function assertStored(answer: Uint8Array): number {
   try {
-    readAcknowledgement(answer);
+    return readAcknowledgement(answer);
   } catch (thrown) {
     throw notStored(thrown);
   }

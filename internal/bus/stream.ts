@@ -28,6 +28,8 @@ export interface ReadOptions {
    * otherwise compares every subject of the stream with the filter.
    */
   since?: number;
+  /** Read how large messages are, and not what is in them: their data is empty. */
+  onlySizes?: boolean;
 }
 
 /**
@@ -36,14 +38,14 @@ export interface ReadOptions {
  * without a reply it starts again, and a message may be delivered twice.
  *
  * @param filter a subject, wildcards allowed
- * @param onMessage also gets the sequence of the message in the stream
+ * @param onMessage also gets the sequence of the message in the stream, and how many bytes of data it has
  * @throws SvcError `storage` when the stream cannot be read, or stops sending
  */
 export function readStream(
   bus: Bus,
   stream: string,
   filter: string,
-  onMessage: (message: StoredMessage, sequence: number) => void,
+  onMessage: (message: StoredMessage, sequence: number, bytes: number) => void,
   options: ReadOptions = {},
 ): Promise<void> {
   return untilAnswered(stream, () => readOnce(bus, stream, filter, onMessage, options));
@@ -87,8 +89,8 @@ async function readOnce(
   bus: Bus,
   stream: string,
   filter: string,
-  onMessage: (message: StoredMessage, sequence: number) => void,
-  { since }: ReadOptions,
+  onMessage: (message: StoredMessage, sequence: number, bytes: number) => void,
+  { since, onlySizes = false }: ReadOptions,
 ): Promise<void> {
   const done = Promise.withResolvers<void>();
   // The subscription may fail while the consumer is created, when nobody awaits this yet.
@@ -114,7 +116,9 @@ async function readOnce(
       }
       try {
         const storedAt = Math.floor(Number(position.at(-2)) / 1e6);
-        onMessage({ subject: message.subject, data: message.data, storedAt }, Number(position.at(-4)));
+        const { subject, data } = message;
+        const bytes = onlySizes ? Number(message.headers?.get("Nats-Msg-Size")) : data.length;
+        onMessage({ subject, data, storedAt }, Number(position.at(-4)), bytes);
       } catch (thrown) {
         return done.reject(thrown);
       }
@@ -134,6 +138,7 @@ async function readOnce(
       ack_policy: "none",
       replay_policy: "instant",
       filter_subject: filter,
+      ...(onlySizes ? { headers_only: true } : {}),
       flow_control: true,
       idle_heartbeat: nanos(heartbeatMs),
       mem_storage: true,

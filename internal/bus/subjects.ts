@@ -52,11 +52,31 @@ export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";
 export const rolesSubject = (action: "show" | "can"): string => `svc.admin.role.${action}`;
 export const rolloutSubject = (action: RolloutAction): string => `svc.rollout.${action}`;
 export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
-/** Requests of operators about what the masters know of peels. */
-export const peelsSubject = (action: "list" | "show" | "facts"): string => `svc.admin.peel.${action}`;
+/** Requests of operators about what the masters know of peels: all of them only read. */
+export type PeelAction =
+  | "list"
+  | "show"
+  | "facts"
+  | "find-facts"
+  | "count-facts"
+  | "facts-history"
+  | "inventory";
+export const peelsSubject = (action: PeelAction): string => `svc.admin.peel.${action}`;
+/** Where operators ask what happened. */
+export const eventListSubject = "svc.admin.event.list";
+/** Requests of operators about what the last runs of states did. */
+export const statesSubject = (action: "status" | "drift" | "show"): string => `svc.admin.states.${action}`;
+/** Requests of operators about the settings of peels. */
+export type SettingsAction = "show" | "explain" | "reveal" | "reveal-explained";
+export const settingsSubject = (action: SettingsAction): string => `svc.admin.settings.${action}`;
 /** Requests of operators about tokens of the REST API. */
 export type TokenAction = "create" | "list" | "revoke";
 export const tokenSubject = (action: TokenAction): string => `svc.admin.token.${action}`;
+/** Requests of operators about the cluster of the bus. */
+export type ClusterAction = "status" | "check" | "add" | "remove";
+export const clusterSubject = (action: ClusterAction): string => `svc.admin.cluster.${action}`;
+/** Where an operator asks for a link to the console. */
+export const consoleLinkSubject = "svc.admin.console.link";
 /** Requests of operators about tokens that hosts join with. */
 export type JoinTokenAction = "create" | "list" | "show" | "revoke";
 export const joinTokenSubject = (action: JoinTokenAction): string => `svc.admin.join-token.${action}`;
@@ -81,6 +101,8 @@ export const operatorSubject = (action: OperatorAction): string => `svc.admin.op
 /** Requests of operators to the master that runs the reactor. */
 export type ReactorAction = "test" | "status" | "rules" | "reset";
 export const reactorSubject = (action: ReactorAction): string => `svc.reactor.${action}`;
+/** Where a master passes on what operators ask of it over REST: only masters may publish below `svc.master`, but for readiness. */
+export const relayedReactorSubject = (action: ReactorAction): string => `svc.master.reactor.${action}`;
 export const dispatchSubject = (jid: string, peel: string): string => `svc.job.${jid}.dispatch.${peel}`;
 export const ackSubject = (jid: string, peel: string): string => `svc.job.${jid}.ack.${peel}`;
 export const returnSubject = (jid: string, peel: string): string => `svc.job.${jid}.return.${peel}`;
@@ -114,6 +136,8 @@ export const rekeySubject = (peel: string): string => `svc.peel.${peel}.rekey`;
 export const readyzSubject = (master: string): string => `svc.master.${master}.readyz`;
 /** The subject under which a key of a bucket is stored (NATS document ADR-8). */
 export const keySubject = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
+/** Where the other masters ask it the same; no operator may publish there, so nobody signs it. */
+export const readyzOfMasterSubject = (master: string): string => `svc.master.readiness.${master}`;
 /** The inbox prefix of a peel: no other client may subscribe below it. */
 export const peelInboxPrefix = (peel: string): string => `_INBOX_${peel}`;
 

@@ -26,6 +26,11 @@ const noMaster: Readonly<Record<string, string>> = {
     "no master runs the reactor: start svc-master with reactor.enabled; after one was lost another takes over within 20 s",
 };
 
+/** What masters answer to an operation. */
+export type AnswerTo<Binding extends { operation: { run(...given: never[]): Promise<unknown> } }> = Awaited<
+  ReturnType<Binding["operation"]["run"]>
+>;
+
 /** No master serves a subject. */
 export class NoMaster extends SvcError {
   constructor(operation: string) {

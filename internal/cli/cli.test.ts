@@ -8,7 +8,7 @@ import { svc as run } from "../../test/harness/svc.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { parseYaml, plainValue } from "../base/yaml.ts";
 import { childrenOf, metaOf } from "../program/command-line/command.ts";
-import { formatFields, formatResult, formatTable } from "../program/command-line/print.ts";
+import { formatFields, formatResult } from "../program/command-line/print.ts";
 import { tree } from "./tree.ts";
 
 const base = mkdtempSync(join(tmpdir(), "svc-cli-"));
@@ -56,7 +56,7 @@ describe("the frame", () => {
     [["ca", "issue", "enroll", "--force=1"], "svc: --force takes no value; see svc ca issue enroll --help\n"],
     [
       ["ca", "init", "--output", "jsn"],
-      'svc: --output is table, json, jsonl, yaml, not "jsn" (did you mean json?); see svc ca init --help\n',
+      'svc: --output is table, json, jsonl, yaml, csv, not "jsn" (did you mean json?); see svc ca init --help\n',
     ],
     [["nats-auth", "init"], "svc: --dir is required; see svc nats-auth init --help\n"],
     [["nats-auth", "lint"], "svc: <creds-file> is required; see svc nats-auth lint --help\n"],
@@ -65,14 +65,26 @@ describe("the frame", () => {
     expect(await svc(...argv)).toEqual({ exit: 2, stdout: "", stderr });
   });
 
-  test("no command at all names them", async () => {
+  test("no command at all is the help", async () => {
+    const help = await svc("--help");
+    expect(await svc()).toEqual(help);
+    expect(help).toEqual({ exit: 0, stdout: expect.stringContaining("Commands:\n  init "), stderr: "" });
     const names = ((await childrenOf(tree)) ?? []).map((child) => metaOf(child).name).join(", ");
-    expect(names).toContain("token, fleet, ca, keys, bus, nats-auth");
-    expect(await svc()).toEqual({
+    expect((await svc("--output", "json")).stderr).toBe(`svc: name a command: ${names}; see svc --help\n`);
+  });
+
+  test("help is a command, for every command and group", async () => {
+    expect(await svc("help")).toEqual(await svc("--help"));
+    expect(await svc("help", "ca")).toEqual(await svc("ca", "--help"));
+    expect(await svc("help", "ca", "init")).toEqual(await svc("ca", "init", "--help"));
+    expect(await svc("help", "ca", "inti")).toEqual({
       exit: 2,
       stdout: "",
-      stderr: `svc: name a command: ${names}; see svc --help\n`,
+      stderr: 'svc: svc ca has no command "inti" (did you mean init?); see svc ca --help\n',
     });
+    expect((await svc("help", "run", "web-1")).stderr).toBe(
+      'svc: svc run has no command "web-1"; see svc run --help\n',
+    );
   });
 
   test("global options stand before or after the command, in both notations", async () => {
@@ -87,6 +99,10 @@ describe("the frame", () => {
     const version = { exit: 0, stdout: `svc ${manifest.version}\n`, stderr: "" };
     expect(await svc("--version")).toEqual(version);
     expect(await svc("ca", "init", "--version")).toEqual(version);
+    expect(await svc("version")).toEqual(version);
+    expect(JSON.parse((await svc("version", "--output", "json")).stdout)).toEqual({
+      version: manifest.version,
+    });
     expect((await svc("-h")).stdout).toContain("Usage: svc <command> [options]");
     expect((await svc("ca", "init", "--dir", "x", "-h")).stdout).toContain("Usage: svc ca init [options]");
     expect((await svc("nats-auth", "lint", "--help")).stdout).toContain(
@@ -110,17 +126,6 @@ describe("the frame", () => {
 });
 
 describe("results", () => {
-  test("a table has a header in capitals, aligned columns, and color for people alone", () => {
-    const rows = [
-      ["web-1", "ok"],
-      ["日本", "MISMATCH!"],
-    ];
-    expect(formatTable(["ID", "TRUST"], rows, { color: false })).toBe(
-      "ID     TRUST\nweb-1  ok\n日本   MISMATCH!",
-    );
-    expect(formatTable(["ID"], [["a"]], { color: true })).toBe("\u001b[1mID\u001b[0m\na");
-  });
-
   test("a value cannot act on the terminal", async () => {
     const hostile = "a\u001b[2Jb\nc\u009b\u202ed";
     expect(formatFields([["Host", hostile]])).toBe("Host  a\\u001b[2Jb\\u000ac\\u009b\\u202ed");

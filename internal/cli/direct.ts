@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import { createLog } from "../base/log.ts";
 import type { DirectSigner } from "../fleet/enrollment/mod.ts";
-import { type InputSchema, invoke, type Operation } from "../fleet/operation/mod.ts";
+import { type InputSchema, invoke, namePeels, type Operation } from "../fleet/operation/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
 import { hinted } from "./hints.ts";
 import { operatorName } from "./operator.ts";
@@ -26,5 +26,5 @@ export async function runDirectly<Deps, Input extends InputSchema, Output extend
   const call = { caller, log, clock };
   const output = await hinted(operation.name, () => invoke(operation, deps, { fields: input }, call));
   for (const line of lines) stderr.write(line);
-  return output;
+  return namePeels(operation.output, output) as v.InferOutput<Output>;
 }

@@ -1,6 +1,6 @@
 import { type ErrorKind, SvcError } from "../base/errors.ts";
 
-const listPeels = "see svc enroll list --state all";
+const listPeels = "see svc peels list";
 const listRollouts = "see svc rollout list";
 const ofRollout = { not_found: listRollouts };
 

@@ -1,16 +1,14 @@
 import { existsSync } from "node:fs";
 import { isIPv6 } from "node:net";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Address, parseAddress } from "../base/address.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
-import { parseNames } from "../base/subject-name.ts";
 import { type Cli, command, formatFields, readFlag, readListFlag } from "../program/command-line/mod.ts";
+import { parseHost, parsePort, programs, shellWord } from "./host-words.ts";
 import type { Setup, Wishes } from "./setup/mod.ts";
 
 const defaultApiPort = 8443;
-/** Where packages put the programs. */
-const packagedPrograms = "/usr/bin";
 
 /** What describes a new fleet; also for one that succeeds another. */
 export const initArgs = {
@@ -48,12 +46,35 @@ interface InitArgs {
 export const initCommand = command({
   name: "init",
   description:
-    "Create a fleet for one host: CA, bus, and the configuration of master, operator and peels. Existing files are never overwritten.",
-  args: initArgs,
+    "Create a fleet for one host, or for a cluster: CA, bus, and the configuration of master, operator and peels. Existing files are never overwritten.",
+  examples: [
+    "svc init /srv/fleet --host master.example.com",
+    "svc init /srv/fleet --hosts n1.example.com,n2.example.com,n3.example.com",
+    "svc init ./fleet",
+  ],
+  args: {
+    ...initArgs,
+    hosts: {
+      type: "string",
+      valueHint: "name,...",
+      description:
+        "Names of three, five or seven hosts: a cluster, with one directory for each host that is copied to it",
+    },
+    "route-port": {
+      type: "string",
+      valueHint: "port",
+      default: "6222",
+      description: "With --hosts: port on which the servers of the bus reach each other",
+    },
+  },
   async run(args, cli) {
     // Certificates and the bus client are not loaded for other commands.
     const { busVersion, initFleet } = await import("./setup/mod.ts");
     const { operatorName } = await import("./operator.ts");
+    if (args.hosts !== undefined) {
+      const { printHosts } = await import("./init-hosts.ts");
+      return printHosts(args, cli);
+    }
     const made = await initFleet({
       ...readWishes(args, cli),
       organization: args.org,
@@ -145,23 +166,6 @@ function nextCommands({ plan }: Setup): { purpose: string; command: string }[] {
   ];
 }
 
-/** The directory of this program, if the other programs are in it. */
-export function programs(): string {
-  const beside = dirname(process.execPath);
-  return existsSync(join(beside, "svc-master")) ? beside : packagedPrograms;
-}
-
-function parsePort(text: string): number {
-  const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
-  if (port >= 1 && port <= 65_535) return port;
-  throw new SvcError("usage", `${JSON.stringify(text.slice(0, 20))} is not a port: 1 to 65535`);
-}
-
-function parseHost(text: string): string {
-  const [name] = parseNames([text]);
-  return name?.value ?? text;
-}
-
 function parseAdvertise(text: string, apiPort: number): Address {
   const address = isIPv6(text)
     ? { host: text, port: apiPort }
@@ -173,9 +177,4 @@ function parseAdvertise(text: string, apiPort: number): Address {
     );
   }
   return { ...address, host: parseHost(address.host) };
-}
-
-/** A word of a command line as one would type it. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -4,6 +4,7 @@ import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import { createLog } from "../base/log.ts";
+import { traceparentOf } from "../base/trace.ts";
 import { operatorInboxPrefix } from "../bus/accounts/mod.ts";
 import {
   type Bus,
@@ -12,6 +13,7 @@ import {
   clientCertificate,
   connectBus,
   isCredentialsRefused,
+  isNotAllowed,
   type Requester,
 } from "../bus/mod.ts";
 import { nonceBytes, signRequest } from "../fleet/requests/mod.ts";
@@ -73,6 +75,9 @@ export async function withBus<T>(
     const result = await use(bus, configured.file?.fleet);
     if (as === undefined) await renewInTime(bus, configured, cli);
     return result;
+  } catch (thrown) {
+    if (as === undefined && isNotAllowed(thrown)) await explainOutdated(bus, configured, cli);
+    throw thrown;
   } finally {
     await bus.drain();
   }
@@ -133,15 +138,39 @@ export function ownOperatorFile(cli: OperatorCli): OperatorFile & { key: KeyPair
   );
 }
 
+/** The operator file that the connection is made with; `undefined` with other credentials. */
+function fileInUse({ config, file }: Configured): OperatorFile | undefined {
+  return config["master.creds_file"] === "" && config["master.nkey_seed_file"] === "" ? file : undefined;
+}
+
 /** Renews the JWT of an operator file once a day, so that its end stays far away, and its roles are those of now. */
 async function renewInTime(bus: Bus, configured: Configured, cli: OperatorCli): Promise<void> {
-  const { config, path, file } = configured;
-  if (file === undefined || config["master.creds_file"] !== "" || config["master.nkey_seed_file"] !== "")
-    return;
-  const now = cli.clock.now();
-  if (!isRenewalDue(file, now)) return;
+  const file = fileInUse(configured);
+  if (file !== undefined && isRenewalDue(file, cli.clock.now())) await renewFile(bus, configured, cli);
+}
+
+/**
+ * Renews an operator file that could not ask for something: one of an earlier version lacks what its roles allow since.
+ * The command is not repeated, because a part of it may be done.
+ *
+ * @throws SvcError `forbidden` when the renewed file may ask for more
+ */
+async function explainOutdated(bus: Bus, configured: Configured, cli: OperatorCli): Promise<void> {
+  const file = fileInUse(configured);
+  if (file === undefined) return;
+  await renewFile(bus, configured, cli);
+  const subjectsOf = ({ jwt }: OperatorFile) => String(readClaims(jwt).nats.tags);
+  if (subjectsOf(file) === subjectsOf(readOperatorFile(configured.path))) return;
+  throw new SvcError(
+    "forbidden",
+    `${configured.path} was of an earlier version, and lacked what ${file.name} may do now: it is renewed, run the command again`,
+  );
+}
+
+async function renewFile(bus: Bus, configured: Configured, cli: OperatorCli): Promise<void> {
+  const { path } = configured;
   const { renewOperatorFile } = await import("./renew.ts");
-  await renewOperatorFile(bus, path, now, async (renewed) => {
+  await renewOperatorFile(bus, path, cli.clock.now(), async (renewed) => {
     const ca = renewed.caPem === "" ? {} : { ca: renewed.caPem };
     const { ca: _, ...options } = busOf(configured, cli);
     const identity = identityOfFile(renewed, path);
@@ -201,7 +230,12 @@ function busOf(
     identity,
     ...(ca === "" ? {} : { ca: readTextFile(ca, "master.tls_ca") }),
     ...(ca === "" && own !== undefined && own.caPem !== "" ? { ca: own.caPem } : {}),
-    ...defined({ clientCertificate: client, requester: requesterOf(file, cli) }),
+    ...defined({
+      clientCertificate: client,
+      requester: requesterOf(file, cli),
+      // A pipeline that traces itself shows what it asked for in its own trace.
+      traceparent: traceparentOf(cli.env.TRACEPARENT),
+    }),
     timeoutMs: connectMs,
     clock: cli.clock,
     log: createLog({
@@ -246,12 +280,18 @@ export function operatorFiles(cli: OperatorCli): { credsFile: string; operatorFi
   return { credsFile: config["master.creds_file"], operatorFile: config["master.operator_file"] };
 }
 
+/** Number of peels above which the person at a terminal is asked. */
+export function confirmAbove(cli: OperatorCli): number {
+  return configOf(cli)["master.confirm_above"];
+}
+
 /** Signs with the key of an operator file; a file without one only says who asks. */
 function requesterOf(file: OperatorFile | undefined, { clock, random }: OperatorCli): Requester | undefined {
   if (file?.key === undefined) return undefined;
   const { key, name } = file;
   return {
     name,
+    key: key.publicKey,
     sign: (subject, body) =>
       signRequest(subject, { body, operator: name, sentAt: clock.now(), nonce: random(nonceBytes) }, key),
   };

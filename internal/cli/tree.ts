@@ -1,19 +1,29 @@
 import type { CommandDef } from "citty";
 import { group } from "../program/command-line/mod.ts";
 import { completionCommand } from "./completion/command.ts";
+import { consoleCommand } from "./console/command.ts";
 import { doctorCommand } from "./doctor/command.ts";
+import { eventsCommand } from "./events/command.ts";
+import { helpCommand } from "./help.ts";
 import { initCommand } from "./init.ts";
 import { runCommand } from "./job/run.ts";
 import { loginCommand } from "./login/command.ts";
 import { canCommand } from "./roles/can.ts";
 import { statusCommand } from "./status/command.ts";
 import { upgradeCommand } from "./upgrade/command.ts";
+import { versionCommand } from "./version.ts";
 import { whoamiCommand } from "./whoami/command.ts";
 
 /** Every command of `svc`. A group's commands are loaded when it is named, so that each starts quickly. */
 export const tree: CommandDef = group({
   name: "svc",
   description: "Manage a fleet of peels.",
+  examples: [
+    "svc init ./fleet --host master.example.com",
+    "svc enroll approve --match 'web-*'",
+    "svc run 'web-*' test.ping",
+    "svc help run",
+  ],
   commands: () => [
     initCommand,
     group({
@@ -31,6 +41,11 @@ export const tree: CommandDef = group({
       description: "Show what peels reported about their hosts, also of those that are off.",
       commands: async () => (await import("./facts/commands.ts")).factsCommands,
     }),
+    group({
+      name: "states",
+      description: "Show which peels are as described, and what drifted, from their last state runs.",
+      commands: async () => (await import("./states/commands.ts")).statesCommands,
+    }),
     statusCommand,
     doctorCommand,
     runCommand,
@@ -39,6 +54,7 @@ export const tree: CommandDef = group({
       description: "Show, follow and cancel jobs.",
       commands: async () => (await import("./job/commands.ts")).jobCommands,
     }),
+    eventsCommand,
     canCommand,
     group({
       name: "roles",
@@ -68,6 +84,7 @@ export const tree: CommandDef = group({
     upgradeCommand,
     loginCommand,
     whoamiCommand,
+    consoleCommand,
     group({
       name: "operator",
       description: "Add, list, disable and remove operators.",
@@ -90,10 +107,9 @@ export const tree: CommandDef = group({
     }),
     group({
       name: "settings",
-      description: "Check settings files, offline.",
+      description: "Show and explain the settings of a peel; check settings files, offline.",
       commands: async () => (await import("./settings/commands.ts")).settingsCommands,
     }),
-    loginCommand,
     group({
       name: "token",
       description: "Create, list and revoke tokens of the REST API; print the one of a sign-in.",
@@ -120,10 +136,17 @@ export const tree: CommandDef = group({
       commands: async () => (await import("./bus/commands.ts")).busCommands,
     }),
     group({
+      name: "cluster",
+      description: "Show the servers of the bus, compare what they store, and add or remove a host.",
+      commands: async () => (await import("./cluster/commands.ts")).clusterCommands,
+    }),
+    group({
       name: "nats-auth",
       description: "Create and check the keys and accounts of the bus, offline.",
       commands: async () => (await import("./nats-auth/commands.ts")).natsAuthCommands,
     }),
     completionCommand(() => tree),
+    helpCommand(() => tree),
+    versionCommand,
   ],
 });

@@ -2,6 +2,7 @@ import {
   type CommandDef,
   childrenOf,
   describeCommand,
+  examplesOf,
   globalRows,
   metaOf,
 } from "../../internal/program/command-line/mod.ts";
@@ -50,6 +51,8 @@ export async function commandPages(
     ),
     heading("Options of every command"),
     ...globalOptions(),
+    heading("Examples"),
+    synopsis(await examplesOf(root)),
     heading("Files"),
     tagged("/etc/svc/master.yaml", "Configuration, if it has a section named master."),
     tagged("~/.svc/config.yaml", "Configuration, if the first file does not have that section."),
@@ -69,6 +72,8 @@ export async function commandPages(
       heading("Options"),
       ...((await childrenOf(child)) === undefined ? argumentsOf(child) : []),
       paragraph(`The options of every command are in ${program}(1).`),
+      heading("Examples"),
+      synopsis(own.flatMap(({ command }) => metaOf(command).examples)),
       ...exitStatus(),
       seeAlso([{ name: program, section: 1 }]),
     ]);

@@ -1,4 +1,4 @@
-import type { CommandDef } from "../../internal/program/command-line/mod.ts";
+import { type CommandDef, metaOf } from "../../internal/program/command-line/mod.ts";
 import {
   defaultText,
   environment,
@@ -26,6 +26,8 @@ interface Daemon {
   summary: string;
   options: OptionTable;
   defaultFile: string;
+  /** Command lines of the daemon itself. */
+  examples: readonly string[];
   /** The subcommands. Some of them accept the flags of the daemon. */
   commands: readonly (readonly [name: string, meaning: string])[];
 }
@@ -63,6 +65,8 @@ export async function daemonPage(daemon: Daemon, commands: CommandDef, edition: 
       subheading(group),
       ...rows.map(({ flag, declared }) => tagged(flagLabel(flag, declared), meaningOf(declared))),
     ]),
+    heading("Examples"),
+    synopsis([...daemon.examples, ...own.flatMap(({ command }) => metaOf(command).examples)]),
     heading("Environment"),
     ...environment.map(([variable, meaning]) => tagged(variable, `${meaning}.`)),
     heading("Files"),

@@ -21,7 +21,7 @@ test("an import that goes up is found, whatever its form", () => {
     'const serve = import.meta.require("../../master/doors/http/serve.ts");',
   ]) {
     expect(lines(checkDirection([{ path: "internal/fleet/jobs/run.ts", text }]))).toEqual([
-      "internal/fleet/jobs/run.ts: imports internal/master/doors/http/serve.ts: fleet/jobs (floor 5) may not import master/doors/http (floor 7)",
+      "internal/fleet/jobs/run.ts: imports internal/master/doors/http/serve.ts: fleet/jobs (floor 5) may not import master/doors/http (floor 8)",
     ]);
   }
 });

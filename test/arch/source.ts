@@ -58,7 +58,7 @@ function readIfPresent(path: string): string | undefined {
 
 /** Whether a path is TypeScript. */
 export function isCode(source: Source): boolean {
-  return source.path.endsWith(".ts");
+  return /\.tsx?$/.test(source.path);
 }
 
 /** Whether a path is TypeScript that ships or builds what ships: no test, and nothing under test/. */

@@ -20,5 +20,5 @@ test.each(benches)(
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^.+ {2}.+$/m);
   },
-  60_000,
+  120_000,
 );

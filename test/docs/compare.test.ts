@@ -9,6 +9,7 @@ test("times, ages, versions and the width of columns do not count, anything else
   expect(
     compareOutput(page, "web-1   0.2.0 2027-01-01T00:00:00Z  12s ago  (2.0 s)\n", new Map()),
   ).toBeUndefined();
+  expect(compareOutput("1 ok (0.0 s)", "1 ok (0.0 to 0.1 s)", new Map())).toBeUndefined();
   expect(compareOutput(page, "web-2   0.2.0 2027-01-01T00:00:00Z  12s ago  (2.0 s)\n", new Map())).toContain(
     "web-2",
   );

@@ -1,5 +1,5 @@
 /** Values that differ from run to run, and that a reader takes from one command to the next: ids, pins, and the name of a master. */
-const carried = /\blaptop-[0-9a-f]{8}\b|\b(?:enr|job|tok)-[0-9A-Za-z]{27}\b|\bsha256:[0-9a-f]{64}\b/g;
+const carried = /\blaptop-[0-9a-f]{8}\b|\b(?:enr|job|tok)-[0-9A-Za-z]{8,27}\b|\bsha256:[0-9a-f]{64}\b/g;
 
 /** What a page shows in place of each such value, and what it is in this run. */
 export type Bindings = Map<string, string>;
@@ -16,8 +16,9 @@ function plain(text: string): string {
     .replace(/\b[A-Z2-7]{4}(?:-[A-Z2-7]{4}){3}\b/g, "KEY")
     .replace(/(?<![\d.])\d+\.\d+\.\d+(?![\d.])/g, "VERSION")
     .replace(/\b\d\S* ago\b/g, "AGE ago")
+    .replace(/(?<= )(?:in )?\d+[smhd](?= |$)/gm, "AGE")
     .replace(/\bin \d+ days\b/g, "in DAYS")
-    .replace(/\b[\d.]+ (?:ms|s|KiB|MiB|KB|MB|bytes)(?=\W|$)/g, "AMOUNT")
+    .replace(/\b(?:[\d.]+ to )?[\d.]+ (?:ms|s|KiB|MiB|KB|MB|bytes)(?=\W|$)/g, "AMOUNT")
     .replace(/[ \t]+/g, " ")
     .replace(/ +$/gm, "")
     .trim();

@@ -12,6 +12,7 @@ export const catalogs: Readonly<Record<"master" | "peel", readonly MetricInfo[]>
     jobs: () => ({}),
     queued: () => 0,
     outbox: () => ({ messages: 0, bytes: 0, dropped: 0, refused: 0 }),
+    spans: () => ({}),
     scheduleSkipped: () => 0,
     connected: () => false,
     connects: () => 0,

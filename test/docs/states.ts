@@ -9,7 +9,7 @@ export async function statesReference(): Promise<string> {
   return `${[
     "# State functions",
     "<!-- Generated from the tables in internal/tree/functions: change those, not this page. -->",
-    "This page lists all state functions. [states.md](states.md) shows how to use them. Every state also takes `name`, `names`, the requisites, `unless`, `onlyif`, `order`, `failhard` and `retry`. `name` is the object that the state manages, such as the path of a file. Its default is the ID of the declaration.",
+    "This page lists all state functions. [states.md](states.md) shows how to use them. Every state also takes `name`, `names`, the requisites, `unless`, `onlyif`, `order`, `failhard`, `parallel`, `aggregate` and `retry`. `name` is the object that the state manages, such as the path of a file. Its default is the ID of the declaration.",
     "Where text is expected, a number keeps its written form: `mode: 0644` and `version: 1.10` need no quotes. A single text is accepted where a list is expected.",
     ...[...modules].flatMap(([module, functions]) => [
       `## ${module}`,

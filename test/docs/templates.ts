@@ -2,9 +2,13 @@ import { hostFunctions } from "../../internal/tree/host-functions/table.ts";
 import { earlierFilters, earlierTests } from "../../internal/tree/jinja/filters-earlier.ts";
 import { listFilters } from "../../internal/tree/jinja/filters-list.ts";
 import { textFilters } from "../../internal/tree/jinja/filters-text.ts";
-import { listMethodNames, mapMethodNames } from "../../internal/tree/jinja/methods.ts";
+import {
+  byteMethodNames,
+  listMethodNames,
+  mapMethodNames,
+  textMethodNames,
+} from "../../internal/tree/jinja/methods.ts";
 import { tests as jinjaTests } from "../../internal/tree/jinja/tests.ts";
-import { textMethods } from "../../internal/tree/jinja/text-methods.ts";
 import { filters, tests } from "../../internal/tree/template/filters.ts";
 import { pureFunctions, settingsFunctions } from "../../internal/tree/template/salt/table.ts";
 import { cell } from "./reference.ts";
@@ -74,7 +78,8 @@ export function templateReference(): string {
     `Of Jinja: ${code(builtinTests)}.`,
     `Of Salt: ${code(own(tests, builtinTests))}.`,
     "## Methods",
-    `Of texts: ${code(sorted(textMethods))}.`,
+    `Of texts: ${code([...textMethodNames].sort())}.`,
+    `Of bytes: ${code([...byteMethodNames].sort())}.`,
     `Of lists: ${code([...listMethodNames].sort())}.`,
     `Of maps: ${code([...mapMethodNames].sort())}.`,
     "## Functions that need no host",

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import type { RolloutTiming } from "../../internal/fleet/rollout/timing.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { bearer, call, postJson } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
@@ -22,7 +21,6 @@ import { until } from "../harness/until.ts";
 
 setDefaultTimeout(90_000);
 
-const timing: RolloutTiming = { heartbeatMs: 200, silenceMs: 3_000, spreadMs: 50, retryMs: 100 };
 const roles = `roles:
   asker:
     jobs: [{functions: ["test.*"], targets: "*", approvals: 1}]
@@ -69,7 +67,7 @@ beforeAll(async () => {
     writeFileAtomic(token_file, token, secretMode);
     return { username, token_file, roles: has[username as keyof typeof has] };
   });
-  const start = () => startRolloutMaster(bus, timing, { roles_file: rolesFile, api: { tokens: configured } });
+  const start = () => startRolloutMaster(bus, { roles_file: rolesFile, api: { tokens: configured } });
   survivor = await start();
   killed = [];
   for (const _ of Object.keys(falls)) killed.push(await start());
@@ -120,13 +118,15 @@ test("what a master was killed over is started by another one, once", async () =
     expect((await show(approval)).outcome).toBeUndefined();
   }
   for (const [at, id] of ids.entries()) {
-    const { job, rollout } = await until(
-      () => show(id),
-      ({ outcome }) => outcome !== undefined,
+    const { job, rollout } = await survivor.giveUpDrivers(
+      until(
+        () => show(id),
+        ({ outcome }) => outcome !== undefined,
+      ),
     );
     expect(await show(id)).toMatchObject({ state: "started", outcome: "done" });
     if (rollout !== undefined)
-      await rollouts.until((one) => one.id === rollout && one.status === "completed");
+      await survivor.giveUpDrivers(rollouts.until((one) => one.id === rollout && one.status === "completed"));
     else await work.until((ran) => ran.some((one) => one.jid === job));
     const late = await postJson(survivor, `/api/v1/approvals/${id}/approve`, {}, as(testToken));
     expect([late.status, JSON.stringify(late.json)]).toEqual([409, expect.stringContaining("was started")]);

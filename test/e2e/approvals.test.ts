@@ -6,7 +6,7 @@ import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { approvalsOverBus, jobsOverBus } from "../../internal/fleet/over-bus/mod.ts";
+import { approvalsOverBus, eventsOverBus, jobsOverBus } from "../../internal/fleet/over-bus/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
 import { call, postJson } from "../harness/enrollee.ts";
@@ -21,6 +21,7 @@ import {
 } from "../harness/operators.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { runRecord } from "../harness/run-record.ts";
+import { until } from "../harness/until.ts";
 
 // Two masters whose roles need the agreement of others, and operators who ask and agree at every door.
 
@@ -113,6 +114,42 @@ test("a job starts when another operator agrees, and its record names both", asy
   expect((await approve(dan, id)).error?.message).toContain("was started");
 });
 
+test("each change of a request is an event, once, without what was asked for", async () => {
+  const id = await run(ann);
+  await ask(ben, approvalsOverBus.deny, { id });
+  const other = await run(ann);
+  await approve(ben, other);
+  const { jid } = await peel.next("dispatch");
+  await peel.answer(jid);
+  const told = async (about: string) => {
+    const { data } = await listEvents(about);
+    return data;
+  };
+  const common = { operation: "jobs.create", needs: 1, asked_by: "ann", revision: expect.any(Number) };
+  await until(async () => ((await told(id)).length === 2 ? true : undefined));
+  expect(await told(id)).toEqual([
+    { ...common, id, state: "waiting", agreed: 0 },
+    { ...common, id, state: "denied", agreed: 0, by: "ben" },
+  ]);
+  await until(async () => ((await told(other)).at(-1)?.outcome === "done" ? true : undefined));
+  const states = (await told(other)).map(({ state, agreed, outcome }) => [state, agreed, outcome]);
+  expect(states[0]).toEqual(["waiting", 0, undefined]);
+  expect(states.at(-1)).toEqual(["started", 1, "done"]);
+  expect(new Set(states.map(String)).size).toBe(states.length);
+  expect((await listEvents(other)).text).not.toContain("test.ping");
+});
+
+/** The events about a request, as any master lists them. */
+async function listEvents(id: string): Promise<{ data: Record<string, unknown>[]; text: string }> {
+  const reply = await admin.nats.request(
+    eventsOverBus.list.subject,
+    encode({ operator: "tester", tag: `svc/approval/${id}/*`, since: "10m" }),
+    { timeout: 30_000 },
+  );
+  const { events } = decode(reply.data) as unknown as { events: { data: Record<string, unknown> }[] };
+  return { data: events.map(({ data }) => data), text: JSON.stringify(events) };
+}
+
 test("two operators who agree at the same moment start one job", async () => {
   for (let round = 0; round < 5; round++) {
     const id = await run(ann);
@@ -154,7 +191,7 @@ test("svc says that it waits, and shows, approves and denies", async () => {
   const asJson = await svc(ann, "run", "web-1", "test.ping", "--output", "json");
   expect(JSON.parse(asJson.stdout)).toEqual({ approval: expect.stringMatching(/^apr-/), needs: 1 });
   expect((await svc(ben, "approval", "show", id)).stdout).toContain("waiting");
-  expect((await svc(ben, "approval", "list")).stdout).toContain(id);
+  expect((await svc(ben, "approval", "list", "--wide")).stdout).toContain(id);
   expect((await svc(ben, "approval", "approve", id)).stdout).toContain("it was started");
   await peel.answer((await peel.next("dispatch")).jid);
   const other = (JSON.parse(asJson.stdout) as { approval: string }).approval;

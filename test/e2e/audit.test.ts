@@ -146,7 +146,30 @@ test("REST pages it, and streams it", async () => {
   expect((await rest(masters[0], "GET", "/api/v1/audit/x")).status).toBe(400);
 });
 
+test("a master verifies it over REST step by step, and afterwards only what is new", async () => {
+  const verified = async (query = "") => (await rest(masters[0], "GET", `/api/v1/audit/chain${query}`)).json;
+  const before = (await verified()) as { entries: number; last: number; began_at: string };
+  expect(before).toEqual({
+    ...{ entries: before.last, first: 1, verified: before.last, last: before.last, done: true },
+    ...{ found: 0, problems: [], began_at: expect.any(String) },
+  });
+  const pending = await submitPeel(masters[1], "web-8");
+  await rest(masters[1], "POST", `/api/v1/enrollments/${pending.enrollmentId}/reject`, {});
+  expect(await verified()).toMatchObject({
+    ...{ entries: before.entries + 2, verified: before.last + 2, done: true, found: 0 },
+    began_at: before.began_at,
+  });
+  const again = (await verified("?again=yes")) as { entries: number; began_at: string };
+  expect(again.entries).toBe(before.entries + 2);
+  expect(again.began_at > before.began_at).toBe(true);
+});
+
 describe("the owner of the bus", () => {
+  const problems = async (master = masters[0]) => {
+    const { json } = await rest(master, "GET", "/api/v1/audit/chain?again=yes");
+    return json as { done: boolean; found: number; problems: { seq: number; problem: string }[] };
+  };
+
   /**
    * Makes the stream again. A deletion can leave the directory of the stream, when the server writes there at the same
    * moment; then the next stream of the name begins with the old messages. Seen on 2.10.27 and 2.15.1.
@@ -208,6 +231,9 @@ describe("the owner of the bus", () => {
       const verified = await json("audit", "verify");
       expect(verified.exit).toBe(1);
       expect(verified.json.problems[0].seq).toBe(3);
+      // What masters remember of its end differs between them.
+      const { done, problems: found } = await problems();
+      expect([done, found[0]]).toEqual([true, verified.json.problems[0]]);
       await restore();
     }
   });
@@ -225,7 +251,14 @@ describe("the owner of the bus", () => {
         ],
       },
     });
+    expect(await problems()).toMatchObject({
+      ...{ done: true, found: 1 },
+      problems: [
+        { seq: state.last_seq - 1, problem: `the entries from here to ${state.last_seq} are missing` },
+      ],
+    });
     await restore();
+    expect(await problems()).toMatchObject({ done: true, found: 0 });
   });
 
   test("who cuts the end off is found by a master that remembers it, and by the witness", async () => {
@@ -234,6 +267,10 @@ describe("the owner of the bus", () => {
     expect(alone).toMatchObject({
       exit: 1,
       json: { last: 4, found: 1, problems: [{ problem: expect.stringContaining("a master saw it") }] },
+    });
+    expect(await problems()).toMatchObject({
+      ...{ done: true, found: 1 },
+      problems: [{ problem: expect.stringContaining("a master saw it, and the audit ends with 4") }],
     });
     const witnessed = await json("audit", "verify", "--witness", "*");
     expect([witnessed.exit, witnessed.json.witnesses[0].problem]).toEqual([

@@ -13,6 +13,7 @@ import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { startTraceReceiver } from "../harness/trace-receiver.ts";
 
 let bus: TestBus;
 let master: TestMaster;
@@ -68,6 +69,27 @@ test("a master is told of a CA that does not verify the bus, and of a bus that i
   expect(levels(nobody)).toMatchObject({ "bus name": "ok", "bus connection": "fail", "bus TLS": "skip" });
   const foreign = await checkedMaster("--bus-url", other.url, "--bus-ca", other.caFile);
   expect(levels(foreign)).toMatchObject({ "bus TLS": "ok", "bus credentials": "fail", storage: "skip" });
+});
+
+test("a master is told whether the receiver of traces takes them, and of a file of headers that others can read", async () => {
+  using dir = temporaryDirectory("check-traces");
+  await using receiver = startTraceReceiver();
+  const headers = join(dir.path, "headers");
+  writeFileSync(headers, "Authorization: Bearer of-the-receiver\n", { mode: 0o600 });
+  const look = async (...flags: string[]) =>
+    found(await checkedMaster("--otlp-endpoint", receiver.url, ...flags), "traces");
+  expect(await look("--otlp-headers-file", headers)).toMatchObject({ level: "ok" });
+  expect(receiver.headers?.get("authorization")).toBe("Bearer of-the-receiver");
+  expect(receiver.spans).toEqual([]);
+  receiver.status = 401;
+  expect(await look()).toMatchObject({ level: "warn", message: expect.stringContaining("answers 401") });
+  chmodSync(headers, 0o644);
+  const open = await look("--otlp-headers-file", headers);
+  expect(open).toMatchObject({ level: "fail", message: expect.stringContaining("0600") });
+  expect(JSON.stringify(open)).not.toContain("of-the-receiver");
+  const nobody = await checkedMaster("--otlp-endpoint", "http://127.0.0.1:1");
+  expect(found(nobody, "traces")).toMatchObject({ level: "warn" });
+  expect(found(await checkedMaster(), "traces")).toMatchObject({ level: "ok" });
 });
 
 test("a master is told of a rule that is wrong, with its place, unless it does not react", async () => {

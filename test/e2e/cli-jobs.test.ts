@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { systemClock } from "../../internal/base/clock.ts";
+import { newId, systemRandom } from "../../internal/base/id.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
 import { ask } from "../../internal/cli/ask.ts";
+import { encodeJob } from "../../internal/fleet/jobs/record.ts";
 import { jobsOverBus } from "../../internal/fleet/over-bus/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli, type RunningCli, startCli } from "../harness/cli.ts";
@@ -96,8 +100,8 @@ describe("svc run", () => {
     const shown = await svc("run", "web-*", "test.ping", "--preview", "--batch", "1", "--output", "json");
     expect([shown.exit, shown.stderr]).toEqual([0, "2 peels, 1 connected; nothing was run\n"]);
     expect(JSON.parse(shown.stdout)).toEqual([
-      { peel_id: "web-1_example", alive: true, batch: "1/2" },
-      { peel_id: "web-2_example", alive: false, batch: "2/2" },
+      { peel: "web-1.example", peel_id: "web-1_example", alive: true, batch: "1/2" },
+      { peel: "web-2.example", peel_id: "web-2_example", alive: false, batch: "2/2" },
     ]);
     expect((await svc("run", "web-*", "test.ping", "--preview")).stdout).toMatch(
       /^PEEL ID +CONNECTED\nweb-1\.example +yes\nweb-2\.example +no\n$/,
@@ -185,8 +189,8 @@ describe("svc job", () => {
     });
     expect((await svc("job", "show", jid, "--peel", "web-9")).exit).toBe(1);
 
-    const listed = await svc("job", "list", "--limit", "1");
-    expect(listed.stdout).toMatch(/^JID +FUNCTION +TARGET +PEELS +STATUS +OK +NOT OK +BY +CREATED\n/);
+    const listed = await svc("job", "list", "--limit", "1", "--wide");
+    expect(listed.stdout).toMatch(/^JID +FUNCTION +TARGET +PEELS +STATUS +OK +NOT OK +SOURCE +BY +CREATED\n/);
     expect(listed.stdout).toMatch(new RegExp(`\n${jid} +test\\.ping +web-\\* +2 +\\w+ +`));
     expect(listed.stderr).toContain("there are more");
     const none = await svc("job", "list", "--status", "running");
@@ -223,6 +227,117 @@ describe("svc job", () => {
   });
 });
 
+describe("answers", () => {
+  test("that are equal are one row, and --failed shows the others", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping"]);
+    await answerBoth();
+    expect(await running.exit).toBe(0);
+    expect(running.stdout).toBe(
+      "PEEL ID                                OUTCOME  RETURN\n2 peels: web-1.example, web-2.example  ok       true\n",
+    );
+    const failing = startCli(bus, ["run", "web-*", "test.ping", "--failed"]);
+    const jid = await answerBoth([{}, { success: false, retcode: 1, error: "no" }]);
+    expect(await failing.exit).toBe(1);
+    expect(failing.stdout).toMatch(/^PEEL ID +OUTCOME +RETURN\nweb-2\.example +failed +no\n +true\n$/);
+    expect(failing.stderr).toEndWith("2 peels: 1 ok, 1 failed\n");
+    const shown = JSON.parse((await svc("job", "show", jid, "--failed", "--output", "json")).stdout);
+    expect([shown.targets, Object.keys(shown.returns)]).toEqual([["web-2_example"], ["web-2_example"]]);
+    expect(shown.counts).toEqual({ ok: 1, failed: 1 });
+  });
+
+  test("are lines of data as they come, and the same later", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.ping", "--output", "jsonl", "--timeout", "2s"]);
+    const { jid } = await b.next("dispatch");
+    await a.next("dispatch");
+    await b.answer(jid, { return: "line\n" });
+    await running.wrote(/"jid"/);
+    const [first] = running.stdout.split("\n");
+    const line = { jid, peel: "web-2.example", peel_id: "web-2_example", outcome: "ok", return: "line\n" };
+    expect(JSON.parse(first ?? "")).toMatchObject(line);
+    await a.answer(jid, { success: false, retcode: 3, error: "no" });
+    expect(await running.exit).toBe(1);
+    expect(running.stdout.trim().split("\n")).toHaveLength(2);
+    const shown = (await svc("job", "show", jid, "--output", "jsonl")).stdout.trim().split("\n");
+    expect(shown.sort()).toEqual(running.stdout.trim().split("\n").sort());
+    const failed = (await svc("job", "show", jid, "--output", "jsonl", "--failed")).stdout;
+    expect(JSON.parse(failed)).toMatchObject({ peel_id: "web-1_example", outcome: "failed", retcode: 3 });
+  });
+
+  test("--again runs the same on the peels where it did not end well", async () => {
+    const running = startCli(bus, ["run", "web-*", "test.echo", "hi", "--timeout", "7s"]);
+    const first = await answerBoth([{}, { success: false, retcode: 1, error: "no" }]);
+    expect(await running.exit).toBe(1);
+    const again = startCli(bus, ["run", "--again", first]);
+    const { jid } = await b.next("dispatch");
+    const before = a.count("dispatch");
+    await b.answer(jid);
+    expect([await again.exit, a.count("dispatch")]).toEqual([0, before]);
+    const shown = JSON.parse((await svc("job", "show", jid, "--output", "json")).stdout);
+    expect(shown).toMatchObject({
+      ...{ function: "test.echo", targets: ["web-2_example"], timeout: "7s", metadata: { again: first } },
+      args: JSON.parse((await svc("job", "show", first, "--output", "json")).stdout).args,
+    });
+    expect(await svc("run", "--again", jid)).toMatchObject({
+      exit: 1,
+      stderr: "svc: there is nothing to run again: every peel ended well\n",
+    });
+    expect((await svc("run", "--again", first, "--preview")).stdout).toMatch(/^PEEL ID.*\nweb-2\.example/);
+  });
+});
+
+describe("svc job list", () => {
+  const rows = async (...words: string[]) =>
+    JSON.parse((await svc("job", "list", ...words, "--output", "json")).stdout) as Record<string, unknown>[];
+
+  test("chooses jobs by function, operator, time, source and peel", async () => {
+    const running = startCli(bus, ["run", "web-2.example", "test.version"]);
+    const { jid } = await b.next("dispatch");
+    await b.answer(jid);
+    await running.exit;
+    const [found] = await rows("--function", "test.v*");
+    expect(found).toMatchObject({ jid, function: "test.version", source: "operator" });
+    expect(
+      await rows("--function", "test.v*", "--by", String(found?.created_by), "--since", "1h"),
+    ).toHaveLength(1);
+    expect(await rows("--target", "web-2.example", "--function", "test.version")).toHaveLength(1);
+    const others = [
+      ["--by", "nobody"],
+      ["--source", "rollout"],
+      ["--since", "2100-01-01"],
+    ];
+    others.push(["--target", "web-1.example"]);
+    for (const words of others) expect(await rows("--function", "test.version", ...words)).toEqual([]);
+    expect((await svc("job", "list", "--since", "soon")).stderr).toContain('--since: "soon" is not a time');
+    expect((await svc("job", "list", "--source", "cron")).exit).toBe(2);
+  });
+
+  test("shows the runs of a schedule as one row, unless it is named", async () => {
+    const writer = await connectTo(bus, "master");
+    const jobs = await openBucket(writer, "jobs");
+    const createdAt = systemClock.now();
+    for (const status of ["completed", "failed", "completed"] as const) {
+      const jid = newId("job", createdAt, systemRandom);
+      const counts = status === "failed" ? { failed: 1 } : { ok: 1 };
+      const run = { status, counts, finishedAt: createdAt, offline: [] };
+      await jobs.create(
+        jid,
+        encodeJob({
+          ...{ jid, function: "test.ping", args: {}, targets: ["web-1_example"], metadata: {}, timeoutMs: 1 },
+          ...{ createdAt, createdBy: "schedule", schedule: "backup", deadline: createdAt, settled: run },
+        }),
+      );
+    }
+    await writer.drain();
+    expect(await rows("--source", "schedule")).toMatchObject([
+      { schedule: "backup", runs: 3, failed_runs: 1 },
+    ]);
+    expect((await svc("job", "list", "--source", "schedule")).stdout).toMatch(
+      /\njob-\w+ +test\.ping +schedule:backup +3 runs +\w+ +2 +1 +schedule/,
+    );
+    expect(await rows("--schedule", "back*")).toHaveLength(3);
+  });
+});
+
 describe("mistakes", () => {
   test.each([
     [["run", "web-*", "tset.ping"], 2, 'unknown function "tset.ping" (did you mean test.ping?)'],
@@ -251,6 +366,10 @@ describe("mistakes", () => {
     [["run", "nobody-*", "test.ping", "--preview"], 1, "no peel matches"],
     [["run", "nobody-*", "test.ping", "--batch", "2"], 1, "no peel matches"],
     [["run", "web-*", "test.ping", "--timeout", "999h"], 1, "timeout must be 1ms to 24h"],
+    [["run"], 2, "<target> is required"],
+    [["run", "web-*"], 2, "<function> is required"],
+    [["run", "web-*", "test.ping", "--again", "job-1"], 2, "--again takes the function"],
+    [["run", "--again", "job-1"], 1, "no job with this id"],
     [["job", "list", "--limit", "0"], 2, '--limit: "0" is not a number from 1 to 1000'],
     [["job", "list", "--status", "done"], 2, "--status is running, completed, failed, cancelled"],
   ])("%p exits with %i", async (argv, exit, message) => {

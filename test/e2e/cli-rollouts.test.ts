@@ -39,7 +39,7 @@ async function answer(peel: ManualPeel, value = {}): Promise<string> {
 }
 
 test("start shows the frozen waves, tells of each step, and ends with the table of what came of them", async () => {
-  const running = start("--waves", "1");
+  const running = start("--waves", "1", "--wide");
   const id = await idOf(running);
   const jids = [await answer(a), await answer(b)];
   expect(await running.exit).toBe(0);
@@ -140,7 +140,7 @@ test("without a master it can still be seen, and a command says that none is the
   const { jid } = await a.next("dispatch");
   await master?.[Symbol.asyncDispose]();
   master = undefined;
-  const shown = await svc("show", id);
+  const shown = await svc("show", id, "--wide");
   expect([shown.exit, shown.stdout]).toEqual([
     0,
     expect.stringMatching(/driver +none\ntoken +1\nheartbeat +2/),

@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { assets } from "../../internal/bus/assets.ts";
+import { openBucket } from "../../internal/bus/bucket.ts";
+import { readGoodbye } from "../../internal/fleet/targeting/goodbye.ts";
 import { connectTo } from "../harness/bus.ts";
 import { type Node, startCluster, type TestCluster } from "../harness/cluster.ts";
+import { startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { startMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, operate } from "../harness/peel-connection.ts";
+import { until } from "../harness/until.ts";
 
 // Three servers with routes over mutual TLS: what is stored has three replicas, and a revocation holds on
 // each of them, also on one that was away.
@@ -49,19 +55,22 @@ test("fewer replicas than the cluster could hold are given, with a warning", asy
 
 test("by itself a master raises what is there to three", async () => {
   await using master = await startMaster(cluster.bus);
-  expect(await replicas()).toEqual([3]);
+  // One stream after the other, each when the one before is complete on its servers.
+  await until(replicas, (found) => found.join() === "3");
   expect(master.records.filter(({ event }) => event === "storage replicas changed").length).toBeGreaterThan(
     10,
   );
   expect(warnings(master.records)).toEqual([]);
-}, 60_000);
+}, 90_000);
 
 test("more replicas than there are servers stop nobody: what is there stays, with a warning", async () => {
   await using master = await startMaster(cluster.bus, { flags: ["--storage-replicas", "5"] });
-  expect(await replicas()).toEqual([3]);
-  expect(warnings(master.records)).toContain(
-    "warn storage replicas could not be changed; continuing with the current replicas, or with 1",
+  await until(() =>
+    warnings(master.records).includes(
+      "warn storage replicas could not be changed; continuing with the current replicas, or with 1",
+    ),
   );
+  expect(await replicas()).toEqual([3]);
 }, 60_000);
 
 test("a revocation is confirmed by all servers, and closes the connection on each", async () => {
@@ -104,4 +113,74 @@ test("replicas are not thrown away because a server is away at the start of a ma
   expect(await replicas()).toEqual([3]);
   expect(warnings(master.records)).toEqual([]);
   await nodeAt(2).start();
+}, 60_000);
+
+test("a run that ends after every relay was killed is reported to the next ones, and a goodbye passes a relay", async () => {
+  const { dir } = cluster.bus;
+  const [id, key, gate] = ["web-1.example", "web-1_example", join(dir, "gate")];
+  for (const folder of [gate, join(dir, "states")]) mkdirSync(folder);
+  const wait = `touch ${gate}/began; while [ ! -e ${gate}/open ]; do sleep 0.05; done`;
+  writeFileSync(join(dir, "states/slow.sls"), `slow:\n  cmd.run:\n    - name: ${wait}\n`);
+  writeFileSync(join(dir, "states/site.sls"), "site:\n  test.nop: []\n");
+  await using stack = new AsyncDisposableStack();
+  const startMasters = async () => {
+    const buses = [nodeAt(0), nodeAt(1)].map((node) => cluster.through(node));
+    const flags = ["--states-dir", join(dir, "states")];
+    const started = await Promise.all(buses.map((bus) => startMasterBinary(bus, flags)));
+    return started.map((master) => stack.use(master));
+  };
+  const masters = await startMasters();
+  const options = { dir: join(dir, "peel") };
+  const startPeel = (config: string) =>
+    stack.use(startPeelBinary(cluster.bus, masters[0]?.url ?? "", id, { ...options, config }));
+  const json = async (...words: string[]) =>
+    JSON.parse((await svc(cluster.bus, ...words, "--output", "json")).stdout);
+  const shown = (): Promise<{ status: string; last_run?: { trigger: string; jid?: string } }> =>
+    json("states", "show", id);
+
+  const peel = startPeel("{}\n");
+  await peel.program.waitFor("enrollment pending");
+  expect((await svc(cluster.bus, "enroll", "approve", "--all", "--yes")).code).toBe(0);
+  await peel.program.waitFor("peel connected");
+  // Without them no states are run.
+  await peel.program.waitFor("settings in force");
+  // Nothing was run yet: these are the state files that masters publish.
+  await until(async () => (await json("peels", "show", id)).environment === "base");
+
+  const started = svc(cluster.bus, "run", id, "state.apply", "slow", "--output", "json");
+  await until(() => existsSync(join(gate, "began")));
+  for (const { program } of masters) program.kill("SIGKILL");
+  await Promise.all(masters.map((master) => master[Symbol.asyncDispose]()));
+  writeFileSync(join(gate, "open"), "");
+  // There is nobody who takes it: it waits on the disk of the peel.
+  const reports = join(peel.dir, "compliance");
+  await until(() => existsSync(reports) && readdirSync(reports).length === 1);
+  await startMasters();
+  const first = await until(shown, ({ last_run }) => last_run !== undefined);
+  const { jid } = JSON.parse((await started).stdout);
+  expect(first).toMatchObject({ status: "drifted", last_run: { trigger: "job", jid, ok: 0, changed: 1 } });
+  await until(() => readdirSync(reports).length === 0);
+  const events = await until(
+    () => json("events", "--since", "10m", "--tag", "svc/compliance/*"),
+    (found) => found.length > 0,
+  );
+  expect(events).toMatchObject([{ peel: id, peel_id: key, data: { jid, peel: id, peel_id: key } }]);
+
+  await peel[Symbol.asyncDispose]();
+  const gone = await until(
+    () => json("peels", "show", id),
+    ({ alive }) => !alive,
+  );
+  // Not because a heartbeat expired: the last one is a goodbye.
+  const bus = await connectTo(cluster.bus, "master");
+  stack.defer(() => bus.nats.close());
+  const last = await (await openBucket(bus, "peel-heartbeat")).get(key);
+  expect(readGoodbye(last?.value ?? new Uint8Array())).toBeNumber();
+  expect(Date.parse(gone.silent_since)).toBe(last?.storedAt ?? 0);
+
+  const entry = "{module: state.apply, args: {mods: [site]}, interval: 24h, run_on_start: true}";
+  startPeel(`schedule: {site: ${entry}}\n`);
+  const next = await until(shown, ({ last_run }) => last_run?.trigger === "schedule");
+  expect(next).toMatchObject({ status: "described", last_run: { ok: 1, changed: 0 } });
+  expect(await json("peels", "show", id)).toMatchObject({ alive: true, last_run: { trigger: "schedule" } });
 }, 60_000);

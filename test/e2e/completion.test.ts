@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
+import { encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { offerIds } from "../../internal/cli/completion/ids.ts";
 import { type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
@@ -90,6 +91,18 @@ test("bash offers rollouts", async () => {
   expect(await offered("--config", config, "rollout", "abort", "")).toEqual([id]);
 });
 
+test("bash offers the facts of the peel that is named, and of any for a list", async () => {
+  const connection = await connectTo(bus, "master");
+  const facts = await openBucket(connection, "facts");
+  await facts.put("web-1_example_com", encode({ os: "Debian", osrelease: "12", "$(touch x)": 1 }));
+  const line = ["--config", config, "facts"];
+  expect(await offered(...line, "get", "web-1.example.com", "")).toEqual(["os", "osrelease"]);
+  expect(await offered(...line, "get", "web-1.example.com", "osr")).toEqual(["osrelease"]);
+  expect(await offered(...line, "get", "db-1.example.com", "")).toEqual([]);
+  expect(await offered("--config", config, "peels", "list", "--columns", "id,addr")).toEqual(["id,address"]);
+  await connection.nats.close();
+});
+
 test("an id that a shell could act on is not offered", async () => {
   const connection = await connectTo(bus, "master");
   const enrollments = await openBucket(connection, "enrollments");
@@ -146,4 +159,67 @@ test("a bus that says nothing is given up after 2 s", async () => {
   expect(await offered("--config", file, "run", "")).toEqual([]);
   expect(systemClock.monotonic() - before).toBeLessThan(10_000);
   silent.stop(true);
+});
+
+/** The programs that release/install-shells.sh unpacked. */
+const shells = join(import.meta.dir, "../../.tools/shells");
+const searched = { PATH: `${join(binaries.cli, "..")}:/usr/bin:/bin`, TERM: "xterm" };
+
+test("fish offers commands, peels, functions and their arguments", async () => {
+  const lines: [line: string, offers: string[]][] = [
+    ["svc roll", ["rollout"]],
+    ["svc help job w", ["watch"]],
+    ["svc job list --status c", ["cancelled", "completed"]],
+    [`svc --config ${config} run w`, ["web-1.example.com"]],
+    ["svc run web-1 file.get_h", ["file.get_hash"]],
+    [`svc --config ${config} facts get web-1.example.com osr`, ["osrelease"]],
+    ["svc peels list --columns id,addr", ["id,address"]],
+    ["svc rollout start 'web-*' service.restart n", ["name="]],
+    ["svc run web-1 state.single test=t", ["test=true"]],
+  ];
+  const asked = lines.map(([line]) => `complete -C "${line}"; echo ==`).join("; ");
+  const { code, stdout, stderr } = await runProgram(
+    [join(shells, "fish"), "-Nc", `svc completion fish | source; ${asked}`],
+    { env: { ...searched, HOME: bus.dir } },
+  );
+  expect([code, stderr]).toEqual([0, ""]);
+  const offers = stdout.split("==\n").map((part) => part.split("\n").map((line) => line.split("\t")[0]));
+  for (const [at, [, words]] of lines.entries()) {
+    expect(offers[at]?.filter((word) => word !== "")).toEqual(words);
+  }
+});
+
+test("zsh completes the same at its prompt", async () => {
+  const lines: [typed: string, completed: string][] = [
+    ["svc rollo", "svc rollout"],
+    ["svc help job wa", "svc help job watch"],
+    [`svc --config ${config} run we`, "run web-1.example.com"],
+    ["svc run web-1 file.get_h", "svc run web-1 file.get_hash"],
+    [`svc --config ${config} facts get web-1.example.com osr`, "web-1.example.com osrelease"],
+    ["svc peels list --columns id,addr", "svc peels list --columns id,address"],
+    ["svc run web-1 service.restart n", "svc run web-1 service.restart name="],
+    ["svc run web-1 state.single test=t", "svc run web-1 state.single test=true"],
+    ["svc run web-1 state.single pkg.inst", "svc run web-1 state.single pkg.installed"],
+  ];
+  const setUp =
+    "PS1='ready> '; autoload -Uz compinit; compinit -D; source <(svc completion zsh); stty cols 200; COLUMNS=200; echo set''-up";
+  // Each line is typed, completed, waited for, and removed.
+  const script = [
+    "zmodload zsh/zpty",
+    `zpty shell ${join(shells, "zsh")} -di`,
+    `zpty -w shell ${JSON.stringify(setUp).replaceAll("$", "\\$")}`,
+    "zpty -r -m shell out '*set-up*ready> *'",
+    ...lines.flatMap(([typed, completed], at) => [
+      `zpty -w -n shell ${JSON.stringify(typed)}$'\\t'`,
+      `zpty -r -m shell out ${JSON.stringify(`*${completed}*`)}`,
+      `print -r ${at}`,
+      "zpty -w -n shell $'\\x15'",
+    ]),
+    "zpty -d shell",
+  ];
+  const { code, stdout, stderr } = await runProgram([join(shells, "zsh"), "-dc", script.join("\n")], {
+    env: { ...searched, HOME: bus.dir },
+  });
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout.trim().split("\n")).toEqual(lines.map((_, at) => String(at)));
 });

@@ -1,4 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { startMariadb, startPostgres } from "../harness/host-databases.ts";
+import { installPackages } from "../harness/host-packages.ts";
 import { openPrivateRoot } from "../harness/private-root.ts";
 import { brief, output } from "../harness/state-trips.ts";
 
@@ -8,12 +10,7 @@ const server = "db_host: /tmp/pg";
 
 test("roles, databases, schemas, extensions and privileges of PostgreSQL", async () => {
   await using root = await openPrivateRoot();
-  await output(
-    root,
-    "mkdir /tmp/pg && chown postgres /tmp/pg && cd /tmp/pg && export PATH=$PATH:$(pg_config --bindir) && " +
-      "setpriv --reuid postgres --regid postgres --clear-groups sh -c 'initdb -A peer -D data >/dev/null && " +
-      'pg_ctl -w -D data -l log -o "-k /tmp/pg -c listen_addresses=" start\'',
-  );
+  await startPostgres(root);
   const there = `
 crew:
   postgres_group.present: [{ ${server} }]
@@ -115,3 +112,94 @@ crew:
   expect(await brief(root, gone, { test: true })).toContain("shop:true ");
   expect(await output(root, look)).toBe(before);
 });
+
+test("users, databases and privileges of MariaDB, and logins with the passwords that states set", async () => {
+  await using root = await openPrivateRoot();
+  await installPackages(root, "mysql");
+  await startMariadb(root);
+  const there = `
+shop:
+  mysql_database.present: [{ character_set: utf8mb4 }, { collate: utf8mb4_bin }]
+my_shop:
+  mysql_database.present: []
+app:
+  mysql_user.present: [{ password: it's \\ "secret" }]
+number:
+  mysql_user.present: [{ password: 12345 }]
+hash:
+  mysql_user.present: [{ password_hash: "*2470c0c06dee42fd1618bb99005adca2ec9d1e19" }]
+anywhere:
+  mysql_user.present: [{ host: "%" }, { password: secret }]
+expired:
+  mysql_user.present: [{ password: secret }]
+socket:
+  mysql_user.present: [{ password: secret }]
+daemon:
+  mysql_user.present: [{ unix_socket: true }]
+app-shop:
+  mysql_grants.present: [{ grant: "SELECT,INSERT" }, { database: shop.* }, { user: app }]
+app-all:
+  mysql_grants.present: [{ grant: ALL }, { database: my_shop.* }, { user: app }, { grant_option: true }]
+`;
+  const made = "shop my_shop app number hash anywhere expired socket daemon app-shop app-all";
+  const all = (ids: string, result: string) => ids.replace(/\S+/g, (id) => `${id}:${result}`);
+  const sql = (statement: string) => output(root, `mariadb -N -e ${quoted(statement)}`);
+  const login = (user: string, password: string) =>
+    output(root, `MYSQL_PWD=${quoted(password)} mariadb --user=${user} -N -e 'SELECT CURRENT_USER()'`);
+  await sql("CREATE USER expired@localhost IDENTIFIED BY 'secret' PASSWORD EXPIRE");
+  await sql("CREATE USER socket@localhost IDENTIFIED VIA unix_socket");
+  const look = "SELECT User, Host, plugin, authentication_string FROM mysql.user; SHOW DATABASES";
+  const before = await sql(look);
+  expect(await brief(root, there, { test: true })).toBe(all(made, "null+"));
+  expect(await sql(look)).toBe(before);
+  const applied = await root.apply(there);
+  expect(JSON.stringify(applied)).not.toContain("secret");
+  expect(applied.filter(({ result }) => result !== true)).toEqual([]);
+  expect(await brief(root, there)).toBe(all(made, "true"));
+  expect(await login("app", 'it\'s \\ "secret"')).toBe("app@localhost");
+  expect(await login("number", "12345")).toBe("number@localhost");
+  expect(await login("hash", "password")).toBe("hash@localhost");
+  expect(await login("expired", "secret")).toBe("expired@localhost");
+  expect(await login("socket", "secret")).toBe("socket@localhost");
+  expect(await login("app", "another")).toContain("Access denied");
+  // The server logs each statement. The one with the password is of this test.
+  expect(await output(root, "grep -c secret /tmp/mysql/log")).toBe("1");
+  // `_` in the name of a database is not a pattern.
+  expect(await sql("SHOW GRANTS FOR app@localhost")).toContain(
+    "ON `my\\\\_shop`.* TO `app`@`localhost` WITH GRANT OPTION",
+  );
+
+  // The server was made with anonymous users, as mariadb-install-db does it: they hide users of any host.
+  expect(await login("anywhere", "secret")).toContain("Access denied");
+  const hidden = applied.find(({ id }) => id === "anywhere")?.comment;
+  expect(hidden).toContain("from localhost");
+  const removed = "nobody:\n  mysql_user.absent: [{ name: '' }, { host: localhost }]\n";
+  expect(await brief(root, removed, { test: true })).toBe("nobody:null+");
+  expect(await brief(root, removed)).toBe("nobody:true+");
+  expect(await brief(root, removed)).toBe("nobody:true");
+  expect(await login("anywhere", "secret")).toBe("anywhere@%");
+
+  const changed = there.replace('it\'s \\ "secret"', "another").replace("SELECT,INSERT", "SELECT");
+  expect(await brief(root, changed)).toBe(all(made, "true").replace("app:true", "app:true+"));
+  expect(await login("app", "another")).toBe("app@localhost");
+  const own = "root:\n  mysql_user.present: [{ password: secret }]\n";
+  const withPassword = "{ connection_user: root }, { connection_pass: secret }";
+  expect(await brief(root, own)).toBe("root:true+");
+  // The session of the peel itself is not affected by it: it says who it is.
+  expect(await brief(root, own.replace("secret }]", `secret }, ${withPassword}]`))).toBe("root:true");
+  const [refused] = await root.apply(own);
+  expect(refused).toMatchObject({ result: false, comment: expect.stringContaining("Access denied") });
+  const gone = `
+app-shop:
+  mysql_grants.absent: [{ grant: ALL }, { database: shop.* }, { user: app }, ${withPassword}]
+app:
+  mysql_user.absent: [${withPassword}]
+shop:
+  mysql_database.absent: [${withPassword}]
+`;
+  expect(await brief(root, gone, { test: true })).toBe(all("app-shop app shop", "null+"));
+  expect(await brief(root, gone)).toBe(all("app-shop app shop", "true+"));
+  expect(await brief(root, gone)).toBe(all("app-shop app shop", "true"));
+});
+
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

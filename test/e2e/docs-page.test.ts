@@ -57,7 +57,7 @@ test("the page lists every operation of the description", async () => {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { summary }]) => [method.toUpperCase(), path, summary].join(" ")),
   );
-  expect(operations).toHaveLength(master.routes.length);
+  expect(operations).toHaveLength(master.routes.filter(({ path }) => path.startsWith("/api/")).length);
   await page.until(`document.querySelectorAll(".opblock").length === ${operations.length}`);
   const shown = await rows(".opblock-summary");
   // A place where a long path may break is an invisible character.
@@ -86,7 +86,9 @@ test("a request sent from the page is refused without a token, and succeeds with
 
 test("the other address of the page shows the same", async () => {
   await page.open(`${master.url}/api/v1/docs/`);
-  await page.until(`document.querySelectorAll(".opblock").length === ${master.routes.length}`);
+  await page.until(
+    `document.querySelectorAll(".opblock").length === ${master.routes.filter(({ path }) => path.startsWith("/api/")).length}`,
+  );
 });
 
 test("nothing left the listener, and nothing was against the policy", async () => {

@@ -301,7 +301,9 @@ describe("records of an earlier version", () => {
     );
     expect((await cli(fresh, "enroll", "restore", junk?.id ?? "")).stderr).toContain("svc enroll discard");
     expect(await cli(fresh, "enroll", "discard", junk?.id ?? "")).toMatchObject({ exit: 0 });
-    expect((await cli(fresh, "enroll", "list", "--state", "all")).stdout).not.toContain(junk?.id ?? "");
+    expect((await cli(fresh, "enroll", "list", "--state", "all", "--wide")).stdout).not.toContain(
+      junk?.id ?? "",
+    );
     await connection.nats.close();
   });
 

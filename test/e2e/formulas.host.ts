@@ -1,18 +1,18 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Plain } from "../../internal/base/msgpack.ts";
 import type { StateResult } from "../../internal/host/modules/states-service.ts";
+import { callPeel, unpackTrees } from "../formulas/trees.ts";
 import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { makeRepository, type StubPackage } from "../harness/stub-packages.ts";
 
-// Applies public formulas for real, twice: `make host FORMULAS=DIR`, where DIR has trees.tar.xz as `make formulas`
+// Applies public formulas for real with the compiled peel, twice: `make host FORMULAS=DIR`, where DIR has trees.tar.xz as `make formulas`
 // takes it. The private root has no network, so the packages are stubs that bring the units of the services.
 
 // systemd and apt take a while on a busy machine.
 setDefaultTimeout(300_000);
 
-const archive = join(resolve(process.env.FORMULAS ?? "../shared/formulas"), "trees.tar.xz");
-const repository = join(import.meta.dir, "../..");
+const directory = resolve(process.env.FORMULAS ?? "../shared/formulas");
 const formulas = "dnsmasq hostsfile logrotate memcached nfs postfix snmp tomcat varnish vim".split(" ");
 
 interface Low {
@@ -42,29 +42,12 @@ test.each(formulas)("%s is applied, and the second run changes nothing", async (
   expect(changed(second)).toEqual([]);
 });
 
-/** Unpacks a formula. @returns a function that calls functions of the peel with it */
+/** Unpacks a formula. @returns a function that calls functions of the compiled peel with it */
 async function prepare(root: PrivateRoot, formula: string): Promise<(...line: string[]) => Promise<string>> {
-  const config = "id: web-1.example.com\nsalt_compat: salt\ntemplates:\n  host_functions: command\n";
-  const trees = Buffer.from(await Bun.file(archive).arrayBuffer());
-  const unpack = `mkdir -p /srv/formulas /var/lib/apt/lists/partial /etc/cron.hourly; tar -xJ -C /srv/formulas 't/${formula}'`;
-  const { code, stderr } = await root.run(["/bin/sh", "-c", unpack], { stdin: trees });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  await root.run(["tee", "/srv/peel.yaml"], { stdin: config });
-  const peel = [join(repository, "node_modules/.bin/bun"), join(repository, "cmd/svc-peel/main.ts")];
-  const tree = `/srv/formulas/t/${formula}`;
-  const options = [
-    "--config",
-    "/srv/peel.yaml",
-    "--local",
-    "--states",
-    `${tree}/states`,
-    "--settings",
-    `${tree}/settings_ci`,
-    "--output",
-    "json",
-  ];
+  await unpackTrees(root, directory, formula);
+  await root.run(["mkdir", "-p", "/var/lib/apt/lists/partial", "/etc/cron.hourly"]);
   return async (...line) => {
-    const { stdout, stderr } = await root.run([...peel, "call", ...options, ...line]);
+    const { stdout, stderr } = await callPeel(root, formula, ...line);
     expect(stdout, stderr).not.toBe("");
     return stdout;
   };

@@ -45,6 +45,8 @@ const stopped = /"storage":\{"status":"(?:up"|degraded","message":"KV_probe: no 
 const stored = (peel: string) => [
   `$KV.peel-heartbeat.${peel}`,
   `$KV.facts.${peel}`,
+  `$KV.compliance.${peel}`,
+  `$KV.compliance-diffs.${peel}`,
   `svc.job.job-1.ack.${peel}`,
   `svc.job.job-1.return.${peel}`,
   `svc.job.job-1.schedule.${peel}`,

@@ -50,6 +50,7 @@ test("a request for a job is refused exactly when the description refuses it", a
     metadata: absent(field([{}, { ticket: 7, of: [1, { a: null }] }], [[], "x", null])),
     targets_digest: absent(field(["0".repeat(64)], ["0", "A".repeat(64), null])),
     approvals: absent(field([0], [-1, 17, 1.5, "1", null])),
+    follow: absent(field([true, false], ["true", 1, null])),
     more: fc.constantFrom(undefined, undefined, undefined, undefined, 1, null),
   });
   const differing: string[] = [];

@@ -83,7 +83,7 @@ function untilFinished(key: string) {
   return until(finish, ({ exit }) => exit === 0);
 }
 const ping = async () => {
-  const { exit, stdout } = await cli(bus, "run", "*", "test.ping", "--timeout", "20s");
+  const { exit, stdout } = await cli(bus, "run", "*", "test.ping", "--timeout", "20s", "--full");
   for (const id of ["web-a", "web-b", "web-c"]) expect(stdout).toMatch(new RegExp(`${id} +ok +true`));
   expect(exit).toBe(0);
 };

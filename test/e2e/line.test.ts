@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { send } from "../harness/client.ts";
 import {
+  binaries,
   type Daemon,
   logRecords,
   type MasterDaemon,
@@ -11,6 +12,8 @@ import {
   startPeelBinary,
   svc,
 } from "../harness/fleet.ts";
+import { startProgram } from "../harness/process.ts";
+import { operatorConfig } from "../harness/svc.ts";
 import { until } from "../harness/until.ts";
 
 // The thin line of the product, through its compiled binaries, in the order a user walks it.
@@ -56,7 +59,7 @@ test("a peel without credentials waits for approval, and the operator sees it", 
 test("a job for a peel that is not a member yet finds nobody", async () => {
   const ran = await svc(bus, "run", "web-1.example", "test.ping");
   expect(ran.code).toBe(1);
-  expect(ran.stderr).toContain("no peel matches");
+  expect(ran.stderr).toContain("is not a member of the fleet: its enrollment is pending");
 });
 
 test("approved, it fetches its credentials once, keeps them at 0600, and connects", async () => {
@@ -91,6 +94,34 @@ test("svc run answers, and so does REST, with the operator's name on the job", a
   expect(shown).toMatchObject({ status: "completed", created_by: "ci", counts: { ok: 1 } });
 });
 
+test("svc run --follow shows what a command writes while it runs, and run --again what it did before", async () => {
+  const gate = join(bus.dir, "gate");
+  const command = `echo one; while [ ! -e ${gate} ]; do sleep 0.05; done; echo two; exit 3`;
+  const running = startProgram([
+    ...[
+      binaries.cli,
+      "--config",
+      operatorConfig(bus),
+      "run",
+      "web-1.example",
+      "cmd.run",
+      command,
+      "--follow",
+    ],
+  ]);
+  await running.waitFor("\none\n");
+  expect(running.output()).not.toContain("exited with 3");
+  writeFileSync(gate, "");
+  expect(await running.exited).toBe(1);
+  // As it was written, and in the table below its peel.
+  expect(running.output()).toMatch(/^two$/m);
+  expect(running.output()).toMatch(/^web-1\.example +failed +exited with 3\n +one\n +two$/m);
+  const [jid = ""] = /job-\w+/.exec(running.output()) ?? [];
+  const again = await svc(bus, "run", "--again", jid, "--output", "jsonl");
+  expect(again.code).toBe(1);
+  expect(JSON.parse(again.stdout)).toMatchObject({ peel: "web-1.example", outcome: "failed", retcode: 3 });
+});
+
 test("a restarted peel keeps its seed and its credentials, and does not enroll again", async () => {
   const seed = readFileSync(join(peel.dir, "auth/web-1_example.seed"), "utf8");
   peel.program.kill("SIGKILL");
@@ -118,7 +149,7 @@ test("a revoked peel is cut off", async () => {
   expect(revoked.stdout).toMatch(/connection closed after \d+\.\d ms/);
   await peel.program.waitFor("bus disconnected");
   const ran = await svc(bus, "run", "web-1.example", "test.ping");
-  expect(ran.stderr).toContain("no peel matches");
+  expect(ran.stderr).toContain("is not a member of the fleet: its enrollment is revoked");
 });
 
 test("both daemons stop in order on SIGTERM, with exit code 0", async () => {

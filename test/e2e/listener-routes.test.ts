@@ -25,6 +25,14 @@ const open = new Set([
   "GET /api/v1/docs/:file",
   "GET /api/v1/openapi.yaml",
   "GET /api/v1/openapi.json",
+  // Of the console: pages without anything of the fleet, and how to sign in.
+  "GET /console",
+  "GET /console/",
+  "GET /console/*",
+  "GET /console/assets/:name",
+  "POST /api/v1/sessions",
+  "GET /api/v1/sessions/providers",
+  "POST /api/v1/sessions/oidc",
 ]);
 
 /** What is wrong with these routes, one line each. `ask` answers with the status of a call without a proof. */

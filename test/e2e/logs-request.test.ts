@@ -83,7 +83,7 @@ test("the commands of docs/logs.md find it, in files of either log", async () =>
   writeFileSync(join(bus.dir, "master.log"), master.program.output());
   writeFileSync(join(bus.dir, "peel.log"), peel.program.output());
   const page = readFileSync(join(import.meta.dir, "../../docs/logs.md"), "utf8");
-  const script = (/```sh host\n([^`]+)```/.exec(page)?.[1] ?? "")
+  const script = (/```sh host\n(grep [^`]+)```/.exec(page)?.[1] ?? "")
     .replaceAll("ticket-4711", "ticket-4712")
     .replaceAll(/job-\w{27}/g, jid);
   const [first = "", second = ""] = script.trim().split("\n");

@@ -16,8 +16,8 @@ import { type Program, runProgram, startProgram } from "../harness/process.ts";
 import { initSingleHost, type SingleHost } from "../harness/single-host.ts";
 import { until } from "../harness/until.ts";
 
-// docs/clusters.md, walked: a fleet of one host, as svc init made it, becomes three masters on a cluster of
-// three. Its peels keep running, in this process, and do not enroll again. Host names resolve to this host,
+// The same move as svc cluster add makes, by hand with a backup: a fleet of one host becomes three masters on a cluster
+// of three. Its peels keep running, in this process, and do not enroll again. Host names resolve to this host,
 // because peels reject loopback addresses.
 
 const dist = join(import.meta.dir, "../../dist");
@@ -165,7 +165,7 @@ test("a fleet of one host", async () => {
 
 test("its bus is saved with no master on it, and put onto the cluster", async () => {
   const before = await summary();
-  jobs = (await host.svc("job", "list")).stdout;
+  jobs = (await host.svc("job", "list", "--wide")).stdout;
   await end(programs.at(-1));
   const alone = launch(1, "--embedded-bus-only");
   await alone.waitFor("bus ready");
@@ -250,7 +250,7 @@ test("three masters serve the same fleet; its peels learn where, and enroll no s
     "two active",
   ]);
   await untilStored([1, 2, 3]);
-  expect((await host.svc("job", "list")).stdout).toBe(jobs);
+  expect((await host.svc("job", "list", "--wide")).stdout).toBe(jobs);
   expect(await pingAll()).toEqual({ ok: 2 });
   expect(existsSync(join(host.dir, "peel-one/auth/one.creds"))).toBe(true);
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ConsoleClient } from "../harness/console-client.ts";
 import { binaries } from "../harness/fleet.ts";
 import { runProgram, startProgram } from "../harness/process.ts";
 import { initSingleHost, type SingleHost } from "../harness/single-host.ts";
@@ -142,6 +143,37 @@ test("a live connection is closed within a second, and the reply says after how 
   expect(closed_in_ms).toBeGreaterThan(0);
   expect(closed_in_ms).toBeLessThan(1_000);
   await waiting[Symbol.asyncDispose]();
+});
+
+test("svc console signs a browser in once, and the session ends with its operator", async () => {
+  const eva = laptop("eva");
+  const added = await host.svc("operator", "add", "eva", "--role", "viewer", "--with-key");
+  expect((await eva.svc("login", eva.file("eva.operator", added.stdout))).code).toBe(0);
+  const master = {
+    url: `https://localhost:${host.apiPort}`,
+    ca: readFileSync(join(host.dir, "auth", "ca", "root.crt"), "utf8"),
+  };
+  const made = await eva.svc("console", "--no-open", "--url", master.url, "--output", "json");
+  expect([made.code, made.stderr]).toEqual([0, expect.stringContaining("It is good once")]);
+  const { link } = JSON.parse(made.stdout);
+  const [, page, code = ""] = /^(.*)#link=([\w-]{43})$/.exec(link) ?? [];
+  expect(page).toBe(`${master.url}/console/`);
+  const browser = new ConsoleClient();
+  const opened = await browser.signIn(master, { link: code });
+  expect([opened.status, opened.json]).toMatchObject([201, { name: "eva", roles: ["viewer"] }]);
+  expect((await new ConsoleClient().signIn(master, { link: code })).status).toBe(401);
+  const status = async () => (await browser.ask(master, "GET", "/api/v1/peels")).status;
+  expect(await status()).toBe(200);
+  expect((await browser.ask(master, "GET", "/api/v1/operators")).status).toBe(403);
+  // The roles of now count.
+  expect((await host.svc("operator", "roles", "eva", "admin")).code).toBe(0);
+  expect((await browser.ask(master, "GET", "/api/v1/operators")).status).toBe(200);
+  expect((await host.svc("operator", "disable", "eva")).code).toBe(0);
+  expect(await status()).toBe(401);
+  expect((await host.svc("operator", "enable", "eva")).code).toBe(0);
+  expect(await status()).toBe(401);
+  const wrong = await eva.svc("console", "--url", "http://localhost");
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("--url: expected the address")]);
 });
 
 test("contexts: each fleet by its name, the chosen one without a name, and SVC_CONFIG before both", async () => {

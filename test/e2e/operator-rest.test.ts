@@ -33,6 +33,7 @@ afterAll(async () => {
 });
 
 interface Summary {
+  peel?: string;
   id: string;
   peel_id: string;
   hostname: string;
@@ -199,6 +200,7 @@ describe("the list", () => {
     expect(list.map(({ id }) => id)).toEqual(ids.slice(2));
     expect(list.at(-1)).toEqual({
       id: ids.at(-1) ?? "",
+      peel: "list-0.x",
       peel_id: "list-0_x",
       hostname: "web-0.example",
       state: "pending",

@@ -108,10 +108,11 @@ test("an operator suspends a peel, what it left goes, and it comes back with its
   const event = await manager.streams.getMessage("events", {
     last_by_subj: "svc.event._master.svc.peel.noisy.suspended",
   });
-  expect(decode(event.data)).toEqual({ data: { reason: "too loud" }, source: "noisy", depth: 0 });
+  const data = { peel: "noisy", peel_id: "noisy", reason: "too loud" };
+  expect(decode(event.data)).toEqual({ data, source: "noisy", depth: 0 });
   await masters.nats.close();
 
-  const listed = await svc("enroll", "list", "--state", "issued");
+  const listed = await svc("enroll", "list", "--state", "issued", "--wide");
   expect(listed.stdout).toMatch(new RegExp(`${peel.enrollmentId}.*SUSPENDED`));
   expect(listed.stdout).not.toMatch(new RegExp(`${other.enrollmentId}.*SUSPENDED`));
   const status = await svc("status", "--output", "json");

@@ -111,8 +111,9 @@ async function work(): Promise<string[]> {
     timeout: "50s",
   });
   const reply = await masters.nats.request(jobRequestSubject, request, { timeout: 30_000 });
-  const { jid } = await honest.next("dispatch");
-  expect(decode(reply.data)).toMatchObject({ jid });
+  const { jid } = decode(reply.data) as { jid: string };
+  // On a busy machine the one before may have been sent again.
+  while ((await honest.next("dispatch")).jid !== jid);
   await honest.acknowledge(jid);
   await honest.answer(jid);
   const scheduled = newId("job", systemClock.now(), systemRandom);

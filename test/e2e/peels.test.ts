@@ -1,12 +1,22 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { rfc3339, systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
+import { encodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
+import { createEnvelopeMaker, encodeSettings } from "../../internal/fleet/settings/envelope.ts";
+import { encodeSettingsRecord } from "../../internal/fleet/settings/record.ts";
+import { deriveCurveKey } from "../../internal/identity/curve.ts";
+import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { type Answers, type ApiText, answersOf } from "../harness/api-text.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
-import { call } from "../harness/enrollee.ts";
+import { call, postJson } from "../harness/enrollee.ts";
 import { type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";
+import { runRecord } from "../harness/run-record.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
 
 // What the masters know of peels, through the compiled binaries: at the terminal and over REST.
@@ -17,11 +27,45 @@ let bus: TestBus;
 let stored: Bus;
 let master: MasterDaemon;
 let answers: Answers;
+/** A job that ended differently on its peels. */
+const createdAt = systemClock.now() - 3_600_000;
+const job: Job = {
+  ...{ jid: "job-3MTjXmu1B1JqO5dMBpj4BG197Ud", function: "state.apply", args: {}, metadata: {} },
+  ...{ targets: ["db-1", "web-1_example", "web-2_example"], timeoutMs: 60_000, createdBy: "ann" },
+  ...{ createdAt, deadline: createdAt + 60_000 },
+  settled: {
+    ...{ status: "failed", counts: { ok: 1, failed: 1, offline: 1 }, finishedAt: createdAt + 60_000 },
+    ...{ offline: ["db-1"], places: { failed: [2] } },
+  },
+};
+/** A value that nobody may see who does not ask for it by name, and may. */
+const secret = `opensesame-${Buffer.from(systemRandom(16)).toString("hex")}`;
+runRecord.register("settings value", secret);
+const settingsFiles = {
+  "top.sls": "base:\n  '*':\n    - common\n  'web-*':\n    - secret.web\n    - web\n",
+  "common.sls": `app:\n  port: 80\n  db_password: ${secret}-1\nusers:\n  - {name: ann, token: ${secret}-2}\n`,
+  "secret/web.sls": `app:\n  port: ${secret}-3\n  motd: ${secret}-4\n`,
+  "web.sls": "{% for n in [8080] %}\napp:\n  port: {{ n }}\n{% endfor %}\n",
+};
+const lastJob = (outcome: string) => ({
+  last_job: { jid: job.jid, function: "state.apply", outcome, at: rfc3339(createdAt) },
+});
+const envelopeOf = (peelId: string, version: number) =>
+  createEnvelopeMaker(newKeyPair("user", systemRandom), systemRandom).make(
+    encodeSettings({}),
+    { peelId, curvePublicKey: deriveCurveKey(newKeyPair("user", systemRandom)).publicKey },
+    { version, digest: new Uint8Array(32) },
+  );
 const idOf = (at: number) => `enr-${`${at}`.padStart(27, "0")}`;
 
 beforeAll(async () => {
   bus = await startBus();
-  master = await startMasterBinary(bus, ["--api-docs"]);
+  const settings = join(bus.dir, "settings");
+  for (const [path, text] of Object.entries(settingsFiles)) {
+    mkdirSync(dirname(join(settings, path)), { recursive: true });
+    writeFileSync(join(settings, path), text);
+  }
+  master = await startMasterBinary(bus, ["--api-docs", "--settings-dir", settings]);
   stored = await connectTo(bus, "master");
   const enrollments = { ...(await openBucket(stored, "enrollments")), vouchers: vouchersOf(bus) };
   for (const [at, peelId] of ["db-1", "web-1_example", "web-2_example"].entries()) {
@@ -32,7 +76,11 @@ beforeAll(async () => {
   }
   const facts = await openBucket(stored, "facts");
   await facts.put("web-1_example", encode({ os: "Debian", osrelease: "12", svc_version: "1.2.3" }));
+  await facts.put("web-2_example", encode({ os: "Ubuntu", osrelease: "22.04", rack: "r1" }));
   await facts.put("web-2_example", encode({ os: "Ubuntu", osrelease: "24.04" }));
+  await (await openBucket(stored, "jobs")).put(job.jid, encodeJob(job));
+  const record = { peelId: "web-2_example", envelope: envelopeOf("web-2_example", 1_767_225_600_000) };
+  await (await openBucket(stored, "settings")).put("web-2_example", encodeSettingsRecord(record));
   await (await openBucket(stored, "peel-heartbeat")).put("web-1_example", encode({}));
   answers = answersOf((await rest("openapi.json")).json as ApiText);
 });
@@ -47,6 +95,15 @@ const rest = (path: string, token = master.token) =>
     { url: master.url, ca: bus.caPem },
     { path: `/api/v1/${path}`, headers: { authorization: `Bearer ${token}` } },
   );
+const send = (method: string, path: string, token: string, body?: object) =>
+  body === undefined
+    ? call(
+        { url: master.url, ca: bus.caPem },
+        { method, path: `/api/v1/${path}`, headers: { authorization: `Bearer ${token}` } },
+      )
+    : postJson({ url: master.url, ca: bus.caPem }, `/api/v1/${path}`, body, {
+        ...{ method, headers: { authorization: `Bearer ${token}` } },
+      });
 const described = async (operation: string, path: string, status: number) => {
   const reply = await rest(path);
   expect([path, reply.status, answers.faults(operation, reply)]).toEqual([path, status, []]);
@@ -61,7 +118,8 @@ test("svc lists peels, which of them are alive, and each one, also those that ar
     ["ID", "ALIVE", "SINCE", "VERSION", "OS", "LABELS"],
     ["db-1", "silent", "-", "-", "-", "-"],
     ["web-1.example", "alive", expect.stringMatching(/^\d+s$/), "1.2.3", "Debian 12", "env=prod"],
-    ["web-2.example", "silent", "-", "-", "Ubuntu 24.04", "-"],
+    // No master heard it: it is silent since it stored its facts.
+    ["web-2.example", "silent", expect.stringMatching(/^\d+s$/), "-", "Ubuntu 24.04", "-"],
   ]);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
 
@@ -72,16 +130,19 @@ test("svc lists peels, which of them are alive, and each one, also those that ar
   expect(await ids("--alive")).toEqual([0, ["web-1.example"]]);
   expect(await ids("web* and not T@env:prod", "--silent")).toEqual([0, ["web-2.example"]]);
   expect(await ids("--sort", "os")).toEqual([0, ["web-1.example", "web-2.example", "db-1"]]);
-  expect(await ids("mail*")).toEqual([0, []]);
 
   const shown = await svc(bus, "peels", "show", "web-1.example", "--output", "json");
   expect(JSON.parse(shown.stdout)).toEqual({
-    ...{ id: "web-1.example", peel_id: "web-1_example", enrollment_id: idOf(1), state: "active" },
+    ...{ id: "web-1.example", peel: "web-1.example", peel_id: "web-1_example" },
+    ...{ enrollment_id: idOf(1), state: "active" },
     ...{ alive: true, alive_since: expect.any(String), version: "1.2.3", os: "Debian 12" },
+    // It ran no states yet: these are the state files that it would use.
+    environment: "base",
     ...{ labels: { env: "prod" }, creds_expires_at: "2033-05-18T03:33:20.000Z" },
+    ...lastJob("ok"),
   });
   const off = await svc(bus, "peels", "show", "web-2_example");
-  expect([off.code, off.stdout]).toEqual([0, expect.stringMatching(/^Life +silent$/m)]);
+  expect([off.code, off.stdout]).toEqual([0, expect.stringMatching(/^Life +silent, since /m)]);
 });
 
 test("svc reads the stored facts of a peel that is off", async () => {
@@ -95,6 +156,208 @@ test("svc reads the stored facts of a peel that is off", async () => {
   expect(await of("--output", "json")).toEqual([0, `${JSON.stringify(facts, undefined, 2)}\n`]);
 });
 
+test("svc shows the last job and the settings of a peel, and another master says the same", async () => {
+  const columns = ["--columns", "id,settings_version,last_job,last_job_age"];
+  const list = await svc(bus, "peels", "list", ...columns);
+  expect(
+    list.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {2,}/)),
+  ).toEqual([
+    ["ID", "SETTINGS VERSION", "LAST JOB", "LAST JOB AGE"],
+    ["db-1", "-", "state.apply offline", "1h"],
+    ["web-1.example", "-", "state.apply ok", "1h"],
+    ["web-2.example", "1767225600000", "state.apply failed", "1h"],
+  ]);
+  const shown = await svc(bus, "peels", "show", "web-2.example");
+  expect(shown.stdout).toMatch(/^Settings +version 1767225600000$/m);
+  expect(shown.stdout).toMatch(
+    /^Last job +state\.apply, failed, job-3MTjXmu1B1JqO5dMBpj4BG197Ud, created at /m,
+  );
+  // It has seen no event, as a master after its restart.
+  await using other = await startMasterBinary(bus);
+  const path = "/api/v1/peels";
+  const told = (url: string, token: string) =>
+    call({ url, ca: bus.caPem }, { path, headers: { authorization: `Bearer ${token}` } });
+  const known = (await rest("peels")).json as Record<string, unknown>[];
+  const same = known.map(({ alive_since: _, silent_since: __, ...rest }) => rest);
+  expect((await told(other.url, other.token)).json).toMatchObject(same);
+});
+
+const namesOf = (host: string) => ({
+  ...{ id: `${host}.example`, peel: `${host}.example`, peel_id: `${host}_example` },
+});
+
+test("svc finds and counts facts, and says what changed", async () => {
+  const json = async (...words: string[]) => {
+    const { code, stdout, stderr } = await svc(bus, "facts", ...words, "--output", "json");
+    return code === 0 ? JSON.parse(stdout) : stderr;
+  };
+  expect(await json("find", "web*", "--show", "os,svc_version")).toEqual([
+    { ...namesOf("web-1"), facts: { os: "Debian", svc_version: "1.2.3" } },
+    { ...namesOf("web-2"), facts: { os: "Ubuntu" } },
+  ]);
+  const table = await svc(bus, "facts", "find", "*", "--show", "os,svc_version");
+  expect(table.stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+    ["ID", "OS", "SVC_VERSION"],
+    ["db-1", "-", "-"],
+    ["web-1.example", "Debian", "1.2.3"],
+    ["web-2.example", "Ubuntu", "-"],
+    [""],
+  ]);
+  expect(await json("count", "os", "web*")).toEqual({
+    groups: [
+      { facts: { os: "Debian" }, peels: 1 },
+      { facts: { os: "Ubuntu" }, peels: 1 },
+    ],
+    peels: 2,
+  });
+  const changes = [
+    { at: expect.any(String), name: "osrelease", before: "22.04", after: "24.04" },
+    { at: expect.any(String), name: "rack", before: "r1" },
+  ];
+  expect(await json("history", "web-2.example")).toEqual({ changes, known_since: expect.any(String) });
+  expect(await json("history", "web-2.example", "--since", "1m")).toMatchObject({ changes });
+  expect(await json("history", "web-2.example", "--since", "2999-01-01")).toMatchObject({ changes: [] });
+  const history = await svc(bus, "facts", "history", "web-2");
+  const lines = await svc(bus, "facts", "history", "web-2.example", "--output", "jsonl");
+  expect(
+    lines.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toEqual(changes);
+  const found = await svc(bus, "facts", "find", "web*", "--show", "os,svc_version", "--output", "csv");
+  expect(found.stdout).toBe(
+    "id,peel_id,os,svc_version\nweb-1.example,web-1_example,Debian,1.2.3\nweb-2.example,web-2_example,Ubuntu,\n",
+  );
+  expect(history.stderr).toStartWith("web-2 is web-2.example\n");
+  expect(history.stdout).toMatch(/^\d+s +osrelease {2}22\.04 {3}24\.04$/m);
+  expect(history.stderr).toMatch(/the bus knows the facts of this peel since /);
+});
+
+test("REST has the same facts, and refuses who has no token", async () => {
+  const found = await described("findFacts", "facts?show=os&limit=2", 200);
+  expect(found.json).toMatchObject([{ id: "db-1", facts: {} }, { facts: { os: "Debian" } }]);
+  expect(found.headers.link).toBe(
+    '</api/v1/facts?target=*&limit=2&show=os&cursor=web-1_example>; rel="next"',
+  );
+  await described("findFacts", "facts?show=oss", 400);
+  await described("findFacts", "facts", 400);
+  expect((await described("countFacts", "facts/count?by=os&target=web*", 200)).json).toMatchObject({
+    peels: 2,
+  });
+  await described("countFacts", "facts/count?by=oss", 400);
+  const one = await described("getFacts", "peels/web-2.example/facts?name=osrelease", 200);
+  expect(one.json).toBe("24.04");
+  await described("getFacts", "peels/web-2.example/facts", 200);
+  await described("getFacts", "peels/db-1/facts", 404);
+  await described("getFactsHistory", "peels/web-2_example/facts/history", 200);
+  await described("getFactsHistory", "peels/web-2_example/facts/history?since=soon", 400);
+  await described("getFactsHistory", "peels/db-1/facts/history", 404);
+  const paths = ["facts?show=os", "facts/count?by=os", "peels/web-2/facts", "peels/web-2/facts/history"];
+  for (const path of paths) expect((await rest(path, "wrong")).status).toBe(401);
+});
+
+test("svc shows and explains the settings that a master compiles, with secrets hidden", async () => {
+  const json = async (...words: string[]) => {
+    const { code, stdout, stderr } = await svc(bus, "settings", ...words, "--output", "json");
+    return code === 0 ? JSON.parse(stdout) : stderr;
+  };
+  const hidden = "********";
+  const shown = await svc(bus, "settings", "show", "web-1.example", "--output", "json");
+  expect(JSON.parse(shown.stdout)).toEqual({
+    app: { port: 8080, db_password: hidden, motd: hidden },
+    users: [{ name: "ann", token: hidden }],
+  });
+  expect(shown.stderr).toMatch(/--reveal shows it to who may/);
+  // A peel that is off, and has not been seen by this master.
+  expect(await json("show", "web-2.example", "app:port")).toBe(8080);
+  expect(await json("explain", "web-1.example", "app:port")).toEqual({
+    settings: [
+      {
+        ...{ name: "app:port", value: 8080, file: "web.sls", line: 3, because: "top.sls:6" },
+        covered: [
+          { value: 80, file: "common.sls", line: 2, because: "top.sls:3" },
+          { value: hidden, file: "secret/web.sls", line: 2, because: "top.sls:5" },
+        ],
+      },
+    ],
+  });
+  const table = await svc(bus, "settings", "explain", "web-1.example", "app:port");
+  expect(table.stdout.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([
+    ["SETTING", "FROM", "VALUE", "ASKED FOR BY"],
+    ["app:port", "web.sls:3", "8080", "top.sls:6"],
+    ["covers", "secret/web.sls:2", hidden, "top.sls:5"],
+    ["covers", "common.sls:2", "80", "top.sls:3"],
+    [""],
+  ]);
+  expect(await json("show", "web-1.example", "app:db_password", "--reveal")).toBe(`${secret}-1`);
+  expect(JSON.stringify(await json("explain", "web-1.example", "app:port", "--reveal"))).toContain(
+    `${secret}-3`,
+  );
+  expect(await json("show", "web-1.example", "app:prot")).toMatch(
+    /no setting "app:prot" \(did you mean app:port\?\)/,
+  );
+  expect(await json("show", "db-1")).toMatch(/db-1 has no settings yet: it has stored no facts/);
+  const audit = await svc(bus, "audit", "list", "--action", "settings.*", "--output", "json");
+  const entries = JSON.parse(audit.stdout) as { action: string; outcome: string; subjects: object }[];
+  expect(entries.filter(({ outcome }) => outcome === "done")).toMatchObject([
+    { action: "settings.reveal-explained", subjects: { peel: "web-1_example", setting: "app:port" } },
+    { action: "settings.reveal", subjects: { peel: "web-1_example", setting: "app:db_password" } },
+  ]);
+  expect(`${shown.stdout}${table.stdout}${audit.stdout}`).not.toContain("opensesame");
+});
+
+test("over REST, roles decide who sees settings, and who sees secrets", async () => {
+  const tokenOf = async (role: string) => {
+    const body = { name: `t-${role}`, roles: [role], expires: "1h" };
+    const made = await send("POST", "tokens", master.token, body);
+    const { token } = made.json as { token: string };
+    runRecord.register("token", token);
+    return token;
+  };
+  const [viewer, operator, admin] = [
+    await tokenOf("viewer"),
+    await tokenOf("operator"),
+    await tokenOf("admin"),
+  ];
+  const path = "peels/web-1.example/settings";
+  const told = async (method: string, at: string, token: string, body?: object) => {
+    const { status, json } = await send(method, `${path}${at}`, token, body);
+    return [status, JSON.stringify(json).includes("opensesame")];
+  };
+  for (const at of ["", "?name=app:db_password", "/explain?name=app"]) {
+    expect([at, await told("GET", at, viewer)]).toEqual([at, [403, false]]);
+    expect([at, await told("GET", at, operator)]).toEqual([at, [200, false]]);
+    expect([at, await told("GET", at, admin)]).toEqual([at, [200, false]]);
+  }
+  for (const [at, body] of [
+    ["/reveal", {}],
+    ["/explain/reveal", { name: "app" }],
+  ] as const) {
+    expect([at, await told("POST", at, viewer, body)]).toEqual([at, [403, false]]);
+    expect([at, await told("POST", at, operator, body)]).toEqual([at, [403, false]]);
+    expect([at, await told("POST", at, admin, body)]).toEqual([at, [200, true]]);
+    expect((await told("GET", at, admin))[0]).toBe(405);
+  }
+  expect((await told("GET", "?reveal=true", admin))[0]).toBe(400);
+  expect((await told("GET", "", "wrong"))[0]).toBe(401);
+  const answered: [string, string, string, number, object?][] = [
+    ["showSettings", "GET", "?name=app", 200],
+    ["showSettings", "GET", "?name=ap", 404],
+    ["explainSettings", "GET", "/explain?name=app", 200],
+    ["explainSettings", "GET", "/explain", 400],
+    ["revealSettings", "POST", "/reveal", 200, {}],
+    ["revealExplained", "POST", "/explain/reveal", 200, { name: "app" }],
+  ];
+  for (const [operation, method, at, status, body] of answered) {
+    const reply = await send(method, `${path}${at}`, admin, body);
+    expect([at, reply.status, answers.faults(operation, reply)]).toEqual([at, status, []]);
+  }
+});
+
 test.each([
   [
     ["peels", "show", "web-3.example"],
@@ -102,8 +365,28 @@ test.each([
     /there is no peel "web-3\.example" \(did you mean web-\d\.example\?\)/,
   ],
   [["facts", "get", "web-1.example", "oss"], 1, /web-1\.example has no fact "oss" \(did you mean os\?\)/],
+  [
+    ["facts", "find", "*", "--show", "osrelese"],
+    1,
+    /no peel has a fact "osrelese" \(did you mean osrelease\?\)/,
+  ],
+  [["facts", "count", "oss"], 1, /no peel has a fact "oss" \(did you mean os\?\)/],
+  [["facts", "count", "os", "web and"], 1, /target: column \d+: /],
+  [["facts", "history", "web-3.example"], 1, /there is no peel "web-3\.example"/],
+  [["facts", "history", "web-2.example", "--since", "soon"], 2, /--since: "soon" is not a time/],
   [["facts", "get", "db-1"], 1, /db-1 has stored no facts yet/],
   [["facts", "get", "db-2"], 1, /there is no peel "db-2" \(did you mean db-1\?\)/],
+  [["peels", "list", "wbe-2"], 1, /there is no peel "wbe-2" \(did you mean web-2\.example\?\)/],
+  [["peels", "list", "webb*"], 1, /no peel matches the target: see svc peels list/],
+  [["peels", "list", "webb*", "--output", "json"], 1, /no peel matches the target/],
+  [["facts", "find", "wbe-2", "--show", "os"], 1, /did you mean web-2\.example\?/],
+  [["facts", "count", "os", "webb*"], 1, /no peel matches the target/],
+  [["run", "wbe-2", "test.ping"], 1, /there is no peel "wbe-2" \(did you mean web-2\.example\?\)/],
+  [["run", "wbe-2", "test.ping", "--preview"], 1, /did you mean web-2\.example\?/],
+  [["run", "webb*", "test.ping"], 1, /no peel matches the target: see svc peels list/],
+  [["rollout", "start", "wbe-2", "test.ping"], 1, /did you mean web-2\.example\?/],
+  [["rollout", "start", "wbe-2", "test.ping", "--dry-run"], 1, /did you mean web-2\.example\?/],
+  [["settings", "show", "wbe-1"], 1, /did you mean web-1\.example\?/],
   [["peels", "list", "web and"], 1, /target: column \d+: /],
   [
     ["peels", "list", "--columns", "id,verson"],

@@ -55,7 +55,7 @@ const stateOf = async (enrollmentId: string) =>
 describe("admin.creds are enough for", () => {
   test("svc enroll list and show", async () => {
     const { enrollmentId } = await submitPeel(master, "listed");
-    const listed = await svc("enroll", "list");
+    const listed = await svc("enroll", "list", "--wide");
     expect([listed.exit, listed.stdout]).toEqual([0, expect.stringContaining(enrollmentId)]);
     const shown = await svc("enroll", "show", enrollmentId);
     expect([shown.exit, shown.stdout]).toEqual([0, expect.stringContaining("listed")]);

@@ -99,6 +99,8 @@ describe("a peel may", () => {
   test.each([
     ["peel-heartbeat", "$KV.peel-heartbeat.peel-a"],
     ["facts", "$KV.facts.peel-a"],
+    ["compliance", "$KV.compliance.peel-a"],
+    ["compliance-diffs", "$KV.compliance-diffs.peel-a"],
   ])("store its own key of %s, with an acknowledgement", async (name, subject) => {
     expect(await acknowledged(a.nats, subject, "mine")).toMatchObject({ stream: `KV_${name}` });
     const bucket = await openBucket(masters, name);
@@ -210,6 +212,8 @@ describe("a peel may not publish", () => {
   test.each([
     "$KV.peel-heartbeat.peel-b",
     "$KV.facts.peel-b",
+    "$KV.compliance.peel-b",
+    "$KV.compliance-diffs.peel-b",
     "svc.job.job-1.ack.peel-b",
     "svc.job.job-1.return.peel-b",
     "svc.job.job-1.schedule.peel-b",

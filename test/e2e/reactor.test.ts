@@ -11,9 +11,12 @@ import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import {
   attestation,
+  bearer,
+  call,
   enrollNew,
   getStatus,
   newEnrollee,
+  postJson,
   submission,
   submit,
   takeNonce,
@@ -93,6 +96,32 @@ afterAll(async () => {
 });
 
 const firedBy = (rule: string) => [...jobs.jobs.values()].filter((job) => reactionOf(job)?.rule === rule);
+
+test("over REST each master answers for the one that reacts, also a refusal, and only by a token", async () => {
+  const asked = async (path: string, body?: unknown) =>
+    Promise.all(
+      masters.map(async (master) => {
+        const at = `/api/v1/reactor${path}`;
+        const { status, json } = await (body === undefined
+          ? call(master, { path: at, headers: bearer })
+          : postJson(master, at, body, { headers: bearer }));
+        const { master: reacting, rules: found, breakers, error } = json as Record<string, unknown>;
+        return { status, reacting, found, breakers, error };
+      }),
+    );
+  for (const [path, body, status] of [
+    ["", undefined, 200],
+    ["/rules", undefined, 200],
+    ["/test", { event: { tag: "disk/full", source: "web-1", data: { percent: 95, mount: "/" } } }, 200],
+    ["/test", { event: { tag: "disk//full" } }, 400],
+    ["/reset", { rule: "nosuch" }, 404],
+  ] as const) {
+    const [one, other] = await asked(path, body);
+    expect([path, one?.status]).toEqual([path, status]);
+    expect(other).toEqual(one);
+  }
+  for (const master of masters) expect((await call(master, { path: "/api/v1/reactor" })).status).toBe(401);
+});
 
 test("an event fires its rule once, whatever the number of masters, and the job says why it is there", async () => {
   const before = await figures(...masters);

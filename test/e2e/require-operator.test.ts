@@ -9,6 +9,7 @@ import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { decodeEvidence, type Evidence, encodeCall } from "../../internal/fleet/jobs/call.ts";
 import { type Command, openCommand, signCommand, signForAll } from "../../internal/fleet/jobs/command.ts";
+import { decodeJob, encodeJob } from "../../internal/fleet/jobs/record.ts";
 import { formatAdministrators } from "../../internal/fleet/operators/administrators.ts";
 import { encodeOperator, signOperator } from "../../internal/fleet/operators/record.ts";
 import { openRequest } from "../../internal/fleet/requests/envelope.ts";
@@ -329,6 +330,27 @@ describe("a stolen master", () => {
       }
     }
     expect(existsSync(mark("replayed"))).toBe(false);
+  });
+
+  test("gets no signature for what a record was changed to, when an operator runs the job again", async () => {
+    const running = svc("run", "web-1", "cmd.run", "exit 3");
+    expect(await running.exit).toBe(1);
+    const jid = /job-\w+/.exec(running.stderr)?.[0] ?? "";
+    const own = svc("run", "--again", jid);
+    expect({ exit: await own.exit, out: own.stdout }).toMatchObject({
+      out: expect.stringContaining("exited with 3"),
+    });
+    const jobs = await openBucket(thief, "jobs");
+    const stored = await jobs.get(jid);
+    const job = decodeJob(stored?.value ?? new Uint8Array());
+    await jobs.put(jid, encodeJob({ ...job, args: { command: `touch ${mark("again")}` } }));
+    const refused = svc("run", "--again", jid);
+    expect(await refused.exit).toBe(2);
+    expect(refused.stderr).toContain("was not signed with your key");
+    const asked = startCli(bus, ["run", "--again", jid], { operatorFile, answer: "n" });
+    expect(await asked.exit).toBe(1);
+    expect(asked.stderr).toContain(`touch ${mark("again")}`);
+    expect(existsSync(mark("again"))).toBe(false);
   });
 
   test("does not become an operator by a record on the bus", async () => {

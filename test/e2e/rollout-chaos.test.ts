@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { isLive, type Rollout } from "../../internal/fleet/rollout/record.ts";
-import type { RolloutTiming } from "../../internal/fleet/rollout/timing.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
@@ -17,15 +16,13 @@ import { until } from "../harness/until.ts";
 
 setDefaultTimeout(60_000);
 
-// A driver that waits for a busy processor is silent, too.
-const timing: RolloutTiming = { heartbeatMs: 200, silenceMs: 5_000, spreadMs: 50, retryMs: 100 };
 const names = ["peel-a", "peel-b", "peel-c", "peel-d"];
 /** Of the second wave; the first has peel-a, and the last peel-d. */
 const ofSecond = (name: string) => [`peel-b ${name}`, `peel-c ${name}`];
 const lastWave = "peel-d test.echo";
 
-/** A bus with peels of its own, and two masters that serve, or more. */
-interface Lane {
+/** A bus with peels of its own, and two masters that serve. */
+interface Fleet {
   bus: TestBus;
   operator: Bus;
   peels: ManualPeel[];
@@ -36,9 +33,9 @@ interface Lane {
   masters: RolloutMaster[];
 }
 
-async function startLane(): Promise<Lane> {
+async function startFleet(): Promise<Fleet> {
   const bus = await startBus();
-  const masters = [await startRolloutMaster(bus, timing), await startRolloutMaster(bus, timing)];
+  const masters = [await startRolloutMaster(bus), await startRolloutMaster(bus)];
   const peels: ManualPeel[] = [];
   for (const name of names) {
     peels.push(await connectManualPeel(bus, await enrollPeel(masters[0] as RolloutMaster, name)));
@@ -55,13 +52,13 @@ async function startLane(): Promise<Lane> {
   };
 }
 
-async function stopLane(lane: Lane): Promise<void> {
-  for (const peel of lane.peels) await peel[Symbol.asyncDispose]();
-  for (const master of lane.masters) await master[Symbol.asyncDispose]();
-  lane.rollouts.stop();
-  lane.jobs.stop();
-  await lane.operator.nats.close();
-  await lane.bus[Symbol.asyncDispose]();
+async function stopFleet(fleet: Fleet): Promise<void> {
+  for (const peel of fleet.peels) await peel[Symbol.asyncDispose]();
+  for (const master of fleet.masters) await master[Symbol.asyncDispose]();
+  fleet.rollouts.stop();
+  fleet.jobs.stop();
+  await fleet.operator.nats.close();
+  await fleet.bus[Symbol.asyncDispose]();
 }
 
 const step = (name: string) => ({ msg: "rollout step", step: name, wave: 2 });
@@ -103,14 +100,14 @@ async function untilStopped(pid: number): Promise<void> {
 }
 
 /** A rollout whose driver fails at this moment. One peel may fail, and the first one always does. */
-async function fall(lane: Lane, moment: string, signal: "SIGKILL" | "SIGSTOP", ...failing: string[]) {
-  const [driver, second] = lane.masters as [RolloutMaster, RolloutMaster];
+async function fall(fleet: Fleet, moment: string, signal: "SIGKILL" | "SIGSTOP", ...failing: string[]) {
+  const [driver, second] = fleet.masters as [RolloutMaster, RolloutMaster];
   const text = `${++count}`;
-  lane.work.fail("peel-a test.echo", ...failing);
+  fleet.work.fail("peel-a test.echo", ...failing);
   const held = heldAt(moment);
-  lane.work.hold(lastWave, ...held);
+  fleet.work.hold(lastWave, ...held);
   // A job that was made and not sent is sent again to those who are there.
-  for (const peel of lane.peels) await peel.beat();
+  for (const peel of fleet.peels) await peel.beat();
   driver.trap({ record: {}, ...moments[moment], signal });
   const started = driver.rollouts("POST", "", {
     target: "peel-*",
@@ -122,26 +119,21 @@ async function fall(lane: Lane, moment: string, signal: "SIGKILL" | "SIGSTOP", .
   });
   // A master that dies with the start in hand answers nothing.
   started.catch(() => {});
-  const { id } = await lane.rollouts.until(({ args }) => args.text === text);
-  const fallen = signal === "SIGKILL" ? driver.program.exited : untilStopped(driver.program.pid);
-  const tooSoon = lane.rollouts.until(isTaken(id)).then(({ driver }) => {
-    throw new Error(`${driver} took the rollout over before its driver fell: ${moment}`);
-  });
-  tooSoon.catch(() => {});
-  await Promise.race([fallen, tooSoon]);
+  const { id } = await fleet.rollouts.until(({ args }) => args.text === text);
+  await (signal === "SIGKILL" ? driver.program.exited : untilStopped(driver.program.pid));
   /** The other one drives next, and there are two again. */
   const replace = async () => {
-    lane.masters = [second, signal === "SIGKILL" ? await startRolloutMaster(lane.bus, timing) : driver];
+    fleet.masters = [second, signal === "SIGKILL" ? await startRolloutMaster(fleet.bus) : driver];
   };
-  return { id, driver, second, replace, letGo: () => lane.work.letGo(...held) };
+  return { id, driver, second, replace, letGo: () => fleet.work.letGo(...held) };
 }
 
 /** The effects of a rollout, from the executed jobs of its peels and the stored records. */
-function accountOf(lane: Lane, { id, forbidden, waves }: Rollout) {
-  const jobs = [...lane.jobs.jobs.values()].filter(({ metadata }) => metadata.rollout === id);
+function accountOf(fleet: Fleet, { id, forbidden, waves }: Rollout) {
+  const jobs = [...fleet.jobs.jobs.values()].filter(({ metadata }) => metadata.rollout === id);
   const jids = new Set(jobs.map(({ jid }) => jid));
-  const ran = lane.work.ran.filter(({ jid }) => jids.has(jid));
-  const waveOf = (jid: string) => Number.parseInt(String(lane.jobs.jobs.get(jid)?.metadata.wave), 10);
+  const ran = fleet.work.ran.filter(({ jid }) => jids.has(jid));
+  const waveOf = (jid: string) => Number.parseInt(String(fleet.jobs.jobs.get(jid)?.metadata.wave), 10);
   const told = waves.flatMap(({ job, check }) => (check === undefined ? [job.jid] : [job.jid, check.jid]));
   return {
     ran: ran.map((one) => `${one.peel} ${one.function}`).sort(),
@@ -164,11 +156,11 @@ function accountOf(lane: Lane, { id, forbidden, waves }: Rollout) {
 const wholeWave = (...peels: string[]) => peels.flatMap((peel) => [`${peel} test.echo`, `${peel} test.ping`]);
 const firstWave = "peel-a test.echo";
 /** The executed jobs must not change after every master has stopped. */
-const accounts: { lane: Lane; rollout: Rollout; account: ReturnType<typeof accountOf> }[] = [];
+const accounts: { fleet: Fleet; rollout: Rollout; account: ReturnType<typeof accountOf> }[] = [];
 
-function expectRan(lane: Lane, rollout: Rollout, ran: readonly string[]): void {
-  const account = accountOf(lane, rollout);
-  accounts.push({ lane, rollout, account });
+function expectRan(fleet: Fleet, rollout: Rollout, ran: readonly string[]): void {
+  const account = accountOf(fleet, rollout);
+  accounts.push({ fleet, rollout, account });
   expect(account.ran).toEqual([...ran].sort());
   expect(account.waves).toEqual([...account.waves].sort((a, b) => a - b));
   expect(account.tooEarly).toEqual([]);
@@ -186,34 +178,34 @@ async function thaw({ program }: RolloutMaster, id: string): Promise<void> {
   await program.waitFor(new RegExp(`"rollout belongs to another master".*"rollout":"${id}"`));
 }
 
-async function survive(lane: Lane, moment: string, signal: "SIGKILL" | "SIGSTOP") {
-  const { id, driver, replace, letGo } = await fall(lane, moment, signal);
+async function survive(fleet: Fleet, moment: string, signal: "SIGKILL" | "SIGSTOP") {
+  const { id, driver, second, replace, letGo } = await fall(fleet, moment, signal);
   await replace();
-  await lane.rollouts.until(isTaken(id));
+  await second.giveUpDrivers(fleet.rollouts.until(isTaken(id)));
   letGo();
-  const before = lane.work.ran.length;
-  await lane.work.until((ran) => ran.slice(before - 1).some(({ peel }) => peel === "peel-d"));
+  const before = fleet.work.ran.length;
+  await fleet.work.until((ran) => ran.slice(before - 1).some(({ peel }) => peel === "peel-d"));
   if (signal === "SIGSTOP") await thaw(driver, id);
-  lane.work.letGo(lastWave);
-  const rollout = await lane.rollouts.until(hasEnded(id));
+  fleet.work.letGo(lastWave);
+  const rollout = await fleet.rollouts.until(hasEnded(id));
   expect(rollout).toMatchObject({ status: "completed", failures: 1 });
   expect(rollout.waves.map(({ job }) => job.counts)).toEqual([{ failed: 1 }, { ok: 2 }, { ok: 1 }]);
   expect(rollout.forbidden.length).toBe(isUnsure(moment) ? 1 : 0);
-  expectRan(lane, rollout, [firstWave, ...wholeWave("peel-b", "peel-c", "peel-d")]);
+  expectRan(fleet, rollout, [firstWave, ...wholeWave("peel-b", "peel-c", "peel-d")]);
 }
 
-async function closeGate(lane: Lane, moment: "waiting" | "checking", signal: "SIGKILL" | "SIGSTOP") {
+async function closeGate(fleet: Fleet, moment: "waiting" | "checking", signal: "SIGKILL" | "SIGSTOP") {
   const failing = moment === "waiting" ? "test.echo" : "test.ping";
-  const { id, driver, replace, letGo } = await fall(lane, moment, signal, `peel-b ${failing}`);
+  const { id, driver, second, replace, letGo } = await fall(fleet, moment, signal, `peel-b ${failing}`);
   await replace();
-  await lane.rollouts.until(isTaken(id));
+  await second.giveUpDrivers(fleet.rollouts.until(isTaken(id)));
   if (signal === "SIGSTOP") await thaw(driver, id);
   letGo();
-  const rollout = await lane.rollouts.until(hasEnded(id));
+  const rollout = await fleet.rollouts.until(hasEnded(id));
   expect(rollout).toMatchObject({ status: "failed", failures: 2 });
   expect(rollout.reason).toBe("2 failed by wave 2 of 3, at most 1 may");
   const ran = moment === "waiting" ? ofSecond("test.echo") : wholeWave("peel-b", "peel-c");
-  expectRan(lane, rollout, [firstWave, ...ran]);
+  expectRan(fleet, rollout, [firstWave, ...ran]);
 }
 
 /** What has run of a rollout that was aborted at this moment. */
@@ -224,89 +216,52 @@ function ranBy(moment: string): string[] {
   return [firstWave, ...(isAsked ? wholeWave("peel-b", "peel-c") : ofSecond("test.echo"))];
 }
 
-async function abort(lane: Lane, moment: string, signal: "SIGKILL" | "SIGSTOP") {
-  const { id, driver, second, replace } = await fall(lane, moment, signal);
+async function abort(fleet: Fleet, moment: string, signal: "SIGKILL" | "SIGSTOP") {
+  const { id, driver, second, replace } = await fall(fleet, moment, signal);
   expect(await second.rollouts("POST", `/${id}/abort`)).toMatchObject({ status: 200 });
-  const rollout = await lane.rollouts.until(hasEnded(id));
+  const rollout = await fleet.rollouts.until(hasEnded(id));
   expect(rollout).toMatchObject({ status: "aborted", reason: "aborted by tester" });
   expect(rollout.forbidden.length).toBe(isUnsure(moment) ? 1 : 0);
-  expectRan(lane, rollout, ranBy(moment));
+  expectRan(fleet, rollout, ranBy(moment));
   if (signal === "SIGSTOP") driver.program.kill("SIGCONT");
   await replace();
-}
-
-type Scenario = (lane: Lane) => Promise<void>;
-
-/** Scenarios of a lane, one after the other. */
-function inTurn(lane: Promise<Lane>): (scenario: Scenario) => Promise<void> {
-  let before: Promise<unknown> = lane;
-  return (scenario) => {
-    const own = before.then(
-      () => lane.then(scenario),
-      () => lane.then(scenario),
-    );
-    own.catch(() => {});
-    before = own;
-    return own;
-  };
 }
 
 const signals = {
   SIGKILL: "the driver is killed",
   SIGSTOP: "the driver is frozen, and goes on when another has taken over",
 } as const;
-/** Scenarios of one lane, in their order. */
-const planned: Scenario[][] = [];
-const outcomes = new Map<Scenario, Promise<void>>();
-const lanes: Promise<Lane>[] = [];
-
-// Most of the time is silence, in which a driver is given up: all lanes are silent at the same time.
-beforeAll(() => {
-  for (const scenarios of planned) {
-    const lane = startLane();
-    lanes.push(lane);
-    const begin = inTurn(lane);
-    for (const scenario of scenarios) outcomes.set(scenario, begin(scenario));
-  }
-});
-afterAll(async () => {
-  for (const lane of lanes) await stopLane(await lane);
-});
 
 for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
   describe(signals[signal], () => {
-    const own: Scenario[][] = [[], []];
-    planned.push(...own);
-    const add = (lane: Scenario[], title: string, scenario: Scenario) => {
-      lane.push(scenario);
-      test(title, () => outcomes.get(scenario));
+    let fleet: Fleet;
+    let planned = 0;
+    beforeAll(async () => {
+      fleet = await startFleet();
+    });
+    afterAll(() => stopFleet(fleet));
+
+    const add = (title: string, scenario: (fleet: Fleet) => Promise<void>) => {
+      planned++;
+      test(title, () => scenario(fleet));
     };
-    /** Adds it to the shorter lane. */
-    const plan = (title: string, scenario: Scenario) =>
-      add(own.toSorted((one, other) => one.length - other.length)[0] as Scenario[], title, scenario);
     for (const moment of Object.keys(moments)) {
-      plan(`${moment}: every peel runs once, wave after wave`, (lane) => survive(lane, moment, signal));
+      add(`${moment}: every peel runs once, wave after wave`, (fleet) => survive(fleet, moment, signal));
     }
     for (const moment of ["waiting", "checking"] as const) {
-      plan(`${moment}: a failure meanwhile closes the gate`, (lane) => closeGate(lane, moment, signal));
+      add(`${moment}: a failure meanwhile closes the gate`, (fleet) => closeGate(fleet, moment, signal));
     }
     for (const moment of Object.keys(steps)) {
-      plan(`${moment}: an abort ends it at once, and nothing begins any more`, (lane) =>
-        abort(lane, moment, signal),
+      add(`${moment}: an abort ends it at once, and nothing begins any more`, (fleet) =>
+        abort(fleet, moment, signal),
       );
     }
-    for (const [at, scenarios] of own.entries()) {
-      add(
-        scenarios,
-        `in the end, with every master of lane ${at + 1} stopped, nothing has changed`,
-        async (lane) => {
-          for (const master of lane.masters) await master[Symbol.asyncDispose]();
-          const ended = accounts.filter((one) => one.lane === lane);
-          expect(ended).toHaveLength(scenarios.length - 1);
-          expect(lane.work.failures).toEqual([]);
-          for (const { rollout, account } of ended) expect(accountOf(lane, rollout)).toEqual(account);
-        },
-      );
-    }
+    test("in the end, with every master stopped, nothing has changed", async () => {
+      for (const master of fleet.masters) await master[Symbol.asyncDispose]();
+      const ended = accounts.filter((one) => one.fleet === fleet);
+      expect(ended).toHaveLength(planned);
+      expect(fleet.work.failures).toEqual([]);
+      for (const { rollout, account } of ended) expect(accountOf(fleet, rollout)).toEqual(account);
+    });
   });
 }

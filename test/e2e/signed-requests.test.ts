@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { readyzSubject } from "../../internal/bus/subjects.ts";
+import { readyzOfMasterSubject, readyzSubject } from "../../internal/bus/subjects.ts";
 import {
   approvalsOverBus,
   auditOverBus,
   binariesOverBus,
   decisionsOverBus,
   enrollmentsOverBus,
+  eventsOverBus,
   jobsOverBus,
   operatorsOverBus,
   peelsOverBus,
@@ -75,6 +76,7 @@ function everySubject(): string[] {
   const bindings = [
     ...[approvalsOverBus, auditOverBus, binariesOverBus, enrollmentsOverBus, jobsOverBus, operatorsOverBus],
     ...[reactorOverBus, rolesOverBus, rolloutsOverBus, targetsOverBus, tokensOverBus, peelsOverBus],
+    ...[eventsOverBus],
     ...names.map(decisionsOverBus),
   ].flatMap((room): { subject: string }[] => Object.values(room));
   const subjects = [...bindings.map(({ subject }) => subject), ...names.map(readyzSubject)];
@@ -212,6 +214,18 @@ test("REST goes on as before", async () => {
     tls: { ca: first().ca },
   });
   expect(answer.status).toBe(200);
+});
+
+test("masters ask each other how they are without a signature, where no operator may ask", async () => {
+  const answer = await fetch(`${first().url}/api/v1/masters`, {
+    headers: { Authorization: `Bearer ${testToken}` },
+    tls: { ca: first().ca },
+  });
+  const { masters: found } = (await answer.json()) as { masters: { name: string; readiness: string }[] };
+  expect(found.map(({ readiness }) => readiness)).toEqual(["up", "up"]);
+  for (const { name } of found) {
+    await expect(thief.nats.request(readyzOfMasterSubject(name))).rejects.toThrow("Permissions Violation");
+  }
 });
 
 test("a master that does not insist takes unsigned requests, and no wrong envelope", async () => {

@@ -6,6 +6,7 @@ import { systemRandom } from "../../internal/base/id.ts";
 import { checkMaster } from "../../internal/master/command/check.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { manualClock } from "../harness/clock.ts";
+import { ConsoleClient } from "../harness/console-client.ts";
 import { call } from "../harness/enrollee.ts";
 import { type IdentityProvider, idTokenOf, startIdentityProvider } from "../harness/identity-provider.ts";
 import { recordingLog } from "../harness/log.ts";
@@ -28,6 +29,7 @@ const configFor = (more: object = {}) => ({
     oidc: [
       {
         ...{ issuer: provider.issuer, audience: provider.clientId, ca_file: bus.caFile },
+        scope: "openid email groups",
         role_claims: [{ claim: "groups", value: "ops", role: "operator" }],
         ...more,
       },
@@ -93,6 +95,108 @@ describe("a token of the provider", () => {
     const { status, text } = await ask(strict, token);
     expect([status, text]).toEqual([503, expect.stringContaining("are not known: ")]);
     expect((await ask(strict, testToken)).status).toBe(200);
+  });
+});
+
+describe("a browser that signs in to the console there", () => {
+  interface Began {
+    url: string;
+    state: string;
+    verifier: string;
+  }
+  const redirectOf = (at: TestMaster) => `${at.url}/console/oidc`;
+  const begin = async (browser: ConsoleClient, at = master) => {
+    const body = { issuer: provider.issuer, redirect_uri: redirectOf(at) };
+    const reply = await browser.ask(at, "POST", "/api/v1/sessions/oidc", { body });
+    expect(reply.status).toBe(200);
+    const began = reply.json as Began;
+    runRecord.register("token", began.verifier);
+    return began;
+  };
+  /** Follows the provider as a browser does, up to the address that leads back to the console. */
+  const follow = async (url: string, person: string): Promise<URL> => {
+    provider.person = person;
+    const cookies = new Map<string, string>();
+    for (let at = new URL(url), hops = 0; hops < 10; hops++) {
+      if (at.pathname === "/console/oidc") return at;
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+      const response = await fetch(at, { headers: { cookie }, redirect: "manual", tls: { ca: bus.caPem } });
+      for (const set of response.headers.getSetCookie()) {
+        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+        cookies.set(name, value);
+      }
+      const next = response.headers.get("location");
+      if (next === null) throw new Error(`${at.pathname}: ${response.status} ${await response.text()}`);
+      at = new URL(next, at);
+    }
+    throw new Error("the provider redirects without an end");
+  };
+  const bring = (back: URL, { verifier }: Began, at = master) => ({
+    oidc: {
+      ...{ issuer: provider.issuer, code: back.searchParams.get("code") ?? "", verifier },
+      redirect_uri: redirectOf(at),
+    },
+  });
+
+  test("has the name and the roles of its claims, and a code counts once", async () => {
+    const browser = new ConsoleClient();
+    const known = await browser.ask(master, "GET", "/api/v1/sessions/providers");
+    const place = provider.issuer.replace("https://", "");
+    expect(known.json).toEqual({ providers: [{ issuer: provider.issuer, name: place }] });
+    const began = await begin(browser);
+    expect(new URL(began.url).searchParams.get("code_challenge_method")).toBe("S256");
+    const back = await follow(began.url, "ann");
+    expect(back.searchParams.get("state")).toBe(began.state);
+    const opened = await browser.signIn(master, bring(back, began));
+    expect([opened.status, opened.json]).toMatchObject([
+      201,
+      { name: `ann@example.com@${place}`, roles: ["operator"], may: { console: ["use"] } },
+    ]);
+    expect((await browser.ask(master, "GET", "/api/v1/enrollments")).status).toBe(200);
+    expect((await browser.ask(master, "GET", "/api/v1/tokens")).status).toBe(403);
+    const again = await new ConsoleClient().signIn(master, bring(back, began));
+    expect([again.status, again.json]).toEqual([
+      401,
+      { error: expect.stringContaining("does not accept this sign-in: invalid_grant") },
+    ]);
+  });
+
+  test("does not sign in with the code of another browser", async () => {
+    const [browser, other] = [new ConsoleClient(), new ConsoleClient()];
+    const [mine, theirs] = [await begin(browser), await begin(other)];
+    const back = await follow(theirs.url, "ann");
+    expect((await browser.signIn(master, bring(back, mine))).status).toBe(401);
+  });
+
+  test("without a matching claim gets no session", async () => {
+    const browser = new ConsoleClient();
+    const began = await begin(browser);
+    const refused = await browser.signIn(master, bring(await follow(began.url, "bob"), began));
+    expect([refused.status, refused.json]).toEqual([
+      403,
+      { error: expect.stringContaining("bob@example.com") },
+    ]);
+  });
+
+  test("cannot be sent elsewhere, nor to a provider that the master does not know", async () => {
+    const ask = (body: object) => new ConsoleClient().ask(master, "POST", "/api/v1/sessions/oidc", { body });
+    const elsewhere = { issuer: provider.issuer, redirect_uri: "https://evil.example.com/" };
+    expect((await ask(elsewhere)).status).toBe(400);
+    const unknown = { issuer: "https://evil.example.com", redirect_uri: redirectOf(master) };
+    expect((await ask(unknown)).status).toBe(404);
+  });
+
+  test("loses its session when the provider is no longer configured", async () => {
+    const browser = new ConsoleClient();
+    const began = await begin(browser);
+    await browser.signIn(master, bring(await follow(began.url, "ann"), began));
+    await using without = await startMaster(bus);
+    const refused = await browser.ask(without, "GET", "/api/v1/enrollments");
+    expect([refused.status, refused.json]).toEqual([
+      401,
+      { error: expect.stringContaining("this master no longer knows the identity provider") },
+    ]);
+    expect((await browser.ask(master, "GET", "/api/v1/enrollments")).status).toBe(200);
   });
 });
 

@@ -150,7 +150,7 @@ test("a template that breaks for one peel is an error of that peel, with place a
   const ran = await svc(bus, "run", "*", "state.apply", "odd", "--output", "json");
   const { outcomes, returns } = JSON.parse(ran.stdout);
   expect(outcomes).toEqual({ [webKey]: "ok", [dbKey]: "failed" });
-  expect(returns[dbKey].error).toStartWith("odd.sls:2: undefined: pillar.nothing\n");
+  expect(returns[dbKey].error).toStartWith("odd.sls:2:13: undefined: pillar.nothing\n");
   expect(returns[dbKey].error).toContain(">     2 | x: {{ pillar.nothing }}");
 });
 

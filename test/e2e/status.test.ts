@@ -55,7 +55,7 @@ test("svc status shows peels, enrollments, masters, leases and what ends soon", 
     notes: [],
   });
   expect(shown.ending).toEqual([]);
-  const table = await cli(bus, "status");
+  const table = await cli(bus, "status", "--wide");
   expect([table.exit, table.stdout]).toEqual([
     0,
     expect.stringMatching(/masters {2,}1 alive[\s\S]*silent\.example/),
@@ -76,7 +76,7 @@ test("svc status shows rollouts that have not ended", async () => {
     { id: running, function: "test.echo", targets: 1, status: "running", wave: 1, waves: 1 },
     { id: paused, status: "paused" },
   ]);
-  const table = await cli(bus, "status");
+  const table = await cli(bus, "status", "--wide");
   expect(table.stdout).toMatch(new RegExp(`1 running, 1 paused[\\s\\S]*${paused}.* paused `));
   for (const id of ids) await cli(bus, "rollout", "abort", id);
 });
@@ -108,7 +108,7 @@ test("svc status names who holds a lease, and since when", async () => {
   const { token } = await tenure.promise;
   const held = { name: "named", holder: "host-1-7", token, since: expect.stringMatching(/^20\d\d-.*Z$/) };
   expect((await status()).leases).toContainEqual(held);
-  expect((await cli(bus, "status")).stdout).toMatch(
+  expect((await cli(bus, "status", "--wide")).stdout).toMatch(
     /LEASE +HOLDER +SINCE\n(.*\n)*named +host-1-7 +20\d\d-\S+Z\n/,
   );
   const { steps } = await doctorOf(bus);
@@ -159,8 +159,8 @@ test("a peel with a wrong clock, and one that refuses commands, are shown", asyn
   await beats.put(ahead.peelId, beat(10 * 60_000, { commands_refused: { expired: 3 } }));
   await beats.put(right.peelId, beat(0));
   const { peels } = await status();
-  expect(peels.wrong_clocks).toEqual([{ peel_id: "ahead-1", ahead_ms: expect.any(Number) }]);
-  expect(peels.refusing).toEqual([{ peel_id: "ahead-1", commands_refused: { expired: 3 } }]);
+  expect(peels.wrong_clocks).toEqual([{ peel: "ahead-1", peel_id: "ahead-1", ahead_ms: expect.any(Number) }]);
+  expect(peels.refusing).toEqual([{ peel: "ahead-1", peel_id: "ahead-1", commands_refused: { expired: 3 } }]);
   const shown = (await cli(bus, "status")).stdout;
   expect(shown).toMatch(/WRONG CLOCK +DIFFERENCE\nahead-1 +(10m|9m5\ds) ahead\n/);
   expect(shown).toMatch(/REFUSED COMMANDS +COUNT\nahead-1 +3 expired\n/);

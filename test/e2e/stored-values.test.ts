@@ -16,6 +16,7 @@ import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
+import { ConsoleClient } from "../harness/console-client.ts";
 import { metricBecomes, readinessBecomes } from "../harness/enrollee.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
@@ -25,6 +26,7 @@ import { operate } from "../harness/peel-connection.ts";
 import { figuresBecome, rulesDirectory } from "../harness/reactor.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { until } from "../harness/until.ts";
 
 // A whole run of a fleet, during which every value that is written to a bucket is kept: readers in any
 // language need MessagePack alone.
@@ -67,7 +69,7 @@ beforeAll(async () => {
   const [states, settings] = [join(files.path, "states"), join(files.path, "settings")];
   for (const directory of [states, settings]) makeDirectory(directory, 0o700);
   writeFileSync(join(states, "top.sls"), "base:\n  '*': [a]\n");
-  writeFileSync(join(states, "a.sls"), "a: test.nop\n");
+  writeFileSync(join(states, "a.sls"), "a: test.succeed_with_changes\n");
   writeFileSync(join(settings, "top.sls"), "base:\n  '*': [all]\n");
   writeFileSync(join(settings, "all.sls"), "motd: welcome\n");
   writeFileSync(
@@ -156,12 +158,18 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   await operate(master, id, "approve");
   await peel.log.logged("peel connected");
   await metricBecomes(master.healthUrl, 'svc_enrollments{state="active"}', 1);
+  // Without them no states are run.
+  await peel.log.logged("settings in force");
 
   const jid = String(
     (await rest("POST", "/jobs", { target: "*", function: "state.highstate", timeout: "20s" })).jid,
   );
   await peel.log.logged("job done", (done) => done.jid === jid);
   await peel.log.logged("scheduled job done");
+  // A peel reports a run of states after its return.
+  await until(() =>
+    (["compliance", "compliance-diffs"] as const).every((name) => (written.get(name) ?? []).length > 0),
+  );
   const request = { target: "*", function: "cmd.run", args: { command: "sleep 30" } };
   const cancelled = String((await rest("POST", "/jobs", request)).jid);
   await rest("POST", `/jobs/${cancelled}/cancel`);
@@ -190,12 +198,15 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   await rest("POST", "/tokens", { name: "ci", roles: ["viewer"] });
   await rest("DELETE", "/tokens/ci");
   await rest("POST", "/enroll-tokens", {});
+  expect((await new ConsoleClient().signIn(master, { token: testToken })).status).toBe(201);
   const { publicKey } = newKeyPair("user", systemRandom);
   await rest("POST", "/enroll-expected", { hosts: [{ peel_id: "web-2.example", public_key: publicKey }] });
   const deployer = await rest("POST", "/tokens", { name: "cd", roles: ["deployer"] });
   const waiting = { function: "test.ping", target: "*" };
   expect(await rest("POST", "/jobs", waiting, String(deployer.token))).toMatchObject({ needs: 1 });
   await readinessBecomes(master.healthUrl, 200);
+  // At the first look of a master for silent peels.
+  await until(() => (written.get("presence") ?? []).length > 0);
   await operate(master, id, "suspend");
   await operate(master, id, "resume");
   await operate(master, id, "revoke");

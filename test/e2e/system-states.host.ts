@@ -285,6 +285,18 @@ MAILTO:
     expect(await brief(root, removed)).toBe("them:true");
     expect(await output(root, look)).toBe("rc svc-test-hello 1.0\nrc svc-test-needed 1.0");
     expect(await brief(root, purged)).toBe("svc-test-hello:true+");
+    const runs = "grep -c ^Start-Date: /var/log/apt/history.log";
+    const runsBefore = Number(await output(root, runs));
+    const together =
+      "svc-test-needed:\n  pkg.purged: [{aggregate: true}]\nsvc-test-hello:\n  pkg.purged: []\n" +
+      "one:\n  pkg.installed: [{pkgs: [svc-test-needed]}, {aggregate: true}]\nsvc-test-hello-too:\n  pkg.installed: [{name: svc-test-hello}, {version: '1.0'}]\n";
+    expect((await root.apply(together)).map(({ id, changes }) => [id, Object.keys(changes)])).toEqual([
+      ["svc-test-needed", ["svc-test-needed"]],
+      ["svc-test-hello", []],
+      ["one", ["svc-test-needed"]],
+      ["svc-test-hello-too", ["svc-test-hello"]],
+    ]);
+    expect(Number(await output(root, runs)) - runsBefore).toBe(2);
     const [missing] = await root.apply("svc-test-nothing:\n  pkg.installed: []\n");
     expect(missing).toMatchObject({ result: false, changes: {} });
     expect(missing?.comment).toContain("Unable to locate package svc-test-nothing");

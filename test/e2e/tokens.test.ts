@@ -152,7 +152,7 @@ describe("svc token", () => {
     );
     const token = made.stdout.trim();
     expect([await statusOf(first, token), await statusOf(second, token)]).toEqual([200, 200]);
-    const listed = await cli(bus, "token", "list");
+    const listed = await cli(bus, "token", "list", "--wide");
     expect(listed.stdout).toMatch(/NAME +ID +ROLES +STATE +BY +EXPIRES +LAST USE/);
     expect(listed.stdout).toMatch(/\npipe +tok-\w{27} +viewer,auditor +live /);
     expect(listed.stdout).not.toContain(token);

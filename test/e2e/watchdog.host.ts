@@ -103,3 +103,29 @@ test("as a service a master has started when it serves, with the limits of its u
   await output(root, "systemctl stop svc-master");
   expect(await output(root, "systemctl show -P Result svc-master")).toBe("success");
 });
+
+test("fields of the log are fields of the journal, and systemd restarts a service that is blocked", async () => {
+  await using root = await openPrivateRoot({ systemd: true });
+  const paths = { config: "/etc/svc/peel.yaml", dataDir: "/var/lib/svc-peel" };
+  const unit = peelUnit({ author: "a test", program: binaries.peel, ...paths });
+  expect(unit).toContain("\nWatchdogSec=60\n");
+  const put = (path: string, text: string) => root.run(["tee", path], { stdin: text });
+  await output(root, "mkdir -p /etc/svc /var/lib/svc-peel");
+  await put("/etc/systemd/system/svc-peel.service", unit.replace("WatchdogSec=60", "WatchdogSec=2"));
+  const address = "health_addr: 127.0.0.1:9191\nmaster_url: https://127.0.0.1:1\n";
+  await put(paths.config, `id: web-1.example\nlog_format: journal\n${address}`);
+  await output(root, "systemctl daemon-reload && systemctl start svc-peel");
+  const found = await output(root, "journalctl -u svc-peel SVC_EVENT='peel started' -o json --no-pager");
+  expect(JSON.parse(found)).toMatchObject({
+    ...{ MESSAGE: "peel started peel_id=web-1.example health_port=9191", PRIORITY: "6" },
+    ...{ PEEL_ID: "web-1.example", HEALTH_PORT: "9191", SYSLOG_IDENTIFIER: "svc-peel" },
+    ...{ _TRANSPORT: "journal", _SYSTEMD_UNIT: "svc-peel.service" },
+  });
+  // Nothing is on standard error.
+  expect(await output(root, "journalctl -u svc-peel _TRANSPORT=stdout -o cat --no-pager")).not.toContain(
+    "peel",
+  );
+  await output(root, "kill -STOP $(systemctl show svc-peel -p MainPID --value)");
+  await until(root, "journalctl -u svc-peel --no-pager -o cat | grep -q 'Watchdog timeout'");
+  await until(root, "systemctl show svc-peel -p Result -p NRestarts | grep -q 'watchdog\\|NRestarts=1'");
+});

@@ -6,11 +6,13 @@ import { helloSubject, parseJobSubject } from "../../internal/bus/subjects.ts";
 export interface Behavior {
   /** Holds each return back for this long. */
   slowMs: number;
+  /** Loses what it sends without asking for a confirmation. */
+  loses: boolean;
   /** Is connected and sends heartbeats, but ignores all commands. */
   deaf: boolean;
 }
 
-export const good: Behavior = { slowMs: 0, deaf: false };
+export const good: Behavior = { slowMs: 0, loses: false, deaf: false };
 
 /**
  * A peel's connection with its behavior in between.
@@ -25,6 +27,13 @@ export function shapeConnection(
 ): Connection {
   const isHello = (subject: string) => subject === helloSubject(subject.split(".")[2] ?? "");
   return Object.assign(Object.create(connection) as Connection, {
+    publish(subject: string, data: Uint8Array) {
+      const { slowMs, loses } = behavior();
+      if (loses) return;
+      const isSlow = slowMs > 0 && parseJobSubject(subject)?.kind === "return";
+      if (!isSlow) return connection.publish(subject, data);
+      void sleep(systemClock, slowMs).then(() => connection.publish(subject, data));
+    },
     async request(subject: string, data: Uint8Array, timeoutMs: number) {
       const { slowMs, deaf } = behavior();
       if (deaf && isHello(subject)) throw new Error("this peel is deaf");

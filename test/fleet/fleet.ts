@@ -14,6 +14,8 @@ export interface FleetOptions {
   processes: number;
   /** Peels started per second, over all processes. */
   ramp: number;
+  /** Peels that cost little, and believe every command; they do not behave in another way. */
+  light?: boolean;
 }
 
 /** A fleet of simulated peels, members of their bus. Peel ids are `sim-00000`, `sim-00001` and so on. */
@@ -36,6 +38,8 @@ export interface Fleet extends AsyncDisposable {
   /** Resolves when every peel has been greeted by a master on its present connection. */
   greeted(): Promise<FleetReport>;
   report(): Promise<FleetReport>;
+  /** Every light peel sends the report of a state run. */
+  reportStates(): Promise<void>;
 }
 
 /** Starts a fleet on a bus; it is connected when this resolves. Masters are not needed for that. */
@@ -46,6 +50,7 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
     caPem: bus.caPem,
     authDir: bus.authDir,
     dataDir: join(bus.dir, "fleet"),
+    light: options.light ?? false,
     commandKeys: [keyPairFromSeed("user", readFileSync(join(bus.authDir, "command.seed"), "utf8")).publicKey],
   };
   const workers = Array.from({ length: options.processes }, () =>
@@ -110,6 +115,9 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
     },
     greeted: () => askAll({ greeted: true }),
     report: () => askAll({ report: true }),
+    async reportStates() {
+      await askAll({ reports: true });
+    },
     [Symbol.asyncDispose]: dispose,
   };
 }

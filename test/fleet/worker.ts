@@ -7,6 +7,7 @@ import { answerCommands } from "../harness/worker.ts";
 import type { Behavior } from "./behavior.ts";
 import { createCounter } from "./counter.ts";
 import { enlist, mintMember, peelsAccountKey } from "./credentials.ts";
+import { type LightPeel, startLightPeel } from "./light/peel.ts";
 import { type SimulatedPeel, startSimulatedPeel } from "./peel.ts";
 
 // A process of the simulator: many peels, told what to do by the harness.
@@ -18,6 +19,8 @@ export interface Site {
   authDir: string;
   dataDir: string;
   commandKeys: readonly string[];
+  /** Its peels are light ones: they cost little, and believe every command. */
+  light: boolean;
 }
 
 export type FleetCommand =
@@ -29,6 +32,7 @@ export type FleetCommand =
   | { stop: readonly string[] }
   | { reset: true }
   | { greeted: true }
+  | { reports: true }
   | { report: true };
 
 /** What a process knows of its peels. Times are milliseconds since the Unix epoch. */
@@ -40,6 +44,7 @@ export interface FleetReport {
 }
 
 const peels = new Map<string, SimulatedPeel>();
+const lightPeels = new Set<LightPeel>();
 const counter = createCounter();
 
 async function start({ site, peels: ids, perSecond }: Extract<FleetCommand, { start: unknown }>["start"]) {
@@ -59,7 +64,11 @@ async function start({ site, peels: ids, perSecond }: Extract<FleetCommand, { st
   await Promise.all(
     members.map(async (member, at) => {
       await sleep(systemClock, Math.max(0, started + (at * 1000) / perSecond - systemClock.monotonic()));
-      peels.set(member.peelId, await startSimulatedPeel({ ...site, member, counter }));
+      if (site.light) {
+        const peel = startLightPeel({ ...site, member, counter });
+        lightPeels.add(peel);
+        peels.set(member.peelId, peel);
+      } else peels.set(member.peelId, await startSimulatedPeel({ ...site, member, counter }));
     }),
   );
 }
@@ -84,7 +93,8 @@ async function run(command: FleetCommand): Promise<void> {
   else if ("stop" in command) {
     await each(command.stop, (peel) => peel.stop());
     for (const id of command.stop) peels.delete(id);
-  } else if ("reset" in command) counter.reset();
+  } else if ("reports" in command) for (const peel of lightPeels) peel.report();
+  else if ("reset" in command) counter.reset();
   else if ("greeted" in command) await counter.allGreeted(peels.size);
 }
 

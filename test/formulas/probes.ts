@@ -1,6 +1,5 @@
-import { TemplateError } from "../../internal/tree/template/error.ts";
-import { createTemplates } from "../../internal/tree/template/render.ts";
-import { functionsOfHost, hostFacts } from "./host.ts";
+import { known } from "./known.ts";
+import type { Machine } from "./machine.ts";
 
 /** A template with what Salt made of it: its text, or its error where the status is not 0. */
 export interface Probe {
@@ -12,45 +11,23 @@ export interface Probe {
 
 export interface Compared {
   name: string;
-  /** Nothing where both are equal. */
-  difference: string | undefined;
+  /** Nothing where both are equal byte for byte. */
+  difference?: string;
+  /** Why the difference is meant. */
+  reason?: string;
 }
 
-/** Files that the templates may load. */
-const files: Readonly<Record<string, string>> = {
-  "d.yaml": "a: 1\n",
-  "d.json": '{"a": 1}\n',
-  "d.txt": "hi",
-  "m.jinja": "{% set v='V' %}",
-  "m2.jinja": "M2",
-};
-
-export async function compareProbes(probes: readonly Probe[], commands: boolean): Promise<Compared[]> {
-  const scope = { facts: hostFacts, settings: {}, host: functionsOfHost({ commands }) };
-  const renderer = createTemplates().renderer(async (path) => files[path]);
-  const compared: Compared[] = [];
-  for (const { name, template, status, salt } of probes) {
-    let ours: { status: number; text: string };
-    try {
-      const text = await renderer.render({ name: "probe.sls", text: template }, scope, {
-        saltenv: "base",
-        sls: "probe",
-        slspath: "",
-        tplfile: "probe.sls",
-        tpldir: ".",
-        tplroot: ".",
-      });
-      ours = { status: 0, text };
-    } catch (thrown) {
-      if (!(thrown instanceof TemplateError)) throw thrown;
-      ours = { status: 1, text: thrown.message };
-    }
-    // Both refuse it: the words differ.
-    const isEqual = status === ours.status && (status !== 0 || ours.text.trim() === salt.trim());
-    const difference = `Salt ${shown(status, salt)}, svc ${shown(ours.status, ours.text)}`;
-    compared.push({ name, difference: isEqual ? undefined : difference });
-  }
-  return compared;
+export async function compareProbe(
+  { name, template, status, salt }: Probe,
+  machine: Machine,
+): Promise<Compared> {
+  const ours = await machine.render(template);
+  const reason = known.get(name);
+  const told = reason === undefined ? {} : { reason };
+  // Both refuse it: the words differ.
+  const isEqual = status === 0 ? ours.code === 0 && ours.text === salt : ours.code !== 0;
+  if (isEqual) return { name, ...told };
+  return { name, ...told, difference: `Salt ${shown(status, salt)}, svc ${shown(ours.code, ours.text)}` };
 }
 
 function shown(status: number, text: string): string {

@@ -1,8 +1,9 @@
 import Ajv2020 from "ajv/dist/2020.js";
+import type { ServedRoute } from "../../internal/master/doors/http/listener.ts";
 import type { Reply } from "./client.ts";
 
 /** An operation of the API description. */
-export interface ApiOperation {
+interface ApiOperation {
   operationId: string;
   security: Record<string, unknown>[];
   parameters?: { name: string; in: string }[];
@@ -15,6 +16,9 @@ export interface ApiText {
   components: { schemas: Record<string, object> };
 }
 
+/** Holds an answer against the description of its operation, and against the status that is expected. */
+export type ExpectDescribed = (operationId: string, asked: Promise<Reply>, status: number) => Promise<Reply>;
+
 /** What is answered when the agreement of others is required. */
 export const waitingSchema = "#/components/schemas/WaitingRequest";
 
@@ -22,6 +26,23 @@ export const operationsOf = ({ paths }: ApiText) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   );
+
+/** Differences between the served routes and the description, in both directions. */
+export function differences(routes: readonly ServedRoute[], described: ApiText): string[] {
+  const rule = ({ security }: ApiOperation) => Object.keys(security[0] ?? { none: [] })[0];
+  const told = operationsOf(described).map(
+    ({ method, path, operation }) => `${method.toUpperCase()} ${path} ${rule(operation)}`,
+  );
+  // The pages of the console are not part of the interface.
+  const asked = routes.filter(({ path }) => !path.startsWith("/console"));
+  const served = asked.map(({ method, path, auth }) =>
+    [method, path.replace(/:(\w+)/g, "{$1}"), auth].join(" "),
+  );
+  return [
+    ...served.filter((name) => !told.includes(name)).map((name) => `${name} is not described`),
+    ...told.filter((name) => !served.includes(name)).map((name) => `${name} is not served`),
+  ];
+}
 
 /** Compares answers with the description. */
 export interface Answers {

@@ -21,6 +21,10 @@ export interface DockerEngine extends Disposable {
   volumes: Map<string, Record<string, unknown>>;
   /** Whether containers end as soon as they start. */
   broken: boolean;
+  /** What the host can do. */
+  info: Record<string, unknown>;
+  /** The credentials of each pull, or an empty text. */
+  logins: string[];
 }
 
 export function startDockerEngine(): DockerEngine {
@@ -34,17 +38,20 @@ export function startDockerEngine(): DockerEngine {
     networks: new Map(),
     volumes: new Map(),
     broken: false,
+    info: {},
+    logins: [],
   };
   const server = Bun.serve({
     unix: engine.socket,
     async fetch(request) {
       const url = new URL(request.url);
       const path = decodeURIComponent(url.pathname);
-      if (request.method !== "GET")
+      if (request.method !== "GET" && !path.endsWith("/wait"))
         engine.requests.push(`${request.method} ${path}${decodeURIComponent(url.search)}`);
       const text = await request.text();
       const body = text === "" ? {} : JSON.parse(text);
       if (text !== "") engine.bodies.push(body);
+      if (path === "/images/create") engine.logins.push(request.headers.get("x-registry-auth") ?? "");
       return answer(engine, request.method, path, url.searchParams, body);
     },
   });
@@ -84,6 +91,7 @@ function answer(
     engine.images.delete(name);
     return Response.json([{ Untagged: name }]);
   }
+  if (kind === "info") return Response.json(engine.info);
   if (kind === "containers") return answerContainer(engine, method, path, query, body);
   const objects = kind === "networks" ? engine.networks : engine.volumes;
   const [name = "", action] = rest;
@@ -95,9 +103,11 @@ function answer(
   if (found === undefined) return missing(kind.slice(0, -1));
   if (action === "connect") {
     const container = engine.containers.get(String(body.Container));
-    if (container !== undefined) container.NetworkSettings.Networks[name] = {};
+    const { EndpointConfig = {} } = body;
+    if (container !== undefined) container.NetworkSettings.Networks[name] = EndpointConfig;
     return done();
   }
+  if (action === "disconnect") return done();
   if (method === "DELETE") objects.delete(name);
   return method === "DELETE" ? done() : Response.json(found);
 }
@@ -133,6 +143,11 @@ function answerContainer(
   if (action === "start")
     found.State = engine.broken ? { Running: false, ExitCode: 127 } : { Running: true, ExitCode: 0 };
   if (action === "stop") found.State = { Running: false, ExitCode: 0 };
+  if (action === "wait") {
+    // It does not wait: a container that runs now goes on running.
+    if (found.State.Running) return Response.json({ message: "it runs" }, { status: 408 });
+    return Response.json({ StatusCode: found.State.ExitCode });
+  }
   if (method === "DELETE") engine.containers.delete(name);
   return done();
 }

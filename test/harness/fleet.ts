@@ -34,16 +34,20 @@ let count = 0;
  * Starts `svc-master` on a bus; it serves when this resolves.
  *
  * @param within a command that runs the one that follows it, in the same process
+ * @param api what else stands below `api` in its configuration
+ * @param patienceMs how long it may take
  */
 export async function startMasterBinary(
   bus: TestBus,
   flags: readonly string[] = [],
   env: Record<string, string> = {},
   within: readonly string[] = [],
+  api: Readonly<Record<string, unknown>> = {},
+  patienceMs?: number,
 ): Promise<MasterDaemon> {
-  const { program, dir, token } = startMasterProgram(bus, flags, env, within);
+  const { program, dir, token } = startMasterProgram(bus, flags, env, within, api);
   try {
-    await program.waitFor("master ready");
+    await program.waitFor("master ready", patienceMs);
   } catch (thrown) {
     await program[Symbol.asyncDispose]();
     throw thrown;
@@ -65,6 +69,7 @@ export function startMasterProgram(
   flags: readonly string[] = [],
   env: Record<string, string> = {},
   within: readonly string[] = [],
+  api: Readonly<Record<string, unknown>> = {},
 ): { program: Program; dir: string; token: string } {
   const dir = join(bus.dir, `master-${++count}`);
   makeDirectory(dir, 0o700);
@@ -79,7 +84,7 @@ export function startMasterProgram(
       "health_addr: 127.0.0.1:0",
       // All programs of a test have one address, which may otherwise ask ten times and then every ten seconds.
       "enroll: {addr: 127.0.0.1:0, networks: {tests: {cidr: [127.0.0.0/8], capacity: 1000, refill: 1s}}}",
-      `api: {tokens: [{username: ci, token_file: ${join(dir, "token")}}]}`,
+      `api: ${JSON.stringify({ tokens: [{ username: "ci", token_file: join(dir, "token") }], ...api })}`,
     ].join("\n"),
     secretMode,
   );
@@ -101,6 +106,8 @@ export function startPeelBinary(
     env?: Record<string, string>;
     /** A command that runs the one that follows it, in the same process. */
     within?: readonly string[];
+    /** Its peel.yaml. */
+    config?: string;
   } = {},
 ): Daemon {
   const dir = options.dir ?? join(bus.dir, `peel-${++count}`);
@@ -110,7 +117,7 @@ export function startPeelBinary(
     ...["--master-url", masterUrl, "--enroll-ca", bus.caFile, "--health-addr", "127.0.0.1:0"],
     ...(options.flags ?? []),
   ];
-  writeFileAtomic(join(dir, "peel.yaml"), "{}\n", secretMode);
+  writeFileAtomic(join(dir, "peel.yaml"), options.config ?? "{}\n", secretMode);
   const program = startProgram([...(options.within ?? []), binaries.peel, ...flags], {
     cwd: dir,
     env: { SVC_DATA_DIR: dir, ...options.env },

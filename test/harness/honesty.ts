@@ -32,6 +32,7 @@ export function stateContext(
     signal: new AbortController().signal,
     described,
     files,
+    compat: "strict",
     environment: new Map(),
     cache: new Map(),
     call: (name) => Promise.reject(new SvcError("bad_request", `unknown function ${name}`)),

@@ -28,6 +28,8 @@ export interface IdentityProvider extends AsyncDisposable {
   /** Paths that were asked for. */
   readonly asked: string[];
   mood: Mood;
+  /** Who signs in where a browser is sent there; nobody is asked for a password. */
+  person: string;
   /** Codes that wait for a person. */
   codes(): ReadonlySet<string>;
   /** Confirms a code of the device flow, as a person does. */
@@ -42,9 +44,10 @@ const clients: ClientMetadata[] = [
   {
     client_id: clientId,
     token_endpoint_auth_method: "none",
-    grant_types: ["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"],
-    redirect_uris: [],
-    response_types: [],
+    grant_types: ["urn:ietf:params:oauth:grant-type:device_code", "refresh_token", "authorization_code"],
+    // The ports of masters are not known before they start: see `redirectUriAllowed`.
+    redirect_uris: ["https://localhost/console/oidc"],
+    response_types: ["code"],
   },
 ];
 
@@ -61,7 +64,7 @@ export async function startIdentityProvider(
   const { accounts, idTokenSeconds = 600 } = options;
   const [port = 0] = await freePorts(1);
   const issuer = `https://localhost:${port}`;
-  const state = { mood: "well" as Mood, asked: [] as string[] };
+  const state = { mood: "well" as Mood, asked: [] as string[], person: "ann" };
   const waiting = new Set<string>();
   let keys = await newKeys();
   let provider: Provider;
@@ -75,6 +78,16 @@ export async function startIdentityProvider(
       scopes: ["openid", "offline_access", "email", "groups"],
       conformIdTokenClaims: false,
       ttl: { IdToken: idTokenSeconds, AccessToken: 600, DeviceCode: 600, Grant: 6_000, RefreshToken: 6_000 },
+      interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+      async loadExistingGrant({ oidc }) {
+        const accountId = oidc.session?.accountId;
+        const clientId = oidc.client?.clientId;
+        if (accountId === undefined || clientId === undefined) return undefined;
+        const grant = new oidc.provider.Grant({ accountId, clientId });
+        grant.addOIDCScope(String(oidc.params?.scope ?? "openid"));
+        await grant.save();
+        return grant;
+      },
       issueRefreshToken: async (_, __, code) => code.scopes.has("offline_access"),
       findAccount: (_, sub) => {
         const account = accounts[sub];
@@ -91,6 +104,8 @@ export async function startIdentityProvider(
     if (replaceKeys) keys = await newKeys();
     provider = create();
     provider.proxy = true;
+    provider.Client.prototype.redirectUriAllowed = (uri) =>
+      /^https:\/\/localhost:\d+\/console\/oidc$/.test(uri);
     provider.on("device_code.saved", ({ userCode, accountId }) => {
       if (accountId === undefined && userCode !== undefined) waiting.add(userCode);
     });
@@ -111,6 +126,11 @@ export async function startIdentityProvider(
         }
         request.headers["x-forwarded-proto"] = "https";
         request.headers["x-forwarded-host"] = `localhost:${port}`;
+        if (request.url?.startsWith("/interaction/")) {
+          const login = { accountId: state.person };
+          void provider.interactionFinished(request, response, { login });
+          return;
+        }
         void answer(request, response);
       },
     );
@@ -135,6 +155,12 @@ export async function startIdentityProvider(
     },
     set mood(mood) {
       state.mood = mood;
+    },
+    get person() {
+      return state.person;
+    },
+    set person(person) {
+      state.person = person;
     },
     codes: () => waiting,
     async confirm(code, account) {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import type { LeafUsage } from "../../internal/identity/ca/build.ts";
 import { createAuthority } from "../../internal/identity/ca/create.ts";
 import { issueCertificate } from "../../internal/identity/ca/issue.ts";
+import type { LeafUsage } from "../../internal/identity/ca/leaf.ts";
 import { type Authority, loadAuthority } from "../../internal/identity/ca/load.ts";
 import { spkiPin } from "../../internal/identity/trust/pin.ts";
 import { temporaryDirectory } from "./temporary.ts";

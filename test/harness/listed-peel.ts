@@ -7,7 +7,7 @@ import type { Connection } from "../../internal/agent/link/connection.ts";
 import { defined } from "../../internal/base/defined.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, type Plain } from "../../internal/base/msgpack.ts";
-import { encodeCall } from "../../internal/fleet/jobs/call.ts";
+import { type Call, encodeCall } from "../../internal/fleet/jobs/call.ts";
 import { type CommandKind, signCommand } from "../../internal/fleet/jobs/command.ts";
 import type { JobReturn } from "../../internal/fleet/jobs/record.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
@@ -37,6 +37,10 @@ export function listedPeel(dataDir: string, insistence?: Insistence) {
       const [, , jid, kind] = subject.split(".");
       messages.push({ about: `${kind} ${jid}`, value: decode(data) as Record<string, Plain> });
       return Buffer.from(JSON.stringify({ stream: "job-events", seq: messages.length }));
+    },
+    publish(subject: string, data: Uint8Array) {
+      const [, , jid, kind] = subject.split(".");
+      messages.push({ about: `unconfirmed ${kind} ${jid}`, value: decode(data) as Record<string, Plain> });
     },
     subscribe: (subject: string, run: (subject: string, data: Uint8Array) => void) =>
       subscriptions.set(subject, run),
@@ -86,8 +90,8 @@ export function listedPeel(dataDir: string, insistence?: Insistence) {
     };
   };
   let life = start();
-  const sign = (kind: CommandKind, name: string, jid: string, deadline: number) => {
-    const body = kind === "stop" ? new Uint8Array() : encodeCall({ function: name, args: {} });
+  const sign = (kind: CommandKind, name: string, jid: string, deadline: number, call: Partial<Call> = {}) => {
+    const body = kind === "stop" ? new Uint8Array() : encodeCall({ function: name, args: {}, ...call });
     return signCommand({ kind, jid, peel: "web-1", deadline, body }, key);
   };
   const deliver = async (kind: CommandKind, jid: string, bytes: Uint8Array) => {
@@ -112,6 +116,9 @@ export function listedPeel(dataDir: string, insistence?: Insistence) {
     returnOf: (jid: string) => messages.findLast(({ about }) => about === `return ${jid}`)?.value,
     dispatch: (jid: string, name = jid, deadline = inAMinute()) =>
       deliver("dispatch", jid, sign("dispatch", name, jid, deadline)),
+    /** As masters do that send the command again until the return is stored. */
+    dispatchAgain: (jid: string, name = jid, deadline = inAMinute()) =>
+      deliver("dispatch", jid, sign("dispatch", name, jid, deadline, { resends: true })),
     stop: (jid: string, deadline = inAMinute()) => deliver("stop", jid, sign("stop", "", jid, deadline)),
     async end(name: string, result?: Partial<JobReturn>) {
       ends.get(name)?.(result);

@@ -42,6 +42,7 @@ export async function planOn(
     files: memoryFiles(around.files ?? {}),
     render: async ({ text }) => text,
     call: around.call ?? (() => Promise.reject(new Error("no function is called"))),
+    compat: "strict",
     environment: new Map(),
     cache: new Map<string, unknown>([["system", system]]),
   };

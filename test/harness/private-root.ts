@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { readTextIfPresent } from "../../internal/base/file.ts";
 import type { StateResult } from "../../internal/host/modules/states-service.ts";
+import { binaries } from "./fleet.ts";
 import { startProgram } from "./process.ts";
 
 const repository = join(import.meta.dir, "../..");
@@ -23,8 +24,15 @@ export interface PrivateRoot extends AsyncDisposable {
     argv: readonly string[],
     options?: { stdin?: string | Uint8Array },
   ): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** Runs one state file in it for real, or tests it, and gives the results of its states. */
-  apply(sls: string, options?: { test?: boolean }): Promise<StateResult[]>;
+  /**
+   * Runs one state file in it for real with the compiled peel, or tests it, and gives the results of its states.
+   *
+   * @param options `settings` are a file of settings; `through` is a command that runs the peel
+   */
+  apply(
+    sls: string,
+    options?: { test?: boolean; settings?: string; through?: readonly string[] },
+  ): Promise<StateResult[]>;
 }
 
 /**
@@ -69,14 +77,16 @@ export async function openPrivateRoot({ systemd = false } = {}): Promise<Private
   const environment = ["env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"];
   const run: PrivateRoot["run"] = (argv, { stdin = "" } = {}) =>
     runWith([...enter, ...guard, ...environment, ...argv], stdin);
-  const peel = [join(repository, "node_modules/.bin/bun"), join(repository, "cmd/svc-peel/main.ts")];
   return {
     run,
-    async apply(sls, { test = false } = {}) {
-      await mustRun(run, ["mkdir", "-p", "/tmp/states"]);
+    async apply(sls, { test = false, settings = "", through = [] } = {}) {
+      await mustRun(run, ["mkdir", "-p", "/tmp/states", "/tmp/settings"]);
       await mustRun(run, ["tee", "/tmp/states/it.sls"], sls);
-      const call = ["call", "--local", "--states", "/tmp/states", "--output", "json"];
-      const { stdout, stderr } = await run([...peel, ...call, "state.sls", "it", `test=${test}`]);
+      await mustRun(run, ["tee", "/tmp/settings/it.sls"], settings);
+      await mustRun(run, ["tee", "/tmp/settings/top.sls"], "base:\n  '*': [it]\n");
+      const trees = ["--states", "/tmp/states", "--settings", "/tmp/settings"];
+      const call = [binaries.peel, "call", "--local", ...trees, "--output", "json"];
+      const { stdout, stderr } = await run([...through, ...call, "state.sls", "it", `test=${test}`]);
       try {
         return (JSON.parse(stdout) as { states: StateResult[] }).states;
       } catch {

@@ -108,9 +108,11 @@ export async function runProgram(
   ]);
   const kept = keep(command);
   // What other programs print is their result; it may well be a secret that a test asked for. So is the file of an
-  // operator, and a join token, which svc prints where its user sends it to a file.
+  // operator, and a join token, which svc prints where its user sends it to a file; a link to the console; and a value
+  // that it is to reveal.
   const isOwn = command.some((word) => word.includes("/dist/"));
-  kept.write(isOwn && !isIssued(stdout) ? stdout + stderr : stderr);
+  const isAsked = isIssued(stdout) || command.includes("--reveal");
+  kept.write(isOwn && !isAsked ? stdout + stderr : stderr);
   kept.close();
   return { code, stdout, stderr };
 }
@@ -124,7 +126,7 @@ function keep(command: readonly string[]): KeptLog {
 
 /** Whether a text is a secret that a program issues. */
 function isIssued(text: string): boolean {
-  if (text.startsWith("svcjoin1.")) return true;
+  if (text.startsWith("svcjoin1.") || text.includes("/console/#link=")) return true;
   try {
     parseOperatorFile(text, "standard output");
     return true;

@@ -83,6 +83,7 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
           `svc.job.*.progress.${peelId}`,
           ...(more.publishes ?? [`svc.peel.${peelId}.renew`, `svc.peel.${peelId}.rekey`]),
           ...[`svc.peel.${peelId}.hello`, `$KV.peel-heartbeat.${peelId}`, `$KV.facts.${peelId}`],
+          ...[`$KV.compliance.${peelId}`, `$KV.compliance-diffs.${peelId}`],
         ],
       },
       sub: { allow: [`_INBOX_${peelId}.>`, `svc.job.*.*.${peelId}`, `svc.peel.${peelId}.hint`, "$KV.>"] },

@@ -1,13 +1,13 @@
 import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
-import type { RolloutTiming } from "../../internal/fleet/rollout/timing.ts";
 import type { TestBus } from "./bus.ts";
 import { freshAddress, type Reply, send } from "./client.ts";
 import { testToken } from "./master.ts";
 import { type Program, startProgram } from "./process.ts";
 import type { RolloutMasterArgs, Trap } from "./rollout-master-main.ts";
 
-/** A master in a process of its own, with other limits for rollouts, and traps it falls into. */
+/** A master in a process of its own, with traps it falls into, that gives up a driver when it is told to. */
 export interface RolloutMaster extends AsyncDisposable {
   readonly program: Program;
   /** `https://localhost:<port>` */
@@ -15,6 +15,8 @@ export interface RolloutMaster extends AsyncDisposable {
   readonly ca: string;
   /** Sends the master a signal, by itself, right after it wrote this record. */
   trap(trap: Trap): void;
+  /** From now until `done` settles, the drivers that it has not heard of have been silent for too long. */
+  giveUpDrivers<T>(done: Promise<T>): Promise<T>;
   /** A request below `/api/v1/rollouts`. */
   rollouts(method: string, path: string, body?: unknown): Promise<Reply>;
 }
@@ -28,7 +30,6 @@ let count = 0;
  */
 export async function startRolloutMaster(
   bus: TestBus,
-  timing: RolloutTiming,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<RolloutMaster> {
   const dir = join(bus.dir, `rollout-master-${++count}`);
@@ -39,7 +40,7 @@ export async function startRolloutMaster(
   const own = { health_addr: "127.0.0.1:0", enroll: { addr: "127.0.0.1:0" } };
   const api = { tokens: [{ username: "tester", token_file: at("token") }] };
   writeFileAtomic(at("master.yaml"), JSON.stringify({ ...fleet, ...own, api, ...more }), secretMode);
-  const args: RolloutMasterArgs = { config: at("master.yaml"), trap: at("trap.json"), timing };
+  const args: RolloutMasterArgs = { config: at("master.yaml"), trap: at("trap.json") };
   const main = join(import.meta.dir, "rollout-master-main.ts");
   const program = startProgram([process.execPath, main, JSON.stringify(args)], {
     cwd: dir,
@@ -57,6 +58,11 @@ export async function startRolloutMaster(
     url,
     ca: bus.caPem,
     trap: (trap) => writeFileAtomic(args.trap, JSON.stringify(trap), secretMode),
+    giveUpDrivers(done) {
+      // Its last sign of life may still be on its way: what is heard later is silent again.
+      const again = systemClock.every(25, () => program.kill("SIGUSR2"));
+      return done.finally(() => again.cancel());
+    },
     rollouts: (method, path, body) =>
       send(url, bus.caPem, {
         method,

@@ -21,5 +21,6 @@ export function sampleOf(shape: Shape): unknown {
   }
   if (shape.type === "boolean") return true;
   if (shape.type !== "string") return 1;
+  if (shape.pattern?.startsWith("^job-") === true) return `job-${"0".repeat(27)}`;
   return shape.format === "date-time" ? "2026-01-01T00:00:00.000Z" : shape.pattern ? "0".repeat(64) : "enr-1";
 }

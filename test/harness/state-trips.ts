@@ -2,7 +2,11 @@ import { expect } from "bun:test";
 import type { PrivateRoot } from "./private-root.ts";
 
 /** Results in short: `id:true+`, where + is a change. */
-export async function brief(root: PrivateRoot, sls: string, options?: { test?: boolean }): Promise<string> {
+export async function brief(
+  root: PrivateRoot,
+  sls: string,
+  options?: { test?: boolean; settings?: string },
+): Promise<string> {
   const states = await root.apply(sls, options);
   const failed = states
     .filter(({ result }) => result === false)

@@ -8,10 +8,11 @@ import type { Log } from "../../base/log.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { version } from "../../base/version.ts";
 import { openFactStore, runFactProgram, systemHost } from "../../host/facts/mod.ts";
-import type { CallContext, SettingsStore, StatesService } from "../../host/modules/mod.ts";
+import type { CallContext, EndedRun, SettingsStore, StatesService } from "../../host/modules/mod.ts";
 import { dataDir, loadForCommand, type PeelConfig } from "../../program/config/mod.ts";
 import { createDirectorySource } from "../../tree/files/mod.ts";
 import { createRunLock, createStatesService, type RunLock } from "../../tree/run/mod.ts";
+import { openWaitingReports, reportRuns, reportsDirectory } from "../compliance/mod.ts";
 import { statesLockFile, templateOptions } from "../execution/mod.ts";
 import { createCommandKeys, createKeyRing, identityFiles } from "../joining/mod.ts";
 
@@ -63,11 +64,17 @@ export async function createCallHost(
     ...(existsSync(data) ? { file: statesLockFile(data) } : {}),
     now: clock.now,
   });
+  // A peel that runs here sends it to the masters. What a run for another host did is not reported.
+  const isPeel = existsSync(identityFiles(join(data, "auth"), peelId).seed);
+  const reports = isPeel ? { onEnd: reportRuns(openWaitingReports(reportsDirectory(data), log), log) } : {};
   const states =
     local === undefined
-      ? await keptStates({ ...options, config, cacheDir: config.states_cache, peelId, context, lock })
+      ? await keptStates({
+          ...{ ...options, ...reports, config, cacheDir: config.states_cache, peelId, context, lock },
+        })
       : createStatesService({
           ...templateOptions(config),
+          ...reports,
           random: options.random,
           peelId,
           lock,
@@ -138,6 +145,7 @@ async function keptStates(
     peelId: string;
     context(signal: AbortSignal): Omit<CallContext, "states">;
     lock: RunLock;
+    onEnd?(run: EndedRun): void;
   },
 ): Promise<StatesService> {
   const { openStateFiles } = await import("../state-files/mod.ts");

@@ -90,7 +90,7 @@ test.each([
   [["--states", "/tmp", "test.ping"], "--states requires --local"],
   [["--settings", "/tmp", "test.ping"], "--settings requires --local"],
   [["--id", "a b", "test.ping"], "--id: "],
-  [["--output", "xml", "test.ping"], "--output is table, json, jsonl, yaml"],
+  [["--output", "xml", "test.ping"], "--output is table, json, jsonl, yaml, csv"],
   [["test.ping", "more"], "expected no arguments"],
   [[], "<function> is required"],
 ])("%p is a mistake on the command line", async (argv, message) => {

@@ -34,6 +34,11 @@ export const peelCommands = group({
 const callCommand = command({
   name: "call",
   description: "Run a function on this host, without a master.",
+  examples: [
+    "svc-peel call state.highstate test=true",
+    "svc-peel call facts.get os",
+    "svc-peel call --local --states ./states state.apply nginx",
+  ],
   args: {
     function: {
       type: "positional",
@@ -94,6 +99,7 @@ const callCommand = command({
 const keygenCommand = command({
   name: "keygen",
   description: "Make the key of this host before its peel starts, for svc enroll expect.",
+  examples: ["svc-peel keygen", "ssh web-1 svc-peel keygen | svc enroll expect -"],
   args: {
     config: { type: "string", valueHint: "file", description: "Configuration file of the peel" },
     id: {

@@ -95,9 +95,21 @@ function saltName({ state, fun, name, __id__: id }: SaltState): NamedState {
 function differentArguments(salt: SaltState, own: OwnState, common: readonly string[]) {
   const isOwn = (name: string) => !internal.test(name) && !common.includes(name);
   const names = new Set([...Object.keys(salt).filter(isOwn), ...Object.keys(own.args).filter(isOwn)]);
+  const { context = null } = own.args;
+  // Salt hands what a state with a template does not know to the template; here it is a part of the context.
+  const isVariable = (name: string) =>
+    isMap(context) &&
+    Object.hasOwn(context, name) &&
+    !Object.hasOwn(own.args, name) &&
+    salt[name] !== undefined;
+  const given = isMap(context)
+    ? Object.fromEntries(Object.entries(context).filter(([name]) => !isVariable(name)))
+    : context;
+  const isMade = isMap(given) && Object.keys(given).length === 0 && salt.context === undefined;
   return [...names].sort().flatMap((argument) => {
     const theirs = plain(salt[argument]);
-    const ours = own.args[argument] ?? null;
+    const shown = isVariable(argument) && isMap(context) ? context[argument] : own.args[argument];
+    const ours = (argument === "context" ? (isMade ? null : given) : shown) ?? null;
     return canonical(theirs, argument) === canonical(ours, argument)
       ? []
       : [{ argument, salt: theirs, here: ours }];

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runInProcess } from "../../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import { runTree } from "../../program/command-line/run-tree.ts";
 import { peelCommands } from "./call.ts";
 import { compareLow } from "./compare-low.ts";
@@ -161,8 +162,21 @@ test.each([
   ["the line end of a block", { contents: "a\n" }, { contents: "a" }],
   ["nothing and null", { user: null }, {}],
   ["a word and a boolean", { makedirs: true }, { makedirs: "true" }],
+  ["a variable of the template", { port: 80 }, { context: { port: 80 } }],
+  ["a variable and a context", { port: 80, context: { a: 1 } }, { context: { a: 1, port: 80 } }],
 ])("%s is the same in Salt and here", (_, salt, args) => {
   const state = { state: "file", fun: "managed", name: "/a", __id__: "/a", __sls__: "a", order: 1 };
   const own = { function: "file.managed", id: "/a", name: "/a", args };
   expect(compareLow([{ ...state, ...salt }], [own], []).same).toBe(true);
+});
+
+test.each<[string, Record<string, Plain>, Record<string, Plain>, string[]]>([
+  ["another value of a variable", { port: 80 }, { context: { port: 81 } }, ["port"]],
+  ["a variable that Salt does not have", {}, { context: { port: 80 } }, ["context"]],
+  ["another context", { port: 80, context: { a: 1 } }, { context: { a: 2, port: 80 } }, ["context"]],
+])("%s differs", (_, salt, args, names) => {
+  const state = { state: "file", fun: "managed", name: "/a", __id__: "/a", __sls__: "a", order: 1 };
+  const own = { function: "file.managed", id: "/a", name: "/a", args };
+  const found = compareLow([{ ...state, ...salt }], [own], []).arguments;
+  expect(found.map(({ argument }) => argument)).toEqual(names);
 });

@@ -7,6 +7,7 @@ import type { CallContext } from "../../host/modules/mod.ts";
 import { type Cli, Exit, formatTable } from "../../program/command-line/mod.ts";
 import { compareLow, type LowDifference, type NamedState, type OwnState } from "./compare-low.ts";
 import { saltLowState } from "./salt-call.ts";
+import { saltOrder } from "./salt-order.ts";
 
 /** What to compare. */
 export interface Comparison {
@@ -54,7 +55,7 @@ export async function compareWithSalt(
     signal,
   });
   const difference = compareLow(
-    salt,
+    saltOrder(salt),
     Array.isArray(own) ? (own as unknown[] as OwnState[]) : [],
     commonNames,
   );
@@ -87,7 +88,7 @@ function textOf(
     ]),
   ];
   return [
-    formatTable(["FUNCTION", "NAME", "DIFFERENCE", ""], rows, cli),
+    formatTable({ FUNCTION: "text", NAME: "prose", DIFFERENCE: "prose", "": "prose" }, rows, cli),
     `In both: ${states}; ${rows.length} ${rows.length === 1 ? "difference" : "differences"}`,
   ].join("\n");
 }

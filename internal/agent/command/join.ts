@@ -15,6 +15,7 @@ export const joinCommand = command({
   name: "join",
   description:
     "Make this host a member of a fleet with a join token, and run the peel. It needs nothing else on the host.",
+  examples: ["svc-peel join --token-file /run/join-token", "svc-peel join --once --token-file - < token"],
   args: {
     token: {
       type: "positional",

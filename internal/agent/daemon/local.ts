@@ -89,10 +89,11 @@ export function startLocal(options: LocalOptions): Local {
   reportLost();
   const executor = createExecutor({
     isReadOnly,
-    execute: (call, signal, { progress, upgrade }) =>
+    execute: (call, signal, { origin, progress, output, upgrade }) =>
       execute(call, {
         ...options.context(signal),
-        ...defined({ progress, upgrade }),
+        origin,
+        ...defined({ progress, output, upgrade }),
       }),
     clock,
     log,

@@ -1,4 +1,4 @@
-import { createRegistry, type MetricsRegistry } from "../../program/health/mod.ts";
+import { countSpans, createRegistry, type MetricsRegistry } from "../../program/health/mod.ts";
 
 /** The state of a peel, read at each scrape. */
 export interface PeelView {
@@ -17,6 +17,8 @@ export interface PeelView {
   credentialsExpiry(): number | undefined;
   /** Renewals and recoveries of the credentials since the start, by outcome. */
   renewals(): Record<string, number>;
+  /** Spans of traces since the start, by what became of them. */
+  spans(): Record<string, number>;
   /** When the bus last stored the facts, milliseconds since the Unix epoch. */
   factsStoredAt(): number | undefined;
   /** Number of restarts by the watchdog. */
@@ -69,6 +71,7 @@ export function createPeelMetrics(view: PeelView): Pick<MetricsRegistry, "render
     "outcome",
     view.renewals,
   );
+  countSpans(registry, "svc_peel_spans_total", view.spans);
   gauge(
     "svc_peel_facts_stored_timestamp_seconds",
     "Time when the bus last stored the facts, seconds since the Unix epoch; NaN before the first time",

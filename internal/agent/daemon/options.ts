@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
+import type { Tracer } from "../../base/trace.ts";
 import type { SignedSuccession } from "../../identity/succession/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
 import type { Insistence } from "../consent/mod.ts";
@@ -45,6 +46,8 @@ export interface PeelDeps extends PeelOptions {
   /** Judges who asked for a command, where this peel obeys operators only. */
   insistence?: Insistence;
   refusedStatements: RefusedStatements;
+  /** Begins a span for each job; absent where nothing is traced. */
+  tracer?: Tracer;
   /** The statement by which this peel came to its fleet, if it was another one before. */
   succession?: SignedSuccession;
 }

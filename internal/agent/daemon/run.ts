@@ -8,6 +8,7 @@ import { removeLeftovers } from "../../base/remove-leftovers.ts";
 import { clientCertificate, resolveBusCa } from "../../bus/mod.ts";
 import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
+import { tracing } from "../../program/tracing/mod.ts";
 import { checkAutomation, createInsistence } from "../consent/mod.ts";
 import {
   createAdministrators,
@@ -61,16 +62,19 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const notYet = () => obstacle.reason ?? "not connected yet";
   const connected = { ...bus, waits: { bus: notYet, kv: notYet } };
   const guide = { ...masters, waits: { credentials: () => obstacle.reason ?? "no credentials yet" } };
-  await using parts = createParts<object>([], signal);
+  await using parts = createParts<Pick<PeelView, "spans">>([], signal);
   const planned = (until: AbortSignal) => createParts<LinkedView>([connected, guide], until);
   /** The connected phase. It starts again when this peel joins another fleet. */
   let linked = planned(signal);
 
   // The local phase.
-  const known = { ...deps, ...(await parts.start(stores, deps)) };
+  const instance = displayPeelId(peelId);
+  const traced = await parts.start(tracing, { service: "svc-peel", instance, config, clock, log });
+  const known = { ...deps, ...traced, ...(await parts.start(stores, deps)) };
   const able = { ...known, ...(await parts.start(local, known)) };
   const metrics = createPeelMetrics({
     ...able.shown,
+    spans: () => parts.view().spans?.() ?? {},
     connected: () => linked.view().connected?.() === true,
     renewals: () => linked.view().renewals?.() ?? {},
   });
@@ -120,7 +124,9 @@ function identify(options: PeelOptions, authDir: string): { deps: PeelDeps; acce
     ...options,
     peelId,
     files,
-    belongings: ["outbox", "settings-snapshot.msgpack"].map((name) => join(options.dataDir, name)),
+    belongings: ["outbox", "compliance", "settings-snapshot.msgpack"].map((name) =>
+      join(options.dataDir, name),
+    ),
     machineId: installationIdOf(systemHost(options.hostname, options.env)),
   });
   // First: it completes what the others read.

@@ -1,13 +1,18 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import { type Tracer, untraced } from "../../base/trace.ts";
 import { scheduleSubject } from "../../bus/mod.ts";
 import { encodeScheduledRun } from "../../fleet/jobs/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
 import { fittingReturn } from "../execution/mod.ts";
 import { createUptime, startScheduler } from "../schedule/mod.ts";
+import { endTrace } from "./end-trace.ts";
 import type { Local } from "./local.ts";
 
+const mostTraces = 256;
 /** The maximum timeout of a job, so that a run that hangs does not block the queue forever. */
 const longestRunMs = 24 * 60 * 60 * 1000;
 
@@ -20,18 +25,37 @@ export function startSchedule(options: {
   local: Pick<Local, "executor" | "outbox" | "counts">;
   /** Encoded peel id. */
   peelId: string;
+  /** Begins a trace for each run. */
+  tracer?: Tracer;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
   random: Random;
   log: Log;
 }): { stop(): void } {
-  const { local, peelId, clock } = options;
+  const { local, peelId, tracer = untraced, clock } = options;
+  /** The spans of the last runs, which end before their results are published. */
+  const traces = createBoundedMap<string>(2 * mostTraces);
   return startScheduler({
     ...options,
-    run: (task) => local.executor.run({ ...task, deadline: clock.now() + longestRunMs }),
+    async run(task) {
+      const { id, call } = task;
+      const span = tracer.begin(`run ${call.function}`, {
+        attributes: { "svc.jid": id, "svc.peel": peelId, "svc.function": call.function },
+      });
+      if (span.traceparent !== undefined) traces.set(id, span.traceparent);
+      const result = await local.executor.run({
+        ...task,
+        origin: { trigger: "schedule", jid: id },
+        deadline: clock.now() + longestRunMs,
+      });
+      endTrace(span, result);
+      return result;
+    },
     publish(jid, run) {
-      const payload = encodeScheduledRun({ ...run, result: fittingReturn(run.result) });
+      const traceparent = traces.get(jid);
+      const result = fittingReturn(run.result);
+      const payload = encodeScheduledRun({ ...run, result, ...defined({ traceparent }) });
       local.outbox.put({ subject: scheduleSubject(jid, peelId), payload, durable: true });
     },
     counts: local.counts,

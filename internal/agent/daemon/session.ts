@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
+import type { Tracer } from "../../base/trace.ts";
 import type { FactStore } from "../../host/facts/mod.ts";
 import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
 import type { Insistence } from "../consent/mod.ts";
@@ -35,6 +36,8 @@ export interface SessionOptions {
   onCluster(document: BootstrapDocument): Promise<void>;
   /** Judges who asked for a command; absent on a peel that obeys masters. */
   insistence?: Insistence;
+  /** Begins a span for each job. */
+  tracer?: Tracer;
   /** Runs the jobs, and stores their returns. */
   local: Local;
   clock: Clock;
@@ -45,7 +48,8 @@ export interface SessionOptions {
 
 export interface Session {
   readonly heartbeat: Pick<Heartbeat, "store">;
-  stop(): void;
+  /** Resolves when the masters know, or cannot be told. */
+  stop(): Promise<void>;
 }
 
 /** The work of a peel on the bus: accepts jobs, sends heartbeats, publishes facts, sends hellos. */
@@ -87,7 +91,7 @@ export function startSession(options: SessionOptions): Session {
       hello.stop();
       detach();
       facts.stop();
-      heartbeat.stop();
+      return heartbeat.stop();
     },
   };
 }

@@ -46,6 +46,44 @@ test.each(["a", "read"])("a repeated command is dropped, while it runs and after
   expect(begun).toEqual(name === "a" ? ["a"] : ["read", "read"]);
 });
 
+describe("where masters send a command again until its return is stored", () => {
+  test("the return of a quick read-only job needs no confirmation, and has one when it is asked for again", async () => {
+    const { dispatchAgain, end, said, begun, returnOf } = peel();
+    await dispatchAgain("read");
+    await dispatchAgain("read");
+    expect(said()).toEqual([]);
+    await end("read", { return: 7 });
+    expect(said()).toEqual(["unconfirmed return read"]);
+    await dispatchAgain("read");
+    await dispatchAgain("read");
+    expect([begun, said()]).toEqual([["read"], ["unconfirmed return read", "return read"]]);
+    expect(returnOf("read")).toMatchObject({ success: true, return: 7 });
+  });
+
+  test("each return that masters may not ask for in time is confirmed", async () => {
+    const { dispatchAgain, dispatch, end, said, clock, bus, connect } = peel();
+    await dispatchAgain("read-late", "read-late", clock.now() + 9_000);
+    await end("read-late");
+    await dispatchAgain("read-slow");
+    await end("read-slow", { duration_ms: 1_500 });
+    await dispatchAgain("changes");
+    await end("changes");
+    // Of a master of an earlier version.
+    await dispatch("read-earlier");
+    await end("read-earlier");
+    bus.connected = false;
+    bus.storing = false;
+    await dispatchAgain("read-away");
+    await end("read-away");
+    const before = ["read-late", "read-slow"].map((jid) => `return ${jid}`);
+    const known = [...before, "ack changes", "return changes", "return read-earlier"];
+    expect(said()).toEqual(known);
+    bus.connected = true;
+    await connect();
+    expect(said()).toEqual([...known, "return read-away"]);
+  });
+});
+
 describe("without a stored acknowledgement", () => {
   test("nothing runs; when it is stored the job runs, unless its deadline passed by then", async () => {
     const { dispatch, bus, begun, connect, clock, returnOf, inAMinute } = peel();

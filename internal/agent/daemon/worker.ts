@@ -5,6 +5,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { readRequestId } from "../../base/request-id.ts";
+import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { ackSubject, dispatchSubject, parseJobSubject, returnSubject, stopSubject } from "../../bus/mod.ts";
 import {
   type Call,
@@ -14,16 +15,20 @@ import {
   decodeCall,
   type JobReturn,
   openCommand,
+  readTrace,
 } from "../../fleet/jobs/mod.ts";
 import type { Consent, Insistence } from "../consent/mod.ts";
 import {
   type Acceptance,
   busyReturn,
+  createUnconfirmed,
   failedReturn,
   fittingReturn,
+  reportOutput,
   reportProgress,
 } from "../execution/mod.ts";
 import type { Connection } from "../link/mod.ts";
+import { endTrace } from "./end-trace.ts";
 import type { Local } from "./local.ts";
 
 /** Why a signed request does not count. */
@@ -48,6 +53,8 @@ export interface WorkerOptions {
   local: Local;
   /** Judges who asked for a command; absent on a peel that obeys masters. */
   insistence?: Insistence;
+  /** Begins a span for each job. */
+  tracer?: Tracer;
   clock: Clock;
   log: Log;
 }
@@ -65,9 +72,10 @@ export interface Worker {
  * as done. A read-only job runs directly, and its return is its acknowledgement.
  */
 export function startWorker(options: WorkerOptions): Worker {
-  const { connection, peelId, clock, log } = options;
+  const { connection, peelId, tracer = untraced, clock, log } = options;
   const { dedup, executor, outbox, counts, upgrades } = options.local;
   const answered = createBoundedMap<true>(2 * rememberedJobs);
+  const unconfirmed = createUnconfirmed(clock);
   /** Jobs that may be stopped without an operator: those that run without one, and the waves of rollouts. */
   const automatic = createBoundedMap<true>(rememberedJobs);
 
@@ -87,11 +95,16 @@ export function startWorker(options: WorkerOptions): Worker {
   const logOf = ({ jid, body }: Command): Log => log.with({ jid, request_id: readRequestId(body) });
   const obey = (command: Command) => (command.kind === "stop" ? stop(command) : dispatch(command));
 
+  const originOf = ({ jid }: Command) => ({ trigger: "job", jid }) as const;
+
   const dispatch = async (command: Command) => {
     const { jid } = command;
     if (answered.get(jid) || dedup.has(jid)) {
       counts.repeated++;
       logOf(command).debug("command came again");
+      // Masters lack its return, if it was sent at all: this time they confirm it.
+      const payload = unconfirmed.take(jid);
+      if (payload !== undefined) put(command, payload, false);
       return;
     }
     let call: Call;
@@ -112,9 +125,20 @@ export function startWorker(options: WorkerOptions): Worker {
       logOf(command).info("job taken", { function: call.function });
       answered.set(jid, true);
       const deadline = deadlineOf(command, consent);
-      report(command, await executor.run({ id: jid, call, deadline }), false);
+      const span = traceOf(command, call);
+      const result = await executor.run({ id: jid, call, origin: originOf(command), deadline });
+      endTrace(span, result);
+      answer(command, call, result);
     } else await change(command, call, consent);
   };
+
+  /** From here to its end: also the time in the queue. */
+  const traceOf = ({ jid, body }: Command, call: Call): Span =>
+    tracer.begin(`run ${call.function}`, {
+      kind: "consumer",
+      attributes: { "svc.jid": jid, "svc.peel": peelId, "svc.function": call.function },
+      ...defined({ parent: readTrace(body) }),
+    });
 
   /** Tells the operator why this peel does not obey. */
   const refuse = (command: Command, reason: string) => {
@@ -171,16 +195,21 @@ export function startWorker(options: WorkerOptions): Worker {
     });
     const ready = acknowledged.stored.then((isStored) => isStored || new Promise(() => {}));
     const progress = reportProgress({ connection, jid, peelId, clock });
+    const output = call.follow === true ? reportOutput({ connection, jid, peelId, clock }) : undefined;
     const upgrade = upgrades?.({ jid, deadline });
+    const span = traceOf(command, call);
     const result = await executor.run({
       id: jid,
       call,
+      origin: originOf(command),
       deadline: deadlineOf(command, consent),
       ready,
       progress: progress.update,
-      ...defined({ upgrade }),
+      ...defined({ output: output?.add, upgrade }),
     });
     progress.stop();
+    output?.stop();
+    endTrace(span, result);
     // The stopped job may be an upgrade that continues without this process.
     if (result.outcome !== undefined && options.local.defer(jid)) return;
     const kept = report(command, result, true);
@@ -239,18 +268,35 @@ export function startWorker(options: WorkerOptions): Worker {
     report(command, failedReturn("cancelled before it began", clock.now(), 0, "cancelled"), true);
   };
 
-  const report = (command: Command, result: JobReturn, durable: boolean) => {
+  /** Sends the return of a read-only job. Where masters ask again for what they lack, nothing needs to confirm it. */
+  const answer = (command: Command, call: Call, result: JobReturn) => {
     const { jid, deadline } = command;
+    const payload = done(command, result);
+    // What waits already shows that the bus does not store everything now.
+    const isFine = connection.connected && outbox.messages === 0;
+    if (call.resends === true && isFine && unconfirmed.keep(jid, payload, deadline, result.duration_ms)) {
+      connection.publish(returnSubject(jid, peelId), payload);
+    } else put(command, payload, false);
+  };
+
+  const report = (command: Command, result: JobReturn, durable: boolean) =>
+    put(command, done(command, result), durable);
+
+  /** Counts and logs the end of a job, and encodes its return. */
+  const done = (command: Command, result: JobReturn): Uint8Array => {
     const { success, outcome, duration_ms } = result;
     counts.jobs[outcome ?? (success ? "ok" : "failed")]++;
     logOf(command).info("job done", { success, outcome, duration_ms });
-    return outbox.put({
+    return encode(fittingReturn(result));
+  };
+
+  const put = ({ jid, deadline }: Command, payload: Uint8Array, durable: boolean) =>
+    outbox.put({
       subject: returnSubject(jid, peelId),
-      payload: encode(fittingReturn(result)),
+      payload,
       durable,
       ...(durable ? {} : { until: deadline + graceMs }),
     });
-  };
 
   const handle = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }) => {
     const take = async () => {

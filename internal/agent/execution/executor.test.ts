@@ -32,7 +32,12 @@ function executor() {
   });
   const results: Record<string, JobReturn> = {};
   const run = (name: string, more: { deadline?: number; ready?: Promise<unknown> } = {}) => {
-    const result = under.run({ id: name, call: { function: name, args: {} }, ...more });
+    const result = under.run({
+      id: name,
+      call: { function: name, args: {} },
+      origin: { trigger: "job" },
+      ...more,
+    });
     void result.then((value) => {
       results[name] = value;
     });

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Call, JobReturn } from "../../fleet/jobs/mod.ts";
-import type { CallProgress, UpgradeService } from "../../host/modules/mod.ts";
+import type { CallProgress, RunOrigin, UpgradeService } from "../../host/modules/mod.ts";
 import { busyReturn, failedReturn } from "./return.ts";
 
 /** Maximum number of mutating calls that are queued or running (specification, "Limits"). */
@@ -16,12 +16,16 @@ export interface Task {
   /** Id for `cancel` and the log: the jid. */
   id: string;
   call: Call;
+  /** For what it runs. */
+  origin: RunOrigin;
   /** Milliseconds since the Unix epoch. The call does not start or run after it. Absent means no deadline. */
   deadline?: number;
   /** A queued mutating call starts when this resolves. Until then other calls may overtake it. */
   ready?: Promise<unknown>;
   /** Receives the progress of a long call. */
   progress?(progress: CallProgress): void;
+  /** Receives what a command writes. */
+  output?(chunk: Uint8Array): void;
   /** Lets the call upgrade the peel itself. */
   upgrade?: UpgradeService;
 }

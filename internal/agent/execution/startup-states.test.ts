@@ -161,6 +161,7 @@ test("a peel without state files waits one minute for them, in its start and in 
     clock,
     jitter: () => 0,
     random: systemRandom,
+    onEnd: () => {},
     config: { salt_compat: "strict", "templates.host_functions": "read" },
   });
   const startedAt = clock.monotonic();

@@ -79,7 +79,12 @@ async function run(
   signal.throwIfAborted();
   log.info("start-up states begin", { function: call.function, ...call.args });
   const id = newId("job", clock.now(), options.random);
-  const { success, error, return: value, duration_ms } = await options.executor.run({ id, call });
+  const {
+    success,
+    error,
+    return: value,
+    duration_ms,
+  } = await options.executor.run({ id, call, origin: { trigger: "startup" } });
   const summary =
     typeof value === "object" && value !== null && "summary" in value ? value.summary : undefined;
   const fields = { function: call.function, summary, duration_ms };

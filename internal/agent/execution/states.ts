@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
-import type { CallContext, StatesService } from "../../host/modules/mod.ts";
+import type { CallContext, EndedRun, StatesService } from "../../host/modules/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
 import { createRunLock, createStatesService, type StatesServiceDeps } from "../../tree/run/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -18,6 +18,8 @@ export function createPeelStates(options: {
   clock: Clock;
   jitter: () => number;
   random: Random;
+  /** Called with each run that ended, before the next one can begin. */
+  onEnd(run: EndedRun): void;
   config: Pick<PeelConfig, "salt_compat" | "templates.host_functions">;
 }): StatesService {
   const { stateFiles, clock } = options;

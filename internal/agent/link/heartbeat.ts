@@ -1,19 +1,26 @@
-import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { type Clock, rfc3339, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
-import { keySubject } from "../../bus/mod.ts";
+import { assertStored, keySubject } from "../../bus/mod.ts";
 import { newestForm } from "../../fleet/jobs/mod.ts";
+import { goodbyeFields } from "../../fleet/targeting/mod.ts";
 import type { Connection } from "./connection.ts";
 
 const intervalMs = 10_000;
 const timeoutMs = 5_000;
+/** A peel that stops waits no longer for the bus. */
+const goodbyeMs = 1_000;
 
 export interface Heartbeat {
   /** Stores one heartbeat now. @throws when the bus did not store it */
   store(): Promise<void>;
-  stop(): void;
+  /**
+   * Sends no more heartbeats, and says goodbye, so that nobody waits for this peel. Where the bus does not answer at
+   * once, it is silent as one whose power failed. Never rejects.
+   */
+  stop(): Promise<void>;
 }
 
 /**
@@ -36,7 +43,9 @@ export function startHeartbeat(options: {
 }): Heartbeat {
   const { connection, peelId, refused, commandKeys, lacksKey, clock, log } = options;
   const startedAt = rfc3339(clock.now());
-  const store = async () => {
+  /** The last heartbeat, as the bus confirmed it. */
+  let storedAs: number | undefined;
+  const send = async (more: Record<string, number>, withinMs: number) => {
     const counted = Object.entries(refused).filter(([, count]) => count > 0);
     const value = encode({
       peel_id: peelId,
@@ -50,8 +59,20 @@ export function startHeartbeat(options: {
       ...(commandKeys.current.length < 2 && !lacksKey() ? {} : { knows_command_keys: commandKeys.current }),
       // Empty where it knows none.
       administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
+      ...more,
     });
-    await connection.request(keySubject("peel-heartbeat", peelId), value, timeoutMs);
+    return connection.request(keySubject("peel-heartbeat", peelId), value, withinMs);
+  };
+  let underWay: Promise<unknown> = Promise.resolve();
+  const storeOne = async () => {
+    const answer = await send({}, timeoutMs);
+    // Another heartbeat may have overtaken it.
+    storedAs = Math.max(storedAs ?? 0, assertStored(answer));
+  };
+  const store = () => {
+    const stored = storeOne();
+    underWay = stored.catch(() => {});
+    return stored;
   };
   const beat = () => {
     if (!connection.connected) return;
@@ -61,9 +82,19 @@ export function startHeartbeat(options: {
   const unsubscribe = connection.onConnect(beat);
   return {
     store,
-    stop() {
+    async stop() {
       timer.cancel();
       unsubscribe();
+      const late = new AbortController();
+      await Promise.race([underWay, sleep(clock, goodbyeMs, late.signal).catch(() => {})]);
+      late.abort();
+      if (storedAs === undefined || !connection.connected) return;
+      try {
+        // It names what it ends: after a heartbeat of the next start it counts for nothing.
+        await send(goodbyeFields(storedAs), goodbyeMs);
+      } catch (thrown) {
+        log.debug("goodbye not stored", { reason: describeError(thrown) });
+      }
     },
   };
 }

@@ -7,3 +7,4 @@ export { type Heartbeat, startHeartbeat } from "./heartbeat.ts";
 export { createObstacle, type Obstacle } from "./obstacle.ts";
 export { createOutbox, type Outbox } from "./outbox.ts";
 export { startRecovery } from "./recover.ts";
+export { sendLatest } from "./send-latest.ts";

@@ -29,11 +29,12 @@ function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
     lose: false,
     away: false,
     administrators: [] as object[],
+    permits: [] as string[],
     onAsked: () => {},
   };
   const mint = (subject: string) => {
     const issuedAt = Math.floor(clock.now() / 1000);
-    const allow = ["renew", "rekey"].map((name) => `svc.peel.${peelId}.${name}`);
+    const allow = [...["renew", "rekey"].map((name) => `svc.peel.${peelId}.${name}`), ...state.permits];
     const nats = { pub: { allow } };
     const expiresAt = issuedAt + lifetimeMs / 1000;
     return encodeJwt({ type: "user", name: peelId, subject, issuedAt, expiresAt, nats }, issuer);
@@ -109,6 +110,7 @@ function peel(
   clock: ReturnType<typeof manualClock>,
   snapshot = (_: string) => {},
   hasMaster = true,
+  publishes: readonly string[] = [],
 ) {
   const files = filesIn(dir);
   const log = recordingLog();
@@ -151,6 +153,7 @@ function peel(
       },
     } as Parameters<typeof startKeeper>[0]["obstacle"],
     again: "enroll again",
+    publishes,
     clock,
     jitter: () => 0.5,
     random: systemRandom,
@@ -189,6 +192,26 @@ test("renewals follow one another at two thirds of each lifetime, with none in b
   expect(keeper.counts).toMatchObject({ renewed: 5, failed: 0, refused: 0 });
   keeper.stop();
   expect(clock.pending).toBe(0);
+});
+
+test("credentials that lack what this version publishes on are renewed at once, and then once a day until they have it", async () => {
+  using directory = temporaryDirectory("keeper");
+  const clock = manualClock();
+  const masters = fleet(clock, 90 * day);
+  enrolled(directory.path, masters);
+  const subject = `$KV.compliance.${peelId}`;
+  const { keeper, link } = peel(directory.path, masters, clock, () => {}, true, [subject]);
+  keeper.attach(link);
+  await clock.pass(10 * minute);
+  expect([masters.state.renewals, keeper.mayPublish(subject)]).toEqual([1, false]);
+  await clock.pass(20 * 60 * minute);
+  expect(masters.state.renewals).toBe(1);
+  masters.state.permits = [subject];
+  await clock.pass(6 * 60 * minute);
+  expect([masters.state.renewals, keeper.mayPublish(subject)]).toEqual([2, true]);
+  await clock.pass(10 * day);
+  expect(masters.state.renewals).toBe(2);
+  keeper.stop();
 });
 
 test.each([

@@ -19,6 +19,8 @@ const recoveryPauses = { firstMs: 10_000, longestMs: 15 * 60_000 };
 const endedPauseMs = 60 * 60_000;
 /** Between two renewals, whatever the lifetime and the clock of the host are. */
 const gap = { leastMs: 10_000, mostMs: 10 * 60_000 };
+/** Between two renewals for what credentials lack: masters of an earlier version issue no others. */
+const lackingPauseMs = 24 * 60 * 60_000;
 /** How long after the connection an earlier peel's enrollment is looked up. */
 const lookUpWithinMs = 60_000;
 
@@ -27,6 +29,8 @@ export type RenewalCounts = Record<"renewed" | "recovered" | "rekeyed" | "refuse
 
 export interface KeeperOptions extends ChangeOptions {
   obstacle: Pick<Obstacle, "blocked" | "onBlocked" | "tell" | "clear">;
+  /** What this version publishes on: credentials of an earlier version that lack it are renewed before their time. */
+  publishes?: readonly string[];
   /** A number in [0, 1). */
   jitter: () => number;
   signal: AbortSignal;
@@ -46,6 +50,8 @@ export interface Keeper {
   renew(): Promise<{ publicKey: string; expiresAt: number | undefined }>;
   /** Replaces the key of this peel. @throws SvcError with the reason */
   rekey(): Promise<{ publicKey: string; expiresAt: number | undefined }>;
+  /** Whether the credentials in use permit to publish on a subject; those of earlier versions permit fewer. */
+  mayPublish(subject: string): boolean;
   readonly counts: Readonly<RenewalCounts>;
   /** The lifetime of the credentials; `undefined` without any. */
   readonly life: Life | undefined;
@@ -70,6 +76,7 @@ export function startKeeper(options: KeeperOptions): Keeper {
   /** No attempt is made before this moment of the monotonic clock. */
   let notBefore = Number.NEGATIVE_INFINITY;
   let recoverNotBefore = Number.NEGATIVE_INFINITY;
+  let lackingNotBefore = Number.NEGATIVE_INFINITY;
   let turn: Promise<unknown> = Promise.resolve();
 
   /** One at a time: each step reads what the one before wrote. */
@@ -120,11 +127,25 @@ export function startKeeper(options: KeeperOptions): Keeper {
     if (drawn === undefined || drawn.publicKey !== publicKey) drawn = { publicKey, chance: jitter() };
     return renewAfterMs(life.lengthMs, drawn.chance);
   };
+  /** Whether the credentials permit less than this version needs. Without a list they permit everything. */
+  const isLacking = () => {
+    const { publishes = [] } = changes.held ?? {};
+    const lacks =
+      publishes.length > 0 && options.publishes?.every((one) => publishes.includes(one)) === false;
+    return lacks && clock.monotonic() >= lackingNotBefore;
+  };
+  const renewLacking = () => {
+    lackingNotBefore = clock.monotonic() + lackingPauseMs;
+    log.info("credentials of an earlier version are renewed: they do not permit all that this version does");
+    return renew();
+  };
   /** What must be done now; `undefined` while nothing is due. */
   const due = (): (() => Promise<void>) | undefined => {
     const { life, undone } = changes;
     if (undone !== undefined) return undone === "rekey" ? rekey : renew;
-    return life !== undefined && life.elapsedMs >= renewAfter(life) ? renew : undefined;
+    if (life === undefined) return undefined;
+    if (life.elapsedMs >= renewAfter(life)) return renew;
+    return isLacking() ? renewLacking : undefined;
   };
   const isConnected = () => link?.connection.connected === true;
   const arm = () => {
@@ -255,6 +276,7 @@ export function startKeeper(options: KeeperOptions): Keeper {
     },
     renew: () => byHand(renew),
     rekey: () => byHand(rekey),
+    mayPublish: (subject) => changes.held?.publishes.includes(subject) === true,
     counts,
     get life() {
       return changes.life;

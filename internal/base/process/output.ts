@@ -20,8 +20,11 @@ export interface Output {
   text(): CapturedText;
 }
 
-/** @param limit number of bytes to keep, half of them from each end */
-export function openOutput(limit: number): Output {
+/**
+ * @param limit number of bytes to keep, half of them from each end
+ * @param onChunk called with all that is read
+ */
+export function openOutput(limit: number, onChunk?: (chunk: Uint8Array) => void): Output {
   const pipe = openPipe();
   const capture = captureEnds(limit);
   let cancel = () => {};
@@ -37,6 +40,7 @@ export function openOutput(limit: number): Output {
       try {
         for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
           capture.add(chunk.value);
+          onChunk?.(chunk.value);
         }
       } finally {
         if (pipe !== undefined) closeSync(pipe.read);

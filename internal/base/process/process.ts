@@ -38,6 +38,8 @@ export interface ProcessOptions {
   /** Stops the process group when the signal aborts. */
   signal?: AbortSignal;
   clock: Clock;
+  /** Takes what the program writes to stdout and stderr, as it comes. */
+  onOutput?(chunk: Uint8Array): void;
   /** Bytes to keep of each of stdout and stderr; 128 KiB by default. */
   outputLimit?: number;
 }
@@ -73,7 +75,7 @@ const systemPath = "/usr/bin:/bin:/usr/sbin:/sbin";
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   options.signal?.throwIfAborted();
   const limit = options.outputLimit ?? defaultOutputLimit;
-  const outputs = [openOutput(limit), openOutput(limit)] as const;
+  const outputs = [openOutput(limit, options.onOutput), openOutput(limit, options.onOutput)] as const;
   let child: Bun.Subprocess;
   try {
     child = start(options, outputs);

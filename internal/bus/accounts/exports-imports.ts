@@ -8,6 +8,8 @@ export const relayedSubject = (subject: string): string => subject.slice(relayPr
 const stored = [
   "$KV.peel-heartbeat.*",
   "$KV.facts.*",
+  "$KV.compliance.*",
+  "$KV.compliance-diffs.*",
   "svc.job.*.ack.*",
   "svc.job.*.return.*",
   "svc.job.*.schedule.*",

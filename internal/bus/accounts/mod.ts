@@ -1,4 +1,5 @@
 export { crossings, exportsOfMasters, relayedSubject, relaySubject } from "./exports-imports.ts";
+export { newGroupUser } from "./group-user.ts";
 export { type Audience, initNatsAuth, newNatsAuth } from "./init.ts";
 export {
   type AccountKeyFiles,

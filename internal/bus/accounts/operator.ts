@@ -51,10 +51,17 @@ export function encodeMastersAccount(
  *
  * @param issuedAt Unix seconds
  * @param signer a signing key of the operator
+ * @param signingKeys public keys that sign JWTs of its users in addition to its own key
  */
-export function encodeSystemAccount(account: string, issuedAt: number, signer: KeyPair): string {
+export function encodeSystemAccount(
+  account: string,
+  issuedAt: number,
+  signer: KeyPair,
+  signingKeys: readonly string[] = [],
+): string {
   const nats = {
     limits: accountLimits({ jetStream: false, leafNodes: 0 }),
+    ...(signingKeys.length === 0 ? {} : { signing_keys: [...signingKeys] }),
     default_permissions: { pub: {}, sub: {} },
   };
   return encodeJwt({ type: "account", name: "system", subject: account, issuedAt, nats }, signer);

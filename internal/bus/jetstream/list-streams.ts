@@ -12,12 +12,21 @@ export interface ListedStream {
   /** Whether it refuses what is new when it is full. */
   refuses: boolean;
   replicas: number;
+  /** How many messages of a subject it keeps; -1 for all. */
+  perSubject: number;
 }
 
 interface Reply {
   total: number;
   streams: {
-    config: { name: string; storage: string; max_bytes: number; discard?: string; num_replicas?: number };
+    config: {
+      name: string;
+      storage: string;
+      max_bytes: number;
+      discard?: string;
+      num_replicas?: number;
+      max_msgs_per_subject?: number;
+    };
     state: { bytes: number };
   }[];
 }
@@ -41,6 +50,7 @@ export async function listStreams(bus: Pick<Bus, "nats">, timeoutMs?: number): P
         maxBytes: config.max_bytes,
         refuses: config.discard === "new",
         replicas: config.num_replicas ?? 1,
+        perSubject: config.max_msgs_per_subject ?? -1,
       });
     }
     if (found.length >= total || (streams ?? []).length === 0) return found;

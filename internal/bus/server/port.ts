@@ -30,3 +30,15 @@ export async function assertFree(address: Address): Promise<void> {
   }
   await new Promise<void>((closed) => server.close(() => closed()));
 }
+
+/** A port of the loopback address that is free now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen({ host: "127.0.0.1", port: 0 }, resolve);
+  await promise;
+  const address = server.address();
+  await new Promise<void>((closed) => server.close(() => closed()));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

@@ -2,6 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command, Exit } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { operatorIn } from "./request.ts";
 import { seenDigest } from "./seen.ts";
@@ -13,9 +14,11 @@ const fileMakers: ReadonlySet<string> = new Set(["operators.add", "operators.rol
 export const approveCommand = command({
   name: "approve",
   description: "Agree to the request of another operator; the last agreement that it needs starts it.",
+  examples: ["svc approval approve apr-3MRx"],
   args: idArg,
-  run: ({ id }, cli) =>
+  run: (args, cli) =>
     withBus(cli, async (bus) => {
+      const id = await fullId("apr", args.id, bus, cli);
       const request_digest = await seenDigest(bus, id, cli);
       const asked = { id, ...defined({ request_digest }) };
       const { approval } = await ask(bus, approvalsOverBus.approve, asked);
@@ -40,9 +43,11 @@ export const approveCommand = command({
 export const denyCommand = command({
   name: "deny",
   description: "Deny a request that waits, or withdraw your own.",
+  examples: ["svc approval deny apr-3MRx"],
   args: idArg,
-  run: ({ id }, cli) =>
+  run: (args, cli) =>
     withBus(cli, async (bus) => {
+      const id = await fullId("apr", args.id, bus, cli);
       const { approval } = await ask(bus, approvalsOverBus.deny, { id });
       await cli.print(approval, () => `denied ${id}`);
     }),

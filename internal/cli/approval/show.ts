@@ -1,6 +1,7 @@
 import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { describeRequest } from "./request.ts";
 
@@ -13,9 +14,11 @@ export const idArg = {
 export const showCommand = command({
   name: "show",
   description: "Show a request that waits for other operators, or waited.",
+  examples: ["svc approval show apr-3MRx"],
   args: idArg,
-  run: ({ id }, cli) =>
+  run: (args, cli) =>
     withBus(cli, async (bus) => {
+      const id = await fullId("apr", args.id, bus, cli);
       const { approval } = await ask(bus, approvalsOverBus.show, { id });
       const { targets, agreed, needs, outcome, reason, denied_by } = approval;
       const ending = denied_by ?? (reason === undefined ? outcome : `${outcome}: ${reason}`);

@@ -1,9 +1,7 @@
-import { rfc3339 } from "../../base/clock.ts";
-import { parseDuration } from "../../base/duration.ts";
-import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { auditOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask } from "../ask.ts";
+import { readPastTime } from "../past-time.ts";
 
 /** An entry, as masters show it. */
 export type AuditView = Awaited<ReturnType<typeof askPage>>["entries"][number];
@@ -44,27 +42,9 @@ export function filterOf({ since, until, operator, action, peel, outcome }: Word
   return {
     ...{ by: operator, action, peel },
     outcome: outcome as "done" | undefined,
-    since: since === undefined ? undefined : timeOf("--since", since, now),
-    until: until === undefined ? undefined : timeOf("--until", until, now),
+    since: since === undefined ? undefined : readPastTime("--since", since, now),
+    until: until === undefined ? undefined : readPastTime("--until", until, now),
   };
-}
-
-function timeOf(flag: string, text: string, now: number): string {
-  const isTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text);
-  const at = isTime ? Date.parse(text) : agoOf(text, now);
-  if (at !== undefined && !Number.isNaN(at)) return rfc3339(at);
-  throw new SvcError(
-    "usage",
-    `${flag}: ${JSON.stringify(text.slice(0, 40))} is not a time: write 2026-01-31, 2026-01-31T09:00:00Z, or a duration ago such as 24h`,
-  );
-}
-
-function agoOf(text: string, now: number): number | undefined {
-  try {
-    return now - parseDuration(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Asks for one page. */

@@ -6,6 +6,7 @@ import { filterArgs, filterOf, readPages } from "./ask.ts";
 export const exportCommand = command({
   name: "export",
   description: "Write entries of the audit as lines of JSON (--output jsonl), newest first.",
+  examples: ["svc audit export --since 720h --output jsonl"],
   args: filterArgs,
   async run(args, cli) {
     if (cli.output === "json" || cli.output === "yaml") {

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
+import { command, formatTable, readFlag, type TableStyle } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { type AuditView, filterArgs, filterOf, readPages, subjectLine } from "./ask.ts";
 
@@ -8,6 +8,11 @@ const mostEntries = 10_000;
 export const listCommand = command({
   name: "list",
   description: "List what was decided, newest first.",
+  examples: [
+    "svc audit list --since 24h",
+    "svc audit list --operator alice --action 'jobs.*'",
+    "svc audit list --peel web-1.example.com --outcome refused",
+  ],
   args: {
     ...filterArgs,
     limit: {
@@ -23,21 +28,7 @@ export const listCommand = command({
     await withBus(cli, async (bus) => {
       const found: AuditView[] = [];
       const { more } = await readPages(bus, filter, limit, (entries) => found.push(...entries));
-      await cli.print(found, () =>
-        formatTable(
-          ["SEQ", "AT", "OPERATOR", "VIA", "ACTION", "OUTCOME", "ABOUT"],
-          found.map((entry) => [
-            String(entry.seq),
-            entry.at,
-            entry.operator,
-            entry.via,
-            entry.action,
-            entry.genuine ? entry.outcome : `${entry.outcome} (not genuine)`,
-            [subjectLine(entry), entry.reason ?? ""].filter((text) => text !== "").join(": "),
-          ]),
-          cli,
-        ),
-      );
+      await cli.print(found, () => formatEntries(found, cli));
       if (found.length === 0) cli.say("no entries");
       if (more) cli.say(`there are more: --limit takes up to ${mostEntries}, and svc audit export all`);
     });
@@ -51,5 +42,26 @@ function parseLimit(text: string): number {
   throw new SvcError(
     "bad_request",
     `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostEntries}`,
+  );
+}
+
+/** Entries as a table. */
+export function formatEntries(entries: readonly AuditView[], style: TableStyle): string {
+  return formatTable(
+    {
+      SEQ: "word",
+      AT: "ago",
+      OPERATOR: "text",
+      VIA: "wide",
+      ACTION: "text",
+      OUTCOME: "state",
+      ABOUT: "text",
+    },
+    entries.map((entry) => [
+      ...[String(entry.seq), entry.at, entry.operator, entry.via, entry.action],
+      entry.genuine ? entry.outcome : `${entry.outcome} (not genuine)`,
+      [subjectLine(entry), entry.reason ?? ""].filter((text) => text !== "").join(": "),
+    ]),
+    style,
   );
 }

@@ -1,7 +1,12 @@
 import { decodeBase64Url } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { type ChainProblem, createChainCheck } from "../../fleet/audit/mod.ts";
+import {
+  type ChainProblem,
+  contradictionsOf,
+  createChainCheck,
+  missingAtTheEnd,
+} from "../../fleet/audit/mod.ts";
 import { auditOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask } from "../ask.ts";
 
@@ -55,7 +60,10 @@ export async function readWholeChain(bus: Bus, wanted: readonly { seq: number }[
   const last = checking.last?.seq ?? 0;
   const others = [
     ...missingAtTheEnd(first, last, newest),
-    ...contradictionsOf(remembered, { first, last: Math.max(last, newest), hashes }),
+    ...contradictionsOf(remembered, {
+      ...{ first, last: Math.max(last, newest) },
+      hash: remembered === undefined ? undefined : hashes.get(remembered.last),
+    }),
   ];
   const problems = [...checking.problems, ...others];
   const found = checking.found + others.length;
@@ -63,37 +71,4 @@ export async function readWholeChain(bus: Bus, wanted: readonly { seq: number }[
     ...{ count, first, last, firstAt, problems, found, keys, hashes },
     keptSince: Date.parse(kept_since),
   };
-}
-
-/** The stream had them, and nothing was read of them. */
-function missingAtTheEnd(first: number, last: number, newest: number): ChainProblem[] {
-  const seq = Math.max(first, last + 1);
-  return newest < seq ? [] : [{ seq, problem: `the entries from here to ${newest} are missing` }];
-}
-
-/** What the master that was asked remembers otherwise. */
-function contradictionsOf(
-  remembered: { first: number; last: number; last_hash: string } | undefined,
-  { first, last, hashes }: Pick<VerifiedChain, "first" | "last" | "hashes">,
-): ChainProblem[] {
-  if (remembered === undefined) return [];
-  const found: ChainProblem[] = [];
-  const { first: seq, last: newest, last_hash } = remembered;
-  if (first > seq) {
-    const which = first === seq + 1 ? "it is" : `${seq} to ${first - 1} are`;
-    found.push({ seq, problem: `${which} missing, and had not expired: a master remembers` });
-  }
-  const stored = hashes.get(newest);
-  if (newest > last) {
-    found.push({
-      seq: newest,
-      problem: `a master saw it, and the audit ends with ${last}: entries were removed`,
-    });
-  } else if (stored !== undefined && stored !== last_hash) {
-    found.push({
-      seq: newest,
-      problem: "a master saw another entry: the audit was rewritten there or before",
-    });
-  }
-  return found;
 }

@@ -7,6 +7,7 @@ import { withBus } from "../operator.ts";
 export const showCommand = command({
   name: "show",
   description: "Show an entry of the audit.",
+  examples: ["svc audit show 1042"],
   args: { seq: { type: "positional", required: true, description: "Number of the entry" } },
   async run({ seq }, cli) {
     if (!/^[1-9]\d{0,14}$/.test(seq)) throw new SvcError("usage", "seq: must be the number of an entry");

@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import { command, Exit, formatTable } from "../../program/command-line/mod.ts";
+import { command, Exit, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { judgeWitnesses } from "./judge.ts";
 import { readWholeChain } from "./read-chain.ts";
@@ -8,6 +8,7 @@ import { askWitnesses } from "./witness.ts";
 export const verifyCommand = command({
   name: "verify",
   description: "Verify the whole audit, and compare it with what peels remember of it.",
+  examples: ["svc audit verify", "svc audit verify --witness '*'"],
   args: {
     witness: {
       type: "string",
@@ -34,29 +35,8 @@ export const verifyCommand = command({
       await cli.print(result, () =>
         [
           `${count} entries, ${first} to ${last}`,
-          ...(problems.length === 0
-            ? []
-            : [
-                formatTable(
-                  ["SEQ", "PROBLEM"],
-                  problems.map(({ seq, problem }) => [String(seq), problem]),
-                  cli,
-                ),
-              ]),
-          ...(witnesses === undefined
-            ? []
-            : [
-                formatTable(
-                  ["PEEL", "REMEMBERS", "NEWEST", "RESULT"],
-                  witnesses.map(({ peel, heads, newest, problem }) => [
-                    displayPeelId(peel),
-                    String(heads),
-                    newest === undefined ? "-" : String(newest),
-                    problem ?? "agrees",
-                  ]),
-                  cli,
-                ),
-              ]),
+          ...(problems.length === 0 ? [] : [formatProblems(problems, cli)]),
+          ...(witnesses === undefined ? [] : [formatWitnesses(witnesses, cli)]),
         ].join("\n\n"),
       );
       if (first > 1 && count > 0)
@@ -71,3 +51,32 @@ export const verifyCommand = command({
       if (found > 0 || isContradicted || (witnesses !== undefined && agree === 0)) throw new Exit(1);
     }),
 });
+
+/** What is wrong with the chain, by its entries. */
+export function formatProblems(
+  problems: readonly { seq: number; problem: string }[],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { SEQ: "word", PROBLEM: "prose" },
+    problems.map(({ seq, problem }) => [String(seq), problem]),
+    style,
+  );
+}
+
+/** What peels remember of the chain, and whether it agrees. */
+export function formatWitnesses(
+  witnesses: readonly ReturnType<typeof judgeWitnesses>[],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { PEEL: "text", REMEMBERS: "word", NEWEST: "word", RESULT: "prose" },
+    witnesses.map(({ peel, heads, newest, problem }) => [
+      displayPeelId(peel),
+      String(heads),
+      newest === undefined ? "-" : String(newest),
+      problem ?? "agrees",
+    ]),
+    style,
+  );
+}

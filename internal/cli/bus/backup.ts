@@ -9,6 +9,7 @@ import { formatBackup } from "./format.ts";
 export const backupCommand = command({
   name: "backup",
   description: "Back up all data on the bus to a new directory.",
+  examples: ["svc bus backup ./backup-2026-11-24 --creds master.creds"],
   args: { dir: { type: "positional", required: true, description: "New directory" }, creds: credsArg },
   run: ({ dir, creds }, cli) =>
     withBus(

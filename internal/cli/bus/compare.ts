@@ -1,9 +1,9 @@
 import { sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
+import { readMasters } from "../../fleet/masters/mod.ts";
 import { decisionsOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
-import { readMasters } from "../status/heartbeats.ts";
 
 /** A master reads both buckets completely. */
 const timeoutMs = 30_000;

@@ -1,13 +1,13 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Backup } from "../../bus/mod.ts";
-import { type Cli, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import { formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 
 /** A backup for people: its streams, and the newest decision in it. */
-export function formatBackup({ streams, newest_decision: newest }: Backup, cli: Pick<Cli, "color">): string {
+export function formatBackup({ streams, newest_decision: newest }: Backup, style: TableStyle): string {
   const table = formatTable(
-    ["STREAM", "BYTES"],
+    { STREAM: "text", BYTES: "word" },
     streams.map(({ name, bytes }) => [name, `${bytes}`]),
-    cli,
+    style,
   );
   return `${table}\n\n${formatFields([["newest decision", newest === undefined ? "none" : describe(newest)]])}`;
 }

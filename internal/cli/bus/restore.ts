@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId, namesOf, type PeelNames } from "../../base/peel-id.ts";
 import { type Bus, openBucket, restoreBus } from "../../bus/mod.ts";
 import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../fleet/decisions/mod.ts";
 import { type Cli, command } from "../../program/command-line/mod.ts";
@@ -10,6 +10,7 @@ import { formatBackup } from "./format.ts";
 export const restoreCommand = command({
   name: "restore",
   description: "Restore a backup to a new bus, before a master uses it.",
+  examples: ["svc bus restore ./backup-2026-11-24 --creds master.creds --decisions decisions.log"],
   args: {
     dir: { type: "positional", required: true, description: "Directory of the backup" },
     creds: credsArg,
@@ -49,7 +50,7 @@ async function addDecisions(
   bus: Bus,
   { decisions, damagedBytes }: DecisionFile,
   cli: Pick<Cli, "say">,
-): Promise<{ bucket: string; key: string; peel_id: string; was: string }[]> {
+): Promise<(PeelNames & { bucket: string; key: string; was: string })[]> {
   if (damagedBytes > 0)
     cli.say(`${damagedBytes} damaged bytes of the log were skipped: use also the logs of other masters`);
   const buckets = {
@@ -57,14 +58,14 @@ async function addDecisions(
     revocations: await openBucket(bus, "revocations"),
   };
   const known = decisions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
-  const added: { bucket: string; key: string; peel_id: string; was: string }[] = [];
+  const added: (PeelNames & { bucket: string; key: string; was: string })[] = [];
   const { superseded } = await restoreDecisions(
     buckets,
     () => known,
     () => judgeWithoutKeys(bus.clock.now()),
     {
       onRestored: ({ decision: { bucket, key }, peelId, was }) =>
-        added.push({ bucket, key, peel_id: peelId, was }),
+        added.push({ bucket, key, ...namesOf(peelId), was }),
     },
   );
   for (const { decision, peelId } of superseded) {

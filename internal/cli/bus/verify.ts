@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import { command, Exit, formatTable } from "../../program/command-line/mod.ts";
+import { command, Exit, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { storageProblem } from "../storage-problem.ts";
 import { compareWithMasters } from "./compare.ts";
@@ -10,36 +10,12 @@ const mostNamed = 20;
 export const verifyCommand = command({
   name: "verify",
   description: "Compare the enrollments and revocations on the bus with the logs of all masters.",
+  examples: ["svc bus verify"],
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
       const results = await compareWithMasters(bus);
-      const differences = results.flatMap((one) =>
-        "error" in one ? [] : one.differences.map((difference) => ({ master: one.master, ...difference })),
-      );
-      await cli.print({ masters: results }, () =>
-        [
-          formatTable(
-            ["MASTER", "LOGGED", "ON THE BUS", "DIFFERENT"],
-            results.map((one) => [
-              one.master,
-              ...("error" in one ? ["-", "-", "-"] : [one.logged, one.stored, one.differing].map(String)),
-            ]),
-            cli,
-          ),
-          ...(differences.length === 0
-            ? []
-            : [
-                formatTable(
-                  ["MASTER", "RECORD", "PEEL ID", "PROBLEM"],
-                  differences
-                    .slice(0, mostNamed)
-                    .map((one) => [one.master, one.key, displayPeelId(one.peel_id), one.problem]),
-                  cli,
-                ),
-              ]),
-        ].join("\n\n"),
-      );
+      await cli.print({ masters: results }, () => formatComparison(results, cli));
       if (results.length === 0) {
         const problem = await storageProblem(bus);
         cli.say(
@@ -58,3 +34,30 @@ export const verifyCommand = command({
       if (results.length === 0 || !isEqual) throw new Exit(1);
     }),
 });
+
+/** What each master has logged, what is stored, and where they differ. */
+export function formatComparison(
+  results: Awaited<ReturnType<typeof compareWithMasters>>,
+  style: TableStyle,
+): string {
+  const differences = results.flatMap((one) =>
+    "error" in one ? [] : one.differences.map((difference) => ({ master: one.master, ...difference })),
+  );
+  const counts = formatTable(
+    { MASTER: "text", LOGGED: "word", "ON THE BUS": "word", DIFFERENT: "word" },
+    results.map((one) => [
+      one.master,
+      ...("error" in one ? ["-", "-", "-"] : [one.logged, one.stored, one.differing].map(String)),
+    ]),
+    style,
+  );
+  if (differences.length === 0) return counts;
+  const named = formatTable(
+    { MASTER: "text", RECORD: "id", "PEEL ID": "text", PROBLEM: "prose" },
+    differences
+      .slice(0, mostNamed)
+      .map((one) => [one.master, one.key, displayPeelId(one.peel_id), one.problem]),
+    style,
+  );
+  return `${counts}\n\n${named}`;
+}

@@ -5,6 +5,7 @@ import { dirArg } from "./args.ts";
 export const fingerprintCommand = command({
   name: "fingerprint",
   description: "Show the SPKI pin of the root, for enroll_ca_pin of a peel; of both while it is rotated.",
+  examples: ["svc ca fingerprint"],
   args: { dir: dirArg },
   async run({ dir }, cli) {
     const [pin, ...next] = rootPins(dir);

@@ -10,6 +10,7 @@ export const initCommand = command({
   name: "init",
   description:
     "Create a CA: a root, and an intermediate that signs certificates. Existing files are never overwritten.",
+  examples: ["svc ca init --org Example"],
   args: {
     dir: dirArg,
     org: {

@@ -22,6 +22,7 @@ const ipHint = { type: "string", valueHint: "address,..." } as const;
 const natsServerCommand = command({
   name: "nats-server",
   description: "Issue the certificate of a bus server: nats-server.crt, nats-server.key and nats-ca.crt.",
+  examples: ["svc ca issue nats-server --dns bus.example.com --ip 10.0.0.5 --out /etc/nats"],
   args: {
     dns: { ...dnsHint, description: "DNS names of the certificate; --dns or --ip is required" },
     ip: { ...ipHint, description: "IP addresses of the certificate" },
@@ -42,6 +43,7 @@ const natsServerCommand = command({
 const enrollCommand = command({
   name: "enroll",
   description: "Issue the certificate of a master's HTTPS listener: enroll.crt and enroll.key.",
+  examples: ["svc ca issue enroll --dns master.example.com"],
   args: {
     dns: {
       ...dnsHint,

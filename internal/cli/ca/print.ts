@@ -6,6 +6,7 @@ import { dirArg } from "./args.ts";
 export const printCommand = command({
   name: "print",
   description: "Show the CA and the PEM bundle that clients trust.",
+  examples: ["svc ca print"],
   args: { dir: dirArg },
   async run({ dir }, cli) {
     const { root, intermediate, bundlePem, hasRootKey } = inspectAuthority(dir);

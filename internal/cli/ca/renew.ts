@@ -8,6 +8,7 @@ export const renewRootCommand = command({
   name: "renew-root",
   description:
     "Reissue the root certificate for the same key. The SPKI pin and all issued certificates stay valid. Needs root.key.",
+  examples: ["svc ca renew-root"],
   args: {
     dir: dirArg,
     "root-validity": {
@@ -30,6 +31,7 @@ export const renewIntermediateCommand = command({
   name: "renew-intermediate",
   description:
     "Reissue the intermediate certificate for the same key and 5 years. All issued certificates stay valid. Needs root.key.",
+  examples: ["svc ca renew-intermediate"],
   args: { dir: dirArg },
   async run({ dir }, cli) {
     const { clock, random } = cli;

@@ -1,5 +1,5 @@
 import { idsCommand } from "../../program/command-line/mod.ts";
-import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
+import { followsWord, type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
 
 /**
  * The completion script for bash. It does not use `compgen -W` for data from the bus: that would expand each
@@ -9,6 +9,7 @@ export function bashScript(places: readonly Place[]): string {
   return `# Completion of svc for bash: source this file, or install it in the directory of bash-completion.
 _svc() {
   local current=\${COMP_WORDS[COMP_CWORD]} at=svc taking="" words="" ids="" config="" position=0 i word
+  local before="" lead="" given=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     if [[ -n $taking ]]; then
@@ -21,10 +22,18 @@ _svc() {
       ${pathsBelow(places).map(quoted).join("|")}) at="$at $word" ;;
       ${valuedPaths(places).map(quoted).join("|")}) taking=$word ;;
       "$at -"*) ;;
-      *) position=$((position + 1)) ;;
+      *)
+        position=$((position + 1))
+        given+=("$word")
+        ;;
     esac
   done
-  if [[ $current == = ]]; then current=""; fi
+  # Behind "name=", the word to complete is the value alone: readline takes = for a word of its own.
+  if [[ $current == = ]]; then
+    current="" lead="\${COMP_WORDS[COMP_CWORD - 1]}="
+  elif ((COMP_CWORD > 1)) && [[ \${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
+    lead="\${COMP_WORDS[COMP_CWORD - 2]}="
+  fi
   current=\${current#[\\"\\']}
   if [[ -n $taking ]]; then
     case "$at $taking" in
@@ -38,6 +47,9 @@ ${places.map(({ path, ...place }) => `      ${quoted(path)}) words=${quoted(choi
       case "$at $position" in
 ${argumentCases(places)}
       esac
+      case "$at" in
+${restCases(places)}
+      esac
     fi
   fi
   COMPREPLY=()
@@ -46,9 +58,11 @@ ${argumentCases(places)}
     return
   fi
   compopt +o default 2>/dev/null
+  if [[ -z $before ]]; then lead=""; fi
   while IFS=$'\\t' read -r word _; do
-    if [[ $word == "$current"* ]]; then COMPREPLY+=("$word"); fi
-  done < <(command svc ${idsCommand} "$ids" "$current" "$config" 2>/dev/null </dev/null)
+    if [[ $word == "$lead$current"* ]]; then COMPREPLY+=("\${word#"$lead"}"); fi
+  done < <(command svc ${idsCommand} "$ids" "$lead$current" "$config" "$before" 2>/dev/null </dev/null)
+  if [[ \${COMPREPLY[0]-} == *= ]]; then compopt -o nospace 2>/dev/null; fi
 }
 complete -o default -F _svc svc
 `;
@@ -73,7 +87,22 @@ function valueCases(places: readonly Place[]): string {
 function argumentCases(places: readonly Place[]): string {
   return places
     .flatMap(({ path, arguments: found }) =>
-      found.map(({ position, ids }) => `        ${quoted(`${path} ${position}`)}) ids=${ids} ;;`),
+      found.map(({ position, ids }) => {
+        const before = followsWord({ position, ids }) ? ` before=\${given[${position - 1}]}` : "";
+        return `        ${quoted(`${path} ${position}`)}) ids=${ids}${before} ;;`;
+      }),
     )
+    .join("\n");
+}
+
+/** Where all remaining words are of one kind, which the word before the first of them decides. */
+function restCases(places: readonly Place[]): string {
+  return places
+    .flatMap(({ path, rest }) => {
+      if (rest === undefined) return [];
+      const { position, ids } = rest;
+      const set = `ids=${ids} before=\${given[${position - 1}]}`;
+      return [`        ${quoted(path)}) if ((position >= ${position})); then ${set}; fi ;;`];
+    })
     .join("\n");
 }

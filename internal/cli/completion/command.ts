@@ -4,7 +4,7 @@ import { suggestion } from "../../base/nearest.ts";
 import { command, metaOf } from "../../program/command-line/mod.ts";
 import { bashScript } from "./bash.ts";
 import { fishScript } from "./fish.ts";
-import { type Place, placesOf } from "./places.ts";
+import { type Place, placesOf, withHelp } from "./places.ts";
 import { zshScript } from "./zsh.ts";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript } satisfies Record<
@@ -24,6 +24,7 @@ export function completionCommand(root: () => CommandDef): CommandDef {
   return command({
     name: "completion",
     description: "Write the completion script of a shell.",
+    examples: ["svc completion bash > /etc/bash_completion.d/svc"],
     args: { shell: { type: "positional", required: true, description: shells.join(", ") } },
     async run({ shell }, cli) {
       const found = shells.find((one) => one === shell);
@@ -38,5 +39,6 @@ export function completionCommand(root: () => CommandDef): CommandDef {
 
 /** The completion script of a shell, for all commands of a tree. */
 export async function completionScript(root: CommandDef, shell: Shell): Promise<string> {
-  return scripts[shell](await placesOf(root, metaOf(root).name));
+  const { name } = metaOf(root);
+  return scripts[shell](withHelp(await placesOf(root, name), name));
 }

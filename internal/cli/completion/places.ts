@@ -33,6 +33,8 @@ export interface Place {
   valued: readonly Valued[];
   /** The arguments that are ids: their position and kind. */
   arguments: readonly { position: number; ids: IdKind }[];
+  /** The first position of the argument that takes all remaining words, and their kind. */
+  rest?: { position: number; ids: IdKind };
 }
 
 /** All nodes of a command tree, outer nodes first. */
@@ -40,9 +42,12 @@ export async function placesOf(place: CommandDef, path: string): Promise<Place[]
   const children = (await childrenOf(place)) ?? [];
   const declared: ArgsDef = { ...((place.args ?? {}) as ArgsDef), ...globalArgs };
   const options = Object.entries(declared).filter(([, { type }]) => type !== "positional");
-  const positionals = Object.values(declared).filter(
-    (definition) => definition.type === "positional" && !isRest(definition),
-  );
+  const all = Object.values(declared).filter(({ type }) => type === "positional");
+  const positionals = all.filter((definition) => !isRest(definition));
+  const rest = all.flatMap((definition, position) => {
+    const { ids } = ofIds(definition);
+    return isRest(definition) && ids !== undefined ? [{ position, ids }] : [];
+  });
   const here: Place = {
     path,
     commands: children.map((child) => ({ word: metaOf(child).name, text: metaOf(child).description })),
@@ -58,9 +63,25 @@ export async function placesOf(place: CommandDef, path: string): Promise<Place[]
       const { ids } = ofIds(definition);
       return ids === undefined ? [] : [{ position, ids }];
     }),
+    ...defined({ rest: rest[0] }),
   };
   const below = children.map((child) => placesOf(child, `${path} ${metaOf(child).name}`));
   return [here, ...(await Promise.all(below)).flat()];
+}
+
+/** Behind the command `help` come the names of all commands, and nothing else. */
+export function withHelp(places: readonly Place[], root: string): Place[] {
+  const help = `${root} help`;
+  const shown = places
+    .filter(({ path }) => path === root || (path.startsWith(`${root} `) && path !== help))
+    .map(({ path, commands }) => ({
+      path: `${help}${path.slice(root.length)}`,
+      commands: commands.filter(({ word }) => word !== "help"),
+      options: [],
+      valued: [],
+      arguments: [],
+    }));
+  return [...places.filter(({ path }) => path !== help), ...shown];
 }
 
 /** The paths of all nodes except the root. */
@@ -76,6 +97,11 @@ export function valuedPaths(places: readonly Place[]): string[] {
 /** Quotes a word for shells. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Whether the word before an argument decides what it can be. */
+export function followsWord({ position, ids }: { position: number; ids: IdKind }): boolean {
+  return ids === "facts" && position > 0;
 }
 
 function valuesOf(definition: ArgDef): readonly string[] {

@@ -1,14 +1,14 @@
 import { idsCommand } from "../../program/command-line/mod.ts";
-import { type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
+import { followsWord, type Place, pathsBelow, quoted, valuedPaths } from "./places.ts";
 
 /** The completion script for zsh. */
 export function zshScript(places: readonly Place[]): string {
   return `#compdef svc
 # Completion of svc for zsh: install this file as _svc in a directory of $fpath, or source it after compinit.
 _svc() {
-  local at=svc taking="" ids="" config="" word
+  local at=svc taking="" ids="" config="" before="" word
   local -i position=0
-  local -a found
+  local -a found given
   for word in "\${(@)words[2,CURRENT-1]}"; do
     if [[ -n $taking ]]; then
       if [[ $taking == --config ]]; then config=\${(Q)word}; fi
@@ -20,7 +20,10 @@ _svc() {
       (${valuedPaths(places).map(quoted).join("|")}) taking=$word ;;
       ("$at --config="*) config=\${(Q)word#--config=} ;;
       ("$at -"*) ;;
-      (*) position+=1 ;;
+      (*)
+        position+=1
+        given+=("\${(Q)word}")
+        ;;
     esac
   done
   config=\${config/#\\~\\//$HOME/}
@@ -45,12 +48,18 @@ ${places
       case "$at $position" in
 ${argumentCases(places)}
       esac
+      case "$at" in
+${restCases(places)}
+      esac
     fi
   fi
   if [[ -n $ids ]]; then
-    found=("\${(@f)$(command svc ${idsCommand} "$ids" "\${(Q)PREFIX}" "$config" 2>/dev/null </dev/null)}")
+    found=("\${(@f)$(command svc ${idsCommand} "$ids" "\${(Q)PREFIX}" "$config" "$before" 2>/dev/null </dev/null)}")
     found=("\${(@)\${found:#}/$'\\t'/:}")
-    _describe $ids found
+    # A name is followed by its value, without a space.
+    local -a pairs=("\${(@M)found:#*=:*}")
+    found=("\${(@)found:#*=:*}")
+    _describe $ids found -- pairs -S ""
   elif ((\${#found})); then
     _describe svc found
   else
@@ -76,7 +85,23 @@ function valueCases(places: readonly Place[]): string {
 function argumentCases(places: readonly Place[]): string {
   return places
     .flatMap(({ path, arguments: found }) =>
-      found.map(({ position, ids }) => `        (${quoted(`${path} ${position}`)}) ids=${ids} ;;`),
+      found.map(({ position, ids }) => {
+        const before = followsWord({ position, ids }) ? ` before=\${given[${position}]}` : "";
+        return `        (${quoted(`${path} ${position}`)}) ids=${ids}${before} ;;`;
+      }),
     )
+    .join("\n");
+}
+
+/** Where all remaining words are of one kind, which the word before the first of them decides. */
+function restCases(places: readonly Place[]): string {
+  return places
+    .flatMap(({ path, rest }) => {
+      if (rest === undefined) return [];
+      const { position, ids } = rest;
+      return [
+        `        (${quoted(path)}) if ((position >= ${position})); then ids=${ids} before=\${given[${position}]}; fi ;;`,
+      ];
+    })
     .join("\n");
 }

@@ -1,11 +1,12 @@
 import { readTextFile } from "../../base/file.ts";
 import { parseOperatorFile } from "../../identity/mod.ts";
-import { command, formatTable } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { chooseContext, contextFile, currentContext, listContexts, loginFile } from "../contexts.ts";
 
 const listCommand = command({
   name: "list",
   description: "List the fleets that svc login installed operator files for.",
+  examples: ["svc context list"],
   args: {},
   async run(_, cli) {
     const current = currentContext();
@@ -14,19 +15,26 @@ const listCommand = command({
       const { name, fleet, busUrls } = parseOperatorFile(readTextFile(path, "the operator file"), path);
       return { context, current: context === current, name, fleet, bus_urls: [...busUrls] };
     });
-    await cli.print(rows, () =>
-      formatTable(
-        ["", "CONTEXT", "NAME", "BUS"],
-        rows.map((row) => [row.current ? "*" : "", row.context, row.name, row.bus_urls.join(",")]),
-        cli,
-      ),
-    );
+    await cli.print(rows, () => formatContexts(rows, cli));
   },
 });
+
+/** The fleets that can be asked, with a star before the one in use. */
+export function formatContexts(
+  contexts: readonly { context: string; current: boolean; name: string; bus_urls: readonly string[] }[],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { "": "word", CONTEXT: "text", NAME: "text", BUS: "prose" },
+    contexts.map((row) => [row.current ? "*" : "", row.context, row.name, row.bus_urls.join(",")]),
+    style,
+  );
+}
 
 const useCommand = command({
   name: "use",
   description: "Choose the fleet that svc asks without --context.",
+  examples: ["svc context use production"],
   args: { name: { type: "positional", required: true, description: "Name of the context" } },
   async run({ name: context }, cli) {
     loginFile(context);

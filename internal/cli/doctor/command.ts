@@ -4,6 +4,7 @@ import { command, readFlag } from "../../program/command-line/mod.ts";
 export const doctorCommand = command({
   name: "doctor",
   description: "Diagnose problems between this machine, the bus, the masters and a peel.",
+  examples: ["svc doctor", "svc doctor web-1.example.com"],
   args: {
     peel: {
       type: "positional",

@@ -1,7 +1,12 @@
 import { version } from "../../base/version.ts";
+import {
+  askReadiness,
+  hasFailed,
+  type MasterReadiness,
+  readLeases,
+  readMasters,
+} from "../../fleet/masters/mod.ts";
 import { judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
-import { askReadiness, hasFailed, type MasterReadiness } from "../readiness.ts";
-import { readLeases, readMasters } from "../status/heartbeats.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";
 
 /** Checks that masters run, are ready as they say themselves, have the same version, and certificates that do not expire soon. */

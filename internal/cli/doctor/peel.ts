@@ -13,11 +13,12 @@ import {
   trustOf,
 } from "../../fleet/enrollment/mod.ts";
 import { decodeJob } from "../../fleet/jobs/mod.ts";
+import { readMasters } from "../../fleet/masters/mod.ts";
 import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
 import type { Finding, Step } from "../../program/diagnosis/mod.ts";
 import { ask } from "../ask.ts";
 import { readMasterKeys } from "../keys/fleet-keys.ts";
-import { clockDifferenceOf, differenceWords, readMasters, readPeel } from "../status/heartbeats.ts";
+import { clockDifferenceOf, differenceWords, readPeel } from "../status/heartbeats.ts";
 import { judgeAdministrators } from "./administrators.ts";
 import { judgeCommandKeys } from "./command-keys.ts";
 import { bucketOf, type DoctorContext } from "./context.ts";

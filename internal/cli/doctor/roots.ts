@@ -1,5 +1,5 @@
+import type { MasterBeat } from "../../fleet/masters/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
-import type { MasterBeat } from "../status/heartbeats.ts";
 import { excerpt, type ReportedTrust } from "./reported.ts";
 
 type MasterRoots = Pick<MasterBeat, "name" | "ca_spki" | "ca_next_spki" | "ca_phase">;

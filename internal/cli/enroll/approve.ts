@@ -11,6 +11,11 @@ export const approveCommand = command({
   name: "approve",
   description:
     "Approve pending enrollments: those that you name, or that the options select. The peels can then fetch their credentials.",
+  examples: [
+    "svc enroll approve enr-3MRx",
+    "svc enroll approve --match 'web-*' --address 10.20.0.0/16",
+    "svc enroll approve --all --evidence tpm --yes",
+  ],
   args: {
     id: { ...idArg, required: false, ids: "pending-enrollments" },
     more: moreArg,

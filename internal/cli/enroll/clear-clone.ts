@@ -2,18 +2,22 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { idArg } from "./ask.ts";
 
 export const clearCloneCommand = command({
   name: "clear-clone",
   description: "Take away the mark that two hosts appear to hold the identity of a peel.",
+  examples: ["svc enroll clear-clone enr-3MRx"],
   args: {
     id: { ...idArg, ids: "cloned-enrollments" },
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { enrollment } = await ask(bus, enrollmentsOverBus.clearClone, { id: args.id });
+      const { enrollment } = await ask(bus, enrollmentsOverBus.clearClone, {
+        id: await fullId("enr", args.id, bus, cli),
+      });
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `cleared the clone mark of ${id} (${displayPeelId(peel_id)})`);
     }),

@@ -1,9 +1,18 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import type { EnrollmentState, EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
-import { type Cli, Exit, formatTable, type RestWords } from "../../program/command-line/mod.ts";
+import {
+  type Cli,
+  type Columns,
+  Exit,
+  formatTable,
+  type RestWords,
+  type TableStyle,
+} from "../../program/command-line/mod.ts";
 import { NoMaster } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "../job/interrupt.ts";
 import { startProgress } from "../job/progress.ts";
 import { type Decisions, decideAll } from "./decide-all.ts";
@@ -25,6 +34,14 @@ export const moreArg = {
   description: "More enrollment ids",
 } as const;
 
+const shownColumns: Columns = {
+  ID: "id",
+  "PEEL ID": "text",
+  HOSTNAME: "wide",
+  ADDRESS: "text",
+  EVIDENCE: "text",
+  FINGERPRINT: "word",
+};
 /** How many of those that are chosen are shown before the question. */
 const shownFirst = 10;
 
@@ -71,7 +88,7 @@ export function namedIds({ id, more }: Pick<DecisionWords, "id" | "more">): stri
  */
 export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision: Decision): Promise<void> {
   const selection = readSelection(words);
-  const named = namedIds(words);
+  const named = await fullIds(namedIds(words), bus, cli);
   if (selection !== undefined) return decideOnSelected(words, { selection, named }, bus, cli, decision);
   const [only, ...others] = named;
   if (only === undefined) {
@@ -83,6 +100,13 @@ export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision:
   if (others.length > 0) return decideOnNamed(named, cli, decision);
   const enrollment = await decision.decide(only, true);
   return cli.print(enrollment, () => doneLine(decision, enrollment));
+}
+
+/** Whole ids, each once. */
+async function fullIds(ids: readonly string[], bus: Bus, cli: Cli): Promise<string[]> {
+  const found = new Set<string>();
+  for (const id of ids) found.add(await fullId("enr", id, bus, cli));
+  return [...found];
 }
 
 const doneLine = ({ done }: Decision, { id, peel_id }: Decided) =>
@@ -188,13 +212,24 @@ function preview(
   { verb }: Decision,
 ): void {
   cli.say(`${verb} ${countOf(items.length)}:`);
-  const rows = items.slice(0, shownFirst).map(({ id, peel_id }) => {
+  const { columns } = cli.stderr;
+  const style = { color: false, wide: cli.wide, ...defined({ width: columns }) };
+  const shown = items.slice(0, shownFirst);
+  for (const line of formatChosen(shown, known, style).split("\n")) cli.say(line);
+  if (items.length > shownFirst) cli.say(`and ${items.length - shownFirst} more`);
+}
+
+/** The enrollments that are decided on, with what an operator compares. */
+export function formatChosen(
+  items: readonly Item[],
+  known: ReadonlyMap<string, EnrollmentSummary>,
+  style: TableStyle,
+): string {
+  const rows = items.map(({ id, peel_id }) => {
     const { hostname = "", address = "-", evidence = "-", fingerprint = "-" } = known.get(id) ?? {};
     return [id, displayPeelId(peel_id), hostname, address, evidence, fingerprint];
   });
-  const heads = ["ID", "PEEL ID", "HOSTNAME", "ADDRESS", "EVIDENCE", "FINGERPRINT"];
-  for (const line of formatTable(heads, rows, { color: false }).split("\n")) cli.say(line);
-  if (items.length > shownFirst) cli.say(`and ${items.length - shownFirst} more`);
+  return formatTable(shownColumns, rows, style);
 }
 
 const countOf = (count: number) => (count === 1 ? "1 enrollment" : `${count} enrollments`);

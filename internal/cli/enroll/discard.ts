@@ -1,16 +1,20 @@
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { idArg } from "./ask.ts";
 
 export const discardCommand = command({
   name: "discard",
   description: "Remove a TAMPERED enrollment of which no valid revision is left.",
+  examples: ["svc enroll discard enr-3MRx"],
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const discarded = await ask(bus, enrollmentsOverBus.discard, { id: args.id });
+      const discarded = await ask(bus, enrollmentsOverBus.discard, {
+        id: await fullId("enr", args.id, bus, cli),
+      });
       await cli.print(discarded, () => `discarded ${discarded.id}`);
     }),
 });

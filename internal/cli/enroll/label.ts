@@ -1,9 +1,10 @@
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId, namesOf } from "../../base/peel-id.ts";
 import { type Labels, loadEnrollment } from "../../fleet/enrollment/mod.ts";
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { idArg, openEnrollments } from "./ask.ts";
 import { type Change, formatLabels, readChange } from "./label-change.ts";
@@ -15,6 +16,7 @@ export const labelCommand = command({
   name: "label",
   description:
     "Set and remove labels of a peel. Targets use them as T@name:glob, and templates as labels.name.",
+  examples: ["svc enroll label enr-3MRx env=prod rack=7 old-"],
   args: {
     id: idArg,
     changes: {
@@ -26,9 +28,10 @@ export const labelCommand = command({
   async run(args, cli) {
     const changes = args.changes.words.map(readChange);
     await withBus(cli, async (bus) => {
+      const id = await fullId("enr", args.id, bus, cli);
       const enrollments = await openEnrollments(bus);
       for (let left = attempts; ; left--) {
-        const { record } = await loadEnrollment(enrollments, args.id);
+        const { record } = await loadEnrollment(enrollments, id);
         const { labels: expected = {}, peelId } = record;
         const labels = apply(expected, changes);
         try {
@@ -39,7 +42,7 @@ export const labelCommand = command({
           if (thrown instanceof SvcError && thrown.kind === "conflict" && left > 1) continue;
           throw thrown;
         }
-        const shown = { id: record.id, peel_id: peelId, labels };
+        const shown = { id: record.id, ...namesOf(peelId), labels };
         return cli.print(shown, () => `${displayPeelId(peelId)}: ${formatLabels(labels)}`);
       }
     });

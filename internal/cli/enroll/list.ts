@@ -1,6 +1,10 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import { type EnrollmentState, enrollmentStates } from "../../fleet/enrollment/mod.ts";
-import { command, formatTable } from "../../program/command-line/mod.ts";
+import {
+  type EnrollmentState,
+  type EnrollmentSummary,
+  enrollmentStates,
+} from "../../fleet/enrollment/mod.ts";
+import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { directReadArg } from "./ask.ts";
 import { readList } from "./read-list.ts";
@@ -8,6 +12,7 @@ import { readList } from "./read-list.ts";
 export const listCommand = command({
   name: "list",
   description: "List enrollments, newest first.",
+  examples: ["svc enroll list", "svc enroll list --state active --output json"],
   args: {
     state: {
       type: "enum",
@@ -21,33 +26,7 @@ export const listCommand = command({
     withBus(cli, async (bus) => {
       const state = args.state as EnrollmentState | "all";
       const { found, distrusted } = await readList(bus, state);
-      // A fleet without evidence needs no column for it.
-      const proves = found.some(({ evidence }) => evidence !== undefined);
-      await cli.print(found, () =>
-        formatTable(
-          [
-            "ID",
-            "PEEL ID",
-            "HOSTNAME",
-            "STATE",
-            "TRUST",
-            ...(proves ? ["EVIDENCE"] : []),
-            "FINGERPRINT",
-            "CREATED",
-          ],
-          found.map((one) => [
-            one.id,
-            displayPeelId(one.peel_id),
-            one.hostname,
-            one.state,
-            one.trust,
-            ...(proves ? [one.evidence ?? "-"] : []),
-            one.fingerprint,
-            one.created_at,
-          ]),
-          cli,
-        ),
-      );
+      await cli.print(found, () => formatEnrollments(found, cli));
       if (found.length === 0)
         cli.say(state === "all" ? "no enrollments" : `no enrollments in state ${state}`);
       if (distrusted === undefined) {
@@ -60,3 +39,25 @@ export const listCommand = command({
       }
     }),
 });
+
+/** Enrollments as a table. The fingerprint of a key is for who compares it with the host: it is never cut. */
+export function formatEnrollments(found: readonly EnrollmentSummary[], style: TableStyle): string {
+  // A fleet without evidence needs no column for it.
+  const proves = found.some(({ evidence }) => evidence !== undefined);
+  const columns: Columns = {
+    ID: "id",
+    "PEEL ID": "text",
+    HOSTNAME: "wide",
+    STATE: "spare state",
+    TRUST: "state",
+    ...(proves && { EVIDENCE: "text" }),
+    FINGERPRINT: "word",
+    CREATED: "spare ago",
+  };
+  const rows = found.map((one) => [
+    ...[one.id, displayPeelId(one.peel_id), one.hostname, one.state, one.trust],
+    ...(proves ? [one.evidence ?? "-"] : []),
+    ...[one.fingerprint, one.created_at],
+  ]);
+  return formatTable(columns, rows, style);
+}

@@ -1,3 +1,4 @@
+import { namesOf } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import {
   type EnrollmentState,
@@ -41,5 +42,5 @@ export async function readStored(bus: Bus, state: EnrollmentState | "all"): Prom
   return stored
     .filter((record) => state === "all" || record.state === state)
     .reverse()
-    .map(summarize);
+    .map((record) => ({ ...namesOf(record.peelId), ...summarize(record) }));
 }

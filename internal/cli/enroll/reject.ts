@@ -11,6 +11,10 @@ export const rejectCommand = command({
   name: "reject",
   description:
     "Reject pending enrollments: those that you name, or that the options select. The peels do not get credentials.",
+  examples: [
+    "svc enroll reject enr-3MRx --reason 'not one of ours'",
+    "svc enroll reject --address 203.0.113.0/24",
+  ],
   args: {
     id: { ...idArg, required: false, ids: "pending-enrollments" },
     more: moreArg,

@@ -2,16 +2,20 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { idArg } from "./ask.ts";
 
 export const restoreCommand = command({
   name: "restore",
   description: "Put back the last revision of a TAMPERED enrollment that a master made.",
+  examples: ["svc enroll restore enr-3MRx"],
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { enrollment } = await ask(bus, enrollmentsOverBus.restore, { id: args.id });
+      const { enrollment } = await ask(bus, enrollmentsOverBus.restore, {
+        id: await fullId("enr", args.id, bus, cli),
+      });
       const { id, peel_id, state } = enrollment;
       await cli.print(enrollment, () => `restored ${id} (${displayPeelId(peel_id)}): ${state}`);
     }),

@@ -5,6 +5,7 @@ import { type DirectSigner, type RevokeOperationDeps, writeRevocation } from "..
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
 import { type Decided, decide, moreArg, namedIds } from "./decide.ts";
 import { doorOf } from "./door.ts";
@@ -16,6 +17,10 @@ export const revokeCommand = command({
   name: "revoke",
   description:
     "Revoke enrollments: those that you name, or that the options select; or by the name or key of a peel. The peels are disconnected, and their credentials become invalid.",
+  examples: [
+    "svc enroll revoke --peel web-1.example.com --reason stolen --wait",
+    "svc enroll revoke --match 'lab-*'",
+  ],
   args: {
     id: { ...idArg, required: false, ids: "revocable-enrollments" },
     more: moreArg,
@@ -62,7 +67,8 @@ export const revokeCommand = command({
         if (id === undefined || namedIds(args).length > 1 || readSelection(args) !== undefined) {
           throw new SvcError("usage", "--wait is only for one enrollment, named by its id");
         }
-        return printClosed(await askFor({ id, reason }), cli);
+        const whole = await fullId("enr", id, bus, cli);
+        return printClosed(await askFor({ id: whole, reason }), cli);
       }
       await decide(args, bus, cli, {
         ...{ verb: "revoke", done: "revoked", operation: revoke.operation.name },

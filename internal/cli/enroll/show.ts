@@ -1,21 +1,28 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
 import { type Enrollment, loadEnrollment, toStored, trustOf } from "../../fleet/enrollment/mod.ts";
+import { readMasters } from "../../fleet/masters/mod.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { readMasters } from "../status/heartbeats.ts";
 import { directReadArg, idArg, openEnrollments } from "./ask.ts";
 
 export const showCommand = command({
   name: "show",
   description: "Show the full record of an enrollment.",
+  examples: ["svc enroll show enr-3MRx"],
   args: { id: idArg, "direct-kv": directReadArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { record } = await loadEnrollment(await openEnrollments(bus), args.id);
+      const id = await fullId("enr", args.id, bus, cli);
+      const { record } = await loadEnrollment(await openEnrollments(bus), id);
       const fleet = record.trustedCaSpki === undefined ? [] : await fleetPins(bus);
-      const shown = { ...toStored(record), ...(fleet.length === 0 ? {} : { fleet_ca_spki: fleet }) };
+      const shown = {
+        peel: displayPeelId(record.peelId),
+        ...toStored(record),
+        ...(fleet.length === 0 ? {} : { fleet_ca_spki: fleet }),
+      };
       await cli.print(shown, () => formatRecord(record, fleet));
     }),
 });

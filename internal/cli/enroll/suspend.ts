@@ -2,19 +2,21 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { idArg } from "./ask.ts";
 
 export const suspendCommand = command({
   name: "suspend",
   description: "Suspend a peel. It is disconnected, and its credentials are refused until you resume it.",
+  examples: ["svc enroll suspend enr-3MRx --reason 'under examination'"],
   args: {
     id: { ...idArg, ids: "revocable-enrollments" },
     reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const input = { id: args.id, reason: args.reason };
+      const input = { id: await fullId("enr", args.id, bus, cli), reason: args.reason };
       const { enrollment } = await ask(bus, enrollmentsOverBus.suspend, input);
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `suspended ${id} (${displayPeelId(peel_id)})`);

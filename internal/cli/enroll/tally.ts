@@ -1,3 +1,4 @@
+import { namesOf } from "../../base/peel-id.ts";
 import type { EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
 import type { Outcome } from "./decide-all.ts";
 
@@ -49,7 +50,7 @@ export function tally<T>(
 
 const itemOf = ({ id, peel_id, trust }: Item): Item => ({
   id,
-  peel_id,
+  ...namesOf(peel_id),
   ...(trust === undefined ? {} : { trust }),
 });
 

@@ -11,6 +11,7 @@ export const vouchCommand = command({
   name: "vouch",
   description:
     "Vouch for the UNVOUCHED enrollments, which masters of an earlier version made; from then on others count for nothing. Look at svc enroll list --state all first.",
+  examples: ["svc enroll vouch --all"],
   args: { all: { type: "boolean", description: "All of them" } },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

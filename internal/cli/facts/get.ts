@@ -1,26 +1,30 @@
+import { defined } from "../../base/defined.ts";
 import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
-import { plainOrOutput } from "../../program/answers/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
+import { peelArg } from "../peel-args.ts";
+import { printValue } from "../print-value.ts";
 
 export const getCommand = command({
   name: "get",
   description: "Show the facts that a peel stored last, whether it is on or off.",
+  examples: ["svc facts get web-1.example.com", "svc facts get web-1.example.com mounts:/:fstype"],
   args: {
-    peel: { type: "positional", required: true, ids: "members", description: "Peel id" },
+    peel: peelArg,
     name: {
       type: "positional",
       required: false,
+      ids: "facts",
       description: "One fact, or a value inside it, such as os or mounts:/:fstype",
     },
   },
   run: ({ peel, name }, cli) =>
     withBus(cli, async (bus) => {
-      const { value } = await ask(bus, peelsOverBus.facts, {
-        id: peel,
-        ...(name === undefined ? {} : { name }),
-      });
-      await cli.print(value, () => plainOrOutput(value).join("\n"));
+      const { value } = await readNamedPeel(peel, bus, cli, (id) =>
+        ask(bus, peelsOverBus.facts, { id, ...defined({ name }) }),
+      );
+      await printValue(cli, value);
     }),
 });

@@ -4,6 +4,7 @@ import { command, formatFields } from "../../program/command-line/mod.ts";
 export const recoveryKeyCommand = command({
   name: "recovery-key",
   description: "Make the recovery key of a fleet that was created without one.",
+  examples: ["svc fleet recovery-key --dir /var/lib/svc/auth"],
   args: {
     dir: {
       type: "string",

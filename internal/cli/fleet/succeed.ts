@@ -1,12 +1,16 @@
 import { defined } from "../../base/defined.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
-import { initArgs, programs, readWishes, sayWhatIsTaken } from "../init.ts";
+import { programs } from "../host-words.ts";
+import { initArgs, readWishes, sayWhatIsTaken } from "../init.ts";
 import { operatorName } from "../operator.ts";
 
 export const succeedCommand = command({
   name: "succeed",
   description:
     "Create a fleet that succeeds another one, whose keys were stolen: new keys, the same peels. Existing files are never overwritten.",
+  examples: [
+    "svc fleet succeed /srv/fleet-2 --from /srv/fleet-copy --recovery-seed recovery.seed --host master.example.com",
+  ],
   args: {
     ...initArgs,
     from: {

@@ -15,6 +15,7 @@ import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { encode } from "../../base/msgpack.ts";
 import { importSalt } from "../salt/import-salt.ts";
 import type { Report } from "../salt/report.ts";
+import { withoutGpg } from "../salt/without-gpg.ts";
 
 const master = `
 file_roots:
@@ -52,7 +53,7 @@ const files: Record<string, string> = {
   "srv/dev/x.sls": "a:\n  test.nop: []\n",
   "srv/reactor/deploy.sls":
     "apply:\n  local.state.apply:\n    - tgt: {{ data['id'] }}\n    - arg: [web]\nping:\n  local.cmd.run:\n    - tgt: 'web-*'\n    - arg: ['echo {{ data['data']['x'] }}']\naccept:\n  wheel.key.accept:\n    - match: a\n",
-  "srv/pillar/top.sls": "base:\n  '*': [common]\n",
+  "srv/pillar/top.sls": "base:\n  '*': [common]\n  'db-*': [secret]\n",
   "srv/pillar/common.sls":
     "port: 80\nschedule:\n  disk:\n    function: status.diskusage\n    minutes: 10\n    splay: 30\n  odd:\n    function: test.ping\n    when: 5pm\n",
   "srv/pillar/secret.sls":
@@ -184,6 +185,16 @@ describe("the report", () => {
       "pillar.gone is not defined, and written as an empty text",
     ]);
     expect(problemsAt("states/web.sls", 3)).toEqual([]);
+  });
+
+  test("a file with encrypted values keeps no state from being compiled, and is reported once", () => {
+    // The host whose settings come from it.
+    expect(problemsAt("states/db.sls", 1)).toHaveLength(1);
+    expect(problemsAt("settings/secret.sls")).toHaveLength(2);
+    expect(withoutGpg("#!yaml|gpg\na: 1\n")).toBe("#!yaml\na: 1\n");
+    expect(withoutGpg("#!jinja | yaml | gpg\n")).toBe("#!jinja|yaml\n");
+    expect(withoutGpg("#!gpg\na: 1")).toBe("#!jinja|yaml\na: 1");
+    expect(withoutGpg("#!yaml\n# gpg\n")).toBe("#!yaml\n# gpg\n");
   });
 
   test("is in the directory too, for people and as data", () => {

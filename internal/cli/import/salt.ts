@@ -1,12 +1,20 @@
 import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
-import { type Cli, command, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import {
+  type Cli,
+  command,
+  formatFields,
+  formatTable,
+  type TableStyle,
+} from "../../program/command-line/mod.ts";
+import type { importSalt } from "../salt/mod.ts";
 import { readSubject } from "../state/subject.ts";
 
 export const saltCommand = command({
   name: "salt",
   description:
     "Write the states, settings, groups, rules and expected hosts of a Salt master to a new directory, with a report of what needs a hand.",
+  examples: ["svc import salt --master-config /etc/salt/master --dir ./from-salt"],
   args: {
     "master-config": {
       type: "string",
@@ -53,20 +61,23 @@ export const saltCommand = command({
         ]),
         "",
         checkedSentence(report.checked),
-        ...(items.length === 0
-          ? []
-          : [
-              "",
-              formatTable(
-                ["ABOUT", "PLACE", "PROBLEM"],
-                items.map(({ about, file, line, problem }) => [about, atLine(file, line), problem]),
-                cli,
-              ),
-            ]),
+        ...(items.length === 0 ? [] : ["", formatItems(items, cli)]),
       ].join("\n"),
     );
   },
 });
+
+/** What needs a hand. */
+export function formatItems(
+  items: Awaited<ReturnType<typeof importSalt>>["needs_hand"],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { ABOUT: "text", PLACE: "prose", PROBLEM: "prose" },
+    items.map(({ about, file, line, problem }) => [about, atLine(file, line), problem]),
+    style,
+  );
+}
 
 /** Ctrl-C ends the import between two files, and nothing of it remains. */
 async function untilStopped<Result>(

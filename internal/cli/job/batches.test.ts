@@ -7,7 +7,8 @@ import type { Outcome } from "../../fleet/jobs/outcome.ts";
 import type { JobView } from "../../fleet/jobs/show.ts";
 import { type Cli, Exit } from "../../program/command-line/command.ts";
 import { formatResult, type OutputFormat } from "../../program/command-line/print.ts";
-import { type BatchRunner, runBatches } from "./batches.ts";
+import { type BatchPlan, type BatchRunner, runBatches } from "./batches.ts";
+import { createResults } from "./results.ts";
 
 /** What a command sees, and what it wrote. */
 function stage(output: OutputFormat = "table") {
@@ -29,7 +30,7 @@ function stage(output: OutputFormat = "table") {
     signals: { on: (_, run) => listeners.add(run), off: (_, run) => listeners.delete(run) },
     clock,
     random: systemRandom,
-    color: false,
+    ...{ color: false, wide: false, noteHidden() {} },
     output,
     print: async (data, text) => {
       written.stdout += await formatResult(output, data, text);
@@ -54,8 +55,10 @@ const viewOf = (jid: string, targets: string[], outcome: Outcome): JobView => ({
   returns: {},
 });
 
+type Jobs = Omit<BatchRunner, "results">;
+
 /** Jobs named by their number, that end at once with an outcome each. */
-function runner(outcomes: Outcome[] = []): BatchRunner & { log: string[] } {
+function runner(outcomes: Outcome[] = []): Jobs & { log: string[] } {
   const jobs = new Map<string, string[]>();
   const log: string[] = [];
   return {
@@ -70,13 +73,20 @@ function runner(outcomes: Outcome[] = []): BatchRunner & { log: string[] } {
   };
 }
 
+/** Nothing is read here. */
+const nowhere = { bus: undefined as never, jobs: undefined as never, alive: () => new Set<string>() };
+
+function run(jobs: Jobs, plan: BatchPlan, cli: Cli): Promise<void> {
+  return runBatches({ ...jobs, results: createResults({ ...nowhere, clock: cli.clock }, cli) }, plan, cli);
+}
+
 const batches = [["a", "b"], ["c", "d"], ["e"]];
 
 describe("batches", () => {
   test("run one after the other, each after the pause, and are summed up", async () => {
     const { cli, clock, written, listeners } = stage();
     const jobs = runner();
-    const running = runBatches(jobs, { batches, waitMs: 5_000 }, cli);
+    const running = run(jobs, { batches, waitMs: 5_000 }, cli);
     await settle();
     expect(jobs.log).toEqual(["1/3 a b"]);
     clock.advance(4_999);
@@ -98,9 +108,7 @@ describe("batches", () => {
 
   test("that did not end well do not stop the next, and exit with 1", async () => {
     const { cli, clock, written } = stage("json");
-    const running = runBatches(runner(["ok", "failed"]), { batches, waitMs: 0 }, cli).catch(
-      (thrown) => thrown,
-    );
+    const running = run(runner(["ok", "failed"]), { batches, waitMs: 0 }, cli).catch((thrown) => thrown);
     expect(await clock.until(running, 60_000)).toEqual(new Exit(1));
     expect(JSON.parse(written.stdout).map(({ status }: JobView) => status)).toEqual([
       "completed",
@@ -113,7 +121,7 @@ describe("batches", () => {
   test("Ctrl-C in the pause starts no other, and what ended is printed", async () => {
     const { cli, clock, written, ctrlC, listeners } = stage("json");
     const jobs = runner();
-    const running = runBatches(jobs, { batches, waitMs: 60_000 }, cli);
+    const running = run(jobs, { batches, waitMs: 60_000 }, cli);
     await settle();
     ctrlC();
     expect(await running.catch((thrown) => thrown)).toEqual(new Exit(130));
@@ -126,7 +134,7 @@ describe("batches", () => {
   test("Ctrl-C during a batch is passed to its follower, and a second one is not caught", async () => {
     const { cli, written, ctrlC, listeners } = stage();
     const jobs = runner();
-    const running = runBatches(
+    const running = run(
       {
         ...jobs,
         watch: (_, signal) =>
@@ -153,7 +161,7 @@ describe("batches", () => {
       batch === "2/3"
         ? Promise.reject(new SvcError("unavailable", "no master is answering"))
         : jobs.dispatch(targets, batch);
-    const running = runBatches({ ...jobs, dispatch }, { batches, waitMs: 1 }, cli);
+    const running = run({ ...jobs, dispatch }, { batches, waitMs: 1 }, cli);
     await settle();
     clock.advance(1);
     await expect(running).rejects.toThrow("no master is answering");

@@ -3,7 +3,7 @@ import type { JobView } from "../../fleet/jobs/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { addCounts, type Dispatched, jobSize, peelCount, summaryLine } from "./counts.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "./interrupt.ts";
-import { formatReturns } from "./table.ts";
+import type { Results } from "./results.ts";
 
 /** How a batch becomes a job, and how one is followed to its end. */
 export interface BatchRunner {
@@ -11,6 +11,7 @@ export interface BatchRunner {
   dispatch(targets: string[], batch: string): Promise<Dispatched>;
   /** @throws Exit after Ctrl-C */
   watch(jid: string, signal: AbortSignal): Promise<JobView>;
+  results: Pick<Results, "printPart" | "printAll">;
 }
 
 export interface BatchPlan {
@@ -21,14 +22,14 @@ export interface BatchPlan {
 }
 
 /**
- * Runs one job after the other. A table is written as each ends; as data they are one list in the end,
- * also when it came early. Ctrl-C starts no other batch.
+ * Runs one job after the other. A table, or a line for each answer, is written as each ends; as other data they are
+ * one list in the end, also when it came early. Ctrl-C starts no other batch.
  *
  * @throws Exit 1 when not every peel ended well, 130 after Ctrl-C
  * @throws SvcError what a master answered
  */
 export async function runBatches(
-  { dispatch, watch }: BatchRunner,
+  { dispatch, watch, results }: BatchRunner,
   { batches, waitMs }: BatchPlan,
   cli: Cli,
 ): Promise<void> {
@@ -43,7 +44,7 @@ export async function runBatches(
         cli.say(`batch ${name}: ${job.jid} on ${jobSize(job)}`);
         const view = await watch(job.jid, signal);
         ended.push(view);
-        if (cli.output === "table") await cli.print(view, () => formatReturns(view, cli));
+        await results.printPart(view);
       }
     });
   } catch (thrown) {
@@ -51,7 +52,7 @@ export async function runBatches(
     if (left > 0) cli.say(`no other batch is started: ${peelCount(left)} left out`);
     throw thrown instanceof Interrupted ? new Exit(interruptedExit) : thrown;
   } finally {
-    if (cli.output !== "table") await cli.print(ended, () => "");
+    await results.printAll(ended);
     if (ended.length > 0) cli.say(summaryLine(addCounts(ended.map(({ counts }) => counts))));
   }
   if (ended.some(({ status }) => status !== "completed")) throw new Exit(1);

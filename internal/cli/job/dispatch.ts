@@ -1,33 +1,40 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
-import type { JobRequest } from "../../fleet/jobs/mod.ts";
 import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { approvalsFor, sayWhether } from "../roles/ask.ts";
+import { isUnknownKey } from "../unknown-key.ts";
+import { readAgain } from "./again.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { runBatches } from "./batches.ts";
+import { confirmMany } from "./confirm-many.ts";
 import { type Dispatched, jobSize } from "./counts.ts";
 import { printEnd, watchJob } from "./follow.ts";
 import { askFrozen } from "./frozen.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printPreview } from "./preview.ts";
-import { resolvePeels } from "./resolve.ts";
+import { type ResolvedPeel, resolvePeels } from "./resolve.ts";
+import { createResults, type ResultOptions } from "./results.ts";
 import { openJobs } from "./storage.ts";
+import { questionOf, type Work } from "./work.ts";
 
 export interface RunRequest {
-  target: string;
-  function: string;
-  /** What stands behind the function on the command line. */
-  words: RestWords;
-  /** A duration: `60s`. */
-  timeout: string;
+  /** What to run, or the job to run again. */
+  what: { target: string; function: string; words: RestWords } | { again: string };
+  /** A duration: `60s`. Absent for the usual one, or that of the job that is run again. */
+  timeout?: string;
   batch?: BatchSize;
   batchWaitMs: number;
   mode: "follow" | "async" | "preview";
+  show: ResultOptions;
+  /** Whether the person has agreed to whatever it would be asked. */
+  isAsked: boolean;
 }
+
+const usualTimeout = "60s";
 
 /**
  * Dispatches a job, or one per batch, and prints what became of it.
@@ -37,42 +44,43 @@ export interface RunRequest {
  * @throws Exit 1 when not every peel ended well, 130 after Ctrl-C
  */
 export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
-  const call = { ...readCall(request.function, request.words), timeout: request.timeout };
-  if (/^(?:settings|pillar)\.(?:items|get)$/.test(request.function)) {
-    cli.say(
-      `jobs return *** for the values of settings: see them on the host with svc-peel call ${request.function}`,
-    );
-  }
+  const read = workOf(request, cli);
   await withBus(cli, async (bus) => {
+    const work = { ...(await read(bus)), ...(request.show.follow === true ? { follow: true } : {}) };
     if (request.mode === "preview") {
-      await printPreview(await resolvePeels(bus, request.target), request.batch, cli);
-      const asked = { kind: "jobs", action: "run", target: request.target, function: call.function };
-      if ((await sayWhether(bus, asked, cli)) === false) throw new Exit(1);
+      await printPreview(await peelsOf(bus, work), request.batch, cli);
+      if ((await sayWhether(bus, questionOf(work), cli)) === false) throw new Exit(1);
       return;
     }
+    await confirmMany(cli, {
+      ...{ function: work.function, isAsked: request.isAsked },
+      count: async () => (await peelsOf(bus, work)).length,
+    });
     if (request.mode === "async") {
-      const job = await dispatch(bus, { ...call, target: request.target });
+      const job = await dispatch(bus, work);
       await cli.print({ jid: job.jid, targets: job.targets, status: "running" }, () => job.jid);
       return cli.say(`${jobSize(job)}; watch with svc job watch ${job.jid}`);
     }
-    const deps = await openJobs(bus, cli);
+    const results = createResults(await openJobs(bus, cli), cli, request.show);
     if (request.batch === undefined) {
-      const job = await dispatch(bus, { ...call, target: request.target });
+      const job = await dispatch(bus, work);
       cli.say(`${job.jid} on ${jobSize(job)}`);
-      return printEnd(await untilInterrupted(cli, (signal) => watchJob(deps, job.jid, cli, signal)), cli);
+      const end = await untilInterrupted(cli, (signal) => watchJob(results, job.jid, cli, signal));
+      return printEnd(results, end, cli);
     }
-    const work = { kind: "jobs", action: "run", target: request.target, function: call.function };
-    if ((await approvalsFor(bus, work)) > 0) {
+    if ((await approvalsFor(bus, questionOf(work))) > 0) {
       throw new SvcError(
         "usage",
         "--batch: each batch is a request of its own, and your role needs the agreement of others for each: use svc rollout start, which waits once",
       );
     }
-    const peels = (await resolvePeels(bus, request.target)).map(({ peel_id }) => peel_id);
+    const peels = (await peelsOf(bus, work)).map(({ peel_id }) => peel_id);
+    const { target: _, metadata, ...same } = work;
     await runBatches(
       {
-        dispatch: (targets, batch) => dispatch(bus, { ...call, targets, metadata: { batch } }),
-        watch: (jid, signal) => watchJob(deps, jid, cli, signal),
+        dispatch: (targets, batch) => dispatch(bus, { ...same, targets, metadata: { ...metadata, batch } }),
+        watch: (jid, signal) => watchJob(results, jid, cli, signal),
+        results,
       },
       { batches: batchesOf(peels, request.batch), waitMs: request.batchWaitMs },
       cli,
@@ -80,7 +88,31 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
   });
 }
 
-function dispatch(bus: Bus, request: JobRequest): Promise<Dispatched> {
-  const question = { kind: "jobs", action: "run", function: request.function };
-  return askFrozen(bus, request, question, (frozen) => ask(bus, jobsOverBus.create, frozen));
+/** A mistake in the words is told before the bus is asked for anything. @returns what reads the rest from there */
+function workOf({ what, timeout, isAsked }: RunRequest, cli: Cli): (bus: Bus) => Promise<Work> {
+  if ("again" in what) return (bus) => readAgain(bus, what.again, cli, { timeout, isAsked });
+  const call = readCall(what.function, what.words);
+  if (/^(?:settings|pillar)\.(?:items|get)$/.test(what.function)) {
+    cli.say(
+      `jobs return *** for the values of settings: see them on the host with svc-peel call ${what.function}`,
+    );
+  }
+  return async () => ({ ...call, timeout: timeout ?? usualTimeout, target: what.target });
+}
+
+function peelsOf(bus: Bus, { target = "", targets = [] }: Work): Promise<ResolvedPeel[]> {
+  return resolvePeels(bus, targets.length > 0 ? targets : target);
+}
+
+async function dispatch(bus: Bus, work: Work): Promise<Dispatched> {
+  const question = { kind: "jobs", action: "run", function: work.function };
+  try {
+    return await askFrozen(bus, work, question, (frozen) => ask(bus, jobsOverBus.create, frozen));
+  } catch (thrown) {
+    if (!isUnknownKey(thrown, "follow")) throw thrown;
+    throw new SvcError(
+      "bad_request",
+      "the masters are too old for --follow: upgrade them first, or run it without --follow",
+    );
+  }
 }

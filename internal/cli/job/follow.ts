@@ -1,10 +1,11 @@
-import { followJob, type JobView, type Progress, type ShowDeps } from "../../fleet/jobs/mod.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import { followJob, type JobView, type Progress } from "../../fleet/jobs/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { summaryLine } from "./counts.ts";
 import { Interrupted, interruptedExit } from "./interrupt.ts";
 import { startProgress } from "./progress.ts";
+import type { Results } from "./results.ts";
 import { createRunning } from "./running.ts";
-import { formatReturns } from "./table.ts";
 
 /**
  * Follows a job to its end, with progress on the terminal.
@@ -12,15 +13,22 @@ import { formatReturns } from "./table.ts";
  * @param signal Ctrl-C: the job continues, and a message says how to watch it again
  * @throws Exit 130 after Ctrl-C
  */
-export async function watchJob(deps: ShowDeps, jid: string, cli: Cli, signal: AbortSignal): Promise<JobView> {
+export async function watchJob(
+  results: Results,
+  jid: string,
+  cli: Cli,
+  signal: AbortSignal,
+): Promise<JobView> {
   const progress = startProgress(cli.stderr, cli.clock, cli.env);
   const running = createRunning();
   const onProgress = (news: Progress) => {
     running.take(news);
+    results.take(jid, news);
+    if (results.live !== undefined) progress.write(results.live.take(news, news.targets));
     progress.update(news.counts, running.note());
   };
   try {
-    return await followJob(deps, jid, onProgress, { signal });
+    return await followJob(results.deps, jid, onProgress, { signal, replay: results.replay });
   } catch (thrown) {
     if (!(thrown instanceof Interrupted)) throw thrown;
     progress.end();
@@ -37,8 +45,14 @@ export async function watchJob(deps: ShowDeps, jid: string, cli: Cli, signal: Ab
  *
  * @throws Exit 1 when not every target ended well
  */
-export async function printEnd(view: JobView, cli: Cli): Promise<void> {
-  await cli.print(view, () => formatReturns(view, cli));
+export async function printEnd(results: Results, view: JobView, cli: Cli): Promise<void> {
+  await results.print(view);
+  const unheard = results.live?.unheard ?? [];
+  if (unheard.length > 0) {
+    cli.say(
+      `${unheard.map(displayPeelId).join(", ")} reported nothing while the command ran: the peel is too old for --follow; upgrade it with svc upgrade`,
+    );
+  }
   cli.say(summaryLine(view.counts));
   if (view.status !== "completed") throw new Exit(1);
 }

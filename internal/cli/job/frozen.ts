@@ -3,6 +3,7 @@ import { toSvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import type { JobRequest } from "../../fleet/jobs/mod.ts";
 import { merkleTree } from "../../identity/mod.ts";
+import { withNearestPeel } from "../nobody.ts";
 import { approvalsFor, type Question } from "../roles/ask.ts";
 import { resolvePeels } from "./resolve.ts";
 
@@ -24,8 +25,8 @@ export async function askFrozen<Request extends Frozen, T>(
   question: Question,
   send: (request: Request) => Promise<T>,
 ): Promise<T> {
-  if (bus.requester === undefined) return send(request);
   const { target, targets } = request;
+  if (bus.requester === undefined) return withNearestPeel(bus, target, () => send(request));
   for (let attempt = 1; ; attempt++) {
     const [peels, approvals] = await Promise.all([
       targets ?? resolvePeels(bus, target ?? "").then((found) => found.map(({ peel_id }) => peel_id)),

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { JobSummary } from "../../fleet/jobs/summary.ts";
-import { formatJobs } from "./list.ts";
+import { formatJobs } from "./list-table.ts";
 
 const job: JobSummary = {
   jid: "job-1",
@@ -21,6 +21,10 @@ test("a row per job; what is not counted yet is a dash", () => {
     { ...job, status: "running", counts: { ok: 1, pending: 3 } },
     listed,
     { ...listed, schedule: "backup", targets: 1, counts: { ok: 1 }, status: "completed" },
+    {
+      ...{ ...listed, schedule: "backup", targets: 1, counts: { ok: 1 }, status: "completed" },
+      ...{ runs: 1_440, failed_runs: 3 },
+    },
     { ...job, target: `web-* and not ${"x".repeat(40)}` },
   ];
   const rows = formatJobs(jobs, { color: false }).split("\n");
@@ -30,7 +34,8 @@ test("a row per job; what is not counted yet is a dash", () => {
     ["web-*", "4", "running", "-", "-"],
     ["web-*", "4", "running", "1", "0"],
     ["(list)", "4", "failed", "1", "3"],
-    ["(schedule backup)", "1", "completed", "1", "0"],
-    ["web-* and not xxxxxxxxxxxxxxxxxxxxxxx...", "4", "failed", "1", "3"],
+    ["schedule:backup", "1", "completed", "1", "0"],
+    ["schedule:backup", "1,440 runs", "completed", "1437", "3"],
+    [`web-* and not ${"x".repeat(40)}`, "4", "failed", "1", "3"],
   ]);
 });

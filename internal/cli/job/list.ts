@@ -1,19 +1,57 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { type JobStatus, type JobSummary, jobStatuses } from "../../fleet/jobs/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { type JobSource, type JobStatus, jobSources, jobStatuses } from "../../fleet/jobs/mod.ts";
 import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
-import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
+import { command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { total } from "./counts.ts";
+import { readPastTime } from "../past-time.ts";
+import { isUnknownKey } from "../unknown-key.ts";
+import { formatJobs } from "./list-table.ts";
 
 const mostJobs = 1_000;
-const widestTarget = 40;
 
 export const listCommand = command({
   name: "list",
-  description: "List jobs, newest first.",
+  description: "List jobs, newest first. The runs of a schedule are one row, unless --schedule names it.",
+  examples: [
+    "svc job list",
+    "svc job list --status failed --limit 100",
+    "svc job list --by ann --function 'pkg.*' --since 2h",
+    "svc job list --target web-1.example.com",
+    "svc job list --schedule backup",
+  ],
   args: {
     status: { type: "enum", options: [...jobStatuses], description: "Only jobs with this status" },
+    by: {
+      type: "string",
+      valueHint: "operator",
+      description: "Only jobs that this operator or rule asked for",
+    },
+    function: {
+      type: "string",
+      valueHint: "glob",
+      description: "Only jobs whose function matches, such as 'pkg.*'",
+      ids: "functions",
+    },
+    target: {
+      type: "string",
+      valueHint: "peel",
+      description: "Only jobs that were sent to this peel, or whose target is exactly this expression",
+      ids: "peels",
+    },
+    since: {
+      type: "string",
+      valueHint: "time",
+      description: "Only jobs of this time or later: RFC 3339, or a duration ago such as 2h",
+    },
+    source: { type: "enum", options: [...jobSources], description: "Only jobs that this made" },
+    schedule: {
+      type: "string",
+      valueHint: "glob",
+      description: "Only runs of these schedules, each in a row of its own",
+    },
     limit: {
       type: "string",
       valueHint: "n",
@@ -22,16 +60,37 @@ export const listCommand = command({
     },
   },
   async run(args, cli) {
-    const limit = readFlag("--limit", args.limit, parseLimit);
+    const { by, target, schedule, since } = args;
+    const filter = {
+      limit: readFlag("--limit", args.limit, parseLimit),
+      status: args.status as JobStatus | undefined,
+      source: args.source as JobSource | undefined,
+      since: since === undefined ? undefined : readPastTime("--since", since, cli.clock.now()),
+      ...{ by, target, schedule, function: args.function },
+    };
     await withBus(cli, async (bus) => {
-      const status = args.status as JobStatus | undefined;
-      const { jobs, next } = await ask(bus, jobsOverBus.list, { limit, status });
+      const { jobs, next, unsearched = 0 } = await askList(bus, filter);
       await cli.print(jobs, () => formatJobs(jobs, cli));
       if (jobs.length === 0) cli.say("no jobs");
       if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostJobs}`);
+      if (unsearched > 0) {
+        cli.say(`${unsearched} older jobs were not looked at: masters have forgotten their targets`);
+      }
     });
   },
 });
+
+/** Asks for the runs of schedules as one row each. A master of an earlier version cannot do that. */
+async function askList(bus: Bus, filter: { schedule: string | undefined; limit: number }) {
+  const asked = defined(filter);
+  if (filter.schedule !== undefined) return ask(bus, jobsOverBus.list, asked);
+  try {
+    return await ask(bus, jobsOverBus.list, { ...asked, fold: "schedules" });
+  } catch (thrown) {
+    if (!isUnknownKey(thrown, "fold")) throw thrown;
+    return ask(bus, jobsOverBus.list, asked);
+  }
+}
 
 /** @throws SvcError `bad_request` */
 function parseLimit(text: string): number {
@@ -41,32 +100,4 @@ function parseLimit(text: string): number {
     "bad_request",
     `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostJobs}`,
   );
-}
-
-/** Jobs as a table. While a job runs, nobody has counted yet: then a dash stands for the numbers. */
-export function formatJobs(jobs: readonly JobSummary[], options: { color: boolean }): string {
-  return formatTable(
-    ["JID", "FUNCTION", "TARGET", "PEELS", "STATUS", "OK", "NOT OK", "BY", "CREATED"],
-    jobs.map((job) => {
-      const { ok = 0, pending = 0 } = job.counts;
-      const isCounted = total(job.counts) > 0;
-      return [
-        job.jid,
-        job.function,
-        targetCell(job),
-        String(job.targets),
-        job.status,
-        isCounted ? String(ok) : "-",
-        isCounted ? String(total(job.counts) - ok - pending) : "-",
-        job.created_by,
-        job.created_at,
-      ];
-    }),
-    options,
-  );
-}
-
-function targetCell({ target, schedule }: JobSummary): string {
-  if (target === undefined) return schedule === undefined ? "(list)" : `(schedule ${schedule})`;
-  return target.length <= widestTarget ? target : `${target.slice(0, widestTarget - 3)}...`;
 }

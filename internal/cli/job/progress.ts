@@ -14,6 +14,8 @@ const usualColumns = 80;
 export interface Progress {
   /** @param note how far the peels themselves are */
   update(counts: Counts, note?: string): void;
+  /** Writes lines that stay, above the line; also where nothing else is shown. */
+  write(lines: readonly string[]): void;
   /** Takes the line away. */
   end(): void;
 }
@@ -49,7 +51,10 @@ export function startProgress(
   clock: Clock,
   env: Readonly<Record<string, string | undefined>>,
 ): Progress {
-  if (output.isTTY !== true || env.TERM === "dumb") return { update: () => {}, end: () => {} };
+  const writeLines = (lines: readonly string[]) => output.write(lines.map((line) => `${line}\n`).join(""));
+  if (output.isTTY !== true || env.TERM === "dumb") {
+    return { update: () => {}, write: writeLines, end: () => {} };
+  }
   const started = clock.monotonic();
   let counts: Counts | undefined;
   let note = "";
@@ -71,6 +76,12 @@ export function startProgress(
       const waitMs = painted + paintEveryMs - clock.monotonic();
       if (waitMs <= 0) paint();
       else later ??= clock.after(waitMs, paint);
+    },
+    write(lines) {
+      if (lines.length === 0) return;
+      if (counts !== undefined) output.write("\r\u001b[K");
+      writeLines(lines);
+      paint();
     },
     end() {
       ticking.cancel();

@@ -1,8 +1,7 @@
-import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { targetsOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask } from "../ask.ts";
-import { hinted } from "../hints.ts";
+import { refuseTarget, withNearestPeel } from "../nobody.ts";
 
 /** A peel that a target means (encoded id), and whether it is connected. */
 export interface ResolvedPeel {
@@ -13,18 +12,22 @@ export interface ResolvedPeel {
 /**
  * Asks a master which peels a target selects.
  *
- * @throws SvcError `not_found` when it selects none; the error of the master for the expression
+ * @param target an expression, or a list of ids of which those that are not members are left out
+ * @throws SvcError `not_found` when it selects none, with the nearest name; the error of the master for the expression
  */
-export async function resolvePeels(bus: Bus, target: string): Promise<ResolvedPeel[]> {
+export async function resolvePeels(bus: Bus, target: string | readonly string[]): Promise<ResolvedPeel[]> {
+  if (typeof target === "string") return withNearestPeel(bus, target, () => resolve(bus, target));
+  return resolve(bus, target);
+}
+
+async function resolve(bus: Bus, target: string | readonly string[]): Promise<ResolvedPeel[]> {
   const found: ResolvedPeel[] = [];
+  const asked = typeof target === "string" ? { target } : { targets: [...target] };
   for (let after: string | undefined; ; ) {
-    const { targets, next } = await ask(bus, targetsOverBus.resolve, { target, after });
+    const { targets, next } = await ask(bus, targetsOverBus.resolve, { ...asked, after });
     found.push(...targets);
     after = next;
     if (after === undefined) break;
   }
-  if (found.length > 0) return found;
-  return hinted("targets.resolve", async () => {
-    throw new SvcError("not_found", "no peel matches the target");
-  });
+  return found.length > 0 ? found : refuseTarget();
 }

@@ -1,22 +1,33 @@
+import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { command, readFlag } from "../../program/command-line/mod.ts";
+import { command, type RestWords, readFlag } from "../../program/command-line/mod.ts";
+import { answerArgs, readAnswerArgs } from "./ask.ts";
 import { parseBatchSize } from "./batch.ts";
 
 /** Imported by the command tree, so it loads its own imports only when it runs. */
 export const runCommand = command({
   name: "run",
   description: "Run a function on peels and show the results.",
+  examples: [
+    "svc run '*' test.ping",
+    "svc run 'web-*' service.restart nginx --batch 10%",
+    "svc run 'G@os:Debian' pkg.install name=curl --timeout 10m",
+    "svc run web-1 cmd.run -- uptime --pretty",
+    "svc run 'T@env:prod' state.apply nginx --preview",
+    "svc run '*' state.apply --terse --failed",
+    "svc run --again job-3MRx",
+  ],
   args: {
     target: {
       type: "positional",
-      required: true,
+      required: false,
       description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
     },
     function: {
       type: "positional",
-      required: true,
+      required: false,
       description: "module.function, such as test.ping",
       ids: "functions",
     },
@@ -24,12 +35,20 @@ export const runCommand = command({
       type: "positional",
       rest: true,
       description: "Arguments, positional or as name=value; words after -- are passed literally",
+      ids: "arguments",
     },
     timeout: {
       type: "string",
       valueHint: "duration",
-      default: "60s",
-      description: "Timeout of the job: after it no peel starts, and running functions are stopped",
+      description:
+        "Timeout of the job: after it no peel starts, and running functions are stopped (default: 60s, or that of the job that is run again)",
+    },
+    again: {
+      type: "string",
+      valueHint: "jid",
+      description:
+        "Run this job again, on those of its peels that did not end well, as they failed or were offline",
+      ids: "jobs",
     },
     async: { type: "boolean", description: "Print the job id and do not wait" },
     batch: {
@@ -43,15 +62,25 @@ export const runCommand = command({
       description: "Pause between two batches",
     },
     preview: { type: "boolean", description: "Show the peels that match, and run nothing" },
+    follow: {
+      type: "boolean",
+      description: "Show on standard error what the command writes while it runs, on at most 16 peels",
+    },
+    yes: { type: "boolean", description: "Do not ask before it runs" },
+    ...answerArgs,
   },
   async run(args, cli) {
     const { batch, "batch-wait": batchWait } = args;
     const isAsync = args.async === true;
     const isPreview = args.preview === true;
-    readFlag("--timeout", args.timeout, parseDuration);
+    const { timeout } = args;
+    if (timeout !== undefined) readFlag("--timeout", timeout, parseDuration);
     if (isAsync && isPreview) throw new SvcError("usage", "give --async or --preview, not both");
     if (isAsync && batch !== undefined) {
       throw new SvcError("usage", "give --async or --batch, not both: batches are started from here");
+    }
+    if (args.follow === true && (isAsync || isPreview || batch !== undefined)) {
+      throw new SvcError("usage", "--follow shows one job as it runs: give no --async, --preview or --batch");
     }
     if (batchWait !== undefined && batch === undefined) {
       throw new SvcError("usage", "--batch-wait needs --batch");
@@ -59,15 +88,39 @@ export const runCommand = command({
     const { runJob } = await import("./dispatch.ts");
     await runJob(
       {
-        target: args.target,
-        function: args.function,
-        words: args.args,
-        timeout: args.timeout,
+        what: whatOf(args),
+        ...defined({ timeout }),
+        isAsked: args.yes === true,
         ...(batch === undefined ? {} : { batch: readFlag("--batch", batch, parseBatchSize) }),
         batchWaitMs: batchWait === undefined ? 0 : readFlag("--batch-wait", batchWait, parseDuration),
         mode: isPreview ? "preview" : isAsync ? "async" : "follow",
+        show: { ...readAnswerArgs(args), follow: args.follow === true },
       },
       cli,
     );
   },
 });
+
+/** @throws SvcError `usage` when a function is missing, or given in addition to a job */
+function whatOf({
+  again,
+  ...typed
+}: {
+  again?: string | undefined;
+  target?: string | undefined;
+  function?: string | undefined;
+  args: RestWords;
+}) {
+  const { target, function: name, args } = typed;
+  if (again !== undefined) {
+    if (target === undefined) return { again };
+    throw new SvcError(
+      "usage",
+      "--again takes the function, its arguments and the peels from the job: give no others",
+    );
+  }
+  for (const [word, value] of Object.entries({ target, function: name })) {
+    if (value === undefined) throw new SvcError("usage", `<${word}> is required; see svc run --help`);
+  }
+  return { target: target ?? "", function: name ?? "", words: args };
+}

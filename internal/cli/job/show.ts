@@ -1,30 +1,51 @@
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { type JobView, showJob } from "../../fleet/jobs/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { jidArg } from "./ask.ts";
+import { answerLine } from "./answer-line.ts";
+import { createAnswers } from "./answers.ts";
+import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
 import { summaryLine } from "./counts.ts";
+import { createResults } from "./results.ts";
 import { openJobs } from "./storage.ts";
 import { formatReturns } from "./table.ts";
 
 export const showCommand = command({
   name: "show",
   description: "Show the current status of a job, and the results so far.",
+  examples: [
+    "svc job show job-3MRx",
+    "svc job show job-3MRx --failed",
+    "svc job show job-3MRx --peel web-1.example.com",
+  ],
   args: {
     jid: jidArg,
-    peel: { type: "string", valueHint: "id", description: "Only the result of this peel", ids: "peels" },
+    peel: {
+      type: "string",
+      valueHint: "id",
+      description: "Only the result of this peel, complete",
+      ids: "peels",
+    },
+    ...answerArgs,
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
+      const options = readAnswerArgs(args);
+      const jid = await fullId("job", args.jid, bus, cli);
       const deps = await openJobs(bus, cli);
       if (args.peel === undefined) {
-        const view = await showJob(deps, args.jid);
-        return cli.print(view, () => `${formatJob(view)}\n\n${formatReturns(view, cli)}`);
+        const results = createResults(deps, cli, options);
+        return results.print(await showJob(results.deps, jid), formatJob);
       }
       const peel = encodePeelId(args.peel);
-      const view = await showJob(deps, args.jid, peel);
-      const data = { jid: view.jid, peel_id: peel, outcome: view.outcomes[peel], ...view.returns[peel] };
-      await cli.print(data, () => formatReturns({ ...view, targets: [peel] }, cli));
+      const answers = createAnswers({ ...options, full: true });
+      const isTable = cli.output === "table";
+      const view = await showJob(isTable ? { ...deps, onReturn: answers.take } : deps, jid, peel);
+      const outcome = view.outcomes[peel] ?? "pending";
+      await cli.print(answerLine(view.jid, peel, outcome, view.returns[peel]), () =>
+        formatReturns({ ...view, targets: [peel] }, answers, { color: cli.color, full: true }),
+      );
     }),
 });
 

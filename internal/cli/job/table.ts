@@ -1,27 +1,64 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import type { JobView, Outcome } from "../../fleet/jobs/mod.ts";
+import type { JobView } from "../../fleet/jobs/mod.ts";
 import { indent } from "../../program/answers/mod.ts";
 import { formatTable } from "../../program/command-line/mod.ts";
-import { outcomeWord } from "./counts.ts";
-import { showReturn } from "./show-return.ts";
+import type { AnswerOptions, Answers } from "./answers.ts";
+import { cellOf, type Group, groupAnswers, namesOf } from "./group.ts";
+
+/** Lines of a table of answers: more are of no use to people, and go to a file with `--full` or `--output jsonl`. */
+const mostLines = 2_000;
 
 /**
- * What each target answered, for people: one line per peel, and below it, indented, what does not fit on
- * one. Those that did not end well come last, where the eye is when it is over.
+ * What the targets answered, for people: one line per answer with the peels that gave it, and below it, indented,
+ * what does not fit on one.
  */
 export function formatReturns(
-  view: Pick<JobView, "targets" | "outcomes" | "returns">,
-  options: { color: boolean },
+  view: Pick<JobView, "jid" | "targets" | "outcomes" | "returns">,
+  answers: Answers,
+  options: { color: boolean } & Pick<AnswerOptions, "full">,
 ): string {
-  const outcomeOf = (peel: string): Outcome => view.outcomes[peel] ?? "pending";
-  const peels = [
-    ...view.targets.filter((peel) => outcomeOf(peel) === "ok"),
-    ...view.targets.filter((peel) => outcomeOf(peel) !== "ok"),
-  ];
-  const shown = peels.map((peel) => ({ peel, ...showReturn(outcomeOf(peel), view.returns[peel]) }));
-  const outcomeCell = (peel: string) =>
-    `${outcomeWord(outcomeOf(peel))}${view.returns[peel]?.late ? " (late)" : ""}`;
-  const rows = shown.map(({ peel, cell }) => [displayPeelId(peel), outcomeCell(peel), cell]);
-  const [head = "", ...lines] = formatTable(["PEEL ID", "OUTCOME", "RETURN"], rows, options).split("\n");
-  return [head, ...lines.flatMap((line, i) => [line, ...indent(indent(shown[i]?.details ?? []))])].join("\n");
+  const all = groupAnswers(view, answers, options);
+  const groups = options.full === true ? all : lastGroups(all);
+  const rows = groups.map((group) => [namesOf(group.peels).text, group.outcome, cellOf(group)]);
+  const [head = "", ...lines] = formatTable(
+    { "PEEL ID": "word", OUTCOME: "state", RETURN: "word" },
+    rows,
+    options,
+  ).split("\n");
+  const below = (group: Group | undefined) =>
+    group === undefined ? [] : indent(indent(detailsOf(group, view.jid)));
+  const isFolded = groups.some(({ peels }) => namesOf(peels).folded);
+  const leftOut = all.slice(0, all.length - groups.length);
+  return [
+    head,
+    ...(leftOut.length === 0 ? [] : [leftOutLine(leftOut, view.jid)]),
+    ...lines.flatMap((line, i) => [line, ...below(groups[i])]),
+    ...(isFolded ? [`… each peel in a row of its own: svc job show ${view.jid} --full`] : []),
+  ].join("\n");
+}
+
+/** The groups that are shown: those that did not end well are the last ones. */
+function lastGroups(groups: readonly Group[]): readonly Group[] {
+  let lines = 0;
+  const first = groups.findLastIndex(({ answer }) => {
+    lines += 1 + answer.lines.length + (answer.more > 0 ? 1 : 0);
+    return lines > mostLines;
+  });
+  // The last one is shown in any case.
+  return groups.slice(Math.min(first + 1, groups.length - 1));
+}
+
+function leftOutLine(groups: readonly Group[], jid: string): string {
+  const peels = groups.reduce((sum, one) => sum + one.peels.length, 0);
+  const bad = groups.reduce((sum, one) => sum + (one.outcome.startsWith("ok") ? 0 : one.peels.length), 0);
+  const failed = bad === 0 ? "" : `, ${bad} of them not ok`;
+  return `… the answers of ${peels.toLocaleString("en")} peels${failed}: svc job show ${jid} --full`;
+}
+
+/** The lines of an answer, and how to see the others. */
+function detailsOf({ answer, peels: [peel = ""] }: Group, jid: string): string[] {
+  const { lines, more, isTail } = answer;
+  if (more === 0) return [...lines];
+  const hint = `… ${more} more ${more === 1 ? "line" : "lines"}: svc job show ${jid} --peel ${displayPeelId(peel)}`;
+  return isTail ? [hint, ...lines] : [...lines, hint];
 }

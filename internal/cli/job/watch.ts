@@ -1,17 +1,22 @@
 import { command } from "../../program/command-line/mod.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { jidArg } from "./ask.ts";
+import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
 import { printEnd, watchJob } from "./follow.ts";
 import { untilInterrupted } from "./interrupt.ts";
+import { createResults } from "./results.ts";
 import { openJobs } from "./storage.ts";
 
 export const watchCommand = command({
   name: "watch",
   description: "Follow a job until it ends, and show the results.",
-  args: { jid: { ...jidArg, ids: "running-jobs" } },
+  examples: ["svc job watch job-3MRx"],
+  args: { jid: { ...jidArg, ids: "running-jobs" }, ...answerArgs },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const deps = await openJobs(bus, cli);
-      await printEnd(await untilInterrupted(cli, (signal) => watchJob(deps, args.jid, cli, signal)), cli);
+      const jid = await fullId("job", args.jid, bus, cli);
+      const results = createResults(await openJobs(bus, cli), cli, readAnswerArgs(args));
+      const end = await untilInterrupted(cli, (signal) => watchJob(results, jid, cli, signal));
+      await printEnd(results, end, cli);
     }),
 });

@@ -20,6 +20,7 @@ import { assertAuthDirectory } from "./rotate.ts";
 export const finishCommand = command({
   name: "finish",
   description: "Drop the key before, when nothing depends on it.",
+  examples: ["svc keys finish command"],
   args: { key: keyArg, dir: dirArg },
   async run({ key: name, dir }, cli) {
     const key = readKeyName(name);

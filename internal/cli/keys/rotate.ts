@@ -8,6 +8,7 @@ import { dirArg, keyArg, readKeyName } from "./args.ts";
 export const rotateCommand = command({
   name: "rotate",
   description: "Create the next command key, or the next signing key of the peels' account.",
+  examples: ["svc keys rotate command"],
   args: { key: keyArg, dir: dirArg },
   async run({ key: name, dir }, cli) {
     const key = readKeyName(name);

@@ -1,7 +1,14 @@
 import { describeError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { readCommandKeys, readKeySlot } from "../../bus/accounts/mod.ts";
-import { type Cli, command, Exit, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import {
+  type Cli,
+  command,
+  Exit,
+  formatFields,
+  formatTable,
+  type TableStyle,
+} from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { dirArg } from "./args.ts";
 import { dependentsOf, readRecords } from "./dependents.ts";
@@ -19,7 +26,7 @@ interface Change {
   reason?: string;
 }
 
-interface KeysStatus {
+export interface KeysStatus {
   keys: KeyRow[];
   command: Change & { unconfirmed: string[]; unconfirmed_count: number };
   account: Change & { dependents: string[] };
@@ -32,11 +39,12 @@ interface KeysStatus {
 export const statusCommand = command({
   name: "status",
   description: "Show every key of a fleet, who holds it, since when, and what depends on it.",
+  examples: ["svc keys status"],
   args: { dir: dirArg },
   async run({ dir }, cli) {
     assertAuthDirectory(dir);
     const { status, failed } = await readKeysStatus(dir, cli);
-    await cli.print(status, () => format(status, cli));
+    await cli.print(status, () => formatKeys(status, cli));
     if (failed) throw new Exit(1);
   },
 });
@@ -132,15 +140,16 @@ function differences(
   });
 }
 
-function format(status: KeysStatus, cli: Pick<Cli, "color">): string {
+/** The keys for people: a table of them, and how far their replacement is. */
+export function formatKeys(status: KeysStatus, style: TableStyle): string {
   const { keys, command: commandKey, account, masters, peels, notes } = status;
   const told = ({ phase, reason }: Change) =>
     phase === "none" ? "not being replaced" : phase === "ready" ? "can be finished" : `waits: ${reason}`;
   return [
     formatTable(
-      ["KEY", "PUBLIC KEY", "HELD BY", "SINCE", "NEEDED FOR"],
+      { KEY: "prose", "PUBLIC KEY": "text", "HELD BY": "prose", SINCE: "ago", "NEEDED FOR": "prose" },
       keys.map((row) => [row.key, row.public_key, row.holder, row.since ?? "-", row.depends]),
-      cli,
+      style,
     ),
     formatFields([
       ["command key", told(commandKey)],
@@ -151,18 +160,18 @@ function format(status: KeysStatus, cli: Pick<Cli, "color">): string {
       ? []
       : [
           formatTable(
-            ["MASTER", "COMMAND KEYS", "SIGNS WITH"],
+            { MASTER: "text", "COMMAND KEYS": "word", "SIGNS WITH": "text" },
             masters.map((one) => [one.name, `${one.command_keys.length}`, one.signs_with || "-"]),
-            cli,
+            style,
           ),
         ]),
     ...(commandKey.unconfirmed.length === 0
       ? []
       : [
           formatTable(
-            ["NOT CONFIRMED"],
+            { "NOT CONFIRMED": "text" },
             commandKey.unconfirmed.map((peel) => [displayPeelId(peel)]),
-            cli,
+            style,
           ),
         ]),
     ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),

@@ -10,6 +10,7 @@ export const credentialsCommand = command({
   name: "credentials",
   description:
     "Create more credentials for an operator, for --direct-kv, or for a master, with the permissions of this version.",
+  examples: ["svc nats-auth credentials --dir ./auth --out master-2.creds --role master"],
   args: {
     dir: {
       type: "string",

@@ -2,7 +2,7 @@ import { type Address, parseAddress } from "../../base/address.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { type Audience, initNatsAuth } from "../../bus/accounts/mod.ts";
-import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
+import { command, formatTable, readFlag, type TableStyle } from "../../program/command-line/mod.ts";
 
 const audiences: Record<Audience, string> = {
   bus: "bus servers",
@@ -15,6 +15,7 @@ export const initCommand = command({
   name: "init",
   description:
     "Create the keys, accounts, credentials and server configuration of a bus. Existing files are never overwritten.",
+  examples: ["svc nats-auth init --dir ./auth --listen 0.0.0.0:4222"],
   args: {
     dir: {
       type: "string",
@@ -59,13 +60,7 @@ export const initCommand = command({
       random: cli.random,
     });
     const rows = files.map(({ path, mode, audience }) => ({ file: path, mode: mode.toString(8), audience }));
-    await cli.print({ files: rows }, () =>
-      formatTable(
-        ["FILE", "MODE", "FOR"],
-        rows.map(({ file, mode, audience }) => [file, `0${mode}`, audiences[audience]]),
-        cli,
-      ),
-    );
+    await cli.print({ files: rows }, () => formatFiles(rows, cli));
     if (cert === undefined) {
       cli.say(
         `Next: svc ca issue nats-server --dns NAME --out ${dir}, then nats-server -c ${dir}/nats-server.conf`,
@@ -73,6 +68,18 @@ export const initCommand = command({
     }
   },
 });
+
+/** The files that were made, and who needs them. */
+export function formatFiles(
+  files: readonly { file: string; mode: string; audience: Audience }[],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { FILE: "prose", MODE: "word", FOR: "word" },
+    files.map(({ file, mode, audience }) => [file, `0${mode}`, audiences[audience]]),
+    style,
+  );
+}
 
 function tlsFiles(cert: string | undefined, key: string | undefined) {
   if (cert !== undefined && key !== undefined) return { tls: { cert, key } };

@@ -6,6 +6,7 @@ import { command } from "../../program/command-line/mod.ts";
 export const lintCommand = command({
   name: "lint",
   description: "Check whether a bus server accepts the JWT of a credentials file.",
+  examples: ["svc nats-auth lint master.creds"],
   args: { "creds-file": { type: "positional", required: true, description: "Credentials file (.creds)" } },
   async run({ "creds-file": file }, cli) {
     const { jwtBytes, warnings } = lint(file);

@@ -19,6 +19,7 @@ export const addCommand = command({
   name: "add",
   description:
     "Add an operator, and write its operator file to standard output. You sign its record with your own key.",
+  examples: ["svc operator add alice --role operator --public-key UABC… > alice.operator"],
   args: {
     name: nameArg,
     role: { type: "string", valueHint: "role,...", required: true, description: "Roles of the operator" },

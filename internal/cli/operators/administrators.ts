@@ -12,6 +12,7 @@ export const administratorsCommand = command({
   name: "administrators",
   description:
     "Show the administrators that the masters know from their files, and those that peels know. With --replace, sign with your own key that others take their place on all peels.",
+  examples: ["svc operator administrators", "svc operator administrators --replace administrators"],
   args: {
     replace: {
       type: "string",

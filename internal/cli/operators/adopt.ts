@@ -6,7 +6,7 @@ import { createFiles } from "../../base/new-files.ts";
 import { makeOperatorsKey, readOperatorsKey } from "../../bus/accounts/mod.ts";
 import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
-import { type Cli, command, formatTable } from "../../program/command-line/mod.ts";
+import { type Cli, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { operatorBus, operatorName, withBus } from "../operator.ts";
 import { firstOperator, operatorNameOf } from "../setup/mod.ts";
@@ -24,6 +24,7 @@ export const adoptCommand = command({
   name: "adopt",
   description:
     "Lead a fleet of an earlier version to operators with keys of their own, step by step, and show what would be refused with operators.require_signed. With --auth-dir it makes the keys that are missing.",
+  examples: ["svc operator adopt", "svc operator adopt --auth-dir /var/lib/svc/auth --name alice"],
   args: {
     "auth-dir": {
       type: "string",
@@ -48,17 +49,20 @@ export const adoptCommand = command({
     }
     const made = authDir === undefined ? [] : makeKeys(authDir, { name, out }, cli);
     const steps = [...made, ...(await lookAtFleet(cli, made.length > 0))];
-    await cli.print(steps, () =>
-      formatTable(
-        ["STEP", "STATE", "DETAIL"],
-        steps.map(({ step, state, detail }) => [step, state, detail]),
-        cli,
-      ),
-    );
+    await cli.print(steps, () => formatSteps(steps, cli));
     const open = steps.find(({ state }) => state === "open");
     if (open?.next !== undefined) cli.say(`Next: ${open.next}`);
   },
 });
+
+/** How far a fleet is on its way. */
+export function formatSteps(steps: readonly Step[], style: TableStyle): string {
+  return formatTable(
+    { STEP: "word", STATE: "state", DETAIL: "prose" },
+    steps.map(({ step, state, detail }) => [step, state, detail]),
+    style,
+  );
+}
 
 /** Makes the signing key and the first operator where they are missing. @throws SvcError `bad_request`, `storage` */
 function makeKeys(

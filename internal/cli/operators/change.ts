@@ -81,6 +81,7 @@ const endingCommand = (name: "disable" | "remove", done: string, description: st
   command({
     name,
     description: `${description} Its connection is closed at once.`,
+    examples: [`svc operator ${name} alice`],
     args: { name: existingArg, "sign-again": signAgainArg },
     run: ({ name: operator, ...args }, cli) =>
       change(
@@ -107,6 +108,7 @@ export const removeCommand = endingCommand("remove", "removed", "Remove an opera
 export const enableCommand = command({
   name: "enable",
   description: "Enable an operator again.",
+  examples: ["svc operator enable alice"],
   args: { name: existingArg, "public-key": comparedArg },
   run: ({ name, ...args }, cli) =>
     change(
@@ -124,6 +126,7 @@ export const rolesCommand = command({
   name: "roles",
   description:
     "Change the roles of an operator. Where it loses some, its connection is closed, and it logs in with the file that is written to standard output.",
+  examples: ["svc operator roles alice viewer,approver > alice.operator"],
   args: {
     name: existingArg,
     roles: { type: "positional", required: true, description: "Roles, separated by commas" },
@@ -166,6 +169,7 @@ export const renewCommand = command({
   name: "renew",
   description:
     "Write a new operator file without the key to standard output, for an operator whose own has ended.",
+  examples: ["svc operator renew alice > alice.operator"],
   args: {
     name: existingArg,
     "auth-dir": {

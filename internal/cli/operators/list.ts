@@ -1,36 +1,40 @@
 import { SvcError } from "../../base/errors.ts";
 import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
-import { command, formatFields, formatTable } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
+import { command, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { nameArg } from "./add.ts";
 
 export const listCommand = command({
   name: "list",
   description: "List the operators of the fleet, and the administrators that its masters know.",
+  examples: ["svc operator list"],
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
       const { operators } = await ask(bus, operatorsOverBus.list, {});
-      await cli.print(operators, () =>
-        formatTable(
-          ["NAME", "STATE", "ROLES", "EXPIRES", "KEY"],
-          operators.map(({ name, state, roles, expires_at = "never", public_key }) => [
-            name,
-            state,
-            roles.join(","),
-            expires_at,
-            public_key,
-          ]),
-          cli,
-        ),
-      );
+      await cli.print(operators, () => formatOperators(operators, cli));
     }),
 });
+
+/** Operators as a table. */
+export function formatOperators(
+  operators: AnswerTo<typeof operatorsOverBus.list>["operators"],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { NAME: "text", STATE: "state", ROLES: "text", EXPIRES: "until", KEY: "text" },
+    operators.map(({ name, state, roles, expires_at = "never", public_key }) => [
+      ...[name, state, roles.join(","), expires_at, public_key],
+    ]),
+    style,
+  );
+}
 
 export const showCommand = command({
   name: "show",
   description: "Show an operator, and who counts by its signature only.",
+  examples: ["svc operator show alice"],
   args: { name: { ...nameArg, description: "Name of the operator" } },
   run: ({ name }, cli) =>
     withBus(cli, async (bus) => {

@@ -1,24 +1,11 @@
 import { expect, test } from "bun:test";
 import type { ShownPeel } from "../../fleet/peels/mod.ts";
-import { formatAge } from "./age.ts";
-import { columns, readColumn, rowOf, sortPeels, usualColumns } from "./columns.ts";
+import { columns, headsOf, readColumn, rowOf, sortPeels, usualColumns } from "./columns.ts";
 
 const peel = (id: string, more: Partial<ShownPeel> = {}): ShownPeel => ({
   ...{ id, peel_id: id, enrollment_id: `enr-${id}`, state: "active", alive: false, labels: {} },
   ...more,
 });
-const day = 24 * 3_600_000;
-const now = Date.parse("2026-01-10T00:00:00.000Z");
-
-test.each([
-  [-5, "0s"],
-  [999, "0s"],
-  [59_999, "59s"],
-  [60_000, "1m"],
-  [3_600_000, "1h"],
-  [day - 1, "23h"],
-  [400 * day, "400d"],
-])("an age of %d ms is %s", (ms, text) => expect(formatAge(ms)).toBe(text));
 
 test("an unknown column is refused with the nearest one", () => {
   expect(columns.map(readColumn)).toEqual(columns);
@@ -28,13 +15,32 @@ test("an unknown column is refused with the nearest one", () => {
 });
 
 test("a row has what is known, and dashes", () => {
-  expect(rowOf(peel("web-1"), usualColumns, now)).toEqual(["web-1", "silent", "-", "-", "-", "-"]);
+  expect(rowOf(peel("web-1"), usualColumns)).toEqual(["web-1", "silent", "-", "-", "-", "-"]);
   const known = peel("web-1", {
     ...{ alive: true, alive_since: "2026-01-09T00:00:00.000Z", version: "1.0", os: "Debian 12" },
     labels: { env: "prod", rack: "7" },
   });
-  expect(rowOf(known, usualColumns, now)).toEqual([
-    ...["web-1", "alive", "1d", "1.0", "Debian 12", "env=prod rack=7"],
+  expect(rowOf(known, usualColumns)).toEqual([
+    ...["web-1", "alive", "2026-01-09T00:00:00.000Z", "1.0", "Debian 12", "env=prod rack=7"],
+  ]);
+});
+
+test("the last job has a cell for what ran, its id and its time", () => {
+  const last_job = {
+    jid: "job-1",
+    function: "state.apply",
+    outcome: "failed",
+    at: "2026-01-09T21:00:00.000Z",
+  } as const;
+  const known = peel("web-1", { settings_version: 7, last_job });
+  const chosen = ["settings_version", "last_job", "last_job_id", "last_job_at", "last_job_age"] as const;
+  expect(rowOf(known, chosen)).toEqual(["7", "state.apply failed", "job-1", last_job.at, last_job.at]);
+  expect(rowOf(peel("web-2"), chosen)).toEqual(["-", "-", "-", "-", "-"]);
+  const old = peel("web-3", { last_job: { ...last_job, at: "2025-12-09T21:00:00.000Z" } });
+  expect(sortPeels([peel("web-2"), known, old], "last_job_age").map(({ id }) => id)).toEqual([
+    "web-3",
+    "web-1",
+    "web-2",
   ]);
 });
 
@@ -42,4 +48,10 @@ test("peels are sorted by a column, numbers by their value, and what is not know
   const peels = [peel("a", { version: "1.10" }), peel("b"), peel("c", { version: "1.9" })];
   expect(sortPeels(peels, "version").map(({ id }) => id)).toEqual(["c", "a", "b"]);
   expect(sortPeels([peel("web-10"), peel("web-9")], "id").map(({ id }) => id)).toEqual(["web-9", "web-10"]);
+});
+
+test("a table shows ages, and cuts what may be long", () => {
+  expect(headsOf(["id", "since", "last_job_id", "version"])).toEqual({
+    ...{ ID: "name", SINCE: "ago", "LAST JOB ID": "id", VERSION: "word" },
+  });
 });

@@ -1,11 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { ShownPeel } from "../../fleet/peels/mod.ts";
+import { type ColumnKind, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { formatLabels } from "../enroll/label-change.ts";
-import { formatAge } from "./age.ts";
 
-/** A cell of a peel; empty when nothing is known. @param now milliseconds since the Unix epoch */
-type Cell = (peel: ShownPeel, now: number) => string;
+/** A cell of a peel; empty when nothing is known. Times are RFC 3339, which the table shows as ages. */
+type Cell = (peel: ShownPeel) => string;
 
 const cells = {
   id: ({ id }) => id,
@@ -13,10 +13,7 @@ const cells = {
   enrollment_id: ({ enrollment_id }) => enrollment_id,
   state: ({ state }) => state,
   alive: ({ alive }) => (alive ? "alive" : "silent"),
-  since: (peel, now) => {
-    const since = peel.alive ? peel.alive_since : peel.silent_since;
-    return since === undefined ? "" : formatAge(now - Date.parse(since));
-  },
+  since: ({ alive, alive_since = "", silent_since = "" }) => (alive ? alive_since : silent_since),
   alive_since: ({ alive_since = "" }) => alive_since,
   silent_since: ({ silent_since = "" }) => silent_since,
   version: ({ version = "" }) => version,
@@ -24,13 +21,41 @@ const cells = {
   os: ({ os = "" }) => os,
   labels: ({ labels }) => (Object.keys(labels).length === 0 ? "" : formatLabels(labels)),
   creds_expires_at: ({ creds_expires_at = "" }) => creds_expires_at,
+  settings_version: ({ settings_version }) => (settings_version === undefined ? "" : `${settings_version}`),
+  environment: ({ environment = "" }) => environment,
+  commit: ({ commit = "" }) => commit,
+  last_run: ({ last_run }) => (last_run === undefined ? "" : `${last_run.status} ${last_run.trigger}`),
+  last_run_at: ({ last_run }) => last_run?.run_at ?? "",
+  last_run_age: ({ last_run }) => last_run?.run_at ?? "",
+  last_job: ({ last_job }) =>
+    last_job === undefined ? "" : `${last_job.function} ${last_job.outcome ?? ""}`.trimEnd(),
+  last_job_id: ({ last_job }) => last_job?.jid ?? "",
+  last_job_at: ({ last_job }) => last_job?.at ?? "",
+  last_job_age: ({ last_job }) => last_job?.at ?? "",
 } as const satisfies Record<string, Cell>;
 
 /** A column of the list. */
 export type Column = keyof typeof cells;
 export const columns = Object.keys(cells) as Column[];
+const kinds: Partial<Record<Column, ColumnKind>> = {
+  ...{ id: "name", peel_id: "name", enrollment_id: "id", state: "state", alive: "state", since: "ago" },
+  ...{ os: "text", labels: "text", last_run: "text", last_run_age: "ago" },
+  ...{ last_job: "text", last_job_id: "id", last_job_age: "ago" },
+};
+
+/** The heads of the columns, with their kinds. */
+export function headsOf(chosen: readonly Column[]): Record<string, ColumnKind> {
+  return Object.fromEntries(
+    chosen.map((name) => [name.toUpperCase().replaceAll("_", " "), kinds[name] ?? "word"] as const),
+  );
+}
+
 /** What fits into 80 characters. */
 export const usualColumns: readonly Column[] = ["id", "alive", "since", "version", "os", "labels"];
+
+/** Whether a list shows this column without being asked; the age of a state stands for its time. */
+export const isUsual = (column: Column): boolean =>
+  usualColumns.includes(column) || column === "alive_since" || column === "silent_since";
 
 /** @throws SvcError `bad_request` naming the nearest column */
 export function readColumn(text: string): Column {
@@ -42,16 +67,38 @@ export function readColumn(text: string): Column {
   );
 }
 
+/** Peels as a table of some columns. */
+export function formatPeels(
+  peels: readonly ShownPeel[],
+  chosen: readonly Column[],
+  style: TableStyle,
+): string {
+  return formatTable(
+    headsOf(chosen),
+    peels.map((peel) => rowOf(peel, chosen)),
+    style,
+  );
+}
+
 /** The cells of one row; a dash stands for what is not known. */
-export function rowOf(peel: ShownPeel, chosen: readonly Column[], now: number): string[] {
-  return chosen.map((column) => (cells[column] as Cell)(peel, now) || "-");
+export function rowOf(peel: ShownPeel, chosen: readonly Column[]): string[] {
+  return csvRowOf(peel, chosen).map((cell) => cell || "-");
+}
+
+/** The columns of a spreadsheet: all but those that repeat another one for people. */
+export const dataColumns: readonly Column[] = columns.filter(
+  (name) => name !== "since" && name !== "last_job_age" && name !== "last_run_age",
+);
+
+/** The cells of one row as a spreadsheet has them: nothing for what is not known. */
+export function csvRowOf(peel: ShownPeel, chosen: readonly Column[]): string[] {
+  return chosen.map((column) => cells[column](peel));
 }
 
 /** Sorts by a column, numbers in texts by their value; what is not known comes last, and equal ones stay in place. */
 export function sortPeels(peels: readonly ShownPeel[], column: Column): ShownPeel[] {
   const { compare } = new Intl.Collator("en", { numeric: true });
-  const keyOf = (peel: ShownPeel) =>
-    column === "since" ? (peel.alive_since ?? peel.silent_since ?? "") : (cells[column] as Cell)(peel, 0);
+  const keyOf = (peel: ShownPeel) => cells[column](peel);
   return peels
     .map((peel) => ({ peel, key: keyOf(peel) }))
     .sort((one, other) => {

@@ -1,49 +1,120 @@
 import { SvcError } from "../../base/errors.ts";
-import { command, formatTable, readFlag, readListFlag } from "../../program/command-line/mod.ts";
+import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
+import { command, outputFormats, readFlag, readListFlag } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
-import { columns, readColumn, rowOf, sortPeels, usualColumns } from "./columns.ts";
+import { targetArg } from "../peel-args.ts";
+import {
+  columns,
+  csvRowOf,
+  dataColumns,
+  formatPeels,
+  headsOf,
+  isUsual,
+  readColumn,
+  sortPeels,
+  usualColumns,
+} from "./columns.ts";
+import { printInventory } from "./print-inventory.ts";
 import { readPeels } from "./read-peels.ts";
 
 export const listCommand = command({
   name: "list",
   description: "List the peels of the fleet, or those of a target, from the memory of a master.",
+  examples: [
+    "svc peels list",
+    "svc peels list 'G@os:Debian and T@env:prod' --silent",
+    "svc peels list --columns id,os,address --sort os",
+  ],
   args: {
-    target: {
-      type: "positional",
-      required: false,
-      ids: "members",
-      description: "Which peels, such as 'web*' or 'G@os:Debian' (default: all)",
-    },
+    target: targetArg,
     columns: {
       type: "string",
       valueHint: "names",
-      description: `Columns of the table, with commas between them: ${columns.join(", ")}`,
+      ids: "columns",
+      description: `Columns of the table or of CSV, with commas between them: ${columns.join(", ")}`,
     },
-    sort: { type: "string", valueHint: "column", default: "id", description: "Column to sort by" },
+    sort: {
+      type: "string",
+      valueHint: "column",
+      ids: "columns",
+      default: "id",
+      description: "Column to sort by",
+    },
     alive: { type: "boolean", description: "Only peels that are alive" },
     silent: { type: "boolean", description: "Only peels that are not" },
+    output: {
+      type: "enum",
+      options: [...outputFormats, "ansible"],
+      default: "table",
+      description: "Output format; ansible is an inventory",
+    },
+    facts: {
+      type: "string",
+      valueHint: "names",
+      ids: "facts",
+      description: "With --output ansible: facts that hosts are grouped by, with commas between them",
+    },
+    list: {
+      type: "boolean",
+      description: "With --output ansible: the whole inventory, which is the default",
+    },
+    host: {
+      type: "string",
+      valueHint: "peel",
+      ids: "members",
+      description: "With --output ansible: the variables of one host",
+    },
   },
   async run(args, cli) {
     const named = readListFlag("--columns", args.columns, readColumn);
-    const chosen = named.length === 0 ? usualColumns : named;
+    const usual = cli.wide ? dataColumns : usualColumns;
+    const hiddenColumns = dataColumns.filter((column) => !cli.wide && !isUsual(column));
+    const chosen = named.length === 0 ? usual : named;
     const sort = readFlag("--sort", args.sort, readColumn);
     if (args.alive === true && args.silent === true) {
       throw new SvcError("usage", "--alive and --silent exclude each other");
     }
+    const target = args.target ?? "*";
+    if (args.output === "ansible") return printInventory(cli, { target, ...inventoryArgs(args) });
+    for (const name of ["facts", "list", "host"] as const) {
+      if (args[name] !== undefined) throw new SvcError("usage", `--${name} requires --output ansible`);
+    }
     await withBus(cli, async (bus) => {
-      const target = args.target ?? "*";
       const all = await readPeels(bus, target);
+      if (all.length === 0) await assertSomeone(target, (id) => ask(bus, peelsOverBus.show, { id }));
       const wanted = all.filter(({ alive }) => (alive ? args.silent !== true : args.alive !== true));
       const found = sortPeels(wanted, sort);
-      const now = cli.clock.now();
-      await cli.print(found, () =>
-        formatTable(
-          chosen.map((name) => name.toUpperCase().replaceAll("_", " ")),
-          found.map((peel) => rowOf(peel, chosen, now)),
-          cli,
-        ),
+      const inCsv = named.length === 0 ? dataColumns : named;
+      await cli.print(
+        found,
+        () => {
+          if (named.length === 0 && found.length > 0) cli.noteHidden(Object.keys(headsOf(hiddenColumns)));
+          return formatPeels(found, chosen, cli);
+        },
+        () => ({ header: inCsv, rows: found.map((peel) => csvRowOf(peel, inCsv)) }),
       );
       if (found.length === 0) cli.say(all.length === 0 ? "no peels" : "none of these peels");
     });
   },
 });
+
+/** The options of an inventory. @throws SvcError `usage` for those of a table */
+function inventoryArgs(args: {
+  facts?: string | undefined;
+  host?: string | undefined;
+  list?: boolean | undefined;
+  columns?: string | undefined;
+  alive?: boolean | undefined;
+  silent?: boolean | undefined;
+}): { facts: string[]; host?: string } {
+  for (const name of ["columns", "alive", "silent"] as const) {
+    if (args[name] !== undefined) throw new SvcError("usage", `--${name} is not for --output ansible`);
+  }
+  if (args.list === true && args.host !== undefined) {
+    throw new SvcError("usage", "--list and --host exclude each other");
+  }
+  const facts = readListFlag("--facts", args.facts, (name) => name);
+  return { facts, ...(args.host === undefined ? {} : { host: args.host }) };
+}

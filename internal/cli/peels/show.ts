@@ -1,18 +1,20 @@
 import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
 import type { ShownPeel } from "../../fleet/peels/mod.ts";
-import { command, formatFields } from "../../program/command-line/mod.ts";
+import { command, formatAge, formatFields } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { formatLabels } from "../enroll/label-change.ts";
+import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
-import { formatAge } from "./age.ts";
+import { peelArg } from "../peel-args.ts";
 
 export const showCommand = command({
   name: "show",
   description: "Show what the masters know of a peel, whether it is on or off.",
-  args: { peel: { type: "positional", required: true, ids: "members", description: "Peel id" } },
+  examples: ["svc peels show web-1.example.com"],
+  args: { peel: peelArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { peel } = await ask(bus, peelsOverBus.show, { id: args.peel });
+      const { peel } = await readNamedPeel(args.peel, bus, cli, (id) => ask(bus, peelsOverBus.show, { id }));
       await cli.print(peel, () => formatPeel(peel, cli.clock.now()));
     }),
 });
@@ -22,6 +24,16 @@ function formatPeel(peel: ShownPeel, now: number): string {
   const since = (time: string | undefined) =>
     time === undefined ? "" : `, since ${time} (${formatAge(now - Date.parse(time))})`;
   const labels = Object.keys(peel.labels).length === 0 ? "none" : formatLabels(peel.labels);
+  const { last_job: last } = peel;
+  const lastJob =
+    last === undefined
+      ? "-"
+      : `${last.function}, ${last.outcome ?? "outcome unknown"}, ${last.jid}, created at ${last.at} (${formatAge(now - Date.parse(last.at))})`;
+  const { last_run: run, environment, commit } = peel;
+  const lastRun =
+    run === undefined
+      ? "-"
+      : `${run.status}, ${run.trigger}, at ${run.run_at} (${formatAge(now - Date.parse(run.run_at))})`;
   return formatFields([
     ["Peel", peel.id],
     ["Enrollment", `${peel.enrollment_id}, ${peel.state}`],
@@ -31,5 +43,14 @@ function formatPeel(peel: ShownPeel, now: number): string {
     ["Address", peel.address ?? "-"],
     ["Labels", labels],
     ["Credentials", peel.creds_expires_at === undefined ? "-" : `expire at ${peel.creds_expires_at}`],
+    ["Settings", peel.settings_version === undefined ? "-" : `version ${peel.settings_version}`],
+    ["State files", environment === undefined ? "-" : formatFiles(environment, commit, run !== undefined)],
+    ["Last run", lastRun],
+    ["Last job", lastJob],
   ]);
+}
+
+/** The state files that it used, or would use now. */
+function formatFiles(environment: string, commit: string | undefined, wasRun: boolean): string {
+  return `${environment}${commit === undefined ? "" : `, commit ${commit}`}${wasRun ? "" : ", not run yet"}`;
 }

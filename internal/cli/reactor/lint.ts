@@ -4,6 +4,7 @@ import { printLint } from "../print-lint.ts";
 export const lintCommand = command({
   name: "lint",
   description: "Show each place of a directory of rule files where an event decides what a rule does.",
+  examples: ["svc reactor lint /srv/fleet/reactor"],
   args: {
     dir: { type: "positional", required: true, description: "Directory of the rule files" },
   },

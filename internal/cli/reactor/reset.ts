@@ -1,24 +1,28 @@
 import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
-import { command, formatTable } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
 export const resetCommand = command({
   name: "reset",
   description: "Close the circuit breaker of a rule, or all circuit breakers, so that the rules fire again.",
+  examples: ["svc reactor reset restart-nginx"],
   args: {
     rule: { type: "positional", required: false, description: "Name of the rule (default: all rules)" },
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const { closed } = await ask(bus, reactorOverBus.reset, { rule: args.rule });
-      await cli.print({ closed }, () =>
-        formatTable(
-          ["CLOSED"],
-          closed.map((rule) => [rule]),
-          cli,
-        ),
-      );
+      await cli.print({ closed }, () => formatClosed(closed, cli));
       if (closed.length === 0) cli.say("no breaker was open");
     }),
 });
+
+/** The rules whose breakers were closed. */
+export function formatClosed(closed: readonly string[], style: TableStyle): string {
+  return formatTable(
+    { CLOSED: "text" },
+    closed.map((rule) => [rule]),
+    style,
+  );
+}

@@ -1,33 +1,48 @@
 import { atLine } from "../../base/place.ts";
 import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
-import { command, formatTable } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
+import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { sayProblem } from "./ask.ts";
 
 export const rulesCommand = command({
   name: "rules",
   description: "List the rules in force, in order of evaluation.",
+  examples: ["svc reactor rules"],
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
       const answer = await ask(bus, reactorOverBus.rules, {});
-      await cli.print(answer.rules, () =>
-        formatTable(
-          ["RULE", "MATCH", "SOURCE", "WHEN", "DO", "BREAKER", "AT"],
-          answer.rules.map((rule) => [
-            rule.unsafe ? `${rule.name} (unsafe)` : rule.name,
-            rule.match.join(" "),
-            rule.source ?? "*",
-            rule.when.join(" and ") || "-",
-            rule.actions.join(", "),
-            rule.breaker_open_until === undefined ? "-" : `open until ${rule.breaker_open_until}`,
-            atLine(rule.file, rule.line),
-          ]),
-          cli,
-        ),
-      );
+      await cli.print(answer.rules, () => formatRules(answer.rules, cli));
       if (answer.rules.length === 0) cli.say(`no rules on ${answer.master}`);
       sayProblem(cli, answer);
     }),
 });
+
+/** Rules as a table. */
+export function formatRules(
+  rules: AnswerTo<typeof reactorOverBus.rules>["rules"],
+  style: TableStyle,
+): string {
+  return formatTable(
+    {
+      RULE: "prose",
+      MATCH: "text",
+      SOURCE: "wide",
+      WHEN: "prose",
+      DO: "prose",
+      "OPEN UNTIL": "spare until",
+      AT: "spare text",
+    },
+    rules.map((rule) => [
+      rule.unsafe ? `${rule.name} (unsafe)` : rule.name,
+      rule.match.join(" "),
+      rule.source ?? "*",
+      rule.when.join(" and ") || "-",
+      rule.actions.join(", "),
+      rule.breaker_open_until ?? "-",
+      atLine(rule.file, rule.line),
+    ]),
+    style,
+  );
+}

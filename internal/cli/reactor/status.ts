@@ -1,6 +1,6 @@
 import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
 import type { ReactorStatus } from "../../fleet/reactor/mod.ts";
-import { command, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import { command, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { sayProblem } from "./ask.ts";
@@ -8,6 +8,7 @@ import { sayProblem } from "./ask.ts";
 export const statusCommand = command({
   name: "status",
   description: "Show which master runs the reactor, its progress, and open circuit breakers.",
+  examples: ["svc reactor status"],
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
@@ -17,7 +18,8 @@ export const statusCommand = command({
     }),
 });
 
-function formatStatus(status: ReactorStatus, cli: { color: boolean }): string {
+/** The reactor for people: its progress, and a table of what it reads. */
+export function formatStatus(status: ReactorStatus, style: TableStyle): string {
   const { breakers, sources } = status;
   return [
     formatFields([
@@ -31,17 +33,17 @@ function formatStatus(status: ReactorStatus, cli: { color: boolean }): string {
       ["open breakers", breakers.length === 0 ? "none" : `${breakers.length}`],
     ]),
     formatTable(
-      ["SOURCE", "RUNNING", "WAITING", "IN PROGRESS"],
+      { SOURCE: "text", RUNNING: "word", WAITING: "word", "IN PROGRESS": "word" },
       sources.map((one) => [one.name, one.running ? "yes" : "no", `${one.waiting}`, `${one.in_hand}`]),
-      cli,
+      style,
     ),
     ...(breakers.length === 0
       ? []
       : [
           formatTable(
-            ["BREAKER", "OPENED", "OPEN UNTIL"],
+            { BREAKER: "text", OPENED: "ago", "OPEN UNTIL": "until" },
             breakers.map(({ rule, opened_at, open_until }) => [rule, opened_at, open_until]),
-            cli,
+            style,
           ),
         ]),
   ].join("\n\n");

@@ -2,7 +2,7 @@ import { formatYaml } from "../../base/yaml.ts";
 import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
 import type { Reaction, SaidEvent } from "../../fleet/reactor/mod.ts";
 import { indent } from "../../program/answers/mod.ts";
-import { command, formatTable } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { sayProblem } from "./ask.ts";
@@ -11,6 +11,7 @@ import { readEventFile } from "./event-file.ts";
 export const testCommand = command({
   name: "test",
   description: "Show what the reactor would do for an event, without doing it.",
+  examples: ["svc reactor test --event event.yaml"],
   args: {
     event: {
       type: "string",
@@ -32,11 +33,12 @@ export const testCommand = command({
   },
 });
 
-function formatReaction({ rules }: Pick<Reaction, "rules">, cli: { color: boolean }): string {
+/** What each rule makes of an event, and below it what those that fire do. */
+export function formatReaction({ rules }: Pick<Reaction, "rules">, style: TableStyle): string {
   const table = formatTable(
-    ["RULE", "FIRES", "WHY"],
+    { RULE: "name", FIRES: "word", WHY: "prose" },
     rules.map(({ rule, fires, why }) => [rule, fires ? "yes" : "no", why]),
-    cli,
+    style,
   );
   const actions = rules.flatMap(({ rule, actions: told }) =>
     told.length === 0

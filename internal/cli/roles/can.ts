@@ -5,6 +5,7 @@ import { command } from "../../program/command-line/mod.ts";
 export const canCommand = command({
   name: "can",
   description: "See whether you may do something, and by which rule. The exit code is 1 if you may not.",
+  examples: ["svc can run 'web-*' service.restart", "svc can enrollments approve --role approver"],
   args: {
     role: {
       type: "string",

@@ -7,6 +7,7 @@ import { printLint } from "../print-lint.ts";
 export const lintCommand = command({
   name: "lint",
   description: "Check a roles file, offline.",
+  examples: ["svc roles lint roles.yaml"],
   args: {
     file: {
       type: "positional",

@@ -1,11 +1,12 @@
 import { rolesOverBus } from "../../fleet/over-bus/mod.ts";
-import { command, formatTable } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
+import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
 export const showCommand = command({
   name: "show",
   description: "Show the roles in force, or what one of them allows.",
+  examples: ["svc roles show", "svc roles show operator"],
   args: {
     role: { type: "positional", required: false, description: "Only this role, with all that it allows" },
   },
@@ -13,23 +14,27 @@ export const showCommand = command({
     withBus(cli, async (bus) => {
       const { roles, file, problem } = await ask(bus, rolesOverBus.show, role === undefined ? {} : { role });
       await cli.print(roles, () =>
-        role === undefined
-          ? formatTable(
-              ["ROLE", "FROM", "KINDS"],
-              roles.map((one) => [
-                one.name,
-                one.built_in ? "built in" : file,
-                kindsOf(one).join(", ") || "-",
-              ]),
-              cli,
-            )
-          : formatTable(["MAY", "ON", "APPROVALS"], roles.flatMap(rowsOf), cli),
+        role === undefined ? formatRoles(roles, file, cli) : formatRights(roles, cli),
       );
       if (problem !== undefined) cli.say(problem);
     }),
 });
 
-type Shown = Awaited<ReturnType<(typeof rolesOverBus.show)["operation"]["run"]>>["roles"][number];
+type Shown = AnswerTo<typeof rolesOverBus.show>["roles"][number];
+
+/** The roles in force. @param file where those that are not built in come from */
+export function formatRoles(roles: readonly Shown[], file: string, style: TableStyle): string {
+  return formatTable(
+    { ROLE: "text", FROM: "text", KINDS: "prose" },
+    roles.map((one) => [one.name, one.built_in ? "built in" : file, kindsOf(one).join(", ") || "-"]),
+    style,
+  );
+}
+
+/** What roles allow, a row for each right. */
+export function formatRights(roles: readonly Shown[], style: TableStyle): string {
+  return formatTable({ MAY: "prose", ON: "prose", APPROVALS: "word" }, roles.flatMap(rowsOf), style);
+}
 
 function kindsOf({ jobs, may }: Shown): string[] {
   return [...new Set([...jobs.map(() => "jobs"), ...may.map(({ kind }) => kind)])];

@@ -9,13 +9,14 @@ import { openRollouts } from "./storage.ts";
 export const abortCommand = command({
   name: "abort",
   description: "Abort a rollout. No further wave starts, and the job of the current wave is cancelled.",
+  examples: ["svc rollout abort rol-3MRx"],
   args: {
     id: idArg,
     async: { type: "boolean", description: "Do not wait until the job of the current wave has ended" },
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const asked = await commandRollout(bus, "abort", args.id);
+      const asked = await commandRollout(bus, "abort", args.id, cli);
       if (args.async === true) {
         await cli.print(asked, () => `${asked.id}  ${asked.status}`);
         return cli.say(`${asked.id} ends; watch it with svc rollout watch ${asked.id}`);

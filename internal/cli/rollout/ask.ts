@@ -3,8 +3,10 @@ import { isId } from "../../base/id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { withHint } from "../hints.ts";
+import { fullId } from "../ids/full-id.ts";
 
 /** How long one master has to answer a command, and how many are asked. */
 const timeoutMs = 2_000;
@@ -27,9 +29,10 @@ export const idArg = {
 export async function commandRollout(
   bus: Bus,
   action: "pause" | "resume" | "abort",
-  id: string,
+  text: string,
+  cli: Pick<Cli, "say">,
 ): Promise<RolloutSummary> {
-  const input = { id: checkedId(id) };
+  const input = { id: await rolloutId(text, bus, cli) };
   for (let attempt = 1; ; attempt++) {
     try {
       return (await ask(bus, rolloutsOverBus[action], input, { timeoutMs })).rollout;
@@ -40,8 +43,9 @@ export async function commandRollout(
   }
 }
 
-/** @throws SvcError `not_found` for text that is not the ID of a rollout */
-export function checkedId(id: string): string {
+/** The whole id of a rollout that an operator named. @throws SvcError `not_found` for what is not one */
+export async function rolloutId(text: string, bus: Bus, cli: Pick<Cli, "say">): Promise<string> {
+  const id = await fullId("rol", text, bus, cli);
   if (isId("rol", id)) return id;
   throw withHint("rollouts.show", new SvcError("not_found", "no rollout with this id"));
 }

@@ -1,6 +1,12 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { RolloutView, WaveView } from "../../fleet/rollout/mod.ts";
-import { type Cli, Exit, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import {
+  type Cli,
+  Exit,
+  formatFields,
+  formatTable,
+  type TableStyle,
+} from "../../program/command-line/mod.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 
 /** Peels of a wave that stand on its line. */
@@ -24,9 +30,9 @@ export async function printRolloutEnd(view: RolloutView, cli: Cli): Promise<void
 }
 
 /** Waves, one a line: who is in each, and what came of it. */
-export function formatWaves(waves: readonly WaveView[], options: { color: boolean }): string {
+export function formatWaves(waves: readonly WaveView[], style: TableStyle): string {
   return formatTable(
-    ["WAVE", "PEELS", "WHO", "JOB", "OUTCOME", "CHECK"],
+    { WAVE: "word", PEELS: "spare word", WHO: "prose", JOB: "spare id", OUTCOME: "states", CHECK: "states" },
     waves.map((wave, i) => [
       `${i + 1}/${waves.length}`,
       String(wave.peels.length),
@@ -35,7 +41,7 @@ export function formatWaves(waves: readonly WaveView[], options: { color: boolea
       outcomeOf(wave),
       checkOf(wave),
     ]),
-    options,
+    style,
   );
 }
 

@@ -11,6 +11,7 @@ import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
 import { askFrozen } from "../job/frozen.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
+import { withNearestPeel } from "../nobody.ts";
 import { sayWhether } from "../roles/ask.ts";
 import { watchRollout } from "./follow.ts";
 import { formatWaves } from "./format.ts";
@@ -79,7 +80,10 @@ export async function launchRollout(
     ...(check === undefined ? {} : { check: { function: check.function } }),
   };
   const send = (frozen: RolloutRequest) => ask(bus, rolloutsOverBus.start, frozen);
-  const started = mode === "dry-run" ? send(asked) : askFrozen(bus, asked, question, send);
+  const started =
+    mode === "dry-run"
+      ? withNearestPeel(bus, asked.target, () => send(asked))
+      : askFrozen(bus, asked, question, send);
   const { id, waves, max_failures } = await started;
   const peels = waves.reduce((sum, wave) => sum + wave.peels.length, 0);
   const inWaves = waves.length === 1 ? "in one wave" : `in ${waves.length} waves`;

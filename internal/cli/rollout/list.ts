@@ -1,16 +1,16 @@
 import { SvcError } from "../../base/errors.ts";
 import { rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
 import { type RolloutStatus, type RolloutSummary, rolloutStatuses } from "../../fleet/rollout/mod.ts";
-import { command, formatTable, readFlag } from "../../program/command-line/mod.ts";
+import { command, formatTable, readFlag, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
 const mostRollouts = 1_000;
-const widestTarget = 40;
 
 export const listCommand = command({
   name: "list",
   description: "List rollouts, newest first.",
+  examples: ["svc rollout list --status running"],
   args: {
     status: { type: "enum", options: [...rolloutStatuses], description: "Only rollouts with this status" },
     limit: {
@@ -42,13 +42,24 @@ function parseLimit(text: string): number {
   );
 }
 
-function formatRollouts(rollouts: readonly RolloutSummary[], options: { color: boolean }): string {
+/** Rollouts as a table. */
+export function formatRollouts(rollouts: readonly RolloutSummary[], style: TableStyle): string {
   return formatTable(
-    ["ID", "FUNCTION", "TARGET", "PEELS", "STATUS", "WAVE", "FAILED", "BY", "CREATED"],
+    {
+      ID: "id",
+      FUNCTION: "name",
+      TARGET: "text",
+      PEELS: "spare word",
+      STATUS: "state",
+      WAVE: "spare word",
+      FAILED: "spare word",
+      BY: "text",
+      CREATED: "ago",
+    },
     rollouts.map((rollout) => [
       rollout.id,
       rollout.function,
-      shortened(rollout.target ?? "(list)"),
+      rollout.target ?? "(list)",
       String(rollout.targets),
       rollout.status,
       `${rollout.wave}/${rollout.waves}`,
@@ -56,10 +67,6 @@ function formatRollouts(rollouts: readonly RolloutSummary[], options: { color: b
       rollout.created_by,
       rollout.created_at,
     ]),
-    options,
+    style,
   );
-}
-
-function shortened(text: string): string {
-  return text.length <= widestTarget ? text : `${text.slice(0, widestTarget - 3)}...`;
 }

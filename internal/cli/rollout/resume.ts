@@ -5,10 +5,11 @@ import { commandRollout, idArg } from "./ask.ts";
 export const resumeCommand = command({
   name: "resume",
   description: "Resume a paused rollout.",
+  examples: ["svc rollout resume rol-3MRx"],
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const rollout = await commandRollout(bus, "resume", args.id);
+      const rollout = await commandRollout(bus, "resume", args.id, cli);
       const { id, status } = rollout;
       await cli.print(rollout, () => `${id}  ${status}`);
       cli.say(`${id} continues; watch it with svc rollout watch ${id}`);

@@ -3,16 +3,17 @@ import { showRollout } from "../../fleet/rollout/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { hinted } from "../hints.ts";
 import { withBus } from "../operator.ts";
-import { checkedId, idArg } from "./ask.ts";
+import { idArg, rolloutId } from "./ask.ts";
 import { printRollout } from "./format.ts";
 
 export const showCommand = command({
   name: "show",
   description: "Show the current status of a rollout, its waves and their peels.",
+  examples: ["svc rollout show rol-3MRx"],
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const id = checkedId(args.id);
+      const id = await rolloutId(args.id, bus, cli);
       const rollouts = await openBucket(bus, "rollouts");
       await printRollout(await hinted("rollouts.show", () => showRollout(rollouts, id)), cli);
     }),

@@ -8,6 +8,11 @@ import { planArgs } from "./plan-args.ts";
 export const startCommand = command({
   name: "start",
   description: "Run a function on a canary, then in waves as long as they succeed.",
+  examples: [
+    "svc rollout start 'web-*' state.apply nginx",
+    "svc rollout start 'T@env:prod' pkg.upgrade --canary 2 --waves 10%,25% --check 'service.status name=nginx'",
+    "svc rollout start '*' state.highstate --dry-run",
+  ],
   args: {
     target: {
       type: "positional",
@@ -25,6 +30,7 @@ export const startCommand = command({
       type: "positional",
       rest: true,
       description: "Arguments, positional or as name=value; words after -- are passed literally",
+      ids: "arguments",
     },
     timeout: {
       type: "string",

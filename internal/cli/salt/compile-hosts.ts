@@ -9,6 +9,7 @@ import { StateErrors, type StateProblem } from "../../tree/function/mod.ts";
 import { compileStates } from "../../tree/language/mod.ts";
 import { createTemplates, type HostFunctions } from "../../tree/template/mod.ts";
 import type { Items } from "./report.ts";
+import { withoutGpg } from "./without-gpg.ts";
 
 type Facts = Readonly<Record<string, Plain>>;
 
@@ -81,7 +82,9 @@ async function settingsOf(
   if (settings === undefined) return {};
   try {
     const peelId = encodePeelId(id);
-    return (await localSettings({ directory: settings, peelId, facts: () => facts })).current();
+    // An encrypted value is in the report; what depends on other settings is compiled anyway.
+    const local = { directory: settings, peelId, facts: () => facts, read: withoutGpg };
+    return (await localSettings(local)).current();
   } catch (thrown) {
     if (!(thrown instanceof SvcError)) throw thrown;
     const [, file, line, reason] =

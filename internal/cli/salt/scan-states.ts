@@ -2,6 +2,7 @@ import { suggestion } from "../../base/nearest.ts";
 import type { Copied } from "./copy-tree.ts";
 import type { Items } from "./report.ts";
 import { saltStateModules } from "./state-modules.ts";
+import { usesGpg } from "./without-gpg.ts";
 
 /** Directories of a state tree whose files Salt copies to minions as Python, and what takes their place. */
 const extensions: Readonly<Record<string, string>> = {
@@ -47,7 +48,7 @@ export function scanSettings(files: readonly Copied[], items: Items): void {
 function scanRenderer(path: string, text: string, about: "states" | "settings", items: Items): void {
   const [, named = "jinja|yaml"] = shebang.exec(text.split("\n", 1)[0] ?? "") ?? [];
   if (known.has(named)) return;
-  const next = named.includes("gpg")
+  const next = usesGpg(text)
     ? "Write the secrets in the clear: settings are sealed to each peel, see docs/settings.md"
     : "Write the file as jinja|yaml";
   items.add(about, { file: path, line: 1 }, `the renderer ${named.slice(0, 40)} is not supported`, next);

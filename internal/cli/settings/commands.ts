@@ -1,4 +1,6 @@
+import { explainCommand } from "./explain.ts";
 import { lintCommand } from "./lint.ts";
+import { showCommand } from "./show.ts";
 
-/** The commands of `svc settings`. They do not need a master or the bus. */
-export const settingsCommands = [lintCommand];
+/** The commands of `svc settings`. `lint` needs neither a master nor the bus. */
+export const settingsCommands = [showCommand, explainCommand, lintCommand];

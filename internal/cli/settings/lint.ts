@@ -4,6 +4,7 @@ import { printLint } from "../print-lint.ts";
 export const lintCommand = command({
   name: "lint",
   description: "Show each place of a directory of settings files where a fact chooses what a peel gets.",
+  examples: ["svc settings lint ./settings"],
   args: {
     dir: { type: "positional", required: true, description: "Directory of the settings files" },
   },

@@ -8,7 +8,7 @@ import type { Random } from "../../base/id.ts";
 import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
 import { newNatsAuth, operatorsSeedFile } from "../../bus/accounts/mod.ts";
 import { oldestThatSyncs } from "../../bus/server/mod.ts";
-import { issueCertificate, newAuthority } from "../../identity/ca/mod.ts";
+import { type Authority, authorityPaths, issueCertificate, newAuthority } from "../../identity/ca/mod.ts";
 import { keyPairFromSeed, readClaims } from "../../identity/mod.ts";
 import { contentDirectories, masterFile, operatorFile, peelFile } from "./files.ts";
 import { firstOperator, operatorNameOf } from "./first-operator.ts";
@@ -55,6 +55,15 @@ export interface Setup {
   files: { path: string; mode: number }[];
 }
 
+/** A new fleet that is not written to its directory yet. */
+export interface NewFleet extends Made {
+  authority: Authority;
+  /** In the order to write them. */
+  files: NewFile[];
+  /** Paths of those that nothing needs that runs. */
+  offline: ReadonlySet<string>;
+}
+
 /**
  * Writes the files of a new fleet to a directory: CA, bus accounts and certificate, and the configuration
  * of bus, master, operator and peels. Writes all files or none.
@@ -62,6 +71,15 @@ export interface Setup {
  * @throws SvcError `conflict` naming the file that exists, `usage` or `bad_request` for a name or path
  */
 export async function initFleet(options: SetupOptions): Promise<Setup> {
+  const { plan, pin, files } = await newFleet(options);
+  createFiles(files);
+  // A directory that exists from the start can be watched from the start.
+  for (const path of Object.values(contentDirectories(plan))) writing(path, () => makePrivateDirectory(path));
+  return { plan, pin, files: files.map(({ path, mode }) => ({ path, mode })) };
+}
+
+/** Makes the keys and files of a new fleet. @throws SvcError `usage` or `bad_request` for a name or path */
+export async function newFleet(options: SetupOptions): Promise<NewFleet> {
   const { clock, random, hostname, organization } = options;
   const plan = planFleet(options);
   const { paths } = plan;
@@ -143,8 +161,11 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
     // Written last: without it nothing can start, and the next run reports the files that exist.
     open(paths.master, masterFile(plan)),
   ];
-  createFiles(files);
-  // A directory that exists from the start can be watched from the start.
-  for (const path of Object.values(contentDirectories(plan))) writing(path, () => makePrivateDirectory(path));
-  return { plan, pin: ca.root.pin, files: files.map(({ path, mode }) => ({ path, mode })) };
+  const ofNobody = auth.filter(({ audience }) => audience === "offline" || audience === "operators");
+  return {
+    ...made,
+    authority: ca.authority,
+    files,
+    offline: new Set([authorityPaths(join(paths.auth, "ca")).rootKey, ...ofNobody.map(({ path }) => path)]),
+  };
 }

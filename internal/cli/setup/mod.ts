@@ -1,6 +1,15 @@
+export {
+  directoryOf,
+  joinOwn,
+  type OwnHost,
+  readOwnHost,
+  urlsOfHosts,
+  writeHost,
+} from "./add-hosts.ts";
 export { busVersion } from "./bus-version.ts";
 export { firstOperator, operatorNameOf } from "./first-operator.ts";
 export { initFleet, type Setup } from "./init.ts";
+export { initHosts } from "./init-hosts.ts";
 export type { Wishes } from "./plan.ts";
 export { succeedFleet } from "./succeed.ts";
 export { joinDropIn, masterUnit, peelUnit } from "./units.ts";

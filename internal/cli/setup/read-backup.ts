@@ -1,5 +1,4 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
@@ -8,7 +7,7 @@ import { readTextFile } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
 import { type Bus, connectBus, type Entry, inspectAssets, openBucket, restoreBus } from "../../bus/mod.ts";
-import { startBusServer } from "../../bus/server/mod.ts";
+import { freePort, startBusServer } from "../../bus/server/mod.ts";
 import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../fleet/decisions/mod.ts";
 import { busProgram } from "./bus-version.ts";
 import { initFleet } from "./init.ts";
@@ -134,16 +133,4 @@ async function read(
     entries: await enrollments.entries(),
     secrets: new Map(found.map(({ key, value }) => [key, value])),
   };
-}
-
-/** A port of the loopback address that is free now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen({ host: "127.0.0.1", port: 0 }, resolve);
-  await promise;
-  const address = server.address();
-  await new Promise<void>((closed) => server.close(() => closed()));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

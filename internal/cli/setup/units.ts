@@ -24,6 +24,8 @@ ${section("svc master and its bus", config)}
 # It has started when it serves, and waits for a bus that is away however long that takes.
 Type=notify
 TimeoutStartSec=infinity
+# A master that is blocked, or whose listener has exited, is restarted.
+WatchdogSec=60
 User=${user}
 ExecStart=${word(program)} --config ${argument(config)}
 ${environment(dataDir)}
@@ -79,6 +81,8 @@ export function peelUnit({ program, config, dataDir, author }: UnitOptions): str
 ${section("svc peel", config)}
 [Service]
 Type=notify
+# A watchdog that is blocked is restarted; the watchdog itself restarts a peel that does not answer.
+WatchdogSec=60
 ExecStart=${word(program)} watchdog --config ${argument(config)}
 ${environment(dataDir)}
 Restart=always

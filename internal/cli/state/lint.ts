@@ -1,14 +1,14 @@
 import { encodePeelId } from "../../base/peel-id.ts";
-import { atLine } from "../../base/place.ts";
 import { textLines } from "../../program/answers/mod.ts";
 import { command, visible } from "../../program/command-line/mod.ts";
-import type { StateProblem } from "../../tree/function/mod.ts";
+import { headline, type StateProblem } from "../../tree/function/mod.ts";
 import { printLint } from "../print-lint.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
 
 export const lintCommand = command({
   name: "lint",
   description: "Check all state files of a directory and its top file, and show all problems.",
+  examples: ["svc state lint ./states", "svc state lint ./states --salt-compat salt"],
   args: {
     dir: { type: "positional", required: true, description: "Directory of the state files" },
     ...subjectArgs,
@@ -24,7 +24,6 @@ export const lintCommand = command({
   },
 });
 
-function linesOf({ file, line, message, excerpt }: StateProblem): string[] {
-  const place = file === undefined ? "" : `${atLine(file, line)}: `;
-  return [visible(`${place}${message}`), ...(excerpt === undefined ? [] : textLines(excerpt))];
+function linesOf({ excerpt, ...problem }: StateProblem): string[] {
+  return [visible(headline(problem)), ...(excerpt === undefined ? [] : textLines(excerpt))];
 }

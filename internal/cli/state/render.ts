@@ -9,6 +9,7 @@ import { readSubject, subjectArgs } from "./subject.ts";
 export const renderCommand = command({
   name: "render",
   description: "Render one state file or template as a run would, and show the result.",
+  examples: ["svc state render ./states/nginx/init.sls --facts web-1.yaml"],
   args: {
     file: { type: "positional", required: true, description: "File in a directory of state files" },
     root: {

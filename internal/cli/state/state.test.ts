@@ -35,7 +35,7 @@ test("lint shows all problems in all files, for all peels, with their positions"
   };
   const { exit, stdout, stderr } = await svc(files, (dir) => ["lint", join(dir, "s")]);
   expect(exit).toBe(1);
-  for (const place of ["web.sls:3: ", "alone.sls:3: ", "cycle.sls:2: ", "undefined.sls:1: "]) {
+  for (const place of ["web.sls:3: ", "alone.sls:3: ", "cycle.sls:2: ", "undefined.sls:1:10: "]) {
     expect(stdout).toContain(place);
   }
   expect(stdout).toContain(">     3 |     - colour: red");
@@ -105,7 +105,7 @@ test("what cannot be rendered fails with the place and the text around it", asyn
   const files = { "top.sls": "", "web.sls": "a:\n  {{ facts.nothing_such }}\n" };
   const { exit, stderr } = await svc(files, (dir) => ["render", join(dir, "web.sls")]);
   expect(exit).toBe(1);
-  expect(stderr).toStartWith("svc: web.sls:2: undefined: facts.nothing_such\n");
+  expect(stderr).toStartWith("svc: web.sls:2:11: undefined: facts.nothing_such\n");
   expect(stderr).toContain(">     2 |   {{ facts.nothing_such }}\n");
 });
 

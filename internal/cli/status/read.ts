@@ -1,7 +1,7 @@
 import { abortable } from "../../base/abortable.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId, namesOf, type PeelNames } from "../../base/peel-id.ts";
 import {
   type AssetName,
   type Bucket,
@@ -19,6 +19,15 @@ import {
 } from "../../fleet/enrollment/mod.ts";
 import { decodeJob, type Job } from "../../fleet/jobs/mod.ts";
 import {
+  askReadiness,
+  type HeldLease,
+  hasFailed,
+  type MasterBeat,
+  type MasterReadiness,
+  readLeases,
+  readMasters,
+} from "../../fleet/masters/mod.ts";
+import {
   decodeRollout,
   isLive,
   type Rollout,
@@ -26,16 +35,8 @@ import {
   summaryOf,
 } from "../../fleet/rollout/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";
-import { askReadiness, hasFailed, type MasterReadiness } from "../readiness.ts";
 import { storageProblem } from "../storage-problem.ts";
-import {
-  clockDifferenceOf,
-  type HeldLease,
-  type MasterBeat,
-  readLeases,
-  readMasters,
-  readPeels,
-} from "./heartbeats.ts";
+import { clockDifferenceOf, readPeels } from "./heartbeats.ts";
 
 const sources = [
   "enrollments",
@@ -57,19 +58,19 @@ export interface FleetStatus {
     silent: string[];
     versions: Record<string, number>;
     /** Those whose clock differs from that of the bus: jobs expire by it. */
-    wrong_clocks: { peel_id: string; ahead_ms: number }[];
+    wrong_clocks: (PeelNames & { ahead_ms: number })[];
     /** Those that refused commands since their start, by reason. */
-    refusing: { peel_id: string; commands_refused: Record<string, number> }[];
+    refusing: (PeelNames & { commands_refused: Record<string, number> })[];
   };
-  pending: EnrollmentSummary[];
+  pending: (EnrollmentSummary & PeelNames)[];
   /** Members that are kept off the bus. */
-  suspended: { id: string; peel_id: string; at: string; reason: string }[];
+  suspended: (PeelNames & { id: string; at: string; reason: string })[];
   /** Members whose identity two hosts appear to hold. */
-  clones: { id: string; peel_id: string; seen_at: string }[];
+  clones: (PeelNames & { id: string; seen_at: string })[];
   /** Members whose credentials have ended, or end soon: peels renew them by themselves. */
   credentials: { ended: number; within_7_days: number; within_30_days: number };
   /** Users of the bus that are refused because no valid record has their key. */
-  strays: { peel_id: string; bus_public_key: string; refused_at: string }[];
+  strays: (PeelNames & { bus_public_key: string; refused_at: string })[];
   jobs: { jid: string; function: string; targets: number; created_at: string; deadline: string }[];
   /** Unfinished rollouts, oldest first. */
   rollouts: RolloutSummary[];
@@ -167,27 +168,29 @@ export async function readStatus(
       versions: countBy(members.flatMap(({ peelId }) => alive.get(peelId) ?? [])),
       wrong_clocks: beats.flatMap((beat) => {
         const ahead = clockDifferenceOf(beat);
-        return ahead === undefined ? [] : [{ peel_id: beat.key, ahead_ms: ahead }];
+        return ahead === undefined ? [] : [{ ...namesOf(beat.key), ahead_ms: ahead }];
       }),
       refusing: beats.flatMap(({ key, commands_refused }) =>
-        commands_refused === undefined ? [] : [{ peel_id: key, commands_refused }],
+        commands_refused === undefined ? [] : [{ ...namesOf(key), commands_refused }],
       ),
     },
-    pending: records.filter(({ state }) => state === "pending").map(summarize),
+    pending: records
+      .filter(({ state }) => state === "pending")
+      .map((record) => ({ ...namesOf(record.peelId), ...summarize(record) })),
     suspended: records.flatMap(({ id, peelId, suspended }) =>
       suspended === undefined
         ? []
-        : [{ id, peel_id: peelId, at: rfc3339(suspended.at), reason: suspended.reason }],
+        : [{ id, ...namesOf(peelId), at: rfc3339(suspended.at), reason: suspended.reason }],
     ),
     clones: members.flatMap(({ id, peelId, cloneSuspected, cloneSeenAt, updatedAt }) =>
-      cloneSuspected === true ? [{ id, peel_id: peelId, seen_at: rfc3339(cloneSeenAt ?? updatedAt) }] : [],
+      cloneSuspected === true ? [{ id, ...namesOf(peelId), seen_at: rfc3339(cloneSeenAt ?? updatedAt) }] : [],
     ),
     credentials: countEnding(
       members.flatMap(({ credsExpiresAt }) => credsExpiresAt ?? []),
       now,
     ),
     strays: strays.map(({ peelId, busPublicKey, revokedAt }) => ({
-      peel_id: peelId,
+      ...namesOf(peelId),
       bus_public_key: busPublicKey,
       refused_at: rfc3339(revokedAt),
     })),

@@ -1,7 +1,14 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { inspectCertificate, placeOf } from "../../bus/mod.ts";
 import { enrollmentStates } from "../../fleet/enrollment/mod.ts";
-import { type Cli, Exit, formatFields, formatTable } from "../../program/command-line/mod.ts";
+import {
+  type Cli,
+  type Columns,
+  Exit,
+  formatFields,
+  formatTable,
+  type TableStyle,
+} from "../../program/command-line/mod.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus } from "../operator.ts";
 import { differenceWords } from "./heartbeats.ts";
@@ -32,7 +39,7 @@ export async function showStatus(cli: Cli): Promise<void> {
 }
 
 /** Formats the status for people: totals, then a table for each kind that is not empty. */
-function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
+export function formatStatus(status: FleetStatus, style: TableStyle): string {
   const {
     peels,
     pending,
@@ -52,11 +59,11 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
   );
   const versions = Object.entries(peels.versions).map(([version, count]) => `${count} of ${version}`);
   const paused = rollouts.filter(({ status: one }) => one === "paused").length;
-  const table = (header: string[], rows: string[][]) => {
+  const table = (columns: Columns, rows: string[][]) => {
     const over = rows.length > mostNamed ? [`... and ${rows.length - mostNamed} more`] : [];
     return rows.length === 0
       ? []
-      : [[formatTable(header, rows.slice(0, mostNamed), cli), ...over].join("\n")];
+      : [[formatTable(columns, rows.slice(0, mostNamed), style), ...over].join("\n")];
   };
   return [
     formatFields([
@@ -75,54 +82,61 @@ function formatStatus(status: FleetStatus, cli: Pick<Cli, "color">): string {
       ["masters", `${masters.length} alive`],
     ]),
     ...table(
-      ["MASTER", "VERSION", "SINCE", "READY"],
+      { MASTER: "text", VERSION: "text", SINCE: "ago", READY: "state" },
       masters.map((one) => [one.name, one.version, one.started_at, one.readiness]),
     ),
     ...table(
-      ["LEASE", "HOLDER", "SINCE"],
+      { LEASE: "word", HOLDER: "text", SINCE: "ago" },
       leases.map(({ name, holder, since }) => [name, holder, since ?? "-"]),
     ),
     ...table(
-      ["PENDING", "PEEL ID", "TRUST", "CREATED"],
+      { PENDING: "id", "PEEL ID": "text", TRUST: "state", CREATED: "ago" },
       pending.map((one) => [one.id, displayPeelId(one.peel_id), one.trust, one.created_at]),
     ),
     ...table(
-      ["SUSPENDED", "PEEL ID", "SINCE", "REASON"],
+      { SUSPENDED: "id", "PEEL ID": "text", SINCE: "ago", REASON: "prose" },
       suspended.map((one) => [one.id, displayPeelId(one.peel_id), one.at, one.reason]),
     ),
     ...table(
-      ["CLONE SUSPECTED", "PEEL ID", "SEEN"],
+      { "CLONE SUSPECTED": "id", "PEEL ID": "text", SEEN: "ago" },
       clones.map((one) => [one.id, displayPeelId(one.peel_id), one.seen_at]),
     ),
     ...table(
-      ["STRAY", "KEY", "REFUSED"],
+      { STRAY: "text", KEY: "text", REFUSED: "ago" },
       strays.map((one) => [displayPeelId(one.peel_id), one.bus_public_key, one.refused_at]),
     ),
     ...table(
-      ["RUNNING", "FUNCTION", "PEELS", "DEADLINE"],
+      { RUNNING: "id", FUNCTION: "name", PEELS: "spare word", DEADLINE: "until" },
       jobs.map((job) => [job.jid, job.function, `${job.targets}`, job.deadline]),
     ),
     ...table(
-      ["ROLLOUT", "FUNCTION", "PEELS", "STATUS", "WAVE", "FAILED"],
+      {
+        ROLLOUT: "id",
+        FUNCTION: "name",
+        PEELS: "spare word",
+        STATUS: "state",
+        WAVE: "spare word",
+        FAILED: "spare word",
+      },
       rollouts.map((one) => [
         ...[one.id, one.function, `${one.targets}`, one.status],
         ...[`${one.wave}/${one.waves}`, `${one.failures}`],
       ]),
     ),
     ...table(
-      ["SILENT"],
+      { SILENT: "text" },
       peels.silent.map((peel) => [displayPeelId(peel)]),
     ),
     ...table(
-      ["WRONG CLOCK", "DIFFERENCE"],
+      { "WRONG CLOCK": "text", DIFFERENCE: "word" },
       peels.wrong_clocks.map((one) => [displayPeelId(one.peel_id), differenceWords(one.ahead_ms)]),
     ),
     ...table(
-      ["REFUSED COMMANDS", "COUNT"],
+      { "REFUSED COMMANDS": "text", COUNT: "prose" },
       peels.refusing.map((one) => [displayPeelId(one.peel_id), countsOf(one.commands_refused)]),
     ),
     ...table(
-      ["EXPIRES WITHIN 30 DAYS", "AT"],
+      { "EXPIRES WITHIN 30 DAYS": "text", AT: "until" },
       ending.map(({ what, ends_at }) => [what, ends_at]),
     ),
     ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),

@@ -8,6 +8,7 @@ import { withBus } from "../operator.ts";
 export const createCommand = command({
   name: "create",
   description: "Create a token of the REST API, and print it once.",
+  examples: ["svc token create --name ci --role operator --expires 30d"],
   args: {
     name: {
       type: "string",

@@ -1,25 +1,40 @@
 import { tokensOverBus } from "../../fleet/over-bus/mod.ts";
-import { command, formatTable } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
+import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
 export const listCommand = command({
   name: "list",
   description: "List the tokens of the REST API.",
+  examples: ["svc token list"],
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
       const { tokens } = await ask(bus, tokensOverBus.list, {});
-      await cli.print(tokens, () =>
-        formatTable(
-          ["NAME", "ID", "ROLES", "STATE", "BY", "EXPIRES", "LAST USE"],
-          tokens.map((token) => [
-            ...[token.name, token.id, token.roles.join(","), token.state, token.created_by, token.expires_at],
-            token.last_used_at ?? "",
-          ]),
-          cli,
-        ),
-      );
+      await cli.print(tokens, () => formatTokens(tokens, cli));
       if (tokens.length === 0) cli.say("no tokens");
     }),
 });
+
+/** Tokens as a table. */
+export function formatTokens(
+  tokens: AnswerTo<typeof tokensOverBus.list>["tokens"],
+  style: TableStyle,
+): string {
+  return formatTable(
+    {
+      NAME: "text",
+      ID: "id",
+      ROLES: "text",
+      STATE: "state",
+      BY: "text",
+      EXPIRES: "spare until",
+      "LAST USE": "spare ago",
+    },
+    tokens.map((token) => [
+      ...[token.name, token.id, token.roles.join(","), token.state, token.created_by, token.expires_at],
+      token.last_used_at ?? "",
+    ]),
+    style,
+  );
+}

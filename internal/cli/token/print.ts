@@ -5,6 +5,7 @@ import { currentToken } from "../login/provider.ts";
 export const printCommand = command({
   name: "print",
   description: "Print the token of svc login --oidc, for the REST API.",
+  examples: ["svc token print"],
   args: {},
   async run(_, cli) {
     const { issuer, token, expiresAt } = await currentToken(cli);

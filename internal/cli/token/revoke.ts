@@ -1,15 +1,19 @@
 import { tokensOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 
 export const revokeCommand = command({
   name: "revoke",
   description: "Revoke a token of the REST API. Every master refuses it at once.",
+  examples: ["svc token revoke ci"],
   args: { token: { type: "positional", required: true, description: "Name or id of the token" } },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { token } = await ask(bus, tokensOverBus.revoke, { id: args.token });
+      const { token } = await ask(bus, tokensOverBus.revoke, {
+        id: await fullId("tok", args.token, bus, cli),
+      });
       await cli.print(token, () => `revoked ${token.name} (${token.id})`);
     }),
 });

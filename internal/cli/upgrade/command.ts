@@ -5,6 +5,10 @@ import { planArgs } from "../rollout/plan-args.ts";
 export const upgradeCommand = command({
   name: "upgrade",
   description: "Upgrade peels to another svc-peel in waves. A peel rolls back if the upgrade fails.",
+  examples: [
+    "svc upgrade '*' --binary ./svc-peel --dry-run",
+    "svc upgrade 'G@cpuarch:x86_64' --binary ./svc-peel --canary 3 --waves 10%,50%",
+  ],
   args: {
     target: {
       type: "positional",

@@ -1,18 +1,16 @@
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId, namesOf, type PeelNames } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Outcome, type SeenReturn, showJob } from "../../fleet/jobs/mod.ts";
 import type { RolloutView } from "../../fleet/rollout/mod.ts";
-import { type Cli, Exit, formatTable, visible } from "../../program/command-line/mod.ts";
+import { type Cli, Exit, formatTable, type TableStyle, visible } from "../../program/command-line/mod.ts";
 import { peelCount } from "../job/counts.ts";
 import { openJobs } from "../job/storage.ts";
 import { formatWaves } from "../rollout/format.ts";
 
 /** What became of one peel. */
-interface UpgradedPeel {
-  /** Encoded, as in every result that programs read. */
-  peel_id: string;
+export interface UpgradedPeel extends PeelNames {
   outcome: Outcome;
   /** What it runs now, and what it ran before, as far as it said. */
   version?: string;
@@ -62,7 +60,7 @@ function readPeel(peel: string, outcome: Outcome, returned: SeenReturn | undefin
   const [wanted, before] = [textOf(told.version), textOf(told.previous)];
   const version = outcome === "ok" ? wanted : before;
   return {
-    peel_id: peel,
+    ...namesOf(peel),
     outcome,
     ...defined({ version, previous: before, rolled_back: isRolledBack ? true : undefined, reason }),
   };
@@ -72,7 +70,8 @@ function textOf(value: Plain | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function formatPeels(peels: readonly UpgradedPeel[], options: { color: boolean }): string {
+/** What became of each peel, as a table. */
+export function formatPeels(peels: readonly UpgradedPeel[], style: TableStyle): string {
   const rows = peels.map(({ peel_id, outcome, version = "-", previous = "-", rolled_back, reason = "" }) => [
     displayPeelId(peel_id),
     rolled_back ? "rolled back" : outcome,
@@ -80,5 +79,9 @@ function formatPeels(peels: readonly UpgradedPeel[], options: { color: boolean }
     previous,
     visible(reason.split("\n", 1)[0] ?? ""),
   ]);
-  return formatTable(["PEEL ID", "OUTCOME", "RUNS", "BEFORE", "REASON"], rows, options);
+  return formatTable(
+    { "PEEL ID": "text", OUTCOME: "state", RUNS: "text", BEFORE: "text", REASON: "prose" },
+    rows,
+    style,
+  );
 }

@@ -21,6 +21,7 @@ import { type ApprovalsDeps, createApprovals, stateOf } from "./approvals.ts";
 import { partyOf } from "./party.ts";
 import type { Party } from "./record.ts";
 import { createStarters } from "./starters.ts";
+import { followApprovals } from "./view.ts";
 
 const ttlMs = 24 * 3_600_000;
 const signer = newKeyPair("account", systemRandom);
@@ -55,9 +56,11 @@ function fleet() {
   const master = (over: Partial<ApprovalsDeps> = {}) => {
     const starters = createStarters();
     starters.add(deploy, (fields, call) => invoke(deploy, {}, { fields }, call));
+    const [mac, log] = [createRecordMac(signer), recordingLog()];
+    const view = followApprovals({ bucket, mac, clock, log });
     return createApprovals({
-      ...{ bucket, mac: createRecordMac(signer), starters, ttlMs, clock },
-      ...{ random: systemRandom, log: recordingLog() },
+      ...{ bucket, view, mac, starters, ttlMs, clock, log },
+      random: systemRandom,
       gate: { enter: async () => async () => {} },
       roleGate: {
         judge: async (roles) =>

@@ -15,6 +15,7 @@ import { type RoleGate, whoAsks, whoCan } from "../roles/mod.ts";
 import { callerOf, partyOf } from "./party.ts";
 import { type Approval, decodeApproval, encodeApproval, type Party } from "./record.ts";
 import type { Starter, Starters } from "./starters.ts";
+import type { ApprovalView } from "./view.ts";
 
 /** A list of them fits into one message. */
 const mostWaiting = 200;
@@ -25,7 +26,8 @@ const claimMs = 15_000;
 const longestReason = 500;
 
 export interface ApprovalsDeps {
-  bucket: Pick<Bucket, "get" | "create" | "update" | "entries">;
+  bucket: Pick<Bucket, "get" | "create" | "update">;
+  view: Pick<ApprovalView, "all">;
   mac: RecordMac;
   starters: Starters;
   gate: Gate;
@@ -74,7 +76,7 @@ export function stateOf({ state, expiresAt }: Approval, now: number): Approval["
 }
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
-  const { bucket, mac, starters, clock, random, log } = deps;
+  const { bucket, view, mac, starters, clock, random, log } = deps;
 
   const load = async (id: string) => {
     const entry = isId("apr", id) ? await bucket.get(id) : undefined;
@@ -97,16 +99,6 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       },
       { exhausted: `the request ${id} is being changed by others` },
     );
-  const all = async () => {
-    const found = (await bucket.entries()).flatMap(({ key, value }) => {
-      const approval = decodeApproval(mac, key, value);
-      if (approval === undefined)
-        log.error("a stored approval is not from a master; it does not count", { key });
-      return approval ?? [];
-    });
-    return found.sort((a, b) => (a.id < b.id ? 1 : -1));
-  };
-
   const run = async (claimed: Approval): Promise<Approval> => {
     let ending: Pick<Approval, "outcome" | "reason" | "job" | "rollout">;
     log.info("starting a request that others agreed to", {
@@ -136,7 +128,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       if (caller.kind !== "operator") throw new SvcError("internal", "a request that no operator asked for");
       const now = clock.now();
       const asker = partyOf(caller, now);
-      const waiting = (await all()).filter((one) => stateOf(one, now) === "waiting");
+      const waiting = (await view.all()).filter((one) => stateOf(one, now) === "waiting");
       const own = waiting.filter((one) => one.asker.person === asker.person);
       if (waiting.length >= mostWaiting || own.length >= mostOfOne) {
         throw new SvcError(
@@ -165,7 +157,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       });
       return new WaitingRequest(approval.id, needs);
     },
-    list: all,
+    list: view.all,
     find: async (id) => (await load(id)).approval,
     async approve(id, by, digest) {
       const { approval } = await load(id);
@@ -201,7 +193,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return denied;
     },
     async sweep() {
-      for (const one of await all()) {
+      for (const one of await view.all()) {
         const now = clock.now();
         const isOrphan = (found: Approval) =>
           found.state === "started" && found.outcome === undefined && (found.claimedAt ?? 0) + claimMs <= now;

@@ -1,4 +1,5 @@
 export { type Approvals, createApprovals } from "./approvals.ts";
 export { type ApprovalDeps, approveRequest, denyRequest, listApprovals, showApproval } from "./operations.ts";
-export type { Party } from "./record.ts";
+export type { Approval, Party } from "./record.ts";
 export { createStarters, mayWait, type Starters } from "./starters.ts";
+export { followApprovals } from "./view.ts";

@@ -36,8 +36,8 @@ export function callerOf(
   const kind =
     bearer === undefined || bearer === "oidc"
       ? undefined
-      : bearer === "file"
-        ? ({ kind: "file" } as const)
+      : bearer === "file" || bearer === "operator"
+        ? ({ kind: bearer } as const)
         : ({ kind: "token", id: bearer, creator: person } as const);
   const signed = subject === undefined || envelope === undefined ? undefined : { subject, envelope };
   return { kind: "operator", name, door, roles, ...defined({ key, signed, bearer: kind }) };

@@ -247,3 +247,36 @@ test("a request that waits for others does not run; that it was kept is recorded
   await expect(ask(gated({ park, fails: () => true }))).rejects.toMatchObject({ kind: "unavailable" });
   expect([ran, kept]).toEqual([before, 1]);
 });
+
+test("what shows secrets is recorded before it shows any, though it only reads; what hides them is not", async () => {
+  const reveal = operation({
+    name: "settings.reveal",
+    kind: "read",
+    summary: "Reveal",
+    admits: ["operator"],
+    scope: { kind: "settings", action: "reveal" },
+    input: v.strictObject({ id: v.string(), name: v.optional(v.string()) }),
+    output: v.object({ value: v.string() }),
+    touches: ({ id }) => ({ peel: id }),
+    async run() {
+      ran++;
+      return { value: "hunter2" };
+    },
+  });
+  const look = ({ gate, log }: ReturnType<typeof gated>, does: typeof reveal) =>
+    invoke(does, {}, { fields: { id: "web-1", name: "db:password" } }, { caller: ann, log, clock, gate });
+  const one = gated();
+  expect(await look(one, reveal)).toEqual({ value: "hunter2" });
+  const subjects = { peel: "web-1", setting: "db:password" };
+  expect(one.written).toMatchObject([
+    { operator: "ann", action: "settings.reveal", outcome: "begun", subjects },
+    { operator: "ann", action: "settings.reveal", outcome: "done" },
+  ]);
+  expect(JSON.stringify(one.written)).not.toContain("hunter2");
+  const before = ran;
+  await expect(look(gated({ fails: () => true }), reveal)).rejects.toMatchObject({ kind: "unavailable" });
+  expect(ran).toBe(before);
+  const other = gated();
+  await look(other, { ...reveal, name: "settings.show", scope: { kind: "settings", action: "render" } });
+  expect(other.written).toEqual([]);
+});

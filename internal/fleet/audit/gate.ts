@@ -22,6 +22,9 @@ const longestName = 256;
 /** Chunks of an upload. Nothing is decided before its commit, which has an entry. */
 const bulk: ReadonlySet<string> = new Set(["binaries.put"]);
 
+/** What only reads, and is recorded as a decision is: it shows secrets. */
+const readsSecrets: ReadonlySet<string> = new Set(["settings.reveal", "settings.reveal-explained"]);
+
 /** Keeps a request until others agree. @throws SvcError `storage`, `conflict` */
 export type Parking = () => Promise<WaitingRequest>;
 
@@ -46,7 +49,7 @@ export interface AuditGateDeps {
 
 /**
  * The gate that records. A request that `authorize` refuses has an entry. So has every request that changes
- * something or decides, before it runs, and another one when it has ended. Without the first one it does not run.
+ * something, decides or shows secrets, before it runs, and another one when it has ended. Without the first one it does not run.
  */
 export function createAuditGate(deps: AuditGateDeps): Gate {
   const { authorize, audit, recorder, clock, log } = deps;
@@ -104,7 +107,9 @@ export function createAuditGate(deps: AuditGateDeps): Gate {
         throw thrown;
       }
       if (park !== undefined) throw await parked(passenger, park);
-      if (passenger.kind === "read" || bulk.has(passenger.operation)) return async () => {};
+      const { kind, operation } = passenger;
+      const isRecorded = kind === "read" ? readsSecrets.has(operation) : !bulk.has(operation);
+      if (!isRecorded) return async () => {};
       const end = await recorder.begin(contentOf(passenger, deps), nonceOf(passenger));
       return (ending: Ending) =>
         ending.outcome === "done"

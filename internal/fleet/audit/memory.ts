@@ -5,7 +5,7 @@ import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bus, readRange, streamEnds } from "../../bus/mod.ts";
+import { type Bus, messageAt, streamEnds } from "../../bus/mod.ts";
 import { auditStream } from "./append.ts";
 import { genuineEntry, type Link } from "./entry.ts";
 
@@ -57,8 +57,8 @@ export function openAuditMemory(options: {
   };
   /** An entry that a master wrote at its place. */
   const readAt = async (seq: number) => {
-    const [message] = await readRange(bus, auditStream, { from: seq, count: 1 });
-    if (message?.sequence !== seq) return undefined;
+    const message = await messageAt(bus, auditStream, seq);
+    if (message === undefined) return undefined;
     return { hash: sha256Hex(message.data), at: genuineEntry(message.data, seq, keys())?.at };
   };
   const remember = (next: RememberedAudit) => {
@@ -85,8 +85,11 @@ export function openAuditMemory(options: {
     } else if (first > from.seq) complain("entries of the audit that have not expired were removed");
     let to = before?.last;
     let isContradicted = false;
-    const own = options.head();
-    for (const one of [to, own === undefined ? undefined : { seq: own.seq, hash: hexOf(own.hash) }]) {
+    const head = options.head();
+    const own = head === undefined ? undefined : { seq: head.seq, hash: hexOf(head.hash) };
+    // On an idle fleet the two are the same entry, which is read once.
+    const isSame = own?.seq === to?.seq && own?.hash === to?.hash;
+    for (const one of isSame ? [to] : [to, own]) {
       if (isContradicted || one === undefined || one.seq < (to?.seq ?? 0)) continue;
       to = one;
       const found = one.seq < first || one.seq > last ? undefined : await readAt(one.seq);

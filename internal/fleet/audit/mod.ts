@@ -1,11 +1,13 @@
 export { createAuditWriter } from "./append.ts";
 export { type ChainProblem, createChainCheck } from "./chain.ts";
+export { contradictionsOf, missingAtTheEnd } from "./ends.ts";
 export { createAuditGate } from "./gate.ts";
 export { createHeadTeller, readHead } from "./head.ts";
 export { openAuditMemory } from "./memory.ts";
-export { type AuditDeps, followAudit, listAudit, readChain, showAudit } from "./operations.ts";
+export { type AuditDeps, followAudit, listAudit, readChain, showAudit, verifyAudit } from "./operations.ts";
 export { createRecorder, type Recorder } from "./recorder.ts";
 export { createRepeats } from "./repeats.ts";
 export { followRevokedTokens } from "./revoked-tokens.ts";
 export { jobSubjects } from "./subjects.ts";
+export { createVerification } from "./verification.ts";
 export { createVersionFloors } from "./versions.ts";

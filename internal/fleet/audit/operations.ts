@@ -18,6 +18,7 @@ import {
   showEntry,
   shownOutcomes,
 } from "./read.ts";
+import type { Verification } from "./verification.ts";
 
 /** What the operations on the audit need. */
 export interface AuditDeps {
@@ -27,6 +28,8 @@ export interface AuditDeps {
   /** `audit.retention`, milliseconds. */
   retentionMs: number;
   memory: Pick<AuditMemory, "current" | "refresh">;
+  /** What this master has verified of the chain. */
+  verification: Verification;
   clock: Clock;
 }
 
@@ -177,6 +180,42 @@ export const readChain = operation({
         : { remembered: { first: known.first.seq, last: known.last.seq, last_hash: known.last.hash } }),
       ...(end < last ? { next: end + 1 } : {}),
     };
+  },
+});
+
+const mostTold = 20;
+
+export const verifyAudit = operation({
+  name: "audit.verify",
+  kind: "read",
+  summary: "Verify the stored audit on the answering master",
+  description:
+    "Each request verifies some entries more, until `done`; later ones only what was written since, and everything again after an hour, or with `again`. It says what a master thinks: `svc audit verify` verifies with a key of your own, and compares with peels.",
+  admits: ["operator"],
+  scope: { kind: "audit", action: "verify" },
+  input: v.strictObject({
+    again: v.optional(described(v.picklist(["yes"]), "Begin with the oldest entry again")),
+  }),
+  output: titled(
+    "AuditVerification",
+    v.object({
+      entries: described(integer, "How many were verified"),
+      first: described(integer, "The oldest entry that is stored"),
+      verified: described(integer, "The last entry that was verified; 0 before the first"),
+      last: described(integer, "The newest entry that is stored"),
+      began_at: described(timestamp, "When this master began with the oldest entry"),
+      done: described(v.boolean(), "Whether all entries are verified"),
+      found: described(integer, "How many problems were found so far"),
+      problems: described(
+        v.array(v.object({ seq: integer, problem: v.string() })),
+        `The first of them, at most ${mostTold}`,
+      ),
+    }),
+  ),
+  touches: () => ({ fleet: true }),
+  async run({ verification }: AuditDeps, { again }) {
+    const { beganAt, problems, ...state } = await verification.look(again !== undefined);
+    return { ...state, began_at: rfc3339(beganAt), problems: problems.slice(0, mostTold) };
   },
 });
 

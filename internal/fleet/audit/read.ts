@@ -65,17 +65,22 @@ export async function listEntries(
   const entries: ShownEntry[] = [];
   const ended = new Map<number, EntryOutcome>();
   // The ends of what a page begins with may come behind it.
-  const behind = Math.min(last + 1, before + mostLookedAt);
-  for (let from = before; from < behind; from += window) {
-    for (const entry of await readWindow(deps.bus, from, Math.min(behind, from + window))) note(ended, entry);
-  }
+  const behind = before;
+  let isBehindRead = false;
   const matches = matcherOf(filter);
+  const step = Object.values(filter).every((value) => value === undefined)
+    ? Math.min(window, page.limit)
+    : window;
   let looked = 0;
   while (before > first && looked < mostLookedAt) {
-    const from = Math.max(first, before - window);
+    const from = Math.max(first, before - step);
     const found = await readWindow(deps.bus, from, before);
     for (const entry of found) note(ended, entry);
     for (const entry of found.toReversed()) {
+      if (!isBehindRead && seemsUnknown(entry, ended, deps)) {
+        await noteEnds(deps, behind, ended);
+        isBehindRead = true;
+      }
       const shown = show(entry, ended, deps);
       if (filter.since !== undefined && entry.at < filter.since - slackMs) return { entries };
       if (matches(shown)) entries.push(shown);
@@ -83,7 +88,7 @@ export async function listEntries(
       if (entries.length >= page.limit) return before > first ? { entries, next: before } : { entries };
     }
     before = from;
-    looked += window;
+    looked += step;
   }
   return before > first ? { entries, next: before } : { entries };
 }
@@ -95,11 +100,24 @@ export async function listEntries(
  */
 export async function showEntry(deps: ReadDeps, seq: number): Promise<ShownEntry> {
   const ended = new Map<number, EntryOutcome>();
-  const found = await readWindow(deps.bus, seq, seq + mostLookedAt);
-  for (const entry of found) note(ended, entry);
-  const own = found.find(({ sequence }) => sequence === seq);
+  const [own] = await readWindow(deps.bus, seq, seq + 1);
   if (own === undefined) throw new SvcError("not_found", `no entry ${seq} in the audit`);
+  if (seemsUnknown(own, ended, deps)) await noteEnds(deps, seq + 1, ended, (found) => found.has(seq));
   return show(own, ended, deps);
+}
+
+/** Notes the ends that come from a sequence on, as far as they are looked for, or until there is enough. */
+async function noteEnds(
+  { bus }: ReadDeps,
+  from: number,
+  ended: Map<number, EntryOutcome>,
+  isEnough: (ended: ReadonlyMap<number, EntryOutcome>) => boolean = () => false,
+): Promise<void> {
+  for (let at = from; at < from + mostLookedAt && !isEnough(ended); at += window) {
+    const found = await readWindow(bus, at, at + window);
+    for (const entry of found) note(ended, entry);
+    if (found.length === 0) return;
+  }
 }
 
 /** An entry, and its sequence in the stream. */
@@ -128,6 +146,15 @@ function note(ended: Map<number, EntryOutcome>, { outcome, subjects }: Entry): v
   if (typeof begun === "number" && outcome !== "begun") ended.set(begun, outcome);
 }
 
+/** Whether it began long ago, and no end is known. */
+function seemsUnknown(
+  { sequence, outcome, at }: PlacedEntry,
+  ended: ReadonlyMap<number, EntryOutcome>,
+  { now }: Pick<ReadDeps, "now">,
+): boolean {
+  return outcome === "begun" && !ended.has(sequence) && now() - at > openMs;
+}
+
 /** What began is `begun` while it may still run, and `unknown` when nothing was written about its end. */
 export function show(
   { sequence, ...entry }: PlacedEntry,
@@ -135,9 +162,9 @@ export function show(
   { keys, now }: Pick<ReadDeps, "keys" | "now">,
 ): ShownEntry {
   const { previous: _, signature: __, ...rest } = entry;
-  const isOpen = entry.outcome === "begun" && !ended.has(sequence) && now() - entry.at > openMs;
+  const isUnknown = seemsUnknown({ sequence, ...entry }, ended, { now });
   const genuine = entry.seq === sequence && keys().includes(entry.keyOfMaster) && isSignedEntry(entry);
-  return { ...rest, seq: sequence, outcome: isOpen ? "unknown" : entry.outcome, genuine };
+  return { ...rest, seq: sequence, outcome: isUnknown ? "unknown" : entry.outcome, genuine };
 }
 
 function matcherOf({

@@ -20,6 +20,7 @@ export function describeSubjects(
   return {
     ...ofTouch(touched),
     ...texts({ approval: agreement?.approval }),
+    ...(scope.kind === "settings" ? texts({ setting: fields.name }) : {}),
     // `versions.ts` reads them.
     ...(scope.kind === "operators" ? { ...texts({ operator: fields.name }), ...versionOf(touched) } : {}),
     ...(typeof called === "string"

@@ -4,7 +4,8 @@ import { type Budget, charge, type Meter, newMeter } from "./meter.ts";
 
 /**
  * What is counted apart: `hello`; `requests`, which are all others; `messages`, acks, returns and schedule
- * results as they come by; `schedule`, schedule results that become jobs; `facts`; `heartbeats`;
+ * results as they come by; `schedule`, schedule results that become jobs; `facts`; `heartbeats`; `reports` of state
+ * runs, and `report-events`, those of them that become events;
  * `connections`; `relayed`, all that a master relays to the storage of a cluster; and `events` and `progress`, which
  * have limits where they are used and are only watched for floods.
  */
@@ -15,6 +16,8 @@ export const budgetKinds = [
   "schedule",
   "facts",
   "heartbeats",
+  "reports",
+  "report-events",
   "connections",
   "relayed",
   "events",

@@ -365,10 +365,11 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
 
 /** The fields of a list. */
 function shownOf(record: Listed): EnrollmentSummary {
-  const { id, peel_id, hostname, state, created_at, trust, fingerprint, address, evidence } = record;
+  const { id, peel_id, hostname, state, created_at, trust, fingerprint } = record;
+  const { address, evidence, trusted_ca_spki } = record;
   return {
     ...{ id, peel_id, hostname, state, created_at, trust, fingerprint },
-    ...defined({ address, evidence }),
+    ...defined({ address, evidence, trusted_ca_spki }),
   };
 }
 

@@ -2,20 +2,26 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createKeyIndex } from "./key-index.ts";
 
-const keys = fc.uniqueArray(fc.constantFrom("a", "b", "c"), { maxLength: 3 });
+const ids = ["a", "b", "c"] as const;
+const names: readonly string[] = ["K", "L", "M"];
+const keys = fc.uniqueArray(fc.constantFrom(...names), { maxLength: 3 });
 
-test("finds exactly the records that have a key now", () => {
+test("records are found by each of their keys, in the order in which they got it", () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.constantFrom("1", "2", "3"), keys)), (changes) => {
+    fc.property(fc.array(fc.tuple(fc.constantFrom(...ids), keys), { maxLength: 20 }), (changes) => {
       const index = createKeyIndex();
-      const held = new Map<string, string[]>();
+      const has = new Map<string, string[]>();
+      let wanted: [key: string, id: string][] = [];
       for (const [id, now] of changes) {
-        index.change(id, held.get(id), now);
-        held.set(id, now);
-      }
-      for (const key of ["a", "b", "c"]) {
-        const having = [...held].filter(([, one]) => one.includes(key)).map(([id]) => id);
-        expect([...index.of(key)].sort()).toEqual(having.sort());
+        index.change(id, has.get(id), now);
+        has.set(id, now);
+        wanted = wanted.filter(([key, owner]) => owner !== id || now.includes(key));
+        for (const key of now) {
+          if (!wanted.some(([known, owner]) => known === key && owner === id)) wanted.push([key, id]);
+        }
+        for (const key of names) {
+          expect(index.of(key)).toEqual(wanted.filter(([known]) => known === key).map(([, owner]) => owner));
+        }
       }
     }),
   );

@@ -7,20 +7,27 @@ export interface KeyIndex {
 }
 
 export function createKeyIndex(): KeyIndex {
-  const ids = new Map<string, readonly string[]>();
+  // A set for each key would be most of the memory. Where many records have one key, a list would be copied for each.
+  const ids = new Map<string, string | Set<string>>();
   return {
     change(id, before = [], now) {
       for (const key of before) {
-        if (now.includes(key)) continue;
-        const rest = (ids.get(key) ?? []).filter((one) => one !== id);
-        if (rest.length === 0) ids.delete(key);
-        else ids.set(key, rest);
+        const known = ids.get(key);
+        if (now.includes(key) || known === undefined) continue;
+        if (known === id) ids.delete(key);
+        if (typeof known !== "string" && known.delete(id) && known.size === 0) ids.delete(key);
       }
       for (const key of now) {
-        const known = ids.get(key) ?? [];
-        if (!known.includes(id)) ids.set(key, [...known, id]);
+        const known = ids.get(key);
+        if (known === undefined) ids.set(key, id);
+        else if (typeof known !== "string") known.add(id);
+        else if (known !== id) ids.set(key, new Set([known, id]));
       }
     },
-    of: (key) => ids.get(key) ?? [],
+    of(key) {
+      const known = ids.get(key);
+      if (known === undefined) return [];
+      return typeof known === "string" ? [known] : [...known];
+    },
   };
 }

@@ -13,6 +13,7 @@ export { followAdoption } from "./follow-adoption.ts";
 export { keepExports } from "./keep-exports.ts";
 export { isLabelName, type Labels, labelsField, labelsProblem } from "./labels.ts";
 export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
+export { memberNamed } from "./member-named.ts";
 export {
   attestationMessage,
   credentialsMessage,

@@ -258,6 +258,9 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
     evidence: v.exactOptional(
       described(v.picklist(evidenceTypes), "What the host proved about itself, in addition to its key"),
     ),
+    trusted_ca_spki: v.exactOptional(
+      described(v.string(), "SPKI pin of the CA root that the peel trusted; only while it is pending"),
+    ),
   }),
 );
 

@@ -16,6 +16,8 @@ export function peelPermissions(peelId: string): { pub: { allow: string[] }; sub
       allow: [
         `$KV.peel-heartbeat.${peelId}`,
         `$KV.facts.${peelId}`,
+        `$KV.compliance.${peelId}`,
+        `$KV.compliance-diffs.${peelId}`,
         `svc.job.*.ack.${peelId}`,
         `svc.job.*.return.${peelId}`,
         `svc.job.*.schedule.${peelId}`,

@@ -396,6 +396,8 @@ export interface EnrollmentSummary {
   address?: string;
   /** The kind of what the host proved in addition to its key. */
   evidence?: EvidenceType;
+  /** SPKI pin of the CA root that the peel trusted, while it is pending: an operator compares it. */
+  trusted_ca_spki?: string;
 }
 
 const storedSummary = v.object({
@@ -459,6 +461,7 @@ export function readSummary(map: StoredMap): KnownEnrollment {
   return {
     ...shown,
     ...defined({ address, labels, evidence: evidence?.type }),
+    ...comparedPin(shown.state, trusted_ca_spki),
     trust: trustOf({ ...attested, ...marks, suspended }),
     fingerprint: keyFingerprint(public_key),
     publicKey: public_key,
@@ -478,5 +481,10 @@ export function summarize(record: Enrollment): EnrollmentSummary {
     trust: trustOf(record),
     fingerprint: keyFingerprint(record.publicKey),
     ...defined({ address: record.address, evidence: record.evidence?.type }),
+    ...comparedPin(record.state, record.trustedCaSpki),
   };
 }
+
+/** Only for those that wait: masters keep the summaries of a whole fleet in memory. */
+const comparedPin = (state: EnrollmentState, pin: string | undefined): { trusted_ca_spki?: string } =>
+  state === "pending" ? defined({ trusted_ca_spki: pin }) : {};

@@ -5,9 +5,10 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { type EnrollmentState, type Labels, liveStates } from "../enrollment/mod.ts";
-import { claimedEnd, type ExpectedHost, encodeExpected } from "./record.ts";
-import { type FoundHost, findExpected, readExpected } from "./store.ts";
+import { type ExpectedHost, encodeExpected } from "./record.ts";
+import { findExpected } from "./store.ts";
 import type { TakeDeps } from "./taken.ts";
+import type { ExpectedView } from "./view.ts";
 
 /** More than any site makes at once; a list of them fits into the bucket. */
 const mostExpected = 50_000;
@@ -21,6 +22,7 @@ export const outcomes = ["added", "renewed", "waits", "member"] as const;
 export type Outcome = (typeof outcomes)[number];
 
 export interface AddDeps extends TakeDeps {
+  view: Pick<ExpectedView, "all">;
   directory: { stateOf(peelId: string): EnrollmentState | undefined; caughtUp(): Promise<void> };
   clock: Pick<Clock, "now">;
 }
@@ -53,18 +55,15 @@ export async function expectHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: A
   await deps.directory.caughtUp();
   const now = deps.clock.now();
   const named = new Set(hosts.map(({ peelId }) => peelId));
-  const entries = await deps.bucket.entries();
+  const stored = await deps.view.all();
   const known = new Map(
-    entries
-      .filter(({ key }) => named.has(key))
-      .flatMap((entry) => {
-        const found = readExpected(deps, entry);
-        return found === undefined ? [] : [[entry.key, found] as const];
-      }),
+    stored.filter(({ peelId }) => named.has(peelId)).map((one) => [one.peelId, one.host]),
   );
-  const others = entries.filter(({ key }) => !named.has(key));
-  const ended = others.filter(({ value }) => claimedEnd(value) <= now);
-  if (!checks) await mapBounded(ended, { atOnce }, ({ key, revision }) => deps.bucket.remove(key, revision));
+  const others = stored.filter(({ peelId }) => !named.has(peelId));
+  const ended = others.filter(({ endsAt }) => endsAt <= now);
+  if (!checks) {
+    await mapBounded(ended, { atOnce }, ({ peelId, revision }) => deps.bucket.remove(peelId, revision));
+  }
   const kept = others.length - ended.length;
   if (kept + hosts.length > mostExpected) {
     throw new SvcError(
@@ -97,21 +96,18 @@ function checkNamedOnce(hosts: readonly NamedHost[]): void {
 function outcomeOf(
   { directory }: Pick<AddDeps, "directory">,
   { peelId, publicKey }: NamedHost,
-  found: FoundHost | undefined,
+  found: ExpectedHost | undefined,
   now: number,
 ): Outcome {
   const state = directory.stateOf(peelId);
   if (state !== undefined && state !== "pending" && liveStates.has(state)) return "member";
   checkSameKey(found, publicKey, now);
   if (state === "pending") return "waits";
-  return found !== undefined && found.host.endsAt > now && found.host.taken === undefined
-    ? "renewed"
-    : "added";
+  return found !== undefined && found.endsAt > now && found.taken === undefined ? "renewed" : "added";
 }
 
 /** An entry that was taken replaces nobody: its host has joined. */
-function checkSameKey(found: FoundHost | undefined, publicKey: string, now: number): void {
-  const host = found?.host;
+function checkSameKey(host: ExpectedHost | undefined, publicKey: string, now: number): void {
   if (host === undefined || host.endsAt <= now || host.taken !== undefined || host.publicKey === publicKey) {
     return;
   }
@@ -127,7 +123,7 @@ async function write(deps: AddDeps, host: ExpectedHost): Promise<void> {
   await retryOnConflict(
     async () => {
       const found = await findExpected(deps, host.peelId);
-      checkSameKey(found, host.publicKey, host.at);
+      checkSameKey(found?.host, host.publicKey, host.at);
       const value = encodeExpected(mac, host);
       if (found !== undefined) return (await bucket.update(host.peelId, value, found.revision)) ?? conflict;
       // What no master made, and stands there, is replaced.

@@ -7,4 +7,5 @@ export {
   type ShownHost,
   unexpectOperation,
 } from "./operations.ts";
+export { followExpected } from "./view.ts";
 export { createExpectedWay } from "./way-in.ts";

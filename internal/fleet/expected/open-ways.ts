@@ -2,22 +2,27 @@ import type { Clock } from "../../base/clock.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { OpenWay } from "../enrollment/mod.ts";
 import type { ExpectedHost } from "./record.ts";
-import { type ExpectedStore, readAllExpected } from "./store.ts";
+import type { ExpectedView } from "./view.ts";
 
 const mostNamed = 3;
 
 /** The hosts that are expected now, together for each operator: there may be thousands. */
-export async function openExpected(store: ExpectedStore, clock: Pick<Clock, "now">): Promise<OpenWay[]> {
+export async function openExpected(
+  view: Pick<ExpectedView, "all">,
+  clock: Pick<Clock, "now">,
+): Promise<OpenWay[]> {
   const now = clock.now();
   const byOperator = new Map<string, ExpectedHost[]>();
-  for (const { host } of await readAllExpected(store)) {
-    if (host.endsAt <= now || host.taken !== undefined) continue;
-    byOperator.set(host.by, [...(byOperator.get(host.by) ?? []), host]);
+  for (const { host } of await view.all()) {
+    if (host === undefined || host.endsAt <= now || host.taken !== undefined) continue;
+    const hosts = byOperator.get(host.by);
+    if (hosts === undefined) byOperator.set(host.by, [host]);
+    else hosts.push(host);
   }
   return [...byOperator].map(([by, hosts]) => ({
     ...{ kind: "expected", name: by, peels: named(hosts), decides: "approve", by },
     uses: hosts.length,
-    endsAt: Math.max(...hosts.map(({ endsAt }) => endsAt)),
+    endsAt: hosts.reduce((last, one) => Math.max(last, one.endsAt), 0),
     conditions: hosts.some(({ labels = {} }) => Object.keys(labels).length > 0)
       ? "the key of each host, once; it gets the labels of its entry"
       : "the key of each host, once",

@@ -7,10 +7,10 @@ import { displayPeelId, encodePeelId, isPeelId } from "../../base/peel-id.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { labelsField, publicKeyField } from "../enrollment/mod.ts";
-import { described, operation, operatorOf, timestamp, titled } from "../operation/mod.ts";
+import { described, limitField, operation, operatorOf, timestamp, titled } from "../operation/mod.ts";
 import { type AddDeps, expectHosts, outcomes } from "./add.ts";
 import type { ExpectedHost } from "./record.ts";
-import { findExpected, readAllExpected } from "./store.ts";
+import { findExpected } from "./store.ts";
 
 export type ExpectedDeps = AddDeps;
 
@@ -109,26 +109,18 @@ export const listExpected = operation({
   admits: ["operator"],
   scope: { kind: "enrollments", action: "list" },
   input: v.strictObject({
-    limit: v.optional(
-      described(
-        v.pipe(
-          v.number(),
-          v.integer(),
-          v.minValue(1, `must be 1 to ${mostListed}`),
-          v.maxValue(mostListed, `must be 1 to ${mostListed}`),
-        ),
-        "Maximum number of items",
-      ),
-      500,
-    ),
+    limit: limitField(mostListed),
     cursor: v.optional(described(v.string(), "Where the page starts, from the previous page")),
   }),
   output: v.object({ hosts: v.array(shown), next: v.exactOptional(v.string()) }),
   touches: () => ({ fleet: true }),
   async run(deps: ExpectedDeps, { limit, cursor = "" }) {
     const now = deps.clock.now();
-    const read = await readAllExpected(deps, { after: cursor, most: limit + 1 });
-    const found = read.map(({ host }) => host);
+    const found: ExpectedHost[] = [];
+    for (const { peelId: key, host } of await deps.view.all()) {
+      if (found.length > limit) break;
+      if (key > cursor && host !== undefined) found.push(host);
+    }
     const page = found.slice(0, limit);
     const next = found.length > limit ? page.at(-1)?.peelId : undefined;
     return { hosts: page.map((host) => show(host, now)), ...defined({ next }) };

@@ -6,7 +6,7 @@ import { decodeExpected, type ExpectedHost } from "./record.ts";
 
 export interface ExpectedStore {
   /** The bucket `expected`. */
-  bucket: Pick<Bucket, "get" | "create" | "update" | "remove" | "entries">;
+  bucket: Pick<Bucket, "get" | "create" | "update" | "remove">;
   mac: RecordMac;
   log: Log;
 }
@@ -23,28 +23,9 @@ export async function findExpected(store: ExpectedStore, peelId: string): Promis
   return entry === undefined ? undefined : readExpected(store, entry);
 }
 
-/**
- * The entries, by peel id.
- *
- * @param page at most so many, after this peel id; all of them without it
- */
-export async function readAllExpected(
-  store: ExpectedStore,
-  { after = "", most = Number.POSITIVE_INFINITY }: { after?: string; most?: number } = {},
-): Promise<FoundHost[]> {
-  const entries = (await store.bucket.entries()).filter(({ key }) => key > after);
-  const found: FoundHost[] = [];
-  for (const entry of entries.sort((a, b) => (a.key < b.key ? -1 : 1))) {
-    if (found.length >= most) break;
-    const one = readExpected(store, entry);
-    if (one !== undefined) found.push(one);
-  }
-  return found;
-}
-
 /** @returns `undefined` for what no master made, which is logged */
 export function readExpected(
-  { mac, log }: ExpectedStore,
+  { mac, log }: Pick<ExpectedStore, "mac" | "log">,
   { key, value, revision }: Pick<Entry, "key" | "value" | "revision">,
 ): FoundHost | undefined {
   try {

@@ -1,5 +1,6 @@
 import { mapBounded } from "../../base/map-bounded.ts";
 import type { Bucket } from "../../bus/mod.ts";
+import { readGoodbye } from "../targeting/mod.ts";
 
 const readAtOnce = 64;
 
@@ -11,7 +12,8 @@ export function readAlive(heartbeats: Bucket): (peels: readonly string[]) => Pro
   return async (peels) => {
     const alive = new Set<string>();
     await mapBounded(peels, { atOnce: readAtOnce }, async (peel) => {
-      if ((await heartbeats.get(peel)) !== undefined) alive.add(peel);
+      const heard = await heartbeats.get(peel);
+      if (heard !== undefined && readGoodbye(heard.value) === undefined) alive.add(peel);
     });
     return alive;
   };

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { traceparentOf } from "../../base/trace.ts";
 import type { ProofStep } from "../../identity/mod.ts";
 
 /** A function with its arguments, as in a dispatch command or in a schedule. */
@@ -8,6 +9,13 @@ export interface Call {
   /** `module.function`. */
   function: string;
   args: Readonly<Record<string, Plain>>;
+  /** Whether someone follows what it writes. */
+  follow?: true;
+  /**
+   * Whether masters send its command again until they know that its return is stored. Then the return of a quick
+   * function needs no confirmation. Masters and peels of earlier versions do not know this.
+   */
+  resends?: true;
 }
 
 const schema = v.object({
@@ -16,6 +24,9 @@ const schema = v.object({
     v.string(),
     v.custom<Plain>(() => true),
   ),
+  // A master may say anything else in a later version.
+  follow: v.fallback(v.optional(v.literal(true)), undefined),
+  resends: v.fallback(v.optional(v.literal(true)), undefined),
 });
 
 /** What proves to a peel that an operator asked for a command; other peels ignore it. */
@@ -35,9 +46,30 @@ export interface Evidence {
 /** How many others can be asked to agree to a request. */
 export const mostApprovals = 16;
 
-/** @param requestId the ID of the request, for the logs of the peel */
-export function encodeCall(call: Call, requestId?: string, evidence?: Evidence): Uint8Array {
-  return encode({ function: call.function, args: call.args, request_id: requestId, ...evidence });
+/**
+ * @param requestId the ID of the request, for the logs of the peel
+ * @param traceparent the span that the work of the peel is part of; peels of earlier versions ignore it
+ */
+export function encodeCall(
+  { function: name, args, follow, resends }: Call,
+  requestId?: string,
+  evidence?: Evidence,
+  traceparent?: string,
+): Uint8Array {
+  const given = defined({ follow, resends });
+  return encode({ function: name, args, ...given, request_id: requestId, traceparent, ...evidence });
+}
+
+/** The span that the work of a command is part of; malformed ones count as absent. */
+export function readTrace(body: Uint8Array): string | undefined {
+  try {
+    const value = decode(body);
+    return typeof value === "object" && value !== null && "traceparent" in value
+      ? traceparentOf(value.traceparent)
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The body of a stop command. @param requestId the ID of the request */
@@ -48,7 +80,8 @@ export function encodeStop(requestId: string | undefined, evidence?: Evidence): 
 
 /** @throws when the bytes are not a call */
 export function decodeCall(bytes: Uint8Array): Call {
-  return v.parse(schema, decode(bytes));
+  const { function: name, args, follow, resends } = v.parse(schema, decode(bytes));
+  return { function: name, args, ...defined({ follow, resends }) };
 }
 
 const bytes = v.instance(Uint8Array);

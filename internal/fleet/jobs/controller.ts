@@ -1,23 +1,30 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { type Tracer, untraced } from "../../base/trace.ts";
 import { type Bucket, type Bus, createOrderedView, jobEventSubjects } from "../../bus/mod.ts";
 import type { CommandKind } from "./command.ts";
+import { createConfirmer } from "./confirm-returns.ts";
 import { type JobEvent, readEvent } from "./events.ts";
-import type { JobStatus } from "./outcome.ts";
+import { checkCursor, findJobs, type JobQuery } from "./find-jobs.ts";
+import { createLastJobs, type LastJob } from "./last-jobs.ts";
+import { createLister, type ListedJob, summaryOf } from "./listed-job.ts";
+import { outcomeOf } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job, type Settled } from "./record.ts";
 import { resendJob } from "./resender.ts";
-import { createRunningJobs } from "./running-jobs.ts";
+import { createRunningJobs, type RunningJob } from "./running-jobs.ts";
 import type { SendCommand } from "./send.ts";
 import { type SettleDeps, settleJob } from "./settle.ts";
 import { createSettler } from "./settler.ts";
-import { type JobSummary, summaryOf } from "./summary.ts";
-import { standingOf } from "./tally.ts";
+import type { JobSummary } from "./summary.ts";
+import { standingOf, type Tally } from "./tally.ts";
+import { createTargetSets } from "./target-sets.ts";
+import { mostTraced, traceReturn } from "./trace-return.ts";
 
 /** Records live this long in the bucket, which removes them without a word. */
 const retentionMs = 7 * 24 * 3600_000;
-const maxListed = 50_000;
+const maxListed = 150_000;
 /** Time to wait for returns in transit at the deadline. */
 const graceMs = 1_000;
 
@@ -26,11 +33,14 @@ export interface JobController {
   /** Resolves when the jobs that were there at the start are known. */
   readonly ready: Promise<void>;
   /**
-   * Jobs, newest first, after the given one.
+   * Jobs, newest first, after the given one, from memory.
    *
+   * @returns also how many jobs may match, where it is forgotten which peels they were sent to
    * @throws SvcError `bad_request` when that one is unknown
    */
-  list(query: { limit: number; status?: JobStatus; after?: string }): Promise<JobSummary[]>;
+  list(query: JobQuery): Promise<{ jobs: JobSummary[]; unsearched: number }>;
+  /** The newest job that was sent to a peel, as its outcome is known now. */
+  lastJobOf(peel: string): LastJob | undefined;
   /** Commands that a disconnected peel has missed, oldest job first. */
   missed(peel: string, limit: number): MissedCommand[];
   /** Records that this master dispatched the job, so it settles the job first. */
@@ -50,7 +60,13 @@ export interface JobControllerDeps extends SettleDeps {
   /** Asked with each message of a peel before it is decoded: whether it is within the budget of the peel. */
   admit(peel: string, bytes: number): boolean;
   send: SendCommand;
+  /** Whether the bus can be asked which returns it stored. */
+  tellsStored(): boolean;
+  /** Learns of each version of each job, and when those that were there at the start are known. */
+  teller?: { note(job: Job): void; loaded(): void };
   jobs: Bucket;
+  /** Begins a span for each return of a job that this master dispatched as a part of a trace. */
+  tracer?: Tracer;
   bus: Bus;
   /** The connection that messages of peels arrive on. */
   peelBus: Bus;
@@ -70,10 +86,37 @@ export interface JobControllerDeps extends SettleDeps {
  * master does so for every job. The one that dispatched a job acts first; the others act only if it did not.
  */
 export function createJobController(deps: JobControllerDeps): JobController {
-  const { bus, peelBus, clock, alive, log } = deps;
-  const settler = createSettler({ ...deps, settle: (jid, complete) => settleJob(deps, jid, complete) });
-  const running = createRunningJobs(clock, (job, { at }) => {
-    if (settler.owns(job.jid)) deps.metrics.jobReturned(Math.max(0, at - job.createdAt) / 1000);
+  const { bus, peelBus, clock, alive, log, tracer = untraced } = deps;
+  const resend = (entry: RunningJob) => {
+    entry.resending?.cancel();
+    entry.resending = resendJob(entry, { ...deps, owns: settler.owns });
+  };
+  const confirmer = createConfirmer({
+    ...deps,
+    again(entry, peels) {
+      deps.send(
+        "dispatch",
+        entry.job,
+        peels.filter((peel) => alive(peel)),
+      );
+      resend(entry);
+    },
+  });
+  const settle = async (jid: string, complete: Tally | undefined) => {
+    const entry = running.get(jid);
+    if (complete === undefined || entry === undefined) return settleJob(deps, jid, complete);
+    if (await confirmer.confirm(entry)) return settleJob(deps, jid, complete, entry);
+    // What is not stored was asked for again. Where it cannot be, what is stored decides.
+    return entry.tally.open === 0 ? settleJob(deps, jid) : undefined;
+  };
+  const settler = createSettler({ ...deps, settle });
+  const running = createRunningJobs(clock, (entry, event) => {
+    const { job, tally } = entry;
+    confirmer.soon(entry);
+    if (!settler.owns(job.jid)) return;
+    deps.metrics.jobReturned(Math.max(0, event.at - job.createdAt) / 1000);
+    const ended = job.targets.length - tally.open;
+    if (ended <= mostTraced) traceReturn(tracer, job.traceparent, event);
   });
 
   const note = (event: JobEvent) => {
@@ -89,21 +132,20 @@ export function createJobController(deps: JobControllerDeps): JobController {
       if (!running.keepEarly(event)) deps.metrics.budgetExceeded("unknown_jobs");
     } else if (event.return !== undefined && known.schedule === undefined) settler.returnedLate(jid);
   };
-  const track = (job: Job) => {
+  const track = (job: Job, revision: number) => {
     const { jid } = job;
     const before = running.get(jid);
     if (before !== undefined) {
       before.job = job;
+      before.revision = revision;
       // A target that has not accepted a cancelled job never will: the job may have ended now.
       if (job.cancelledAt !== undefined) settler.due(jid, graceMs);
       return;
     }
-    const entry = running.begin(job);
+    const entry = running.begin(job, revision);
     const leftMs = Math.max(0, job.deadline - clock.now()) + graceMs;
-    entry.timers.push(
-      clock.after(leftMs, () => settler.due(jid)),
-      resendJob(entry, { ...deps, owns: settler.owns }),
-    );
+    entry.timers.push(clock.after(leftMs, () => settler.due(jid)));
+    resend(entry);
     if (entry.tally.open === 0) settler.ended(jid, entry.tally);
   };
   const untrack = (jid: string) => {
@@ -119,12 +161,23 @@ export function createJobController(deps: JobControllerDeps): JobController {
     const { counts } = standingOf(job, entry.tally, wasAlive, Math.max(clock.now(), job.deadline));
     if (!Bun.deepEquals(counts, settled.counts)) settler.due(job.jid);
   };
-  const view = createOrderedView<Job, JobSummary>({
+  const lastJobs = createLastJobs(retentionMs);
+  const view = createOrderedView<Job, ListedJob>({
     read: decodeJob,
-    itemOf: summaryOf,
-    placeOf: ({ jid, created_at }) => ({ id: jid, createdAt: created_at }),
-    onValue: (job) => (job.settled === undefined ? track(job) : conclude(job, job.settled)),
-    onGone: untrack,
+    itemOf: createLister(createTargetSets()),
+    placeOf: ({ jid, createdAt }) => ({ id: jid, createdAt: rfc3339(createdAt) }),
+    onValue(job, { revision }, before) {
+      lastJobs.note(job);
+      before?.sentTo.release();
+      lastJobs.note(job);
+      if (job.settled === undefined) track(job, revision);
+      else conclude(job, job.settled);
+      deps.teller?.note(job);
+    },
+    onGone(jid, { sentTo }) {
+      sentTo.release();
+      untrack(jid);
+    },
     onUnreadable(jid, thrown) {
       log.error("a stored job cannot be read", { jid, error: describeError(thrown) });
     },
@@ -155,32 +208,54 @@ export function createJobController(deps: JobControllerDeps): JobController {
     }),
   );
   const watch = deps.jobs.watch(view.apply);
-  const ready = watch.ready.then(catchUp);
+  const ready = watch.ready.then(() => {
+    deps.teller?.loaded();
+    return catchUp();
+  });
   ready.catch(() => {});
   // Records that are not read yet follow; the messages of the jobs that are known were missed in any case.
   const missed = () => void watch.caughtUp().then(catchUp, catchUp);
   const unsubscribe = [bus, peelBus].map(({ onReconnect }) => onReconnect(missed));
 
-  const shown = (summary: JobSummary): JobSummary => {
-    const entry = running.get(summary.jid);
-    if (entry === undefined) return { ...summary };
+  /** What is known of a job that has not ended is more than what is kept to list it. */
+  const standingNow = (jid: string) => {
+    const entry = running.get(jid);
+    if (entry === undefined) return undefined;
     const { job, tally } = entry;
-    const wasAlive = (peel: string) => alive(peel, job.deadline);
-    const { counts, status } = standingOf(job, tally, wasAlive, clock.now());
-    return { ...summary, counts, status };
+    return standingOf(job, tally, (peel) => alive(peel, job.deadline), clock.now());
+  };
+  const shown = (listed: ListedJob): JobSummary => {
+    const summary = summaryOf(listed);
+    const now = standingNow(listed.jid);
+    return now === undefined ? summary : { ...summary, counts: now.counts, status: now.status };
   };
   return {
     ready,
-    async list({ limit, status, after }) {
+    async list(query) {
       await watch.caughtUp();
-      return view.page({
-        limit,
-        after,
-        show(summary) {
-          const job = shown(summary);
-          return status === undefined || job.status === status ? job : undefined;
-        },
-      });
+      const kept = view.kept();
+      checkCursor(query.after, (jid) => view.get(jid) !== undefined);
+      const { found, unsearched } = findJobs(
+        kept,
+        query,
+        (job) => standingNow(job.jid)?.status ?? job.status,
+      );
+      const jobs = found.map(({ job, runs, failed }) => ({
+        ...shown(job),
+        ...(runs === undefined ? {} : { runs, failed_runs: failed ?? 0 }),
+      }));
+      return { jobs, unsearched };
+    },
+    lastJobOf(peel) {
+      const now = clock.now();
+      const last = lastJobs.of(peel, now);
+      const entry = last === undefined ? undefined : running.get(last.jid);
+      if (last === undefined || entry === undefined) return last;
+      const { job, tally } = entry;
+      const { acknowledged, ending } = tally.known(peel);
+      const wasAlive = now >= job.deadline && alive(peel, job.deadline);
+      const outcome = outcomeOf({ acknowledged, alive: wasAlive, return: ending }, job, now);
+      return { ...last, outcome };
     },
     missed(peel, limit) {
       const now = clock.now();

@@ -6,7 +6,9 @@ import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import { createRecordMac, newKeyPair } from "../../identity/mod.ts";
 import { signRequest } from "../requests/mod.ts";
+import { decodeCall, encodeCall } from "./call.ts";
 import { dispatchJob } from "./dispatch.ts";
+import { decodeJob } from "./record.ts";
 
 test("a signed request that a second master takes is the same job, also after its record was deleted", async () => {
   const clock = manualClock();
@@ -39,4 +41,26 @@ test("a signed request that a second master takes is the same job, also after it
     "ann",
   );
   expect(unsigned.job.jid).not.toBe(job.jid);
+});
+
+test("the output of more than 16 peels cannot be followed, and of fewer it is asked for", async () => {
+  const clock = manualClock();
+  const jobs = memoryBucket();
+  const follow = (count: number) =>
+    dispatchJob(
+      {
+        ...{ jobs, clock, random: systemRandom, log: recordingLog(), alive: () => true, own() {}, send() {} },
+        mac: createRecordMac(newKeyPair("account", systemRandom)),
+        resolve: async () => Array.from({ length: count }, (_, i) => `web-${i + 10}`),
+        metrics: { jobDispatched() {} },
+      },
+      { target: "web-*", function: "test.ping", follow: true },
+      "ann",
+    );
+  await expect(follow(17)).rejects.toThrow("follow: 17 peels match");
+  expect(await jobs.entries()).toEqual([]);
+  const { job } = await follow(16);
+  expect(decodeCall(encodeCall(job))).toEqual({ function: "test.ping", args: {}, follow: true });
+  const stored = await jobs.get(job.jid);
+  expect(decodeJob(stored?.value ?? new Uint8Array())).toMatchObject({ follow: true, source: "operator" });
 });

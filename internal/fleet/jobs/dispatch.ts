@@ -1,9 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { formatDuration, parseDuration } from "../../base/duration.ts";
-import { SvcError } from "../../base/errors.ts";
+import { SvcError, toSvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import type { Span } from "../../base/trace.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { checkCall } from "../../host/modules/mod.ts";
 import { merkleTree, type RecordMac, type TreePart } from "../../identity/mod.ts";
@@ -12,8 +13,9 @@ import { chosenTarget, type Target } from "../targeting/mod.ts";
 import { findOwnJob } from "./own-job.ts";
 import { encodeJob, type Job, type SignedRequestOf } from "./record.ts";
 import { withJobMac } from "./record-mac.ts";
-import type { JobRequest } from "./request.ts";
+import { type JobRequest, mostFollowed } from "./request.ts";
 import type { SendCommand } from "./send.ts";
+import type { JobSource } from "./source.ts";
 
 const defaultTimeoutMs = 60_000;
 const maxTimeoutMs = 24 * 60 * 60 * 1000;
@@ -36,10 +38,14 @@ export interface DispatchDeps {
   random: Random;
   /** The ID of the request, if there is one, which is stored with the job and sent to the peels. */
   requestId?: string;
+  /** What asked for the job; the work of its peels is part of the trace. */
+  span?: Span;
   /** The request, if the operator signed it: it is kept with the job and goes to the peels. Its job has one id. */
   signed?: SignedRequestOf;
   /** The place of these peels among the signed ones, where others are meant too. */
   partOf?(targets: readonly string[]): TreePart;
+  /** What the job comes from; an operator unless given. */
+  source?: JobSource;
   /** The other operators who agreed to it. */
   approvedBy?: readonly string[];
   log: Log;
@@ -79,8 +85,18 @@ export async function dispatchJob(
   if (targets.length === 0) {
     throw new SvcError("not_found", "no peel matches the target");
   }
+  if (request.follow === true && targets.length > mostFollowed) {
+    throw new SvcError(
+      "bad_request",
+      `follow: ${targets.length} peels match, and the output of at most ${mostFollowed} can be followed`,
+    );
+  }
   assertFrozen(request.targets_digest, targets);
   const createdAt = identity?.createdAt ?? deps.clock.now();
+  const span = deps.span?.begin(`dispatch ${request.function}`, {
+    kind: "producer",
+    attributes: { "svc.function": request.function, "svc.targets": targets.length },
+  });
   const job = withJobMac(deps.mac, {
     jid: identity?.jid ?? newJobId(deps, createdAt),
     function: request.function,
@@ -91,10 +107,19 @@ export async function dispatchJob(
     timeoutMs,
     createdAt,
     createdBy: operator,
+    source: deps.source ?? "operator",
+    ...(request.follow === true ? { follow: true as const } : {}),
     ...defined({ requestId: deps.requestId, request: signedFor(deps, targets), approvedBy: deps.approvedBy }),
+    ...defined({ traceparent: span?.traceparent }),
     deadline: createdAt + timeoutMs,
   });
-  if ((await deps.jobs.create(job.jid, encodeJob(job))) === undefined) {
+  span?.set({ "svc.jid": job.jid });
+  const created = await deps.jobs.create(job.jid, encodeJob(job)).catch((thrown) => {
+    span?.end(toSvcError(thrown).kind);
+    throw thrown;
+  });
+  if (created === undefined) {
+    span?.end("conflict");
     const winner = await existingJob(deps, { jid: job.jid, operator });
     if (winner === undefined)
       throw new SvcError("conflict", `the job ${job.jid} existed, but is missing now`);
@@ -102,6 +127,7 @@ export async function dispatchJob(
   }
   deps.own(job.jid);
   deps.send("dispatch", job, targets);
+  span?.end();
   deps.metrics.jobDispatched((deps.clock.monotonic() - started) / 1000);
   deps.log.info("job dispatched", {
     jid: job.jid,

@@ -10,7 +10,8 @@ import {
 } from "../../bus/mod.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
-import { type PeelProgress, readProgress } from "./progress.ts";
+import { createPace } from "./pace.ts";
+import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "./progress.ts";
 import { decodeJob } from "./record.ts";
 import { type JobView, type KnownJob, loadJob, type ShowDeps, viewOf } from "./show.ts";
 import { countOutcomes, isSilent } from "./tally.ts";
@@ -29,6 +30,8 @@ export interface Progress {
   event?: JobEvent;
   /** The progress of a peel, if that changed. */
   running?: PeelProgress;
+  /** What a command wrote, of a job whose peels report that. */
+  output?: PeelOutput;
 }
 
 /**
@@ -74,11 +77,14 @@ export async function followJob(
       if (error === null && message.subject === keySubject("jobs", jid)) hints.take();
     },
   });
-  let takeProgress = (_: PeelProgress) => {};
+  let takeReport = (_: Pick<Progress, "running" | "output">, _peel: string) => {};
   const running = bus.nats.subscribe(progressSubject(jid, "*"), {
     callback(error, { subject, data }) {
-      const progress = error === null ? readProgress(subject, data) : undefined;
-      if (progress !== undefined) takeProgress(progress);
+      if (error !== null) return;
+      const running = readProgress(subject, data);
+      const output = running === undefined ? readOutput(subject, data) : undefined;
+      const peel = running?.peel ?? output?.peel;
+      if (peel !== undefined) takeReport(defined({ running, output }), peel);
     },
   });
   const done = new AbortController();
@@ -100,10 +106,11 @@ export async function followJob(
     take = (event) => {
       if (known.tally.note(event)) report(event);
     };
-    takeProgress = (progress) => {
+    const pace = createPace(clock);
+    takeReport = (report, peel) => {
       const { isTarget, known: knownOf } = known.tally;
-      if (isTarget(progress.peel) && knownOf(progress.peel).ending === undefined) {
-        onProgress({ ...last, running: progress });
+      if (isTarget(peel) && knownOf(peel).ending === undefined && pace.admit(peel)) {
+        onProgress({ ...last, ...report });
       }
     };
     recordChanged = () => {

@@ -1,6 +1,6 @@
 export { readAlive } from "./alive.ts";
 export { untilSettled } from "./await-settled.ts";
-export { type Call, decodeCall, decodeEvidence, type Evidence } from "./call.ts";
+export { type Call, decodeCall, decodeEvidence, type Evidence, readTrace } from "./call.ts";
 export { type CancelDeps, cancelJob } from "./cancel.ts";
 export {
   type Command,
@@ -45,6 +45,7 @@ export { startScheduleResults } from "./schedule-results.ts";
 export { decodeScheduledRun, encodeScheduledRun, maxArgsBytes, type ScheduledRun } from "./scheduled.ts";
 export { createCommands } from "./send.ts";
 export { type JobView, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+export { type JobSource, jobSources } from "./source.ts";
 export type { JobSummary } from "./summary.ts";
 export { createTally, standingOf } from "./tally.ts";
 export { type PlannedJob, placeTombstone } from "./tombstone.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
-import { encodePeelId } from "../../base/peel-id.ts";
+import { encodePeelId, namesOf } from "../../base/peel-id.ts";
 import {
   type Call,
   described,
@@ -24,6 +24,7 @@ import { endings, jobStatuses, outcomes } from "./outcome.ts";
 import type { SignedRequestOf } from "./record.ts";
 import { jobRequestSchema } from "./request.ts";
 import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+import { jobSources } from "./source.ts";
 import type { JobSummary } from "./summary.ts";
 
 const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
@@ -57,6 +58,12 @@ const common = {
   function: v.string(),
   target: v.exactOptional(described(v.string(), "The target expression, if there was one")),
   schedule: v.exactOptional(described(v.string(), "Entry of the peel's schedule that ran it")),
+  source: v.exactOptional(
+    described(
+      v.picklist(jobSources),
+      "What made it: a request, a schedule, a rollout or a rule of the reactor",
+    ),
+  ),
   status,
   counts: described(
     v.record(v.picklist(outcomes), integer),
@@ -69,7 +76,14 @@ const common = {
 
 const summary: v.GenericSchema<JobSummary> = titled(
   "JobSummary",
-  v.object({ ...common, targets: described(integer, "Number of target peels") }),
+  v.object({
+    ...common,
+    targets: described(integer, "Number of target peels"),
+    runs: v.exactOptional(
+      described(integer, "With `fold`: the row is the newest of so many runs of its schedule"),
+    ),
+    failed_runs: v.exactOptional(described(integer, "How many of these did not end well")),
+  }),
 );
 
 const viewFields = {
@@ -123,11 +137,13 @@ export const createJob = operation({
   touches: (input) => ({ peels: targetOf(input) }),
   /** @param deps.identity the ID of a job that an earlier call may have created */
   async run(deps: DispatchDeps & { identity?: JobIdentity }, input, call) {
-    const { requestId, log } = call;
+    const { requestId, log, span } = call;
     const resolve = resolveFor(call, deps.resolve);
     const { agreement } = call;
     const approvedBy = agreement?.by;
-    const scoped = { ...deps, resolve, log, ...defined({ requestId, signed: signedOf(call), approvedBy }) };
+    const source = call.caller.kind === "reactor" ? ("reactor" as const) : ("operator" as const);
+    const given = defined({ requestId, signed: signedOf(call), approvedBy, span });
+    const scoped = { ...deps, resolve, log, source, ...given };
     const identity =
       agreement === undefined
         ? deps.identity
@@ -146,17 +162,37 @@ export const listJobs = operation({
   scope: { kind: "jobs", action: "list" },
   input: v.strictObject({
     status: v.optional(described(status, "Only those of this status")),
+    // Not `operator`: over the bus that is who asks.
+    by: v.optional(described(v.string(), "Only those that this operator or rule asked for")),
+    function: v.optional(described(v.string(), "Only those whose function matches this glob")),
+    target: v.optional(
+      described(v.string(), "Only those that were sent to this peel, or whose target is this expression"),
+    ),
+    since: v.optional(described(timestamp, "Only those that were created at this time or later")),
+    source: v.optional(described(v.picklist(jobSources), "Only those that this made")),
+    schedule: v.optional(described(v.string(), "Only runs of the schedules that match this glob")),
+    fold: v.optional(
+      described(v.picklist(["schedules"]), "One row for all runs of a schedule, which is the newest run"),
+    ),
     ...pageFields("job"),
   }),
-  output: v.object({ jobs: v.array(summary), next: v.exactOptional(v.string()) }),
+  output: v.object({
+    jobs: v.array(summary),
+    /** Jobs of which masters have forgotten which peels they were sent to. */
+    unsearched: v.exactOptional(v.number()),
+    next: v.exactOptional(v.string()),
+  }),
   touches: () => ({ fleet: true }),
-  async run({ controller }: { controller: Pick<JobController, "list"> }, { status, limit, cursor }) {
-    const found = await controller.list({
+  async run(
+    { controller }: { controller: Pick<JobController, "list"> },
+    { limit, cursor, since, ...filter },
+  ) {
+    const { jobs, unsearched } = await controller.list({
       limit: limit + 1,
-      ...defined({ status, after: cursor }),
+      ...defined({ ...filter, after: cursor, since: since === undefined ? undefined : Date.parse(since) }),
     });
-    const { items, ...next } = pageOf(found, limit, (job) => job.jid);
-    return { jobs: items, ...next };
+    const { items, ...next } = pageOf(jobs, limit, (job) => job.jid);
+    return { jobs: items, ...next, ...(unsearched === 0 ? {} : { unsearched }) };
   },
 });
 
@@ -209,7 +245,7 @@ export const streamJob = operation({
   kind: "read",
   summary: "Follow a job",
   description:
-    "Server-sent events, including earlier ones. `ack`: a peel accepted the job, `{jid, peel_id}`; `progress`: its progress, `{jid, peel_id, done, total, failed, current}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, `{jid, status, counts, outcomes}`, and the stream with it. A comment comes every 30 seconds.",
+    "Server-sent events, including earlier ones. `ack`: a peel accepted the job, `{jid, peel, peel_id}`; `progress`: its progress, `{jid, peel, peel_id, done, total, failed, current}`; `output`: what a command wrote since the last one, of a job with `follow`, `{jid, peel, peel_id, output, skipped}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, `{jid, status, counts, outcomes}`, and the stream with it. A comment comes every 30 seconds.",
   admits: ["operator"],
   scope: { kind: "jobs", action: "show" },
   input: onlyJid,
@@ -222,15 +258,19 @@ export const streamJob = operation({
     return {
       start(sink) {
         const stopping = new AbortController();
-        const onProgress = ({ event, running }: Progress) => {
+        const onProgress = ({ event, running, output }: Progress) => {
+          if (output !== undefined) {
+            const { peel, ...written } = output;
+            sink.send("output", { jid, ...namesOf(peel), ...written });
+          }
           if (running !== undefined) {
             const { peel, ...progress } = running;
-            sink.send("progress", { jid, peel_id: peel, ...progress });
+            sink.send("progress", { jid, ...namesOf(peel), ...progress });
           }
           if (event === undefined) return;
           const { peel } = event;
-          if (event.return === undefined) sink.send("ack", { jid, peel_id: peel });
-          else sink.send("return", { jid, peel_id: peel, ...event.return });
+          if (event.return === undefined) sink.send("ack", { jid, ...namesOf(peel) });
+          else sink.send("return", { jid, ...namesOf(peel), ...event.return });
         };
         followJob(deps, jid, onProgress, { signal: stopping.signal, replay: true })
           .then(

@@ -3,8 +3,11 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
 import { decode, decodeForeign, encode, type Plain } from "../../base/msgpack.ts";
+import { traceparentOf } from "../../base/trace.ts";
 import type { TreePart } from "../../identity/mod.ts";
 import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
+import type { OutcomePlaces } from "./outcome-places.ts";
+import { type JobSource, jobSources } from "./source.ts";
 
 /** A job as it was dispatched; its results are in the returns. */
 export interface Job {
@@ -21,10 +24,19 @@ export interface Job {
   /** Milliseconds since the Unix epoch. */
   createdAt: number;
   createdBy: string;
+  /** Its peels report what a command writes while it runs. Who changes it in the record gains nothing by that. */
+  follow?: true;
+  /** What made it; absent in records of earlier versions, see source.ts. */
+  source?: JobSource;
   /** The other operators who agreed to it. */
   approvedBy?: readonly string[];
   /** The ID of the request that dispatched it, as in the logs. */
   requestId?: string;
+  /**
+   * The span that its peels' work is part of. It is only shown, so no MAC covers it; what reads it takes nothing but the
+   * form of a trace.
+   */
+  traceparent?: string;
   deadline: number;
   cancelledAt?: number;
   cancelledBy?: string;
@@ -68,6 +80,11 @@ export interface Settled {
   finishedAt: number;
   /** Targets that never took the job and were not alive at the deadline. */
   offline: string[];
+  /**
+   * The places in `targets` of those that were not offline and have another outcome than the most frequent one; absent
+   * when there are none, and in records of earlier versions.
+   */
+  places?: OutcomePlaces;
 }
 
 const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
@@ -103,8 +120,11 @@ const storedJob = v.object({
   timeout_ms: v.number(),
   created_at: instant,
   created_by: v.string(),
+  source: v.fallback(v.optional(v.picklist(jobSources)), undefined),
+  follow: v.optional(v.literal(true)),
   approved_by: v.optional(v.array(v.string())),
   request_id: v.optional(v.string()),
+  traceparent: v.optional(v.pipe(v.unknown(), v.transform(traceparentOf))),
   deadline: instant,
   cancelled_at: v.optional(instant),
   cancelled_by: v.optional(v.string()),
@@ -121,6 +141,7 @@ const storedJob = v.object({
       counts: v.record(v.picklist(outcomes), v.number()),
       finished_at: instant,
       offline: v.array(v.string()),
+      places: v.optional(v.record(v.picklist(outcomes), v.array(place))),
     }),
   ),
 });
@@ -137,8 +158,11 @@ export function encodeJob(job: Job): Uint8Array {
     timeout_ms: job.timeoutMs,
     created_at: rfc3339(job.createdAt),
     created_by: job.createdBy,
+    source: job.source,
+    follow: job.follow,
     approved_by: job.approvedBy === undefined ? undefined : [...job.approvedBy],
     request_id: job.requestId,
+    traceparent: job.traceparent,
     deadline: rfc3339(job.deadline),
     cancelled_at: job.cancelledAt === undefined ? undefined : rfc3339(job.cancelledAt),
     cancelled_by: job.cancelledBy,
@@ -194,8 +218,12 @@ export function decodeJob(bytes: Uint8Array): Job {
   }) as Job;
 }
 
-function settledOf({ finished_at, ...rest }: NonNullable<v.InferOutput<typeof storedJob>["settled"]>) {
-  return { ...rest, finishedAt: finished_at };
+function settledOf({
+  finished_at,
+  places,
+  ...rest
+}: NonNullable<v.InferOutput<typeof storedJob>["settled"]>) {
+  return { ...rest, finishedAt: finished_at, ...defined({ places }) };
 }
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {

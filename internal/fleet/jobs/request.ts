@@ -19,6 +19,9 @@ export const frozenFields = {
   ),
 };
 
+/** Peels that report what a command writes: each sends two messages a second. */
+export const mostFollowed = 16;
+
 /** A dispatch request. */
 export const jobRequestSchema = titled(
   "JobRequest",
@@ -40,6 +43,12 @@ export const jobRequestSchema = titled(
       ),
     ),
     metadata: v.optional(described(plainMap, "Stored with the job")),
+    follow: v.optional(
+      described(
+        v.boolean(),
+        `Whether the peels report what a command writes while it runs, to those who follow the job; at most ${mostFollowed} peels`,
+      ),
+    ),
     ...frozenFields,
   }),
   oneTarget,

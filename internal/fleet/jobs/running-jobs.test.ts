@@ -25,13 +25,13 @@ const returned = (jid: string, peel: string): JobEvent => ({
 function setup() {
   const clock = manualClock();
   const returns: string[] = [];
-  const running = createRunningJobs(clock, ({ jid }, { peel }) => returns.push(`${jid} ${peel}`));
+  const running = createRunningJobs(clock, ({ job: { jid } }, { peel }) => returns.push(`${jid} ${peel}`));
   return { clock, running, returns };
 }
 
 test("an event of a target counts once, and only for a running job", () => {
   const { running, returns } = setup();
-  const entry = running.begin(jobOf("j"));
+  const entry = running.begin(jobOf("j"), 1);
   expect(running.note(returned("j", "a"))).toEqual({ entry, isNew: true });
   expect(running.note(returned("j", "a"))).toEqual({ entry, isNew: false });
   expect(running.note(returned("j", "stranger"))).toEqual({ entry, isNew: false });
@@ -45,10 +45,10 @@ test("events before the record count for half a minute", () => {
   clock.advance(29_999);
   running.keepEarly(returned("new", "a"));
   running.keepEarly(returned("new", "b"));
-  expect(running.begin(jobOf("old")).tally.open).toBe(1);
+  expect(running.begin(jobOf("old"), 1).tally.open).toBe(1);
   clock.advance(30_001);
   running.keepEarly(returned("newest", "a"));
-  expect(running.begin(jobOf("new")).tally.open).toBe(2);
+  expect(running.begin(jobOf("new"), 1).tally.open).toBe(2);
   expect(returns).toEqual(["old a"]);
 });
 
@@ -56,12 +56,12 @@ test("events of one peel for unknown jobs are limited", () => {
   const { running } = setup();
   for (let n = 0; n < 10_002; n++) running.keepEarly(returned(`j${n}`, "a"));
   running.keepEarly(returned("j10001", "b"));
-  expect(["j0", "j10001"].map((jid) => running.begin(jobOf(jid)).tally.open)).toEqual([1, 1]);
+  expect(["j0", "j10001"].map((jid) => running.begin(jobOf(jid), 1).tally.open)).toEqual([1, 1]);
 });
 
 test("when a job ends nothing is due for it", () => {
   const { clock, running } = setup();
-  const { timers } = running.begin(jobOf("j"));
+  const { timers } = running.begin(jobOf("j"), 1);
   timers.push(clock.after(1_000, () => {}));
   running.end("j");
   expect([clock.pending, running.size, running.get("j")]).toEqual([0, 0, undefined]);

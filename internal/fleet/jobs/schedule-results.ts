@@ -1,7 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import { type Tracer, untraced } from "../../base/trace.ts";
 import {
   type Bucket,
   type Bus,
@@ -12,9 +14,11 @@ import {
   scheduleSubject,
 } from "../../bus/mod.ts";
 import type { LogLines } from "../budget/mod.ts";
+import { readEvent } from "./events.ts";
 import { outcomeOf, statusOf } from "./outcome.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { decodeScheduledRun } from "./scheduled.ts";
+import { traceReturn } from "./trace-return.ts";
 
 /**
  * How far ahead the clock of a peel may be. A result may be late by any time: its peel may have been
@@ -46,6 +50,8 @@ export interface ScheduleResultsDeps {
   admit(peel: string, bytes: number, storedAt: number): boolean;
   lines: Pick<LogLines, "say">;
   metrics: { scheduleResult(result: ScheduleResult): void };
+  /** Begins a span for each result of a run that is part of a trace. */
+  tracer?: Tracer;
   clock: Clock;
   log: Log;
 }
@@ -92,6 +98,8 @@ export async function storeScheduleResult(
   const fields = { jid, schedule, peel: targets[0] };
   if ((await jobs.create(jid, encodeJob(job))) !== undefined) {
     metrics.scheduleResult("stored");
+    const event = readEvent(message);
+    if (event !== undefined) traceReturn(deps.tracer ?? untraced, job.traceparent, event);
     log.info("schedule result stored", fields);
     return;
   }
@@ -113,7 +121,7 @@ function jobOf({ subject, data }: StoredMessage, now: number): Job {
   // Lists are sorted by these IDs, so an ID from the future would stay at the front.
   const createdAt = timeOfId(jid);
   if (createdAt > now + aheadMs) throw new Error("the id of the job is from the future");
-  const { schedule, call, result } = decodeScheduledRun(data);
+  const { schedule, call, result, traceparent } = decodeScheduledRun(data);
   const durationMs = result.duration_ms;
   if (!(durationMs >= 0 && durationMs <= longestRunMs)) throw new Error("the duration is impossible");
   const deadline = createdAt + Math.round(durationMs);
@@ -130,6 +138,7 @@ function jobOf({ subject, data }: StoredMessage, now: number): Job {
     createdBy: "schedule",
     deadline,
     schedule,
+    ...defined({ traceparent }),
     ...(status === "running"
       ? {}
       : { settled: { status, counts: { [outcome]: 1 }, finishedAt: deadline, offline: [] } }),

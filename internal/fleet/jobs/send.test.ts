@@ -28,7 +28,7 @@ const plain: Job = withJobMac(mac, {
 const signed: Job = { ...plain, request: { subject: "svc.job.request", envelope } };
 
 /** Commands of a master, with what it sent by peel, and how often it signed. */
-function master(able: readonly string[] = current) {
+function master(able: readonly string[] = current, resends?: () => boolean) {
   const sent = new Map<string, Uint8Array>();
   let signatures = 0;
   const counting: KeyPair = {
@@ -43,6 +43,7 @@ function master(able: readonly string[] = current) {
     ...{ key: counting, mac, log: recordingLog() },
     recordsOf: (operator) => [encode(operator)],
     opensProofs: (peel) => able.includes(peel),
+    ...(resends === undefined ? {} : { resends }),
   });
   return {
     commands,
@@ -120,6 +121,26 @@ describe("a job that an operator signed", () => {
     const { proof } = at.opened("web-3");
     expect(isProven("web-3", proof ?? [], merkleTree(targets).root)).toBe(true);
   });
+});
+
+test("a command says that it is sent again where a master does so, in each form, and is else that of earlier versions", () => {
+  let resends = false;
+  const at = master(current, () => resends);
+  const before = master();
+  for (const job of [plain, signed]) {
+    at.commands.send("dispatch", job, targets);
+    before.commands.send("dispatch", job, targets);
+    expect(at.sent).toEqual(before.sent);
+  }
+  resends = true;
+  for (const job of [plain, signed]) {
+    for (const send of [at.commands.send, at.commands.sendSingly]) {
+      send("dispatch", job, targets);
+      for (const peel of targets) expect(decodeCall(at.opened(peel).body).resends).toBe(true);
+    }
+  }
+  at.commands.send("stop", withCancelMac(mac, { ...plain, cancelledAt: 5, cancelledBy: "bob" }), targets);
+  expect(at.opened("web-1").body.length).toBe(0);
 });
 
 test("a cancellation is signed once as well", () => {

@@ -43,9 +43,11 @@ export function createCommands(deps: {
   recordsOf?(operator: string): readonly Uint8Array[];
   /** Whether a peel opens commands that are signed for many at once. */
   opensProofs?(peel: string): boolean;
+  /** Whether a command is sent again until its return is known to be stored. */
+  resends?(): boolean;
   log: Log;
 }): Commands {
-  const { bus, key, mac, log, recordsOf = () => [], opensProofs = () => false } = deps;
+  const { bus, key, mac, log, recordsOf = () => [], opensProofs = () => false, resends = () => false } = deps;
   /** By the record as it was read: a whole fleet may ask for the same one. */
   const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
   const mayBeSigned = (kind: CommandKind, job: Job): boolean => {
@@ -66,6 +68,13 @@ export function createCommands(deps: {
     trees.set(job, tree);
     return tree;
   };
+  const callOf = (job: Job, evidence: Evidence | undefined): Uint8Array =>
+    encodeCall(
+      { ...job, ...(resends() ? { resends: true as const } : {}) },
+      job.requestId,
+      evidence,
+      job.traceparent,
+    );
   /** The body of a command, without what differs from peel to peel. */
   const bodyFor = (kind: CommandKind, job: Job): { body: Uint8Array; evidence: Evidence | undefined } => {
     const { createdBy, cancelledBy = createdBy } = job;
@@ -74,7 +83,7 @@ export function createCommands(deps: {
       return { body: encodeStop(job.cancelRequestId, evidence), evidence };
     }
     const evidence = evidenceOf(job.request, createdBy);
-    return { body: encodeCall(job, job.requestId, evidence), evidence };
+    return { body: callOf(job, evidence), evidence };
   };
   /** Signs for one peel at a time. The bodies of a job that an operator signed differ: each one has its own proof. */
   const signerFor = (kind: CommandKind, job: Job): ((peel: string) => Uint8Array) => {
@@ -83,8 +92,8 @@ export function createCommands(deps: {
     if (kind === "stop" || evidence === undefined) return signForEach({ kind, jid, deadline, body }, key);
     return (peel) => {
       const proof = treeOf(job).proofOf(peel) ?? [];
-      const proven = encodeCall(job, job.requestId, { ...evidence, proof });
-      return signForEach({ kind, jid, deadline, body: proven }, key)(peel);
+      const body = callOf(job, { ...evidence, proof });
+      return signForEach({ kind, jid, deadline, body }, key)(peel);
     };
   };
   /** Signs once. Where an operator signed for the targets, it is the same tree, so that one proof is for both. */

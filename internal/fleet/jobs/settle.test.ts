@@ -96,3 +96,40 @@ test("a heartbeat that was removed ends the life of a peel at that moment", asyn
   const alive = [removedAt - 1, removedAt, clock.now()].map((at) => index.alive("web-1", at));
   expect(alive).toEqual([true, false, false]);
 });
+
+test("a record that this master knows is not read again, unless it has changed since", async () => {
+  const clock = manualClock();
+  const jobs = memoryBucket();
+  const job: Job = {
+    ...{ jid: "job-1", function: "test.ping", args: {}, targets: ["web-1"], metadata: {} },
+    ...{
+      timeoutMs: 60 * second,
+      createdAt: clock.now(),
+      createdBy: "ops",
+      deadline: clock.now() + 60 * second,
+    },
+  };
+  const tally = createTally(job);
+  tally.note({
+    ...{ jid: job.jid, peel: "web-1", at: clock.now() },
+    return: { success: true, retcode: 0, started_at: "", duration_ms: 0 },
+  });
+  let reads = 0;
+  const counting = {
+    ...jobs,
+    get(key: string) {
+      reads++;
+      return jobs.get(key);
+    },
+  };
+  const metrics = { jobSettled: () => {} };
+  const deps = { bus: {} as Bus, jobs: counting, alive: () => true, clock, metrics };
+  const revision = (await jobs.create(job.jid, encodeJob(job))) ?? 0;
+  const settled = await settleJob(deps, job.jid, tally, { job, revision });
+  expect([settled?.settled?.counts, reads]).toEqual([{ ok: 1 }, 0]);
+
+  const cancelled = { ...job, cancelledAt: clock.now(), cancelledBy: "bob" };
+  await jobs.put(job.jid, encodeJob(cancelled));
+  const later = await settleJob(deps, job.jid, tally, { job, revision });
+  expect([later?.cancelledBy, later?.settled?.counts, reads]).toEqual(["bob", { ok: 1 }, 1]);
+});

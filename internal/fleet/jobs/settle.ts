@@ -20,19 +20,37 @@ export interface SettleDeps {
   };
 }
 
+/** A record with the revision that it has in its bucket. */
+interface KnownJob {
+  readonly job: Job;
+  readonly revision: number;
+}
+
 /**
  * Writes the end of a job into its record, from everything that is stored about it: when it has just ended,
  * and again after a late return. Any master may do it, and several at once.
  *
- * @param complete what is known about the targets, when all of them have returned: then nothing is read
+ * @param complete what is known about the targets, when all of them have returned: then no event is read
+ * @param known the record as it was stored last, as far as this master knows: it is read only if it has changed since
  * @returns the current job; `undefined` when there is no such job
  * @throws SvcError `storage`; `conflict` when the record kept changing
  */
-export function settleJob(deps: SettleDeps, jid: string, complete?: Tally): Promise<Job | undefined> {
-  const attempt = async () => {
+export function settleJob(
+  deps: SettleDeps,
+  jid: string,
+  complete?: Tally,
+  known?: KnownJob,
+): Promise<Job | undefined> {
+  let before = known;
+  const read = async () => {
     const entry = await deps.jobs.get(jid);
-    if (entry === undefined) return undefined;
-    const job = decodeJob(entry.value);
+    return entry && { job: decodeJob(entry.value), revision: entry.revision };
+  };
+  const attempt = async () => {
+    const found = before ?? (await read());
+    before = undefined;
+    if (found === undefined) return undefined;
+    const { job, revision } = found;
     if (job.schedule !== undefined) return job;
     const tally = complete ?? createTally(job);
     if (complete === undefined) await readEvents(deps.bus, job, (event) => tally.note(event));
@@ -43,7 +61,7 @@ export function settleJob(deps: SettleDeps, jid: string, complete?: Tally): Prom
     const settled = settledOf(standingOf(job, tally, alive, deps.clock.now()));
     if (settled === undefined || Bun.deepEquals(settled, job.settled)) return job;
     const next = { ...job, settled };
-    if ((await deps.jobs.update(jid, encodeJob(next), entry.revision)) === undefined) return conflict;
+    if ((await deps.jobs.update(jid, encodeJob(next), revision)) === undefined) return conflict;
     deps.metrics.jobSettled(settled, job.settled);
     return next;
   };

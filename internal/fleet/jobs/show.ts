@@ -7,6 +7,7 @@ import type { Bucket, Bus } from "../../bus/mod.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job, type JobReturn } from "./record.ts";
+import { type JobSource, sourceOf } from "./source.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
 /** Maximum size of all returns in one view; larger ones can be requested for each peel. */
@@ -20,6 +21,11 @@ export interface ShowDeps {
   /** Which of these peels were alive at that moment, milliseconds since the Unix epoch, as far as it is known. */
   alive(peels: readonly string[], at: number): Promise<ReadonlySet<string>> | ReadonlySet<string>;
   clock: Clock;
+  /**
+   * Takes what each target returned, in place of the view: for those who keep less of it, however much all of it is
+   * together. A target may return again, and a job may be read again.
+   */
+  onReturn?(peel: string, returned: JobReturn, job: Job): void;
 }
 
 /** A job and its results, as REST and the command line show them. */
@@ -29,6 +35,8 @@ export interface JobView {
   args: Job["args"];
   target?: string;
   schedule?: string;
+  /** What made it; a master of an earlier version does not say it. */
+  source?: JobSource;
   targets: string[];
   metadata: Job["metadata"];
   timeout: string;
@@ -87,13 +95,19 @@ export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promi
   await readEvents(deps.bus, job, (event, size) => {
     if (!tally.note(event) || event.return === undefined) return;
     if (only !== undefined && event.peel !== only) return;
-    bytes += size;
-    const { return: value, ...rest } = event.return;
+    const { return: value, error, ...rest } = event.return;
     const isLate = job.schedule === undefined && event.at > job.deadline + graceMs;
+    const essence = { ...rest, ...(isLate ? { late: true as const } : {}) };
+    if (deps.onReturn !== undefined) {
+      deps.onReturn(event.peel, event.return, job);
+      returns.set(event.peel, essence);
+      return;
+    }
+    bytes += size;
     returns.set(event.peel, {
-      ...rest,
-      ...(isLate ? { late: true } : {}),
+      ...essence,
       ...(bytes > maxReturnBytes ? { truncated: true } : defined({ return: value })),
+      ...defined({ error }),
     });
   });
   return { job, tally, returns };
@@ -119,6 +133,7 @@ export async function viewOf(
     function: job.function,
     args: job.args,
     ...defined({ target: job.target, schedule: job.schedule }),
+    source: sourceOf(job),
     targets: job.targets,
     metadata: job.metadata,
     timeout: formatDuration(job.timeoutMs),

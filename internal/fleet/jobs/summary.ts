@@ -1,7 +1,5 @@
-import { rfc3339 } from "../../base/clock.ts";
-import { defined } from "../../base/defined.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
-import type { Job } from "./record.ts";
+import type { JobSource } from "./source.ts";
 
 /** A job as lists show it. */
 export interface JobSummary {
@@ -9,6 +7,8 @@ export interface JobSummary {
   function: string;
   target?: string;
   schedule?: string;
+  /** What made it; a master of an earlier version does not say it. */
+  source?: JobSource;
   /** Number of target peels. */
   targets: number;
   status: JobStatus;
@@ -16,22 +16,7 @@ export interface JobSummary {
   created_at: string;
   created_by: string;
   finished_at?: string;
-}
-
-/**
- * @returns the status and counts of the record; those of a running job are known only to masters that follow
- * it
- */
-export function summaryOf(job: Job): JobSummary {
-  return {
-    jid: job.jid,
-    function: job.function,
-    ...defined({ target: job.target, schedule: job.schedule }),
-    targets: job.targets.length,
-    status: job.settled?.status ?? "running",
-    counts: job.settled?.counts ?? {},
-    created_at: rfc3339(job.createdAt),
-    created_by: job.createdBy,
-    ...(job.settled === undefined ? {} : { finished_at: rfc3339(job.settled.finishedAt) }),
-  };
+  /** Of a row that stands for all runs of a schedule: how many there are, and how many did not end well. */
+  runs?: number;
+  failed_runs?: number;
 }

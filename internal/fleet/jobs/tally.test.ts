@@ -194,3 +194,14 @@ test("repeated events change nothing, and acknowledgements may arrive in any ord
     }),
   );
 });
+
+test("a target is open again when its return is not stored, unless it acknowledged the job", () => {
+  const tally = createTally({ targets: ["a", "b"] });
+  const ended = { success: true, retcode: 0, started_at: "", duration_ms: 1 };
+  for (const peel of ["a", "b"]) tally.note({ jid: "j", peel, at: 1, return: ended });
+  tally.note({ jid: "j", peel: "b", at: 2 });
+  expect([tally.reopen("b"), tally.reopen("stranger"), tally.open]).toEqual([false, false, 0]);
+  expect([tally.reopen("a"), tally.reopen("a"), tally.open]).toEqual([true, false, 1]);
+  expect(tally.note({ jid: "j", peel: "a", at: 3, return: ended })).toBe(true);
+  expect(tally.open).toBe(0);
+});

@@ -1,11 +1,19 @@
+import { defined } from "../../base/defined.ts";
 import type { JobEvent } from "./events.ts";
 import { type Ending, isAssumed, type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
+import { placesOf } from "./outcome-places.ts";
 import type { Job, Settled } from "./record.ts";
 
 /** What is known about the targets of one job, from events in any order and number. */
 export interface Tally {
   /** @returns whether it contained news about a target of this job */
   note(event: JobEvent): boolean;
+  /**
+   * Forgets how a target ended: its return is not stored. One that acknowledged the job keeps it until it is.
+   *
+   * @returns whether it is open now, and was not before
+   */
+  reopen(peel: string): boolean;
   /** Targets that have not returned. */
   readonly open: number;
   /** What is known about one target; `undefined` for any other peel. */
@@ -51,6 +59,13 @@ export function createTally(job: Pick<Job, "targets">): Tally {
       const { success, outcome } = event.return;
       known.ending = outcome === undefined ? { success } : { success, outcome };
       lastReturnAt = Math.max(lastReturnAt, event.at);
+      return true;
+    },
+    reopen(peel) {
+      const known = targets.get(peel);
+      if (known?.ending === undefined || known.acknowledged) return false;
+      delete known.ending;
+      open++;
       return true;
     },
     get open() {
@@ -140,9 +155,10 @@ export function countOutcomes(known: { readonly job: Job; readonly tally: Tally 
 }
 
 /** The part of a standing that is stored when the job has ended; `undefined` while it runs. */
-export function settledOf({ status, counts, finishedAt, offline }: Standing): Settled | undefined {
+export function settledOf(standing: Standing): Settled | undefined {
+  const { outcomes, status, counts, finishedAt, offline } = standing;
   if (status === "running" || finishedAt === undefined) return undefined;
-  return { status, counts, finishedAt, offline };
+  return { status, counts, finishedAt, offline, ...defined({ places: placesOf(outcomes.values()) }) };
 }
 
 /** Whether a target has said nothing at all. */

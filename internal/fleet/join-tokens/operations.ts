@@ -7,7 +7,15 @@ import { readMasterUrl } from "../../base/master-url.ts";
 import { formatJoinToken } from "../../identity/join-token/mod.ts";
 import { seal } from "../../identity/mod.ts";
 import { curvePublicKeyField, labelsField } from "../enrollment/mod.ts";
-import { described, integer, operation, operatorOf, timestamp, titled } from "../operation/mod.ts";
+import {
+  described,
+  integer,
+  isOverHttps,
+  operation,
+  operatorOf,
+  timestamp,
+  titled,
+} from "../operation/mod.ts";
 import { createToken, type JoinTokenDeps, mostUses } from "./create.ts";
 import type { JoinTokenRecord } from "./record.ts";
 import { findToken, revokeToken } from "./revoke.ts";
@@ -105,8 +113,8 @@ export const createJoinToken = operation({
   touches: ({ peel }) => ({ peels: { expression: peel } }),
   async run(deps: JoinTokenDeps, input, call) {
     const { label: labels, url, seal_to: sealTo, peel, uses, ttl, hold, note } = input;
-    // A token in a reply could be read by who controls a server of the bus.
-    if (sealTo === undefined && call.caller.kind === "operator" && call.caller.door !== "rest") {
+    // A token in a reply could be read by someone who controls a server of the bus.
+    if (sealTo === undefined && call.caller.kind === "operator" && !isOverHttps(call.caller)) {
       throw new SvcError("bad_request", "seal_to is required: the token does not cross the bus in the clear");
     }
     if (call.agreement !== undefined) {

@@ -2,7 +2,16 @@ import * as v from "valibot";
 
 /** The output of a feed. */
 export interface FeedSink {
-  send(event: string, data: unknown): void;
+  /** @param id names the place behind it, where the feed can continue for a reader that was cut off */
+  send(event: string, data: unknown, id?: string): void;
+  /** Tells the reader the place where it is, when nothing was sent for a while. */
+  mark(id: string): void;
+  /**
+   * Waits while the reader takes nothing.
+   *
+   * @throws SvcError `unavailable` when that lasts too long; the reason of the signal
+   */
+  ready(signal: AbortSignal): Promise<void>;
   /** Ends the feed. */
   close(): void;
 }

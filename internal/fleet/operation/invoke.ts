@@ -28,6 +28,7 @@ export async function invoke<Deps, Input extends InputSchema, Output extends v.G
     door: caller.door,
     request_id: requestId,
   };
+  const span = call.span?.begin(operation.name, { attributes: { "svc.operation.kind": operation.kind } });
   const ended = () => ({ ...fields, duration_ms: Math.round((clock.monotonic() - started) * 1000) / 1000 });
   try {
     const input = parse(operation.input, asked);
@@ -36,16 +37,19 @@ export async function invoke<Deps, Input extends InputSchema, Output extends v.G
     admit(operation, call);
     log.debug("operation begins", fields);
     const output = await throughGate(operation, { input, touched }, call, (peels) =>
-      operation.run(deps, input, { ...call, ...defined({ peels }) }),
+      operation.run(deps, input, { ...call, ...defined({ peels, span }) }),
     );
     log.debug("operation complete", ended());
+    span?.end();
     return output;
   } catch (thrown) {
     if (thrown instanceof WaitingRequest) {
+      span?.end();
       log.info("operation waits for others", { ...ended(), approval: thrown.approval, needs: thrown.needs });
       throw thrown;
     }
     const { kind } = toSvcError(thrown);
+    span?.end(kind);
     log[meaningOf(kind).level]("operation refused", {
       ...ended(),
       code: kind,

@@ -1,13 +1,16 @@
-export { feed } from "./feed.ts";
+export { type FeedSink, feed } from "./feed.ts";
 export { invoke } from "./invoke.ts";
+export { namePeels } from "./name-peels.ts";
 export {
   type Agreement,
+  type Bearer,
   type Call,
   type Caller,
   type Ending,
   type FieldsSchema,
   type Gate,
   type InputSchema,
+  isOverHttps,
   nameOfCaller,
   type Operation,
   type OperatorCaller,
@@ -23,6 +26,7 @@ export {
   describedDigest,
   digest,
   integer,
+  limitField,
   pageFields,
   pageOf,
   plain,

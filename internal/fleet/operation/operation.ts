@@ -1,6 +1,7 @@
 import type * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import type { Log, LogFields } from "../../base/log.ts";
+import type { Span } from "../../base/trace.ts";
 import type { Scope } from "./scope.ts";
 
 /** The kind of an operation: to read something, to decide on a request, or to change the fleet. */
@@ -23,18 +24,35 @@ export interface OperatorCaller {
    * absent where a master starts what others agreed to.
    */
   signed?: { envelope: Uint8Array; subject: string; nonce?: Uint8Array };
-  /** What a request over REST showed; absent at the other doors. */
+  /** What a request over REST showed, or what a session of the console was signed in by; absent at the other doors. */
   bearer?: Bearer;
+  /** The session of a request of the console. */
+  session?: SessionOfCaller;
 }
 
-/** What let a request over REST in. */
+/** A session of the console, for requests about itself. */
+export interface SessionOfCaller {
+  /** `ses-…` */
+  id: string;
+  /** What each change needs in addition to the cookie. */
+  csrf: string;
+  /** SHA-256 of the cookie. */
+  digest: Uint8Array;
+  /** Milliseconds since the Unix epoch. */
+  createdAt: number;
+  expiresAt: number;
+}
+
+/** What let a request over REST or of the console in. */
 export type Bearer =
   /** A token that the configuration of the master names. */
   | { kind: "file" }
   /** A token of the bucket `tokens`; `creator` is the person who answers for it. */
   | { kind: "token"; id: string; creator: string }
   /** A token of an identity provider. */
-  | { kind: "oidc"; issuer: string };
+  | { kind: "oidc"; issuer: string }
+  /** The key of a registered operator, which signed the request for a link to the console. */
+  | { kind: "operator" };
 
 /** The caller, and the door of the request. */
 export type Caller =
@@ -89,6 +107,8 @@ export interface Call {
   clock: Pick<Clock, "monotonic">;
   /** Adds fields to the record that the door writes when the request is complete. */
   note?(fields: LogFields): void;
+  /** Of the request at its door; what is done for it is part of it. Absent where nothing is traced. */
+  span?: Span;
   /** Judges and records each request of an operator or a rule; absent where the caller is the one who decides. */
   gate?: Gate;
   /**
@@ -168,6 +188,11 @@ export function operation<Deps, Input extends InputSchema, Output extends v.Gene
   defined: Operation<Deps, Input, Output>,
 ): Operation<Deps, Input, Output> {
   return defined;
+}
+
+/** Whether the answer goes to the caller alone: over the bus its servers see it. */
+export function isOverHttps({ door }: Caller): boolean {
+  return door === "rest" || door === "console";
 }
 
 /** The name that is recorded for a caller, if it has one. */

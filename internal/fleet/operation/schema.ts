@@ -61,23 +61,33 @@ export const plainMap = v.pipe(
 const mostListed = 5_000;
 
 /**
+ * The field that says how much of a list is wanted; 500 unless given.
+ *
+ * @param most maximum number, at least 500
+ * @param items what is counted, for the description
+ */
+export function limitField(most: number, items = "items") {
+  const outside = `must be 1 to ${most}`;
+  return v.optional(
+    v.pipe(
+      v.number(outside),
+      v.integer(outside),
+      v.minValue(1, outside),
+      v.maxValue(most, outside),
+      v.description(`Maximum number of ${items}`),
+    ),
+    500,
+  );
+}
+
+/**
  * The fields that choose a page of a list.
  *
  * @param listed the kind of the listed items; the ID of one is the cursor
  */
 export function pageFields(listed: IdPrefix) {
-  const outside = `must be 1 to ${mostListed}`;
   return {
-    limit: v.optional(
-      v.pipe(
-        v.number(outside),
-        v.integer(outside),
-        v.minValue(1, outside),
-        v.maxValue(mostListed, outside),
-        v.description("Maximum number of items"),
-      ),
-      500,
-    ),
+    limit: limitField(mostListed),
     cursor: v.optional(
       v.pipe(
         v.string(),

@@ -26,8 +26,10 @@ export const scopes = {
   keys: ["read", "rotate"],
   roles: ["read"],
   reactor: ["status", "rules", "test", "reset"],
-  settings: ["render"],
+  settings: ["render", "reveal"],
   facts: ["read", "resolve"],
+  states: ["read"],
+  masters: ["read"],
   events: ["read"],
   binaries: ["put"],
   tokens: ["list", "create", "revoke"],
@@ -35,6 +37,7 @@ export const scopes = {
   operators: ["list", "show", "add", "disable", "enable", "roles", "remove", "administrators"],
   audit: ["read", "verify"],
   console: ["use"],
+  cluster: ["read", "add", "remove"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type ScopeKind = keyof typeof scopes;

@@ -5,6 +5,7 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../base/error
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { newRequestId, requestIdOf } from "../../base/request-id.ts";
+import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import { type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
 import type { Starters } from "../approvals/mod.ts";
@@ -14,6 +15,7 @@ import {
   type Gate,
   type InputSchema,
   invoke,
+  namePeels,
   type Operation,
   type OperatorCaller,
 } from "../operation/mod.ts";
@@ -62,6 +64,8 @@ export interface BusDoor {
   requests?: RequestJudge;
   /** Learns how to start each operation whose requests may wait for others. */
   starters?: Starters;
+  /** Begins a span for each request. */
+  tracer?: Tracer;
 }
 
 /**
@@ -75,14 +79,15 @@ export function serve<
   Output extends FieldsSchema,
   Key extends keyof v.InferOutput<Output>,
 >(
-  { bus, clock, log: ofMaster, gate, requests, starters }: BusDoor,
+  { bus, clock, log: ofMaster, gate, requests, starters, tracer = untraced }: BusDoor,
   binding: BusBinding<Deps, Input, Output, Key>,
   deps: Deps,
 ): { stop(): void } {
   const { operation, subject: pattern, queue, bulk } = binding;
   starters?.add(operation, (fields, call) => invoke(operation, deps, { fields }, call));
-  return bus.serve(pattern, queue, async (data, subject) => {
+  return bus.serve(pattern, queue, async (data, subject, traceparent) => {
     let log = ofMaster;
+    let span: Span | undefined;
     try {
       const { body, caller: signer } = await signedOrNot(data, subject, operation.kind !== "read", requests);
       const request = readMap(body);
@@ -90,6 +95,11 @@ export function serve<
       const requestId = requestIdOf(request_id) ?? newRequestId();
       log = ofMaster.with({ request_id: requestId });
       if (request === undefined) throw new SvcError("bad_request", "the request must be a MessagePack map");
+      span = tracer.begin(`request ${pattern}`, {
+        kind: "server",
+        attributes: { "messaging.system": "nats", "svc.request_id": requestId },
+        ...defined({ parent: traceparent }),
+      });
       const caller = signer ?? callerOf(operator, bulk === true);
       const asked = { fields: pageOf(binding, fields), given: tokenOf(binding, subject) };
       const answer = await invoke(operation, deps, asked, {
@@ -97,16 +107,20 @@ export function serve<
         requestId,
         log,
         clock,
-        ...defined({ gate }),
+        ...defined({ gate, span }),
       });
+      span.end();
       if (bulk !== true) log.info("bus request complete", { subject });
       return encodeSuccess(replyOf(binding, answer as Record<string, unknown>));
     } catch (thrown) {
       if (thrown instanceof WaitingRequest) {
+        span?.end();
         log.info("bus request waits for others", { subject, approval: thrown.approval });
         return encodeFailure(thrown);
       }
-      log[meaningOf(toSvcError(thrown).kind).level]("bus request refused", {
+      const { kind } = toSvcError(thrown);
+      span?.end(kind);
+      log[meaningOf(kind).level]("bus request refused", {
         subject,
         reason: describeError(thrown),
       });
@@ -184,7 +198,7 @@ function replyOf(
 }
 
 /**
- * Reads the reply of a master.
+ * Reads the reply of a master, and adds to encoded peel ids those with dots, as `peel`.
  *
  * @throws SvcError the error in the reply
  */
@@ -200,5 +214,6 @@ export function readReply<
   const { entries } = operation.output;
   const named: readonly PropertyKey[] = reply ?? Object.keys(entries);
   const shown = Object.entries(entries).filter(([name]) => named.includes(name));
-  return openReply(v.object(Object.fromEntries(shown)), bytes) as Pick<v.InferOutput<Output>, Key>;
+  const schema = v.object(Object.fromEntries(shown));
+  return namePeels(schema, openReply(schema, bytes)) as Pick<v.InferOutput<Output>, Key>;
 }

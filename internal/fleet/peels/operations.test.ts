@@ -4,7 +4,9 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
+import type { KnownRun } from "../compliance/status.ts";
 import type { Member } from "../enrollment/mod.ts";
+import type { LastJob } from "../jobs/last-jobs.ts";
 import { type Asked, type Call, invoke } from "../operation/mod.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
 import { createResolver } from "../targeting/resolver.ts";
@@ -55,13 +57,25 @@ async function fleetOf(members: readonly string[]) {
     groups: { current: () => new Map() },
     settings: async () => new Map(),
   });
-  const deps: PeelsDoorDeps = { directory, index, resolver, answerBytes: () => 1024 * 1024 };
+  const versions = new Map<string, number>();
+  const lastJobs = new Map<string, LastJob>();
+  const runs = new Map<string, KnownRun>();
+  const published: { environment: string; commit?: string }[] = [];
+  const deps: PeelsDoorDeps = {
+    ...{ directory, index, resolver, answerBytes: () => 1024 * 1024 },
+    settings: { versionOf: (peelId) => versions.get(peelId) },
+    jobs: { lastJobOf: (peelId) => lastJobs.get(peelId) },
+    compliance: { runOf: (peelId) => runs.get(peelId) },
+    silences: { sinceOf: (peelId) => index.lifeOf(peelId).since },
+    files: { published: () => published.at(-1) },
+    clock,
+  };
   const call: Call = { caller: { kind: "operator", name: "ann", door: "bus" }, log, clock };
   const list = (fields: Asked["fields"] = {}, own: Partial<PeelsDoorDeps> = {}) =>
     invoke(listPeels, { ...deps, ...own }, { fields }, call);
   const show = (id: string) => invoke(showPeel, deps, { fields: { id } }, call);
   return {
-    ...{ clock, known, list, show },
+    ...{ clock, known, versions, lastJobs, runs, published, list, show },
     facts: (peel: string, value: Plain) => facts.put(peel, value, clock.now()),
     beat: (peel: string) => heartbeats.put(peel, {}, clock.now()),
   };
@@ -72,6 +86,20 @@ const messageOf = (asked: Promise<unknown>) =>
     () => "no failure",
     (thrown) => (thrown instanceof SvcError ? `${thrown.kind}: ${thrown.message}` : String(thrown)),
   );
+
+test("a peel has its last state run, and the state files of it", async () => {
+  const { clock, runs, show } = await fleetOf(["web-1"]);
+  const counts = { ok: 3, changed: 1, failed: 0, skipped: 0, would_change: 0, duration_ms: 5 };
+  const run = { run_at: "2025-12-31T23:00:00.000Z", trigger: "schedule" as const, test: false, ...counts };
+  const report = { ...run, environment: "base", commit: "0123abc", failures: [], drift: [] };
+  runs.set("web-1", { report, storedAt: clock.now() });
+  const last_run = { ...run, environment: "base", commit: "0123abc", status: "drifted" };
+  expect(await show("web-1")).toMatchObject({ peel: { environment: "base", commit: "0123abc", last_run } });
+  runs.set("web-1", { report: { ...report, commit: "" }, storedAt: clock.now() });
+  clock.advance(24 * 3_600_000);
+  const { peel } = await show("web-1");
+  expect([peel.commit, peel.last_run?.status]).toEqual([undefined, "stale"]);
+});
 
 test("a peel has what the master knows of it, and nothing else", async () => {
   const { clock, known, list, show, facts, beat } = await fleetOf(["db-1_example", "web-1"]);
@@ -100,6 +128,18 @@ test("a peel has what the master knows of it, and nothing else", async () => {
   expect(await list({ target: "nothing*" })).toEqual({ peels: [] });
   beat("db-1_example");
   expect(await show("db-1.example")).toMatchObject({ peel: { alive_since: "2026-01-01T00:01:10.000Z" } });
+});
+
+test("a peel has the version of its settings and its last job, also in lists", async () => {
+  const { versions, lastJobs, list, show } = await fleetOf(["db-1", "web-1"]);
+  versions.set("web-1", 1_767_225_600_000);
+  const job = { jid: "job-1", function: "state.apply", outcome: "failed" } as const;
+  lastJobs.set("web-1", { ...job, at: Date.parse("2026-01-01T00:00:00Z") });
+  const known = { settings_version: 1_767_225_600_000, last_job: { ...job, at: "2026-01-01T00:00:00.000Z" } };
+  expect((await show("web-1")).peel).toMatchObject(known);
+  const [db, web] = (await list()).peels;
+  expect(web).toMatchObject(known);
+  expect([db?.settings_version, db?.last_job]).toEqual([undefined, undefined]);
 });
 
 test("what a peel says of itself is shortened, and only a text or a number", async () => {

@@ -1,14 +1,30 @@
 import * as v from "valibot";
-import { rfc3339 } from "../../base/clock.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { FactMap } from "../../tree/targets/mod.ts";
+import { type ComplianceView, lastRun, shownRun, usualStaleMs } from "../compliance/mod.ts";
 import { enrollmentStates, labelsField, type Member } from "../enrollment/mod.ts";
-import { described, timestamp, titled } from "../operation/mod.ts";
+import { type JobController, outcomes } from "../jobs/mod.ts";
+import { described, integer, timestamp, titled } from "../operation/mod.ts";
+import type { SettingsVersions } from "../settings/mod.ts";
 import type { FleetIndex } from "../targeting/mod.ts";
+import type { Silences } from "./silences.ts";
 
 /** A peel writes its facts itself. */
 const longestFact = 100;
+
+const shownLastJob = titled(
+  "LastJob",
+  v.object({
+    jid: described(v.string(), "Id of the job"),
+    function: v.string(),
+    outcome: v.exactOptional(
+      described(v.picklist(outcomes), "How it ended on this peel; `pending` while it runs there"),
+    ),
+    at: described(timestamp, "When the job was created"),
+  }),
+);
 
 /** A peel as lists, REST and the bus show it. What is not known is absent. */
 export const shownPeel = titled(
@@ -23,21 +39,57 @@ export const shownPeel = titled(
       described(timestamp, "Since when the master that answers hears it without a break"),
     ),
     silent_since: v.exactOptional(
-      described(timestamp, "When it stopped being alive; absent when the master that answers never heard it"),
+      described(
+        timestamp,
+        "When it stopped being alive, or where no master saw that, when one knew it alive last; absent when it was never heard",
+      ),
     ),
     version: v.exactOptional(described(v.string(), "Version of svc-peel, as it reports it")),
     address: v.exactOptional(described(v.string(), "Address from which the host asked to join")),
     os: v.exactOptional(described(v.string(), "Operating system and its release, as the peel reports it")),
     labels: labelsField,
     creds_expires_at: v.exactOptional(described(timestamp, "When its credentials for the bus expire")),
+    environment: v.exactOptional(
+      described(
+        v.string(),
+        "Environment of the state files of its last state run; before the first one, of those that it would use",
+      ),
+    ),
+    commit: v.exactOptional(described(v.string(), "Commit of these state files, where they come from one")),
+    settings_version: v.exactOptional(
+      described(
+        integer,
+        "Version of the settings that masters compiled for it last; it grows with each change",
+      ),
+    ),
+    last_run: v.exactOptional(shownRun),
+    last_job: v.exactOptional(described(shownLastJob, "The newest job that masters sent to it")),
   }),
 );
 export type ShownPeel = v.InferOutput<typeof shownPeel>;
 
+/** What of a master's memory is shown of a member, by the part of the master that has it. */
+export interface MemberSources {
+  index: Pick<FleetIndex, "factsOf" | "lifeOf">;
+  settings: Pick<SettingsVersions, "versionOf">;
+  jobs: Pick<JobController, "lastJobOf">;
+  compliance: Pick<ComplianceView, "runOf">;
+  silences: Pick<Silences, "sinceOf">;
+  /** The state files that masters publish for a peel that is not told otherwise. */
+  files: { published(): { environment: string; commit?: string } | undefined };
+  clock: Pick<Clock, "now">;
+}
+
 /** Puts together what a master knows of a member. */
-export function showMember(peelId: string, member: Member, index: FactsAndLives): ShownPeel {
+export function showMember(
+  peelId: string,
+  member: Member,
+  { index, settings, jobs, compliance, silences, files, clock }: MemberSources,
+): ShownPeel {
   const { id, state, address, labels = {}, credsExpiresAt } = member;
-  const { alive, since } = index.lifeOf(peelId);
+  const life = index.lifeOf(peelId);
+  const { alive } = life;
+  const since = alive ? life.since : silences.sinceOf(peelId);
   const facts = index.factsOf(peelId);
   const at = since === undefined ? undefined : rfc3339(Math.floor(since));
   return {
@@ -54,11 +106,31 @@ export function showMember(peelId: string, member: Member, index: FactsAndLives)
     }),
     labels,
     ...(credsExpiresAt === undefined ? {} : { creds_expires_at: rfc3339(credsExpiresAt) }),
+    ...(lastRunOf(compliance, clock.now(), peelId) ?? files.published()),
+    ...defined({ settings_version: settings.versionOf(peelId), last_job: lastJobOf(jobs, peelId) }),
   };
 }
 
-/** What of the index of the fleet is shown. */
-export type FactsAndLives = Pick<FleetIndex, "factsOf" | "lifeOf">;
+/** The last state run, and the state files that it used. */
+function lastRunOf(
+  compliance: MemberSources["compliance"],
+  now: number,
+  peelId: string,
+): Pick<ShownPeel, "environment" | "commit" | "last_run"> | undefined {
+  const known = compliance.runOf(peelId);
+  if (known === undefined) return undefined;
+  const { environment, commit } = known.report;
+  return {
+    environment,
+    ...(commit === "" ? {} : { commit }),
+    last_run: lastRun(known, now, usualStaleMs),
+  };
+}
+
+function lastJobOf(jobs: MemberSources["jobs"], peelId: string): ShownPeel["last_job"] {
+  const last = jobs.lastJobOf(peelId);
+  return last === undefined ? undefined : { ...last, at: rfc3339(last.at) };
+}
 
 /** `Debian 12` */
 function systemOf(facts: FactMap | undefined): string | undefined {

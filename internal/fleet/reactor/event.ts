@@ -27,11 +27,26 @@ export interface Event {
 /** The source of an event that is not from a member of the fleet. No peel id begins with `_`. */
 export const masterSource = "_master";
 
+/**
+ * The peel that the data of an event of the service is about. Rules read both, and both are encoded: `peel_id` is the
+ * name that this form has everywhere, and `peel` is what rules read before.
+ */
+export function peelFields(peel: string): { peel: string; peel_id: string } {
+  return { peel, peel_id: peel };
+}
+
 /** The first segment of tags that only the service itself may use. */
 const serviceSegment = "svc";
 
 /** The tag of a pending enrollment. */
 export const enrollmentTag = "svc/enrollment/created";
+
+const reportTag = /^svc\/(?:job\/[^/]+\/(?:created|ended)|rollout\/[^/]+\/changed)$/;
+
+/** Whether masters store an event with this tag for every job and every rollout, whatever the rules are. */
+export function isReport({ origin, tag }: Pick<Event, "origin" | "tag">): boolean {
+  return origin === "service" && reportTag.test(tag);
+}
 
 /** Maximum length of a tag in characters. */
 export const maxTagLength = 512;

@@ -47,8 +47,8 @@ function knownOf({ function: name, metadata, createdBy, targets }: Job): KnownJo
   return { function: name, metadata, createdBy, targets: new Set(targets), depth: depthOf(metadata) };
 }
 
-/** A return of a job that a reaction started is one step deeper than the event of that reaction. */
-function depthOf({ reactor }: Readonly<Record<string, Plain>>): number {
+/** The depth of what a job leads to: a return of a job that a reaction started is one step deeper than the event of that reaction. */
+export function depthOf({ reactor }: Readonly<Record<string, Plain>>): number {
   if (reactor === null || typeof reactor !== "object" || !("depth" in reactor)) return 0;
   const { depth } = reactor;
   return typeof depth === "number" && Number.isInteger(depth) && depth >= 0 ? depth + 1 : 0;

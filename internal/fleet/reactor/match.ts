@@ -38,7 +38,10 @@ export function createMatcher(rules: readonly Rule[]): Matcher {
 }
 
 /** Whether a rule applies to the source of an event. */
-export function matchesSource({ source: pattern }: Rule, { source }: Event): boolean {
+export function matchesSource(
+  { source: pattern }: Pick<Rule, "source">,
+  { source }: Pick<Event, "source">,
+): boolean {
   if (pattern === undefined || pattern === "*") return true;
   if (matchGlob(pattern, source)) return true;
   return source !== masterSource && source.includes("_") && matchGlob(pattern, displayPeelId(source));

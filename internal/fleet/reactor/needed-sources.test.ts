@@ -7,10 +7,10 @@ const none = new Map();
 const neededBy = (...match: string[]) => [...neededSources([{ match }], none, 1).keys()];
 
 test.each<[string, string[]]>([
-  ["**", ["returns", "schedules"]],
-  ["svc/**", ["returns", "schedules"]],
-  ["s*/**", ["returns", "schedules"]],
-  ["**/web1", ["returns", "schedules"]],
+  ["**", ["returns", "schedules", "compliance"]],
+  ["svc/**", ["returns", "schedules", "compliance"]],
+  ["s*/**", ["returns", "schedules", "compliance"]],
+  ["**/web1", ["returns", "schedules", "compliance"]],
   ["*/*/*/*", ["schedules"]],
   ["*/*/*/*/*", ["returns"]],
   ["svc/job/**", ["returns"]],
@@ -19,6 +19,10 @@ test.each<[string, string[]]>([
   ["svc/job/*/return/*/**", ["returns"]],
   ["svc/schedule/*/*", ["schedules"]],
   ["svc/schedule/backup/web?", ["schedules"]],
+  ["*/*/*", ["compliance"]],
+  ["svc/compliance/*", ["compliance"]],
+  ["svc/compliance/web?", ["compliance"]],
+  ["svc/compliance", []],
   ["svc/job/*/ack/*", []],
   ["svc/job/*/return", []],
   ["svc/job/*/return/*/*", []],
@@ -44,12 +48,25 @@ test("a source that is still needed keeps its time, and one that is needed again
   expect([...second]).toEqual([
     ["returns", 100],
     ["schedules", 200],
+    ["compliance", 200],
   ]);
   const without = neededSources([{ match: ["disk/full"] }], second, 300);
   expect([...neededSources([returns], without, 400)]).toEqual([["returns", 400]]);
 });
 
-const segment = fc.constantFrom("svc", "job", "return", "schedule", "web1", "*", "**", "s?c", "r*", "[jw]ob");
+const segment = fc.constantFrom(
+  "svc",
+  "job",
+  "return",
+  "schedule",
+  "web1",
+  "*",
+  "**",
+  "s?c",
+  "r*",
+  "compliance",
+  "[jw]ob",
+);
 const name = fc.stringMatching(/^[a-z0-9-]{1,8}$/);
 
 test("rules that do not need a source never match its events", () => {
@@ -65,6 +82,7 @@ test("rules that do not need a source never match its events", () => {
         const isMatched = (tag: string) => index.find(tag).length > 0;
         if (isMatched(`svc/job/${one}/return/${other}`)) expect(needed).toContain("returns");
         if (isMatched(`svc/schedule/${one}/${other}`)) expect(needed).toContain("schedules");
+        if (isMatched(`svc/compliance/${one}`)) expect(needed).toContain("compliance");
       },
     ),
     { numRuns: 2_000 },

@@ -1,10 +1,11 @@
-import { matchGlob } from "../../tree/targets/mod.ts";
 import type { Rule } from "./rule.ts";
+import { canMatch } from "./tag-pattern.ts";
 
 /** Sources that only rules use, with the shape of their tags. */
 const tagShapes = {
   returns: ["svc", "job", "*", "return", "*"],
   schedules: ["svc", "schedule", "*", "*"],
+  compliance: ["svc", "compliance", "*"],
 } as const;
 export type OptionalSource = keyof typeof tagShapes;
 export const optionalSources = Object.keys(tagShapes) as OptionalSource[];
@@ -24,17 +25,7 @@ export function neededSources(
   now: number,
 ): NeededSources {
   const needed = optionalSources.filter((name) =>
-    rules.some(({ match }) => match.some((pattern) => canMatch(pattern.split("/"), tagShapes[name]))),
+    rules.some(({ match }) => match.some((pattern) => canMatch(pattern, tagShapes[name]))),
   );
   return new Map(needed.map((name) => [name, before.get(name) ?? now]));
-}
-
-/** Whether a glob matches any tag of this shape, where `*` means one arbitrary segment. */
-function canMatch([first, ...others]: readonly string[], shape: readonly string[]): boolean {
-  const [segment, ...behind] = shape;
-  if (first === undefined) return segment === undefined;
-  if (first === "**")
-    return canMatch(others, shape) || (segment !== undefined && canMatch([first, ...others], behind));
-  if (segment === undefined) return false;
-  return (segment === "*" || matchGlob(first, segment)) && canMatch(others, behind);
 }

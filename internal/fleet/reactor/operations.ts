@@ -15,6 +15,7 @@ import {
 import { type Event, isServiceTag, masterSource, maxTagLength, tagOf } from "./event.ts";
 import type { RuleSet } from "./load.ts";
 import { refusedMessage } from "./refused-rules.ts";
+import { type Reached, reached } from "./relay.ts";
 import type { ReactorSession } from "./session.ts";
 
 /** What the operations on the reactor need: they are answered by the master that reacts. */
@@ -176,3 +177,10 @@ function eventOf({ tag, data, depth, ...rest }: v.InferOutput<typeof said>, now:
     data,
   };
 }
+
+/** The reactor as any master reaches it. */
+export type ReachedReactor = Reached<ReactorOperationDeps>;
+export const reachStatus = reached("status", showStatus);
+export const reachRules = reached("rules", listRules);
+export const reachBreakers = reached("reset", resetBreakers);
+export const reachTest = reached("test", testEvent);

@@ -1,6 +1,7 @@
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
+import { SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { append, type Bus, eventSubject, type Look, untilKey } from "../../bus/mod.ts";
 import {
   type ApplyDeps,
@@ -30,6 +31,8 @@ export interface PerformDeps {
   webhook: Omit<WebhookDeps, "signal">;
   /** Judges and records what a rule does. */
   gate?: Gate;
+  /** Begins a trace for each action. */
+  tracer?: Tracer;
 }
 
 /** One action of one rule for one event, and what it takes to perform it. */
@@ -50,6 +53,23 @@ export interface Performance extends ActionOf {
  * @throws SvcError with the reason
  */
 export async function perform(deps: PerformDeps, doing: Performance): Promise<void> {
+  const { tracer = untraced } = deps;
+  const span = tracer.begin(`react ${doing.action.kind}`, {
+    attributes: { "svc.rule": doing.rule, "svc.action": doing.index },
+  });
+  try {
+    await act(deps, { ...doing, span });
+    span.end();
+  } catch (thrown) {
+    span.end(toSvcError(thrown).kind);
+    throw thrown;
+  }
+}
+
+/** An action under way, and its span. */
+type Doing = Performance & { span: Span };
+
+async function act(deps: PerformDeps, doing: Doing): Promise<void> {
   const { action, event } = doing;
   switch (action.kind) {
     case "job":
@@ -76,7 +96,7 @@ export async function perform(deps: PerformDeps, doing: Performance): Promise<vo
   }
 }
 
-async function startJob(deps: PerformDeps, performance: Performance, request: JobRequest): Promise<void> {
+async function startJob(deps: PerformDeps, performance: Doing, request: JobRequest): Promise<void> {
   const { dispatch } = deps;
   const { event, rule } = performance;
   const call = callOf(deps, performance, dispatch.clock);
@@ -94,7 +114,7 @@ async function wasBegunBefore(dispatch: DispatchDeps, action: ActionOf, operator
 }
 
 /** Never one whose peel trusted another CA, whatever the rule and the event say. */
-async function approve(deps: PerformDeps, performance: Performance, id: string): Promise<void> {
+async function approve(deps: PerformDeps, performance: Doing, id: string): Promise<void> {
   const { enrollments } = deps;
   const call = callOf(deps, performance, enrollments.clock);
   const decide = () => invoke(approveEnrollment, enrollments, { fields: { id } }, call);
@@ -141,6 +161,6 @@ async function untilIndexed(
   }
 }
 
-function callOf({ gate }: Pick<PerformDeps, "gate">, { rule, log }: Performance, clock: Call["clock"]): Call {
-  return { caller: { kind: "reactor", rule, door: "reactor" }, log, clock, ...defined({ gate }) };
+function callOf({ gate }: Pick<PerformDeps, "gate">, { rule, log, span }: Doing, clock: Call["clock"]): Call {
+  return { caller: { kind: "reactor", rule, door: "reactor" }, log, clock, span, ...defined({ gate }) };
 }

@@ -66,6 +66,7 @@ function setup(stream = memoryStream()) {
   const members = new Set(["web1", "web2"]);
   const beats = new Map<string, number>();
   const listeners = new Set<(peel: string, revision: number, value: Uint8Array) => void>();
+  let looks = 0;
   const presence = followPresence({
     bus: stream.bus,
     index: {
@@ -79,6 +80,7 @@ function setup(stream = memoryStream()) {
     },
     members: () => [...members],
     isMember: (peel) => members.has(peel),
+    onLook: () => void looks++,
     clock,
     log: recordingLog(),
   });
@@ -86,6 +88,9 @@ function setup(stream = memoryStream()) {
     ...stream,
     members,
     presence,
+    looks: () => looks,
+    /** It says goodbye. */
+    leave: (peel: string) => beats.delete(peel),
     /** The process stands still for so long: no timer runs, and nothing is read. */
     pause(ms: number) {
       pausedMs += ms;
@@ -124,6 +129,35 @@ test("a member that falls silent is lost once, and regained once with its next h
   beat("web1", 13);
   await pass(60_000);
   expect(told()).toHaveLength(2);
+});
+
+test("a peel that starts again after its goodbye is not lost, and one that stays away is", async () => {
+  const { beat, leave, pass, told } = setup();
+  await pass(30_000);
+  beat("web1", 7);
+  leave("web1");
+  await pass(10_000);
+  beat("web1", 8);
+  await pass(20_000);
+  expect(told()).toEqual([]);
+  beat("web1", 9);
+  leave("web1");
+  await pass(15_000);
+  expect(told()).toEqual(["lost web1 at 9"]);
+});
+
+test("nothing is written down while peels have not had the time to be heard", async () => {
+  const { pass, looks, state, reconnect } = setup();
+  await pass(25_000);
+  expect(looks()).toBe(0);
+  await pass(10_000);
+  expect(looks()).toBe(2);
+  state.connected = false;
+  await pass(10_000);
+  state.connected = true;
+  reconnect();
+  await pass(25_000);
+  expect(looks()).toBe(2);
 });
 
 test("peels that are not members, or were never heard, are not reported", async () => {

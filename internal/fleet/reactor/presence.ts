@@ -1,14 +1,18 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Plain } from "../../base/msgpack.ts";
 import { createSlots } from "../../base/slots.ts";
 import { append, type Bus, eventSubject, lastOn } from "../../bus/mod.ts";
 import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
-import { masterSource } from "./event.ts";
+import { masterSource, peelFields } from "./event.ts";
 import { decodeServiceEvent, encodeServiceEvent } from "./message.ts";
 
 const lookMs = 5_000;
+/**
+ * A peel that said goodbye, or whose connection ended, is lost after this time without a heartbeat: one that starts
+ * again is back by then.
+ */
+const restartMs = 10_000;
 /** A check that runs this late was delayed: heartbeats may still be unread. */
 const lateMs = 2 * lookMs;
 const againMs = 10_000;
@@ -25,6 +29,8 @@ export interface PresenceOptions {
   members(): readonly string[];
   /** Whether a peel is a member. */
   isMember(peel: string): boolean;
+  /** Called after each look at the heartbeats that counts: after an outage, peels first have time to be heard again. */
+  onLook?(): void;
   clock: Clock;
   log: Log;
 }
@@ -34,6 +40,9 @@ interface Heard {
   /** Revision of its last heartbeat, or of its first one after a loss until that is reported. */
   revision: number;
   lost: boolean;
+  /** When it was heard last, and since when it is missed, by the monotonic clock. */
+  heardAt: number;
+  missedAt?: number;
 }
 
 /**
@@ -73,10 +82,12 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
   const onBeat = (peel: string, revision: number) => {
     const known = heard.get(peel);
     if (known === undefined) {
-      heard.set(peel, { revision, lost: false });
+      heard.set(peel, { revision, lost: false, heardAt: clock.monotonic() });
       return;
     }
     known.revision = revision;
+    known.heardAt = clock.monotonic();
+    delete known.missedAt;
     if (!known.lost) return;
     known.lost = false;
     if (options.isMember(peel)) say(peel, "regained", revision);
@@ -91,10 +102,13 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
     for (const peel of options.members()) {
       const known = heard.get(peel);
       if (known === undefined || known.lost || index.alive(peel)) continue;
+      known.missedAt ??= now;
+      if (now - known.missedAt < restartMs && now - known.heardAt < aliveMs) continue;
       known.lost = true;
       say(peel, "lost", known.revision);
     }
     for (const [peel, { lost }] of heard) if (lost && !options.isMember(peel)) heard.delete(peel);
+    options.onLook?.();
   };
   const stopHearing = index.onBeat(onBeat);
   const stopPatience = bus.onReconnect(() => {
@@ -136,7 +150,7 @@ export async function tellOnce(
   const subject = eventSubject(masterSource, `svc.peel.${peel}.${presence}`);
   const last = await lastOn(bus, "events", subject);
   if (last !== undefined && revisionOf(last.data) >= revision) return false;
-  const data: Record<string, Plain> = { peel, revision };
+  const data = { ...peelFields(peel), revision };
   const message = encodeServiceEvent({ data, source: peel, depth: 0 });
   return append(bus, subject, message, { after: last?.sequence ?? 0 });
 }

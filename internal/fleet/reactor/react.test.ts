@@ -176,3 +176,15 @@ test("no more actions than there are workers are done at a time", async () => {
   await all;
   expect(performed).toHaveLength(4);
 });
+
+test("a report of masters is nothing to a reactor without a rule for it, and an event like others with one", async () => {
+  const report = (id: string) =>
+    event(id, { tag: "svc/job/job-1/ended", source: "_master", origin: "service", depth: 9 });
+  const without = setup([rule("clean", emit("cleaned"))]);
+  await without.reactor.handle(report("a"), 1);
+  expect(without.counts).toEqual({});
+  const chasing = setup([{ ...rule("chase", emit("chased")), match: ["svc/job/*/ended"] }]);
+  await chasing.reactor.handle(report("a"), 1);
+  await chasing.reactor.handle({ ...report("b"), depth: 0 }, 1);
+  expect(chasing.counts).toMatchObject({ chain_depth: 1, "fires chase": 1 });
+});

@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import type { Slots } from "../../base/slots.ts";
 import { decide } from "./decide.ts";
 import type { DropCause } from "./drop.ts";
-import type { Event } from "./event.ts";
+import { type Event, isReport } from "./event.ts";
 import type { Limits } from "./limits.ts";
 import type { Matcher } from "./match.ts";
 import type { Performance } from "./perform.ts";
@@ -134,6 +134,8 @@ export function createReactor(options: ReactOptions): Reactor {
   };
   const react = async (event: Event, deliveries: number, progress: Progress): Promise<void> => {
     options.assertTenure();
+    // A report that no rule is for is not dropped: nobody asked for it.
+    if (isReport(event) && options.matcher().match(event).length === 0) return;
     if (deliveries > mostDeliveries) return drop(event, "given_up");
     const redelivered = deliveries > 1;
     const { dropped, fires, held } = decide(event, options.matcher(), limits, redelivered);

@@ -123,6 +123,7 @@ describe("the return of a job", () => {
       data: {
         jid,
         peel: "web1",
+        peel_id: "web1",
         function: "test.ping",
         success: true,
         retcode: 0,

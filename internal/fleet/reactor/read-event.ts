@@ -7,7 +7,15 @@ import { type DeliveredMessage, parseEventSubject, parseJobSubject } from "../..
 import { type Enrollments, readEntry, trustOf } from "../enrollment/mod.ts";
 import { decodeReturn, decodeScheduledRun, type JobReturn } from "../jobs/mod.ts";
 import type { DropCause } from "./drop.ts";
-import { type Event, enrollmentTag, masterSource, maxTagLength, maxTagSegments, tagOf } from "./event.ts";
+import {
+  type Event,
+  enrollmentTag,
+  masterSource,
+  maxTagLength,
+  maxTagSegments,
+  peelFields,
+  tagOf,
+} from "./event.ts";
 import type { JobOf } from "./job-lookup.ts";
 import { decodePeelEvent, decodeServiceEvent } from "./message.ts";
 
@@ -73,7 +81,7 @@ export async function readReturn(message: DeliveredMessage, jobOf: JobOf): Promi
       depth: job.depth,
       data: {
         jid,
-        peel,
+        ...peelFields(peel),
         function: job.function,
         ...resultOf(returned),
         metadata: job.metadata,
@@ -98,7 +106,13 @@ export function readScheduled(message: DeliveredMessage): Reading {
       origin: "service",
       at: message.storedAt,
       depth: 0,
-      data: { jid, peel, schedule: run.schedule, function: run.call.function, ...resultOf(run.result) },
+      data: {
+        jid,
+        ...peelFields(peel),
+        schedule: run.schedule,
+        function: run.call.function,
+        ...resultOf(run.result),
+      },
     },
   };
 }

@@ -12,11 +12,12 @@ import {
   within,
 } from "../../base/read-yaml.ts";
 import { isNothing, kindOf, parseYaml, type YamlNode } from "../../base/yaml.ts";
-import { enrollmentTag, maxTagSegments } from "./event.ts";
+import { enrollmentTag } from "./event.ts";
 import { type EventTrust, readAction } from "./read-action.ts";
 import { maxGlob, readConditions } from "./read-condition.ts";
 import { literalOf } from "./read-node.ts";
 import { type Action, maxRules, type OpenPlace, type RefusedRule, type Rule } from "./rule.ts";
+import { patternProblem, sourcePattern } from "./tag-pattern.ts";
 
 const keys = ["name", "match", "source", "when", "throttle", "unsafe", "do"] as const;
 const required = ["name", "match", "do"] as const;
@@ -108,24 +109,9 @@ function readMatch(node: YamlNode, place: Place): string[] {
   });
 }
 
-/** What is wrong with a glob on tags, or `undefined`. */
-function patternProblem(pattern: string): string | undefined {
-  const segments = pattern.split("/");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (/[\s\u0000-\u001f\u007f]/.test(pattern)) return "a tag must not contain spaces";
-  if (segments.includes("")) return "a segment between two / is empty";
-  if (segments.length > maxTagSegments) return `more than ${maxTagSegments} segments`;
-  if (segments.some((segment) => segment !== "**" && segment.includes("**"))) {
-    return "** matches whole segments: write it between two /";
-  }
-  if (segments.length === 1 && pattern.includes("."))
-    return "separate the segments of a tag with /, not with dots";
-  return undefined;
-}
-
 function readSource(node: YamlNode, place: Place): string {
   const pattern = literalOf(node, place, maxGlob);
-  if (/^[A-Za-z0-9._\-*?[\]!]+$/.test(pattern)) return pattern;
+  if (sourcePattern.test(pattern)) return pattern;
   throw failure(place, node.at, "expected a glob on peel ids, such as web*");
 }
 

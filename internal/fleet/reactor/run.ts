@@ -66,7 +66,6 @@ export function startReactor(options: ReactorOptions): RunningReactor {
     current = { session, tenure };
     session.useRules(watching.current, needed);
     const measure = async () => {
-      await session.sources.makeRoom();
       const positions = await session.sources.positions();
       if (current?.session !== session) return;
       waiting = Object.fromEntries(

@@ -11,13 +11,12 @@ import {
   firstSequence,
   keySubject,
   removeConsumer,
-  removeHandled,
   returnSubject,
   scheduleSubject,
-  streamLimit,
   streamName,
 } from "../../bus/mod.ts";
 import type { Enrollments } from "../enrollment/mod.ts";
+import { isComplianceEvent, readCompliance } from "./compliance.ts";
 import type { DropCause } from "./drop.ts";
 import type { Event } from "./event.ts";
 import { createGaps } from "./gaps.ts";
@@ -36,7 +35,7 @@ const backoffMs = [10, 10, 30, 60, 300].map((s) => s * second) as [number, ...nu
 const atOnce = 32;
 
 /** The sources of events. A consumer on this server has one filter, so each source has its own consumer. */
-export const sourceNames = ["events", "returns", "schedules", "enrollments"] as const;
+export const sourceNames = ["events", "returns", "schedules", "compliance", "enrollments"] as const;
 export type SourceName = (typeof sourceNames)[number];
 
 /** How records of enrollments are judged. */
@@ -49,9 +48,15 @@ interface Source {
 }
 
 const sources: Record<SourceName, Source> = {
-  events: { stream: "events", filter: eventSubject("*", ">"), read: readEvent },
+  events: { stream: "events", filter: eventSubject("*", ">"), read: readOther },
   returns: { stream: "job-events", filter: returnSubject("*", "*"), read: readReturn },
   schedules: { stream: "job-events", filter: scheduleSubject("*", "*"), read: readScheduled },
+  // Of each peel the latest that waits, however many it sends.
+  compliance: {
+    stream: streamName("compliance"),
+    filter: keySubject("compliance", "*"),
+    read: readCompliance,
+  },
   // The peel indexes have more tokens.
   enrollments: {
     stream: streamName("enrollments"),
@@ -59,6 +64,11 @@ const sources: Record<SourceName, Source> = {
     read: (message, _, judging) => readEnrollment(message, judging),
   },
 };
+
+/** An event of the stream, but for those that have a source of their own. */
+function readOther(message: DeliveredMessage): Reading {
+  return isComplianceEvent(message.subject) ? undefined : readEvent(message);
+}
 
 const durableOf = (name: SourceName): string => `reactor-${name}`;
 
@@ -85,12 +95,6 @@ export interface Sources {
   use(needed: NeededSources): void;
   /** Position of each source. @throws SvcError `storage` */
   positions(): Promise<Partial<Record<SourceName, ConsumerPosition>>>;
-  /**
-   * Makes room for events of other peels when one peel sends very many, by removing handled events.
-   *
-   * @throws SvcError `storage`
-   */
-  makeRoom(): Promise<void>;
   /** Stops pulling. Resolves when all work in progress has ended. */
   stop(): Promise<void>;
 }
@@ -182,13 +186,6 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
         }),
       );
       return Object.fromEntries(found.flat());
-    },
-    async makeRoom() {
-      const { stream } = sources.events;
-      options.assertTenure();
-      const half = (await streamLimit(bus, stream)) / 2;
-      const events = await removeHandled(bus, stream, durableOf("events"), half);
-      if (events > 0) log.warn("too many events: handled events are removed", { events });
     },
     async stop() {
       stopped = true;

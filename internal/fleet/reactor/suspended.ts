@@ -1,5 +1,5 @@
 import { append, type Bus, eventSubject } from "../../bus/mod.ts";
-import { masterSource } from "./event.ts";
+import { masterSource, peelFields } from "./event.ts";
 import { encodeServiceEvent } from "./message.ts";
 
 /**
@@ -8,6 +8,6 @@ import { encodeServiceEvent } from "./message.ts";
  * @throws SvcError `unavailable`
  */
 export async function tellSuspended(bus: Bus, peel: string, reason: string): Promise<void> {
-  const message = encodeServiceEvent({ data: { reason }, source: peel, depth: 0 });
+  const message = encodeServiceEvent({ data: { ...peelFields(peel), reason }, source: peel, depth: 0 });
   await append(bus, eventSubject(masterSource, `svc.peel.${peel}.suspended`), message, {});
 }

@@ -15,16 +15,25 @@ const all = (kinds: readonly ScopeKind[]): Declared =>
 const every = Object.keys(scopes) as ScopeKind[];
 const notForOperators: readonly ScopeKind[] = ["operators", "roles", "tokens", "keys"];
 
-/** Peels, facts and jobs, and which peels a target means. */
+/** Peels, facts, state runs and jobs, and which peels a target means. */
 const reads = {
   jobs: ["list", "show"],
   enrollments: ["list", "show"],
   facts: ["read", "resolve"],
+  states: ["read"],
+  masters: ["read"],
+  // It shows what these roles read anyway.
+  console: ["use"],
 } satisfies Declared;
 
 const declared: Readonly<Record<string, Declared>> = {
   admin: all(every),
-  operator: all(every.filter((kind) => !notForOperators.includes(kind))),
+  // Secrets are for those who are given them by name.
+  operator: {
+    ...all(every.filter((kind) => !notForOperators.includes(kind))),
+    settings: scopes.settings.filter((action) => action !== "reveal"),
+    cluster: ["read"],
+  },
   approver: { ...reads, ...all(["enrollments", "join-tokens", "approvals"]) },
   viewer: reads,
   auditor: { ...reads, ...all(["audit"]) },

@@ -237,6 +237,7 @@ describe("whatever the roles are", () => {
     );
     expect(scopesOf(builtIn, ["viewer", "nobody"])).toEqual([
       ...["jobs list", "jobs show", "enrollments list", "enrollments show", "facts read", "facts resolve"],
+      ...["states read", "masters read", "console use"],
     ]);
   });
 

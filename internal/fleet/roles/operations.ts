@@ -54,6 +54,9 @@ const shownRole = titled(
   }),
 );
 
+/** As in a roles file. */
+const longestName = 63;
+
 function showRole({ name, builtIn, jobs, grants }: Role): v.InferOutput<typeof shownRole> {
   return {
     name,
@@ -69,7 +72,14 @@ export const showRoles = operation({
   summary: "Show the roles in force on the answering master",
   admits: ["operator"],
   scope: { kind: "roles", action: "read" },
-  input: v.strictObject({ role: v.optional(described(v.string(), "Only this role")) }),
+  input: v.strictObject({
+    role: v.optional(
+      described(
+        v.pipe(v.string(), v.maxLength(longestName, `must have at most ${longestName} characters`)),
+        "Only this role",
+      ),
+    ),
+  }),
   output: v.object({
     roles: v.array(shownRole),
     file: described(v.string(), "The roles file of the master"),

@@ -26,7 +26,9 @@ const maxTargetLength = 4_096;
 const maxPatternLength = 128;
 const kinds = Object.keys(scopes) as ScopeKind[];
 /** Of these kinds nothing is ever parked until others agree: agreeing itself, and what nobody asks masters for. */
-const neverParked: readonly ScopeKind[] = ["approvals", "audit", "console", "events", "facts", "settings"];
+const neverParked: readonly ScopeKind[] = [
+  ...(["approvals", "audit", "console", "events", "facts", "settings", "states"] as const),
+];
 /** What only reads is not parked either. */
 const reading = ["list", "show", "read", "status", "rules", "test"];
 

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { describeError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
@@ -84,13 +84,18 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     return { peels, digest: digestOfTargets(peels) };
   };
   /**
-   * @returns `undefined` when there is nothing to drive: the rollout is missing, belongs to another driver,
-   * or was not made by a master
+   * @returns `undefined` when there is nothing to drive: the rollout belongs to another driver, or was not made by a
+   * master
+   * @throws SvcError `unavailable` when the bus answers with what was before this master began to drive it: a server
+   * that has just come to lead the stream may. The driver of a rollout that was removed is told to leave it.
    */
   const load = async () => {
     const entry = await rollouts.get(id);
     const rollout = entry === undefined ? undefined : decodeRollout(entry.value);
-    if (entry === undefined || rollout === undefined || !isMine(rollout)) return undefined;
+    if (entry === undefined || rollout === undefined || rollout.token < token) {
+      throw new SvcError("unavailable", "the bus answers with an earlier version of the rollout");
+    }
+    if (!isMine(rollout)) return undefined;
     frozen ??= await loadTargets();
     if (isGenuineRollout(deps.mac, rollout, frozen.digest)) {
       return { rollout, peels: frozen.peels, revision: entry.revision };

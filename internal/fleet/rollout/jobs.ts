@@ -2,6 +2,7 @@ import { formatDuration } from "../../base/duration.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
+import { type Tracer, untraced } from "../../base/trace.ts";
 import { jobSubjects, type Recorder } from "../audit/mod.ts";
 import {
   type CancelDeps,
@@ -40,8 +41,10 @@ export function createRolloutJobs(deps: {
   dispatch: DispatchDeps;
   cancel: CancelDeps;
   recorder?: Pick<Recorder, "begin">;
+  /** Begins a trace for each job: a rollout may take days. */
+  tracer?: Tracer;
 }): RolloutJobs {
-  const { dispatch, cancel, recorder } = deps;
+  const { dispatch, cancel, recorder, tracer = untraced } = deps;
   const recorded = async <T>(planned: PlannedJob, requestId: string | undefined, run: () => Promise<T>) => {
     const end = await recorder?.begin(describeJob(planned, requestId));
     try {
@@ -59,14 +62,26 @@ export function createRolloutJobs(deps: {
       if (targets.length === 0) return { jid, observed: "nobody" };
       const timeout = formatDuration(timeoutMs);
       const request = { function: planned.function, args, metadata, targets, timeout };
+      const { rollout, wave } = metadata;
+      const span = tracer.begin("rollout wave", {
+        attributes: {
+          ...(typeof rollout === "string" ? { "svc.rollout": rollout } : {}),
+          ...(typeof wave === "number" ? { "svc.wave": wave } : {}),
+        },
+      });
       try {
         const { job } = await recorded(planned, of.requestId, () =>
-          dispatchJob({ ...dispatch, ...of }, request, createdBy, { jid, createdAt }),
+          dispatchJob({ ...dispatch, ...of, span, source: "rollout" }, request, createdBy, {
+            jid,
+            createdAt,
+          }),
         );
+        span.end();
         return job.forbidden === true
           ? { jid, observed: "forbidden" }
           : { jid, observed: "made", peels: job.targets.length };
       } catch (thrown) {
+        span.end(toSvcError(thrown).kind);
         if (!(thrown instanceof SvcError)) throw thrown;
         if (thrown.kind === "not_found") return { jid, observed: "nobody" };
         if (thrown.kind === "bad_request" || thrown.kind === "forbidden") {

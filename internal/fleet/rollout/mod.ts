@@ -3,7 +3,7 @@ export { jobOfStep } from "./decide.ts";
 export { type FollowDeps, followRollout } from "./follow.ts";
 export { createRolloutJobs } from "./jobs.ts";
 export { abort, follow, list, pause, type RolloutOperationDeps, resume, show, start } from "./operations.ts";
-export { parseSize } from "./plan.ts";
+export { cutWaves, parseSize, peelsOf } from "./plan.ts";
 export {
   decodeRollout,
   isLive,

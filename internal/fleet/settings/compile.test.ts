@@ -33,6 +33,19 @@ test("the files of all matching targets are merged in the order of the top file;
   });
 });
 
+test("templates have the names of their file, and keys may be numbers, as in Salt", async () => {
+  const files = {
+    "top.sls": top("  '*': [web.app, db]"),
+    "web/app.sls": "source: {{ tpldir }}/{{ sls }}/{{ tplroot }}\nerrors: {400: /a, 1.5: b}\n",
+    "db/init.sls": "db: {{ slspath }}/{{ tplfile }}\n",
+  };
+  expect(await settingsOf(files)).toEqual({
+    source: "web/web.app/web",
+    errors: { 400: "/a", 1.5: "b" },
+    db: "db/db/init.sls",
+  });
+});
+
 test("a null replaces a value, and a map replaces a null", async () => {
   const files = {
     "top.sls": top("  '*': [a, b]"),

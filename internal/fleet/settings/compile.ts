@@ -9,6 +9,8 @@ import { createTemplates } from "../../tree/template/mod.ts";
 import { encodeSettings, type Labels, labelsKey, type Settings } from "./envelope.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import { createWords, HeldFacts } from "./held-facts.ts";
+import { createLayers, type MergedFile } from "./layer-of-file.ts";
+import { type Layer, type Merged, mergeLayers } from "./layers.ts";
 import { mergeSettings } from "./merge.ts";
 import { fileOf, type Include, readIncludes } from "./names.ts";
 import { createYamlCache, readerOf, type TreeReader } from "./read.ts";
@@ -41,6 +43,12 @@ export interface SettingsCompiler {
    * @throws SettingsFault
    */
   compile(subject: Subject, uses: Set<string>): Promise<Compiled>;
+  /**
+   * Compiles the settings of one peel, and tells which file set what.
+   *
+   * @throws SettingsFault
+   */
+  trace(subject: Subject): Promise<Merged>;
   /** Targets of the top file that use facts, as written; empty when the top file is a template. */
   factTargets(): readonly { expression: string; at: string }[];
   /** What is wrong with the top file for every peel; `undefined` also for a template, which needs a peel. */
@@ -71,6 +79,7 @@ export function createCompilers({
   const packer = createFactPacker(2_048);
   const owns = new WeakMap<YamlNode, Settings>();
   const templates = createTemplates();
+  const marking = createTemplates();
   return (tree) => {
     const renderer = createTreeRenderer(templates, tree, { strictFacts });
     let groups: Groups | undefined;
@@ -93,22 +102,25 @@ export function createCompilers({
         throw asWhole(thrown, isTemplate);
       }
     };
-    const compile = async (
-      { peelId, facts: told, labels = {} }: Subject,
-      uses: Set<string>,
-    ): Promise<Compiled> => {
+    const peelOf = ({ peelId, facts: told, labels = {} }: Subject) => {
       const id = displayPeelId(peelId);
       // A peel can claim any id; the bus knows the real one.
       const facts: Facts = { ...told, id };
       const held = new HeldFacts(words);
       const hold = (text: string, isData: boolean) => held.hold(text, isData);
       const isHeld = (text: string) => held.isIn(text);
-      const peel = {
-        renderer,
-        held,
-        scope: { facts, settings: {}, hold, isHeld },
-        variables: { id, labels },
-      };
+      return { held, scope: { facts, settings: {}, hold, isHeld }, variables: { id, labels } };
+    };
+    const compile = async (
+      subject: Subject,
+      uses: Set<string>,
+      using = renderer,
+      onFile: (file: MergedFile) => void = () => {},
+    ): Promise<Compiled> => {
+      const { peelId } = subject;
+      const peel = { renderer: using, ...peelOf(subject) };
+      const { facts } = peel.scope;
+      const { id, labels } = peel.variables;
       const reader = readerOf(tree, peel, cache);
       try {
         const top = await topOf(reader);
@@ -123,7 +135,7 @@ export function createCompilers({
           },
         };
         const wanted = top.targets.filter(({ test }) => test(view)).flatMap(({ names }) => names);
-        const settings = await collect(reader, wanted, owns);
+        const settings = await collect(reader, wanted, owns, onFile);
         const bytes = encodeSettings(settings, labels);
         if (bytes.length > maxBytes) {
           throw new SettingsFault(`the settings of ${id} take ${bytes.length} bytes; the limit is 256 KiB`);
@@ -141,6 +153,16 @@ export function createCompilers({
         const compiled = turn.then(() => compile(subject, uses));
         turn = compiled.catch(() => {});
         return compiled;
+      },
+      async trace(subject) {
+        // Renderers of its own: it does not wait for the compilations of the fleet, which share one.
+        const files: MergedFile[] = [];
+        const own = createTreeRenderer(templates, tree, { strictFacts });
+        await compile(subject, new Set(), own, (file) => files.push(file));
+        const layerOf = createLayers({ templates: marking, tree, strictFacts, peel: peelOf(subject) });
+        const layers: Layer[] = [];
+        for (const file of files) layers.push(await layerOf(file));
+        return mergeLayers(layers);
       },
       topProblem() {
         const file = tree.files.get(topFile);
@@ -173,6 +195,7 @@ async function collect(
   reader: TreeReader,
   wanted: readonly Include[],
   owns: WeakMap<YamlNode, Settings>,
+  onFile: (file: MergedFile) => void,
 ): Promise<Settings> {
   const read = new Set<string>();
   let settings: Settings = {};
@@ -184,11 +207,12 @@ async function collect(
     }
     if (read.has(path)) return;
     read.add(path);
-    const { root, isTemplate } = await reader.yaml(path);
+    const { root, isTemplate, text } = await reader.yaml(path);
     const label = isTemplate ? `${path} (rendered)` : path;
     // Included files are merged before the including file.
     for (const inner of readIncludes(root, label)) await take(inner, path, [...trail, path]);
     settings = mergeSettings(settings, ownOf(root, label, owns));
+    onFile({ path, root, isTemplate, text, because: include.at });
   };
   for (const include of wanted) await take(include, "", []);
   return settings;

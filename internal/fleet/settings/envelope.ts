@@ -148,6 +148,11 @@ export function readClaim(bytes: Uint8Array): Claim | undefined {
   return { version, digest, peelId: peel_id, sealedDigest: sha256(sealed), key, signature };
 }
 
+/** The version that an envelope claims, for display; `undefined` when the bytes are not an envelope. */
+export function readVersion(bytes: Uint8Array): number | undefined {
+  return parse(bytes)?.version;
+}
+
 /** Whether an envelope is for this peel and signed by `signer`. */
 export function isGenuine(claim: Claim, to: Recipient, signer: string): boolean {
   if (claim.peelId !== to.peelId || claim.key !== signer) return false;

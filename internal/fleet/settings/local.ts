@@ -4,7 +4,7 @@ import type { Facts } from "../../host/facts/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import { createCompilers } from "./compile.ts";
 import { settingAt } from "./store.ts";
-import { readTree } from "./tree.ts";
+import { readTree, type SettingsTree } from "./tree.ts";
 
 /**
  * Compiles the settings of this host from a directory, without a master.
@@ -16,14 +16,21 @@ export async function localSettings(options: {
   /** Encoded peel id. */
   peelId: string;
   facts(): Facts;
+  /** What is read in place of the text of a file; the text itself, unless given. */
+  read?(text: string): string;
 }): Promise<SettingsStore> {
-  const { directory, peelId, facts } = options;
+  const { directory, peelId, facts, read } = options;
   const compilers = createCompilers();
   const compile = async () => {
     const tree = readTree(directory);
     if (tree.files.size === 0)
       throw new SvcError("bad_request", `${directory}: does not exist or contains no settings files (*.sls)`);
-    return (await compilers(tree).compile({ peelId, facts: facts() }, new Set())).settings;
+    return (
+      await compilers(read === undefined ? tree : readAs(tree, read)).compile(
+        { peelId, facts: facts() },
+        new Set(),
+      )
+    ).settings;
   };
   let settings = await compile();
   return {
@@ -37,5 +44,17 @@ export async function localSettings(options: {
       settings = await compile();
       return !Bun.deepEquals(before, settings);
     },
+  };
+}
+
+function readAs({ directory, files }: SettingsTree, read: (text: string) => string): SettingsTree {
+  return {
+    directory,
+    files: new Map(
+      [...files].map(([path, file]) => [
+        path,
+        file.text === undefined ? file : { ...file, text: read(file.text) },
+      ]),
+    ),
   };
 }

@@ -4,7 +4,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { atLine } from "../../base/place.ts";
 import { parseYaml, type YamlNode } from "../../base/yaml.ts";
 import { oldWordsIn } from "../../base/yaml-old-words.ts";
-import { readRenderers } from "../../tree/template/mod.ts";
+import { readRenderers, variablesOf } from "../../tree/template/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import type { HeldFacts } from "./held-facts.ts";
 import type { PeelScope, TreeRenderer } from "./render.ts";
@@ -17,7 +17,15 @@ export interface TreeReader {
   readonly uses: ReadonlySet<string>;
   has(path: string): boolean;
   /** The YAML of a file, rendered when it is a template. @throws SettingsFault */
-  yaml(path: string): Promise<{ root: YamlNode; isTemplate: boolean }>;
+  yaml(path: string): Promise<ReadYaml>;
+}
+
+/** The content of a file. */
+export interface ReadYaml {
+  root: YamlNode;
+  isTemplate: boolean;
+  /** What was parsed: what the template wrote, or the file. */
+  text: string;
 }
 
 /** Parsed files by rendered text; most peels of a fleet share them. */
@@ -40,7 +48,7 @@ export function createYamlCache(warn: (at: string, message: string) => void = ()
   const quoted = new WeakSet<YamlNode>();
   const told = createBoundedMap<true>(cachedDocuments);
   const parse = (text: string, label: string) => {
-    const root = parseYaml(text, label, quoted);
+    const root = parseYaml(text, label, quoted, { anyKeys: true });
     for (const { at, message } of oldWordsIn(root, quoted)) {
       const place = atLine(label, at.line);
       if (told.get(`${place} ${message}`) !== undefined) continue;
@@ -57,6 +65,12 @@ export function createYamlCache(warn: (at: string, message: string) => void = ()
       return known.get(key) ?? known.set(key, parse(text, label));
     },
   };
+}
+
+/** The variables of a template, with those of its file, as Salt has them. */
+export function withFile<Own>(variables: Own, path: string): Own & Record<string, string> {
+  const name = path.replace(/(?:\/init)?\.sls$/, "").replaceAll("/", ".");
+  return { ...variablesOf(name, path, "base"), ...variables };
 }
 
 export function readerOf(
@@ -91,15 +105,21 @@ export function readerOf(
       peel.held.clear();
       try {
         const rendered = isTemplate
-          ? await peel.renderer.render({ name: path, text }, peel.scope, peel.variables, textOf)
+          ? await peel.renderer.render(
+              { name: path, text },
+              peel.scope,
+              withFile(peel.variables, path),
+              textOf,
+            )
           : text;
         // Line numbers of rendered text differ from those of the file.
         const label = isTemplate ? `${path} (rendered)` : path;
         const root = cache.parse(path, rendered, label);
-        if (!isTemplate || !peel.held.isIn(rendered)) return { root, isTemplate };
-        if (path !== topFile) return { root: peel.held.fill(root, cache.quoted, label), isTemplate };
+        const read = { isTemplate, text: rendered };
+        if (!isTemplate || !peel.held.isIn(rendered)) return { root, ...read };
+        if (path !== topFile) return { root: peel.held.fill(root, cache.quoted, label), ...read };
         const at = peel.held.placeIn(root);
-        if (at === undefined) return { root, isTemplate };
+        if (at === undefined) return { root, ...read };
         throw faultAt(label, at, "what a top file assigns may not depend on facts");
       } catch (thrown) {
         if (thrown instanceof SettingsFault) throw thrown;

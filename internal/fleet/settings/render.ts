@@ -32,11 +32,17 @@ export interface TreeRenderer {
 const includes = /\{%[-+]?\s*(?:include|import|import_yaml|import_json|import_text|from|extends)\b/;
 const markup = /\{[{%#]/;
 
-/** @param strictFacts whether a template may not choose by facts */
+export interface RendererOptions {
+  /** Whether a template may not choose by facts. */
+  strictFacts: boolean;
+  /** Changes the text of each template before it is rendered; `read` then gets the files of this template alone. */
+  mark?: (path: string, text: string) => string;
+}
+
 export function createTreeRenderer(
   templates: Templates,
   tree: SettingsTree,
-  { strictFacts }: { strictFacts: boolean },
+  { strictFacts, mark }: RendererOptions,
 ): TreeRenderer {
   let readNow: (path: string) => string | undefined = () => undefined;
   const included = new Set<string>();
@@ -48,14 +54,15 @@ export function createTreeRenderer(
     if (before !== undefined) return before;
     known ??= analyse(templatesOf(tree));
     const dependence = known.get(path);
-    if (dependence === undefined) return text;
+    if (dependence === undefined) return mark === undefined ? text : mark(path, text);
     const [fault] = dependence.faults;
     if (fault !== undefined) throw faultAt(path, { ...fault, column: 1 }, fault.reason);
     const [choice] = dependence.choices;
     if (strictFacts && choice !== undefined) {
       throw faultAt(path, { ...choice, column: 1 }, `${choice.reason}, which settings.strict_facts refuses`);
     }
-    const made = holdFacts(text, dependence);
+    const safe = holdFacts(text, dependence);
+    const made = mark === undefined ? safe : mark(path, safe);
     held.set(path, made);
     return made;
   };
@@ -69,7 +76,7 @@ export function createTreeRenderer(
       readNow = read;
       const rendered = await renderer.render({ name, text: heldText(name, text) }, scope, variables);
       // A file included by an earlier template is already loaded and not read again.
-      if (includes.test(text)) for (const path of included) read(path);
+      if (mark === undefined && includes.test(text)) for (const path of included) read(path);
       return rendered;
     },
   };

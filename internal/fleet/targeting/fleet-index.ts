@@ -6,7 +6,8 @@ import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import { aliveMs, type Fleet, type Wanted } from "./fleet.ts";
-import { endLife, type Life, newLife, noteBeat, standingAt, wasAlive } from "./life.ts";
+import { readGoodbye } from "./goodbye.ts";
+import { doubtLife, endLife, type Life, newLife, noteBeat, standingAt, wasAlive } from "./life.ts";
 
 /** An in-memory index of all peels, kept up to date by one watch per bucket. */
 export interface FleetIndex extends Fleet {
@@ -19,7 +20,9 @@ export interface FleetIndex extends Fleet {
   /** Calls `run` with the peel of each facts update from now on. @returns a function that unsubscribes */
   onFacts(run: (peel: string) => void): () => void;
   /**
-   * Calls `run` with each new heartbeat, its revision, and what the peel stored. @returns a function that unsubscribes
+   * Calls `run` with each new heartbeat, its revision, and what the peel stored; a goodbye is not one.
+   *
+   * @returns a function that unsubscribes
    */
   onBeat(run: (peel: string, revision: number, value: Uint8Array) => void): () => void;
   /** @param at the moment in question, milliseconds since the Unix epoch; now unless given */
@@ -27,10 +30,14 @@ export interface FleetIndex extends Fleet {
   /** Its facts; absent when it stored none that can be read. */
   factsOf(peel: string): FactMap | undefined;
   /**
-   * Whether a peel is alive, and since when this master knows that, milliseconds since the Unix epoch. A peel that was
-   * silent when this master started has no such moment.
+   * Whether a peel is alive, and since when this master knows that, milliseconds since the Unix epoch by the clock of
+   * the bus. A peel that was silent when this master started has no such moment.
    */
   lifeOf(peel: string): { alive: boolean; since?: number };
+  /** When the bus stored its facts, milliseconds since the Unix epoch; absent when it stored none. */
+  factsStoredAt(peel: string): number | undefined;
+  /** A connection of a peel ended: unless it is heard again soon, it is silent. */
+  doubt(peel: string): void;
   stop(): void;
 }
 
@@ -38,6 +45,7 @@ interface Known {
   readonly id: string;
   facts: FactMap | undefined;
   factsRevision: number;
+  factsStoredAt: number | undefined;
   readonly life: Life;
   beatRevision: number;
   /** Whether its facts were reported as too large or invalid. */
@@ -70,6 +78,7 @@ export function createFleetIndex(options: {
       id,
       facts: undefined,
       factsRevision: 0,
+      factsStoredAt: undefined,
       life: newLife(),
       beatRevision: 0,
       reported: false,
@@ -81,10 +90,11 @@ export function createFleetIndex(options: {
     if (!peel.reported) log.warn(event, { peel_id: key, ...defined({ reason }) });
     peel.reported = true;
   };
-  const onFacts = ({ key, value, revision }: Change) => {
+  const onFacts = ({ key, value, revision, storedAt }: Change) => {
     const peel = knownOf(key);
     if (peel.factsRevision === revision) return;
     peel.factsRevision = revision;
+    peel.factsStoredAt = value === undefined ? undefined : storedAt;
     peel.facts = undefined;
     for (const run of factListeners) run(peel.id);
     if (value === undefined) return;
@@ -98,14 +108,21 @@ export function createFleetIndex(options: {
   };
   const onHeartbeat = ({ key, value, revision, storedAt }: Change) => {
     const peel = knownOf(key);
-    if (peel.beatRevision === revision) return;
+    const before = peel.beatRevision;
+    if (before === revision) return;
     peel.beatRevision = revision;
+    if (value === undefined) return endLife(peel.life, clock.monotonic(), storedAt);
+    const after = readGoodbye(value);
+    if (after !== undefined) {
+      // One that was overtaken by a greeting, such as that of the next start, counts for nothing.
+      if (before <= after) endLife(peel.life, clock.monotonic(), storedAt);
+      return;
+    }
     // A heartbeat stored before this watch is older than its arrival. If it seems older than the bucket keeps
     // it, the clocks of the two machines differ, and the arrival is the better estimate.
     const age = clock.now() - storedAt;
     const since = age >= 0 && age <= aliveMs ? age : 0;
-    if (value === undefined) return endLife(peel.life, clock.monotonic());
-    noteBeat(peel.life, clock.monotonic() - since);
+    noteBeat(peel.life, clock.monotonic() - since, storedAt);
     for (const run of beatListeners) run(peel.id, revision, value);
   };
   const facts = options.facts.watch(onFacts);
@@ -154,9 +171,12 @@ export function createFleetIndex(options: {
     lifeOf(peel) {
       const life = known.get(peel)?.life;
       if (life === undefined) return { alive: false };
-      const now = clock.monotonic();
-      const { alive, since } = standingAt(life, now);
-      return since === undefined ? { alive } : { alive, since: clock.now() - (now - since) };
+      return standingAt(life, clock.monotonic());
+    },
+    factsStoredAt: (peel) => known.get(peel)?.factsStoredAt,
+    doubt(peel) {
+      const life = known.get(peel)?.life;
+      if (life !== undefined) doubtLife(life, clock.monotonic(), clock.now());
     },
     stop() {
       facts.stop();

@@ -1,6 +1,7 @@
 import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap, type PeelView } from "../../tree/targets/mod.ts";
+import { readGoodbye } from "./goodbye.ts";
 
 /** Time that a peel counts as alive after a heartbeat (specification, bucket `peel-heartbeat`). */
 export const aliveMs = 30_000;
@@ -48,7 +49,8 @@ export async function scanFleet(options: {
     }
   }
   // The bucket itself expires old heartbeats.
-  const alive = new Set(beats.map(({ key }) => key));
+  const heard = beats.filter(({ value }) => readGoodbye(value) === undefined);
+  const alive = new Set(heard.map(({ key }) => key));
   return {
     members: options.members,
     peels: () => options.members().map((id) => ({ id, facts: facts.get(id) })),

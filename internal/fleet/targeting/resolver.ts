@@ -28,7 +28,7 @@ export interface ResolverDeps {
     /** What the fleet says of a peel, by name. */
     labelsOf(peelId: string): Readonly<Record<string, string>> | undefined;
   };
-  index: Omit<FleetIndex, "onFacts" | "onBeat" | "factsOf" | "lifeOf">;
+  index: Omit<FleetIndex, "onFacts" | "onBeat" | "factsOf" | "factsStoredAt" | "lifeOf" | "doubt">;
   /** Read only while the index is not running. */
   facts: Bucket;
   heartbeats: Bucket;

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { described, operation, operatorOf, timestamp, titled } from "../operation/mod.ts";
+import { described, isOverHttps, operation, operatorOf, timestamp, titled } from "../operation/mod.ts";
 import { createToken, creatorOf, digestOf, newTokenText, type TokenDeps } from "./create.ts";
 import type { Token } from "./record.ts";
 import { revokeToken } from "./revoke.ts";
@@ -68,8 +68,8 @@ export const createTokenOperation = operation({
   async run(deps: TokenDeps, input, call) {
     const { digest, expires: lifetime, ...asked } = input;
     creatorOf(call.caller);
-    // A token in a reply could be read by who controls a server of the bus.
-    if (digest === undefined && call.caller.door !== "rest") {
+    // A token in a reply could be read by someone who controls a server of the bus.
+    if (digest === undefined && !isOverHttps(call.caller)) {
       throw new SvcError(
         "bad_request",
         "digest is required: the client makes the token, and sends its SHA-256",

@@ -88,7 +88,7 @@ function refuse({ command, argv, env = {} }: CommandArgs): string | undefined {
   return undefined;
 }
 
-async function runCommand(args: CommandArgs, { clock, signal }: CallContext): Promise<ProcessResult> {
+async function runCommand(args: CommandArgs, { clock, signal, output }: CallContext): Promise<ProcessResult> {
   const account = await accountOf(args.user, { clock, signal });
   return runProcess({
     argv: args.argv ?? ["/bin/sh", "-c", args.command ?? ""],
@@ -98,7 +98,7 @@ async function runCommand(args: CommandArgs, { clock, signal }: CallContext): Pr
     signal,
     ...defined({ account }),
     ...(args.umask === undefined ? {} : { umask: Number.parseInt(args.umask, 8) }),
-    ...defined({ stdin: args.stdin }),
+    ...defined({ stdin: args.stdin, onOutput: output }),
     ...(args.timeout === undefined ? {} : { timeoutMs: parseDuration(args.timeout) }),
   });
 }

@@ -5,7 +5,7 @@ import type { FactStore } from "../facts/mod.ts";
 import type { AuditWitness } from "./audit-witness.ts";
 import type { IdentityService } from "./identity-service.ts";
 import type { SettingsStore } from "./settings-store.ts";
-import type { CallProgress, StatesService } from "./states-service.ts";
+import type { CallProgress, RunOrigin, StatesService } from "./states-service.ts";
 import type { UpgradeService } from "./upgrade-service.ts";
 
 /**
@@ -73,8 +73,12 @@ export interface CallContext {
   sendEvent?(tag: string, data: { readonly [key: string]: Plain }): { onDisk: boolean };
   /** Whether the result stays on this host, so that its size is not limited. */
   unbounded?: true;
+  /** For what a peel calls the function; absent where no peel is running. */
+  origin?: RunOrigin;
   /** Reports progress to the caller; absent when nobody waits. Cheap to call. */
   progress?(progress: CallProgress): void;
+  /** Takes what a command writes while it runs; absent when nobody follows it. Cheap to call. */
+  output?(chunk: Uint8Array): void;
 }
 
 /** A function that a peel can run. Failures are thrown: a `SvcError`, or a `FunctionFailure` with a value. */

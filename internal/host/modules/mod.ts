@@ -16,11 +16,15 @@ export { packageChanges } from "./pkg.ts";
 export { readCall } from "./read-call.ts";
 export { allFunctions, checkCall, functionNamed, functionNames } from "./registry.ts";
 export type { SettingsStore } from "./settings-store.ts";
-export type {
-  CallProgress,
-  StateResult,
-  StatesCaller,
-  StatesRequest,
-  StatesService,
+export {
+  type CallProgress,
+  type EndedRun,
+  type EndedState,
+  type RunOrigin,
+  runTriggers,
+  type StateResult,
+  type StatesCaller,
+  type StatesRequest,
+  type StatesService,
 } from "./states-service.ts";
 export type { UpgradeRequest, UpgradeService } from "./upgrade-service.ts";

@@ -51,6 +51,39 @@ export interface StatesRun {
   host_calls?: Readonly<Record<string, number>>;
 }
 
+/** What a run of states began for. */
+export const runTriggers = ["job", "schedule", "startup", "call"] as const;
+export type RunTrigger = (typeof runTriggers)[number];
+
+/** Who began a run. */
+export interface RunOrigin {
+  trigger: RunTrigger;
+  /** The job, or the run of the schedule. */
+  jid?: string;
+}
+
+/** A state of a run that ended, with the place of its declaration; a single state has the file `""`. */
+export type EndedState = Omit<StateResult, "at"> & { file: string; line: number };
+
+/** A run of states that ended, or one whose files cannot be compiled. */
+export interface EndedRun {
+  /** Absent for a run that nobody but a person at this host began. */
+  origin?: RunOrigin;
+  /** When it began, milliseconds since the Unix epoch. */
+  startedAt: number;
+  duration_ms: number;
+  environment: string;
+  /** The commit of the files, when they come from a single one. */
+  commit?: string;
+  test: boolean;
+  states: readonly EndedState[];
+  /** Number of states that were not reached. */
+  not_run: number;
+  stopped?: "failhard" | "cancelled";
+  /** Why nothing ran: what is wrong in the files. */
+  problems?: readonly { file?: string; line?: number; message: string }[];
+}
+
 /** Runs and shows the states of this host. */
 export interface StatesService {
   /**
@@ -79,6 +112,8 @@ export interface StatesCaller {
   /** Ends the run before the next state, and aborts the current one. */
   signal: AbortSignal;
   progress?(progress: CallProgress): void;
+  /** For what the run began; absent where a person runs a function on this host. */
+  origin?: RunOrigin;
 }
 
 /** The progress of a long call. */

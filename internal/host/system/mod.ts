@@ -41,6 +41,7 @@ export {
 } from "./locale.ts";
 export { formatStanza, replaceStanza, stanzasOf } from "./packages/deb822.ts";
 export {
+  hasCategory,
   type InstalledPackages,
   type PackageManager,
   refusePackageName,

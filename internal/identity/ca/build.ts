@@ -1,12 +1,8 @@
 import type { Extension, X509Certificate } from "@peculiar/x509";
 import type { Random } from "../../base/id.ts";
-import type { SubjectName } from "../../base/subject-name.ts";
 import { signingAlgorithm } from "./key.ts";
 import type { Validity } from "./validity.ts";
 import { loadX509 } from "./x509.ts";
-
-/** The purpose of a leaf certificate, named after its file. */
-export type LeafUsage = "nats-server" | "enroll";
 
 /**
  * The parts of a distinguished name, outermost first, as plain text; or the subject of a certificate in PEM, byte
@@ -49,27 +45,6 @@ export async function buildAuthorityCertificate(
   return build(template, issuer, [
     new x509.BasicConstraintsExtension(true, template.pathLength, true),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-  ]);
-}
-
-/**
- * Builds a server certificate. A bus server also dials its peers, so its certificate is valid for both ends.
- *
- * @returns PEM of the leaf alone
- */
-export async function buildLeafCertificate(
-  template: Template & { names: readonly SubjectName[]; usage: LeafUsage },
-  issuer: Issuer,
-): Promise<string> {
-  const x509 = await loadX509();
-  const { serverAuth, clientAuth } = x509.ExtendedKeyUsage;
-  return build(template, issuer, [
-    new x509.BasicConstraintsExtension(false, undefined, true),
-    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-    new x509.ExtendedKeyUsageExtension(
-      template.usage === "nats-server" ? [serverAuth, clientAuth] : [serverAuth],
-    ),
-    new x509.SubjectAlternativeNameExtension([...template.names]),
   ]);
 }
 

@@ -1,10 +1,11 @@
+import { X509Certificate } from "node:crypto";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import { parseNames } from "../../base/subject-name.ts";
-import { buildLeafCertificate, type LeafUsage, newSerial } from "./build.ts";
-import { describeCertificate } from "./describe.ts";
+import { newSerial } from "./build.ts";
 import { newSigningKey } from "./key.ts";
+import { buildLeafCertificate, type LeafUsage } from "./leaf.ts";
 import type { Authority } from "./load.ts";
 import { validityFrom } from "./validity.ts";
 
@@ -45,25 +46,29 @@ export async function issueCertificate(
   }
   if (validityMs < 1000) throw new SvcError("bad_request", "a certificate must be valid for at least 1s");
   const now = clock.now();
-  const intermediate = describeCertificate(authority.intermediatePem);
-  if (intermediate.notAfter <= now) {
+  const intermediate = new X509Certificate(authority.intermediatePem);
+  const within = {
+    notBefore: Date.parse(intermediate.validFrom),
+    notAfter: Date.parse(intermediate.validTo),
+  };
+  if (within.notAfter <= now) {
     throw new SvcError(
       "bad_request",
-      `intermediate.crt expired at ${rfc3339(intermediate.notAfter)}: renew it with svc ca renew-intermediate`,
+      `intermediate.crt expired at ${rfc3339(within.notAfter)}: renew it with svc ca renew-intermediate`,
     );
   }
-  const validity = validityFrom(now, validityMs, intermediate);
+  const validity = validityFrom(now, validityMs, within);
   const { keys, pem: keyPem } = await newSigningKey();
   const leaf = await buildLeafCertificate(
     {
-      subject: [["CN", commonName]],
+      commonName,
       publicKey: keys.publicKey,
       serial: newSerial(random),
       validity,
       names: subjectNames,
       usage,
     },
-    { certificate: authority.intermediatePem, key: authority.signingKey },
+    { certificate: intermediate, key: authority.signingKey },
   );
   return {
     certPem: leaf + authority.intermediatePem + (authority.crossPem ?? ""),

@@ -9,9 +9,19 @@ export const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" } as const;
 /** Creates a key pair, and the PEM (PKCS #8) of its private key, which is secret. */
 export async function newSigningKey(): Promise<{ keys: CryptoKeyPair; pem: string }> {
   const keys = await crypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
-  const der = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey));
-  const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
-  return { keys, pem: `-----BEGIN PRIVATE KEY-----\n${lines.join("\n")}\n-----END PRIVATE KEY-----\n` };
+  const der = new Uint8Array(await crypto.subtle.exportKey("pkcs8", keys.privateKey));
+  return { keys, pem: toPem("PRIVATE KEY", der) };
+}
+
+/** PEM of a certificate in DER. */
+export const certificatePem = (der: Uint8Array): string => toPem("CERTIFICATE", der);
+
+function toPem(label: string, der: Uint8Array): string {
+  const lines =
+    Buffer.from(der)
+      .toString("base64")
+      .match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
 }
 
 /**

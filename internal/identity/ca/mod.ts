@@ -1,4 +1,3 @@
-export type { LeafUsage } from "./build.ts";
 export { createAuthority, newAuthority } from "./create.ts";
 export { type CertificateSummary, describeCertificate } from "./describe.ts";
 export {
@@ -10,7 +9,8 @@ export {
 } from "./in-force.ts";
 export { inspectAuthority, rootPins } from "./inspect.ts";
 export { issueCertificate } from "./issue.ts";
-export { loadAuthority } from "./load.ts";
+export type { LeafUsage } from "./leaf.ts";
+export { type Authority, loadAuthority } from "./load.ts";
 export { checkPair } from "./pair.ts";
 export { authorityPaths } from "./paths.ts";
 export { type Reissued, reissueIntermediate, reissueRoot } from "./reissue.ts";

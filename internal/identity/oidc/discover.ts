@@ -54,6 +54,12 @@ const deviceDocument = v.object({
   device_authorization_endpoint: https,
 });
 
+const codeDocument = v.object({
+  issuer: v.string(),
+  authorization_endpoint: https,
+  token_endpoint: https,
+});
+
 /** The address of the document that describes a provider (OpenID Connect Discovery 1.0, section 4). */
 export const discoveryUrl = (issuer: string): string =>
   `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
@@ -92,4 +98,17 @@ export async function discoverDeviceFlow(issuer: string, get: GetText): Promise<
     "names no device_authorization_endpoint and token_endpoint with https://: the provider has no device flow";
   const found = await discover(issuer, get, deviceDocument, lacks);
   return { tokenEndpoint: found.token_endpoint, deviceEndpoint: found.device_authorization_endpoint };
+}
+
+/** Where a browser asks for a code (RFC 6749, section 4.1), and where the code becomes a token. */
+export interface CodeEndpoints {
+  authorizationEndpoint: string;
+  tokenEndpoint: string;
+}
+
+/** Gets the addresses of the code flow. @throws SvcError `unavailable` */
+export async function discoverCodeFlow(issuer: string, get: GetText): Promise<CodeEndpoints> {
+  const lacks = "names no authorization_endpoint and token_endpoint with https://";
+  const found = await discover(issuer, get, codeDocument, lacks);
+  return { authorizationEndpoint: found.authorization_endpoint, tokenEndpoint: found.token_endpoint };
 }

@@ -17,6 +17,10 @@ export interface Provider {
   readonly role_claims: readonly RoleClaim[];
   /** CA file that verifies the provider; absent means the trust store of the host. */
   readonly ca_file?: string;
+  /** The public client of the code flow; absent means the audience. */
+  readonly client_id?: string;
+  /** What the code flow asks for; absent means `openid email profile`. */
+  readonly scope?: string;
 }
 
 /** What follows the name of a person: so that nobody has the name of a registered operator. */

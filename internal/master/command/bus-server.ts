@@ -8,6 +8,7 @@ import { command, formatFields } from "../../program/command-line/mod.ts";
 export const busServerCommand = command({
   name: "bus-server",
   description: "Show which nats-server this master would run as its embedded bus.",
+  examples: ["svc-master bus-server", "svc-master bus-server --unpack /usr/local/bin"],
   args: {
     unpack: {
       type: "string",

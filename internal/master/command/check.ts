@@ -34,6 +34,7 @@ import {
   storageSteps,
   takeSteps,
 } from "../../program/diagnosis/mod.ts";
+import { inspectReceiver } from "../../program/tracing/mod.ts";
 import { createFileCertificate, isEmbedded } from "../certificate/mod.ts";
 import { inspectEvidence, loadMasterKeys, readOperatorFiles } from "../daemon/mod.ts";
 import { warnOfTokenFiles } from "../doors/http/mod.ts";
@@ -136,6 +137,31 @@ const steps: readonly Step<Context>[] = [
       const problems = found.flatMap(({ problem }) => problem ?? []);
       if (problems.length > 0) return { level: "warn", message: problems.join("; ") };
       return { level: "ok", message: found.map(({ issuer, keys }) => `${issuer}: keys: ${keys}`).join("; ") };
+    },
+  },
+  {
+    name: "console",
+    needs: ["configuration"],
+    look({ config }) {
+      const { "console.enabled": enabled, "api.tokens": tokens, "api.oidc": providers } = config();
+      const at = `/console/ on port ${config()["enroll.addr"].port}`;
+      if (enabled === false) return { level: "ok", message: "turned off" };
+      const open = enabled === true || tokens.length > 0 || providers.length > 0;
+      if (open) return { level: "ok", message: `served at ${at}` };
+      return { level: "ok", message: `served at ${at} as soon as svc token create makes a token` };
+    },
+  },
+  {
+    name: "traces",
+    needs: ["configuration"],
+    next: "correct otlp.endpoint, otlp.ca and otlp.headers_file, or open the way to the receiver; everything else works without it",
+    async look({ config }) {
+      const endpoint = config()["otlp.endpoint"];
+      if (endpoint === "") return { level: "ok", message: "none are sent, as otlp.endpoint is empty" };
+      const problem = await inspectReceiver(config());
+      return problem === undefined
+        ? { level: "ok", message: `${endpoint} takes them` }
+        : { level: "warn", message: problem };
     },
   },
   {

@@ -4,9 +4,11 @@ import {
   type Approvals,
   createApprovals,
   createStarters,
+  followApprovals,
   type Party,
   type Starters,
 } from "../../fleet/approvals/mod.ts";
+import { tellApprovals } from "../../fleet/events/mod.ts";
 import type { MasterDeps } from "./options.ts";
 import type { Connected } from "./parts/connect.ts";
 import type { Gated } from "./parts/gate.ts";
@@ -23,16 +25,19 @@ export interface MasterApprovals {
   starters: Starters;
   /** From here on requests wait instead of being refused: everything that can be started is known. */
   open(): void;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 export function startApprovals(
   deps: MasterDeps & Connected & Stored & Gated & Requests & { signIn: Pick<MasterSignIn, "rolesNow"> },
 ): MasterApprovals {
-  const { config, storage, recordMac, gate, roleGate, waiting, signIn, clock, random, log } = deps;
+  const { bus, config, storage, recordMac, gate, roleGate, waiting, signIn, clock, random, log } = deps;
   const starters = createStarters();
+  const bucket = storage.approvals;
+  const teller = tellApprovals({ bus, clock, log });
+  const view = followApprovals({ bucket, mac: recordMac, teller, clock, log });
   const approvals: Approvals = createApprovals({
-    ...{ bucket: storage.approvals, mac: recordMac, starters, gate, roleGate },
+    ...{ bucket, view, mac: recordMac, starters, gate, roleGate },
     rolesNow: ({ name, key, bearer, roles }: Party) => {
       if (key !== undefined) return deps.rolesOfSigner(name, key);
       // Its roles are in a token that nobody keeps.
@@ -62,9 +67,11 @@ export function startApprovals(
     open() {
       waiting.approvals = approvals;
     },
-    stop() {
+    async stop() {
       timer.cancel();
+      view.stop();
       delete waiting.approvals;
+      await teller.stop();
     },
   };
 }

@@ -105,7 +105,7 @@ test("a binary that an unfinished rollout or job references stays, even when fou
     created_at: "",
     created_by: "",
   };
-  const controller = { list: async () => [running] };
+  const controller = { list: async () => ({ jobs: [running], unsearched: 0 }) };
   const binaries = await startBinaries({ bus: master, jobs, controller, clock, jitter: () => 0, log });
   for (const binary of all) await uploadBinary(master, binary, () => {});
   const store = openBlobStore(master, "binaries");

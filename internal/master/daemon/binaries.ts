@@ -87,7 +87,8 @@ async function namedBinaries(
   };
   // The frozen lists and the places in the bucket of rollouts are not calls.
   for (const { key, value } of await rollouts.entries()) if (isId("rol", key)) add(value);
-  for (const { jid, ...summary } of await controller.list({ limit: maxJobs, status: "running" })) {
+  const listed = await controller.list({ limit: maxJobs, status: "running" });
+  for (const { jid, ...summary } of listed.jobs) {
     if (summary.function !== upgradeFunction) continue;
     const entry = await jobs.get(jid);
     if (entry !== undefined) add(entry.value);

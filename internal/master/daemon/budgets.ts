@@ -5,6 +5,7 @@ import {
   ackSubject,
   type Bus,
   eventSubject,
+  keySubject,
   mastersQueue,
   parseEventSubject,
   progressSubject,
@@ -42,6 +43,10 @@ const mostPasses = 5;
 const helloBurst = 5;
 /** A peel sends its facts when they change, and after its functions set some. */
 const facts: Budget = { perMinute: 300 };
+/** It reports a run of states when it ends, and its differences. */
+const reports: Budget = { perMinute: 300 };
+/** Reports beyond it do not become events. */
+const reportEvents: Budget = { perMinute: 60 };
 /** It sends one every 10 s. */
 const heartbeats: Budget = { perMinute: 60 };
 /**
@@ -142,7 +147,7 @@ export function startBudgets(deps: MasterBudgetsDeps): MasterBudgets {
 
 /**
  * Watches what peels send although nobody here reads it: events go to the master that runs the reactor, if
- * any, and progress to operators that follow a job.
+ * any, progress to operators that follow a job, and the differences of state runs to operators that ask for them.
  */
 function watchUnread(bus: Bus, budgets: Pick<Budgets, "note">): { stop(): void } {
   const events = bus.nats.subscribe(eventSubject("*", ">"), {
@@ -150,6 +155,12 @@ function watchUnread(bus: Bus, budgets: Pick<Budgets, "note">): { stop(): void }
       if (error !== null) return bus.log.error("subscription error", { subject, error });
       const peel = parseEventSubject(subject)?.peel;
       if (peel !== undefined) budgets.note(peel, "events", data.length);
+    },
+  });
+  const diffs = bus.nats.subscribe(keySubject("compliance-diffs", "*"), {
+    callback(error, { subject, data }) {
+      if (error !== null) return bus.log.error("subscription error", { subject, error });
+      budgets.note(subject.slice(subject.lastIndexOf(".") + 1), "reports", data.length);
     },
   });
   const nothing = new Uint8Array();
@@ -166,6 +177,7 @@ function watchUnread(bus: Bus, budgets: Pick<Budgets, "note">): { stop(): void }
   return {
     stop() {
       events.unsubscribe();
+      diffs.unsubscribe();
       progress.stop();
     },
   };
@@ -184,6 +196,8 @@ export function limitsOf(config: MasterConfig): Record<BudgetKind, Budget> {
     schedule: messages,
     facts,
     heartbeats,
+    reports,
+    "report-events": reportEvents,
     connections: connects,
     relayed: {
       perMinute: relayedFactor * config["budget.messages"],

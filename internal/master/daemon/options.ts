@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
+import type { Tracer } from "../../base/trace.ts";
 import type { RequestJudge, RequestRegistry } from "../../fleet/requests/mod.ts";
 import type { RolloutTiming } from "../../fleet/rollout/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
@@ -46,6 +47,7 @@ export interface MasterDeps extends MasterOptions {
   /** The signing keys of the peels' account, which change as well. */
   accountKeys: AccountKeys;
   metrics: MasterMetrics;
+  tracer: Tracer;
   /** Verifies what operators ask this master alone. */
   signedReads: SignedReads;
 }

@@ -2,17 +2,22 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256 } from "../../base/sha256.ts";
+import type { Tracer } from "../../base/trace.ts";
 import { createWebhookAddresses } from "../../base/webhook/addresses.ts";
 import { addressesOf } from "../../base/webhook/addresses-of.ts";
 import type { Lease } from "../../bus/lease/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { type Directory, memberStates } from "../../fleet/enrollment/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
 import { serveReactor } from "../../fleet/over-bus/mod.ts";
-import { createJobLookup, followPresence, type Rule, startReactor } from "../../fleet/reactor/mod.ts";
+import {
+  answerMasters,
+  createJobLookup,
+  type ReactorOperationDeps,
+  type Rule,
+  startReactor,
+} from "../../fleet/reactor/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
-import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
@@ -22,7 +27,7 @@ import type { Storage } from "./storage.ts";
 /** Separates what is signed here from commands, which are MessagePack maps. */
 const messageIdDomain = "svc reactor message id v1\n";
 
-/** The reactor on a master: one master reacts, and all watch for silent peels. */
+/** The reactor on a master: one master reacts. */
 export interface MasterReactor {
   /** `reactor` of /readyz. */
   check: Check;
@@ -30,6 +35,8 @@ export interface MasterReactor {
   lease: Pick<Lease, "name" | "tenure">;
   /** The rules in force. */
   rules(): readonly Rule[];
+  /** For the operations on the reactor; `undefined` while another master reacts. */
+  reacting(): ReactorOperationDeps | undefined;
   stop(): Promise<void>;
 }
 
@@ -38,8 +45,6 @@ export function startMasterReactor(options: {
   config: MasterConfig;
   bus: Bus;
   storage: Storage;
-  directory: Directory;
-  index: FleetIndex;
   dispatch: DispatchDeps;
   keyring: Pick<Keyring, "first">;
   /** Verifies signed requests of operators. */
@@ -48,22 +53,24 @@ export function startMasterReactor(options: {
   name: string;
   metrics: MasterMetrics;
   gate: Gate;
+  /** Begins a trace for each reaction. */
+  tracer: Tracer;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
 }): MasterReactor | undefined {
-  const { config, bus, storage, directory, gate, clock, log } = options;
+  const { config, bus, storage, gate, clock, log } = options;
   if (!config["reactor.enabled"]) return undefined;
   const dir = config["reactor.dir"];
   const self = options.name;
-  const presence = followPresence({
-    bus,
-    index: options.index,
-    members: directory.members,
-    isMember: (peel) => memberStates.has(directory.stateOf(peel) ?? "pending"),
+  const depsOf = (session: ReactorOperationDeps["session"]): ReactorOperationDeps => ({
+    session,
+    rules: () => reactor.rules,
+    problem: () => reactor.problem,
+    self,
+    dir,
     clock,
-    log,
   });
   const reactor = startReactor({
     ...options,
@@ -85,6 +92,7 @@ export function startMasterReactor(options: {
       bus,
       dispatch: options.dispatch,
       gate,
+      tracer: options.tracer,
       enrollments: { enrollments: storage.enrollments, clock },
       webhook: {
         fetch,
@@ -98,18 +106,20 @@ export function startMasterReactor(options: {
         sha256(options.keyring.first.sign(Buffer.from(`${messageIdDomain}${key}`))).toString("base64url"),
     },
     jobOf: createJobLookup(storage.jobs),
-    onSession: (session) =>
-      serveReactor(
+    onSession(session) {
+      const asked = depsOf(session);
+      const operators = serveReactor(
         { bus, clock, log, gate, ...defined({ requests: options.requests }) },
-        {
-          session,
-          rules: () => reactor.rules,
-          problem: () => reactor.problem,
-          self,
-          dir,
-          clock,
+        asked,
+      );
+      const masters = answerMasters({ bus, clock, log }, asked);
+      return {
+        stop() {
+          operators.stop();
+          masters.stop();
         },
-      ),
+      };
+    },
   });
   return {
     check: reactor.health,
@@ -123,8 +133,8 @@ export function startMasterReactor(options: {
     },
     lease: reactor.lease,
     rules: () => reactor.rules.rules,
+    reacting: () => (reactor.session === undefined ? undefined : depsOf(reactor.session)),
     async stop() {
-      await presence.stop();
       await reactor.stop();
     },
   };

@@ -1,10 +1,16 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Bus, encodeFailure, encodeSuccess, readyzSubject } from "../../bus/mod.ts";
+import {
+  type Bus,
+  encodeFailure,
+  encodeSuccess,
+  readyzOfMasterSubject,
+  readyzSubject,
+} from "../../bus/mod.ts";
 import { signedOrNot } from "../../fleet/over-bus/mod.ts";
 import { type Check, runChecks } from "../../program/health/mod.ts";
 import type { SignedReads } from "./options.ts";
 
-/** Answers operators over the bus what /readyz says, for those who cannot reach that port. */
+/** Answers operators and the other masters over the bus what /readyz says, for those who cannot reach that port. */
 export const readyzOnBus = {
   start({
     bus,
@@ -21,20 +27,31 @@ export const readyzOnBus = {
     /** Before this master knows the operators, it tells everyone who may ask how it is. */
     signedReads: SignedReads;
   }): { stop(): void } {
-    // Its own subject, so there is nobody to share the requests with.
-    return bus.serve(readyzSubject(name), name, async (data, subject) => {
-      const { judge } = signedReads;
-      try {
-        if (judge !== undefined) await signedOrNot(data, subject, false, judge);
-      } catch (thrown) {
-        return encodeFailure(thrown);
-      }
+    const answer = async () => {
       const { ready, checks: found } = await runChecks(checks(), clock);
       const told = Object.entries(found).map(([check, { status, message }]) => [
         check,
         { status, ...(message === undefined ? {} : { message: message.slice(0, 500) }) },
       ]);
       return encodeSuccess({ ready, checks: Object.fromEntries(told) });
-    });
+    };
+    // Its own subjects, so there is nobody to share the requests with.
+    const serving = [
+      bus.serve(readyzSubject(name), name, async (data, subject) => {
+        const { judge } = signedReads;
+        try {
+          if (judge !== undefined) await signedOrNot(data, subject, false, judge);
+        } catch (thrown) {
+          return encodeFailure(thrown);
+        }
+        return answer();
+      }),
+      bus.serve(readyzOfMasterSubject(name), name, answer),
+    ];
+    return {
+      stop() {
+        for (const one of serving) one.stop();
+      },
+    };
   },
 };

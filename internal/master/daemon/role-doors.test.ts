@@ -33,7 +33,7 @@ const exportsOf = async (pattern: string): Promise<[name: string, value: unknown
 const operations = new Set(
   (await exportsOf("fleet/*/*operation*.ts"))
     .map(([, value]) => value)
-    .filter((value): value is AnyOperation => Object(value) === value && "touches" in Object(value)),
+    .filter((value): value is AnyOperation => Object.hasOwn(Object(value), "touches")),
 );
 
 const clock = manualClock();
@@ -43,7 +43,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const token = join(dir, "token");
 writeFileSync(token, "good", { mode: 0o600 });
 /** Dependencies that nothing may use: the operations do not run. */
-const none = new Proxy({}, { get: (_, name) => (name === "clock" ? clock : none) }) as never;
+const none = new Proxy(() => none, { get: (_, name) => (name === "clock" ? clock : none) }) as never;
 
 let role: BuiltInRole = "viewer";
 const stored = async () => ({ functions: ["test.ping"], peels: ["web-1"] });
@@ -138,7 +138,10 @@ const askRest = ({ method, path, body }: Route) =>
   handle({
     method,
     target: path.replace(/:[a-z]+/g, "x"),
-    headers: new Headers({ authorization: "Bearer good", "content-type": "application/json" }),
+    headers: new Headers({
+      ...{ authorization: "Bearer good", "content-type": "application/json" },
+      "sec-fetch-site": "same-origin",
+    }),
     // Each from another address, because of the rate limits.
     ip: `192.0.2.${asked++}`,
     signal: new AbortController().signal,

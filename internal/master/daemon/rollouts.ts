@@ -1,8 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import type { Tracer } from "../../base/trace.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
 import type { Recorder } from "../../fleet/audit/mod.ts";
+import type { RolloutTeller } from "../../fleet/events/mod.ts";
 import type { CancelDeps, DispatchDeps } from "../../fleet/jobs/mod.ts";
 import { type BusDoor, serveRollouts } from "../../fleet/over-bus/mod.ts";
 import {
@@ -20,6 +22,8 @@ export interface MasterRollouts {
   routes(door: HttpDoor): Route[];
   /** For parts that start their own rollouts. */
   start: StartDeps;
+  /** How many of those that have not ended each master drives, by its name. */
+  driven(): ReadonlyMap<string, number>;
   view: NonNullable<MasterView["rollouts"]>;
   /** Resolves when every existing rollout was seen. */
   ready: Promise<void>;
@@ -38,6 +42,10 @@ export async function startRollouts(options: {
   metrics: Pick<MasterMetrics, "rolloutWave" | "rolloutEnded" | "rolloutTaken">;
   /** Records each job of a wave. */
   recorder: Pick<Recorder, "begin">;
+  /** Begins a trace for each of these jobs. */
+  tracer: Tracer;
+  /** Reports what becomes of them. */
+  teller: RolloutTeller;
   clock: Clock;
   random: Random;
   /** A number in [0, 1). */
@@ -47,7 +55,7 @@ export async function startRollouts(options: {
   const { bus, dispatch, cancel, recorder, clock, random, log } = options;
   const rollouts = await openBucket(bus, "rollouts");
   const self = options.name;
-  const jobs = createRolloutJobs({ dispatch, cancel, recorder });
+  const jobs = createRolloutJobs({ dispatch, cancel, recorder, tracer: options.tracer });
   const { mac } = dispatch;
   const controller = createRolloutController({ ...options, rollouts, jobs, mac, self });
   const { resolve } = dispatch;
@@ -58,6 +66,10 @@ export async function startRollouts(options: {
     routes: (door) => rolloutRoutes(door, operations),
     start,
     ready: controller.ready,
+    driven() {
+      const drivers = controller.known().flatMap((one) => (isLive(one) ? (one.driver ?? []) : []));
+      return new Map([...Map.groupBy(drivers, (name) => name)].map(([name, same]) => [name, same.length]));
+    },
     view() {
       const live = controller.known().filter(isLive);
       const byStatus = { running: 0, paused: 0 };

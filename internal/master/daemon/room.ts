@@ -6,7 +6,9 @@ import {
   assets,
   type Bus,
   type Fullness,
+  fittingHistory,
   fullest,
+  keepFewerRevisions,
   probeStorage,
   readFullness,
   silentAssets,
@@ -31,7 +33,7 @@ const makesRoom: ReadonlySet<AssetName> = new Set(["events", "job-events"]);
 /** Masters do not need it, and an operator who stops it must not take them out of service. */
 const ofOperators: AssetName = "probe";
 /** In memory: gone with every restart of the bus, and made again when it is needed. */
-const transient: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces"]);
+const transient: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces", "sessions"]);
 
 /** The room on the bus, as one master watches it. */
 export interface WatchedRoom {
@@ -80,6 +82,15 @@ export function watchRoom(options: {
     warnedOf = worst?.asset ?? "";
     await grow(measured);
     await widenAudit();
+    await dropRevisions();
+  };
+  /** What is kept of earlier values must not keep out what peels store now. */
+  const dropRevisions = async () => {
+    for (const { stream, bytes, maxBytes, revisions: keeps } of measured) {
+      if (keeps === undefined) continue;
+      const fits = fittingHistory({ bytes, maxBytes }, { wanted: keeps, keeps });
+      if (fits < keeps) await keepFewerRevisions(bus, stream, fits);
+    }
   };
   const widenAudit = async () => {
     const audit = measured.find(({ asset }) => asset === "audit");
@@ -135,7 +146,9 @@ export function watchRoom(options: {
       ]);
       if (!Array.isArray(found)) return found;
       const worst = fullest(found);
-      if (worst?.full === true && !makesRoom.has(worst.asset)) {
+      const yields = (one: AssetName) =>
+        makesRoom.has(one) || found.some(({ asset, revisions }) => asset === one && revisions !== undefined);
+      if (worst?.full === true && !yields(worst.asset)) {
         return { status: "down", message: worst.message };
       }
       const missing = missingFrom(found);

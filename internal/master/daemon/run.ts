@@ -1,11 +1,13 @@
 import { untilAborted } from "../../base/clock.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
+import { tracing } from "../../program/tracing/mod.ts";
 import { createMasterMetrics, type MasterView } from "../metrics/mod.ts";
 import { followAccountKeys } from "./account-keys.ts";
 import { runBusAlone } from "./embedded-bus.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { followCommandKeys } from "./keyring.ts";
 import { loadMasterKeys } from "./keys.ts";
+import { moveBus } from "./move-bus.ts";
 import { masterName } from "./name.ts";
 import type { MasterOptions, SignedReads } from "./options.ts";
 import { audit } from "./parts/audit.ts";
@@ -50,7 +52,10 @@ const health = { start: startHealthServer };
 export async function runMaster(options: MasterOptions): Promise<void> {
   const { config, hostname, clock, random, log, signal, service } = options;
   const name = masterName(hostname, random);
-  if (config.embedded_bus_only) return runBusAlone(options);
+  if (config.embedded_bus_only) {
+    await moveBus(options);
+    return runBusAlone(options);
+  }
 
   await using parts = createParts<MasterView>([connect, storage, soundClock], signal);
   /** What serves the fleet. It stops while the clock is wrong. */
@@ -70,7 +75,14 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const accountFiles = { authDir, keys: keys.accountSigning, account: keys.account };
   const { accountKeys } = await parts.start(signingKeys, { ...accountFiles, clock, log });
   const signedReads: SignedReads = { judge: undefined };
-  const deps = { ...options, name, awaited, keys, keyring, accountKeys, metrics, signedReads };
+  const { tracer } = await parts.start(tracing, {
+    service: "svc-master",
+    instance: name,
+    config,
+    clock,
+    log,
+  });
+  const deps = { ...options, name, tracer, awaited, keys, keyring, accountKeys, metrics, signedReads };
   /** What the heartbeat reports about the keys: more, as soon as the fleet is known. */
   let keyReport = (): Readonly<Record<string, unknown>> => ({
     ...reportKeys(keyring),
@@ -118,7 +130,9 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     const working = { ...gated, ...(await running.start(work, gated)) };
     const joined = { ...working, ...(await running.start(joining, working)) };
     const { listener } = await running.start(doors, { ...certified, ...joined });
-    service?.ready(`ready; listens on port ${listener.port}, health on port ${healthServer.port}`);
+    service?.ready(`ready; listens on port ${listener.port}, health on port ${healthServer.port}`, () =>
+      until.aborted || listener.listening ? undefined : "the listener has exited",
+    );
     log.info("master ready", { master: name, enroll_port: listener.port, health_port: healthServer.port });
     options.onReady?.({ enroll: listener.port, health: healthServer.port, routes: listener.routes });
     await untilAborted(until);

@@ -9,13 +9,17 @@ import {
   createCompilers,
   createEnvelopeMaker,
   createKeeper,
+  createSettingsReader,
   createSettingsView,
   followTree,
   type Peels,
   type SettingsAnswer,
   type SettingsCompiler,
+  type SettingsReader,
+  type SettingsVersions,
   type SettingsView,
   trackSettings,
+  watchVersions,
 } from "../../fleet/settings/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
@@ -29,6 +33,9 @@ export interface MasterSettings {
   check: Check;
   /** For `I@`. */
   view: SettingsView;
+  versions: SettingsVersions;
+  /** For operators who look at the settings of a peel. */
+  reader: SettingsReader;
   /** What a peel that has this version is told. @throws SvcError `storage` */
   answer(peelId: string, version: number): Promise<SettingsAnswer>;
   lease: Pick<Lease, "name" | "tenure">;
@@ -122,6 +129,7 @@ export function startSettings(options: {
   });
   // What the key before signed is signed again, so that it is not needed any longer.
   const forgetKeys = keyring.onChange(tracker.markAll);
+  const versions = watchVersions(storage.settings);
   const view = createSettingsView({ tree, peels, compilerOf, clock });
   const lease = contend({
     bucket: storage.leases,
@@ -137,6 +145,8 @@ export function startSettings(options: {
   return {
     check: () => keeper.health(),
     view,
+    versions,
+    reader: createSettingsReader({ tree, peels, compilerOf }),
     lease,
     answer: (peelId, version) => answerSettings(storage.settings, peelId, version),
     async stop() {
@@ -144,6 +154,7 @@ export function startSettings(options: {
       forgetKeys();
       await lease.stop();
       view.stop();
+      versions.stop();
       tracker.stop();
       tree.stop();
     },

@@ -1,10 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { adminRole } from "../../fleet/operators/mod.ts";
 import { type BusDoor, serveTokens } from "../../fleet/over-bus/mod.ts";
+import type { Shown, Standing, Who } from "../../fleet/sessions/mod.ts";
 import {
   type CreatorRoles,
   createTokenSignIn,
@@ -14,13 +16,17 @@ import {
   type TokenDeps,
 } from "../../fleet/tokens/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
-import { createOidc } from "../../identity/oidc/mod.ts";
+import { isEqualMac } from "../../identity/mod.ts";
+import { assertOfSignIn, createOidc, endOfToken } from "../../identity/oidc/mod.ts";
 import type { MasterConfig, OidcProvider } from "../../program/config/mod.ts";
 import {
   type Bearers,
   type HttpDoor,
   type Route,
+  rolesByTokenFile,
   rolesOf,
+  signIn,
+  tokenFiles,
   tokenRoutes,
   warnOfTokenFiles,
 } from "../doors/http/mod.ts";
@@ -45,9 +51,17 @@ export interface MasterSignIn {
    * The roles that a bearer has now who asked or agreed before; `undefined` for one whose token has ended. A token
    * of an identity provider cannot be asked about again.
    *
-   * @param bearer `file`, or the id of a token
+   * @param bearer `file`, `operator`, or the id of a token
    */
   rolesNow(name: string, bearer: string): readonly string[] | undefined;
+  /** Whether someone can have a token now. */
+  isOpen(): boolean;
+  /** Whose token it is, for a session of the console. @throws SvcError as for a request with it */
+  whoShows(token: string): Promise<Shown>;
+  /** Whose ID token a sign-in got. @throws SvcError as for a request with it, or `unauthorized` for another sign-in */
+  whoBrings(idToken: string, verifier: string): Promise<Shown>;
+  /** What who signed in to the console by a token or without a registered key may do now. */
+  standingOf(who: Exclude<Who, { by: "operator" }>): Promise<Standing>;
   routes(door: HttpDoor): Route[];
   /** Answers operators over the bus. */
   serve(door: BusDoor): void;
@@ -97,13 +111,63 @@ export function startSignIn(options: {
       return { name, roles, bearer: { kind: "oidc", issuer } };
     },
   };
+  const bearers = [createTokenSignIn({ ...deps, log }), federated];
+  const kinds: readonly Bearers[] = [tokenFiles(files, clock), ...bearers];
+  const proofOf = (token: string) => mac("session-bearer", token);
+  const rolesOfToken = (id: string): readonly string[] | undefined => {
+    const token = view.all().find((one) => one.id === id);
+    const standing = token === undefined ? undefined : standingOf(token, deps, clock.now());
+    return standing?.state === "live" ? standing.roles : undefined;
+  };
   return {
-    bearers: [createTokenSignIn({ ...deps, log }), federated],
+    bearers,
+    isOpen: () => kinds.some((kind) => kind.open()),
+    async whoShows(token) {
+      const { name, roles = [], bearer } = await signIn(kinds, `Bearer ${token}`);
+      switch (bearer?.kind) {
+        case "file":
+          return { who: { by: "file", name, proof: proofOf(token) } };
+        case "token":
+          return { who: { by: "token", name, token: bearer.id, creator: bearer.creator } };
+        case "oidc":
+          return { who: { by: "oidc", name, issuer: bearer.issuer, roles }, until: endOfToken(token) };
+        default:
+          throw new SvcError("internal", "a bearer of an unknown kind");
+      }
+    },
+    async whoBrings(idToken, verifier) {
+      const found = await oidc.verify(idToken);
+      if (found === undefined) throw new SvcError("unauthorized", "the provider gave no valid token");
+      assertOfSignIn(idToken, verifier);
+      return { who: { by: "oidc", ...found } };
+    },
+    async standingOf(who) {
+      const ended = (why: string): Standing => ({ refused: why });
+      switch (who.by) {
+        case "unregistered":
+          return operators.admitsUnregistered() ? {} : ended("this fleet takes signed requests only");
+        case "file": {
+          const isToken = (token: string) => isEqualMac(proofOf(token), who.proof);
+          const roles = rolesByTokenFile(files, { username: who.name, isToken, now: clock.now() });
+          return roles === undefined ? ended("the token has ended") : { roles };
+        }
+        case "token": {
+          await view.caughtUp();
+          const roles = rolesOfToken(who.token);
+          return roles === undefined ? ended("the token has ended") : { roles };
+        }
+        case "oidc": {
+          const provider = providers.find(({ issuer }) => issuer === who.issuer);
+          if (provider === undefined) return ended("this master no longer knows the identity provider");
+          const given = provider.role_claims.map(({ role }) => role);
+          return { roles: who.roles.filter((role) => given.includes(role)) };
+        }
+      }
+    },
     rolesNow(name, bearer) {
       if (bearer === "file") return creatorRoles("file", name);
-      const token = view.all().find(({ id }) => id === bearer);
-      const standing = token === undefined ? undefined : standingOf(token, deps, clock.now());
-      return standing?.state === "live" ? standing.roles : undefined;
+      if (bearer === "operator") return operators.rolesNow(name);
+      return rolesOfToken(bearer);
     },
     routes: (door) => tokenRoutes(door, deps),
     serve: (door) => serveTokens(door, deps),

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { contend, type Lease, type Tenure } from "../../bus/lease/mod.ts";
 import { type Bucket, type Bus, hintSubject, openBlobStore } from "../../bus/mod.ts";
@@ -28,6 +29,8 @@ export interface MasterStateFiles {
    * before the first publication.
    */
   inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
+  /** The state files that a peel uses unless it is told otherwise, as this master knows them. */
+  published(): { environment: string; commit?: string } | undefined;
   /** `gitfs` of /readyz; absent without repositories. */
   check?: Check;
   lease: Pick<Lease, "name" | "tenure">;
@@ -128,6 +131,13 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
       const current = await catalog.current();
       const base = current?.catalog.get("base")?.[0]?.manifest;
       return current === undefined || base === undefined ? undefined : { base, statement: current.statement };
+    },
+    published() {
+      const newest = catalog.latest?.get("base")?.[0];
+      if (newest === undefined) return undefined;
+      const [commit, ...others] = newest.commits;
+      // As in the report of a run: files of several repositories have no one commit.
+      return { environment: "base", ...(others.length === 0 ? defined({ commit }) : {}) };
     },
     ...(startGit === undefined ? {} : { check }),
     lease,

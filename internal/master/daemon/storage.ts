@@ -27,10 +27,12 @@ export interface Storage {
   enrollments: Enrollments;
   challenges: Bucket;
   requestNonces: Bucket;
+  sessions: Bucket;
   revocations: Bucket;
   /** Holds `_cluster_info`. */
   secrets: Bucket;
   facts: Bucket;
+  complianceDiffs: Bucket;
   jobs: Bucket;
   settings: Bucket;
   leases: Bucket;
@@ -42,6 +44,7 @@ export interface Storage {
   expected: Bucket;
   approvals: Bucket;
   peelHeartbeats: Bucket;
+  presence: Bucket;
   masterHeartbeats: Bucket;
 }
 
@@ -56,6 +59,8 @@ export interface StorageOptions {
   adoptionState: { readonly current: Adoption };
   /** `storage_replicas`. */
   configuredReplicas: number;
+  /** `storage_create`. */
+  creates: boolean;
   /** `jobs.max_bytes`. */
   jobsMaxBytes: number;
   /** `audit.retention`, milliseconds. */
@@ -74,7 +79,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { room, replication } = await provisionAll(options);
   const open = (name: AssetName) => openBucket(bus, name);
   /** A restart of the bus removes what is kept in memory only. */
-  const openInMemory = (name: "enroll-challenges" | "request-nonces") =>
+  const openInMemory = (name: "enroll-challenges" | "request-nonces" | "sessions") =>
     openBucket(bus, name, () => provisionOne(bus, name, replication, log, room[name]));
   return {
     enrollments: {
@@ -86,9 +91,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     },
     challenges: await openInMemory("enroll-challenges"),
     requestNonces: await openInMemory("request-nonces"),
+    sessions: await openInMemory("sessions"),
     revocations: await open("revocations"),
     secrets: await open("secrets"),
     facts: await open("facts"),
+    complianceDiffs: await open("compliance-diffs"),
     jobs: await open("jobs"),
     settings: await open("settings"),
     leases: await open("leases"),
@@ -100,6 +107,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     expected: await open("expected"),
     approvals: await open("approvals"),
     peelHeartbeats: await open("peel-heartbeat"),
+    presence: await open("presence"),
     masterHeartbeats: await open("master-heartbeat"),
   };
 }
@@ -111,7 +119,8 @@ async function provisionAll(options: StorageOptions): Promise<Provisioned> {
   let said = "";
   for (;;) {
     try {
-      return await provisionOnce(options);
+      // A master that starts serves first: more replicas come after that.
+      return await provisionOnce(options, false);
     } catch (cause) {
       const error = describeError(cause);
       // A cluster that must be upgraded first takes hours, and an election seconds.
@@ -130,13 +139,16 @@ interface Provisioned {
 /** Creates and adjusts all storage for what the bus offers now. @throws SvcError `unavailable` */
 export async function provisionOnce(
   options: Omit<StorageOptions, "name" | "vouchers" | "adoptionState" | "clock" | "signal">,
+  raises = true,
 ): Promise<Provisioned> {
-  const { bus, system, jobsMaxBytes, auditRetentionMs, log } = options;
+  const { bus, system, creates, jobsMaxBytes, auditRetentionMs, log } = options;
   const { warning: _, ...replication } = replicasOf(options);
   const offer = await readOffer(bus, system);
   const servers = system.present();
   const wanted = {
     ...replication,
+    creates,
+    raises,
     jobsMaxBytes,
     auditRetentionMs,
     servers,

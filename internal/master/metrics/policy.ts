@@ -1,6 +1,8 @@
 import type { Decide } from "../../fleet/enrollment/mod.ts";
 import { type Failure, failures } from "../../fleet/policy/mod.ts";
 import type { MetricsRegistry } from "../../program/health/mod.ts";
+import { boundedNames } from "./bounded-names.ts";
+import { flag } from "./readings.ts";
 
 /** The enrollment policy of a master, read at each scrape. */
 export interface PolicyView {
@@ -33,10 +35,7 @@ export function countPolicy(
   gauge(
     "svc_enroll_policy_failed",
     "1 while the policy file contains an error, so that the last good policy stays in force",
-    () => {
-      const failed = view()?.failed;
-      return failed === undefined ? undefined : Number(failed);
-    },
+    () => flag(view()?.failed),
   );
   gauge(
     "svc_enroll_policy_running",
@@ -59,12 +58,7 @@ export function countPolicy(
     ["rule", "failure"],
   );
   for (const failure of failures) failed.inc({ rule: "", failure }, 0);
-  const names = new Set<string>();
-  /** Rule names come from a file that changes, and a label value is never removed. */
-  const label = (rule: string) => {
-    if (names.size < mostRuleNames) names.add(rule);
-    return names.has(rule) ? rule : "(other)";
-  };
+  const label = boundedNames(mostRuleNames);
   return {
     policyDecided: (rule, decide) => decided.inc({ rule: label(rule), decide }),
     policyFailed: (rule, failure) => failed.inc({ rule: label(rule), failure }),

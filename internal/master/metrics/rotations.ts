@@ -1,4 +1,5 @@
 import type { createRegistry } from "../../program/health/mod.ts";
+import { seconds } from "./readings.ts";
 
 /** What is being replaced in a fleet, and how many peels that waits for. */
 export interface RotationsView {
@@ -50,8 +51,4 @@ export function showRotations(
     "Peels with a recent heartbeat that have not confirmed the next command key",
     () => view()?.commandKey.unconfirmed,
   );
-}
-
-export function seconds(epochMs: number | undefined): number | undefined {
-  return epochMs === undefined ? undefined : epochMs / 1000;
 }

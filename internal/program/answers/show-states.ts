@@ -36,8 +36,14 @@ type State = States["states"][number];
 
 /** A run of states in readable form: its result on one line, and below it the changes and failures. */
 export interface ShownStates {
+  /** The counts, and how long it took. */
   line: string;
+  /** `2 changed, 1 failed, 117 ok` */
+  counts: string;
+  durationMs: number;
   details: readonly string[];
+  /** Of the details, those about the states that failed. */
+  failures: readonly string[];
 }
 
 /** Shows a return that is one of a run of states; `undefined` for any other. */
@@ -52,8 +58,13 @@ export function showStates(value: Plain): ShownStates | undefined {
     ...shown.filter((state) => standingOf(state) === "FAILED"),
   ];
   const leftOut = summary.left_out ?? 0;
+  const counts = countsOf(summary);
+  const failed = ordered.filter((state) => standingOf(state) === "FAILED");
   return {
-    line: lineOf(summary),
+    line: `${counts} (${seconds(summary.duration_ms)} s)`,
+    counts,
+    durationMs: summary.duration_ms,
+    failures: failed.flatMap((state) => stateLines(state, summary.test)),
     details: [
       ...warnings.map((warning) => visible(`warning: ${warning}`)),
       ...ordered.flatMap((state) => stateLines(state, summary.test)),
@@ -62,8 +73,13 @@ export function showStates(value: Plain): ShownStates | undefined {
   };
 }
 
-/** `2 changed, 1 failed, 117 ok (1.2 s)`; what would change in a test run. */
-function lineOf({ ok, changed, failed, skipped, not_run, duration_ms, test }: States["summary"]): string {
+/** `1.2` */
+export function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
+}
+
+/** `2 changed, 1 failed, 117 ok`; what would change in a test run. */
+function countsOf({ ok, changed, failed, skipped, not_run, test }: States["summary"]): string {
   const counts = [
     [changed, test ? "would change" : "changed"],
     [failed, "failed"],
@@ -72,7 +88,7 @@ function lineOf({ ok, changed, failed, skipped, not_run, duration_ms, test }: St
     [ok, "ok"],
   ] as const;
   const words = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
-  return `${words.join(", ") || "no states"} (${(duration_ms / 1000).toFixed(1)} s)`;
+  return words.join(", ") || "no states";
 }
 
 function standingOf({ result, changes = {}, skipped }: State): "ok" | "changed" | "skipped" | "FAILED" {

@@ -1,17 +1,22 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { indent, oneLine, plainLines, textLines } from "./plain-lines.ts";
-import { showStates } from "./show-states.ts";
+import { type ShownStates, showStates } from "./show-states.ts";
 
 /** What a peel answered: what stands on its line, and the lines below it. */
 export interface ShownValue {
   cell: string;
   details: readonly string[];
+  /** Of a run of states, whose duration is in the cell: what is equal on many peels, and what is important. */
+  states?: Pick<ShownStates, "counts" | "durationMs" | "failures">;
 }
 
 /** Shows what a function gave. */
 export function showValue(value: Plain): ShownValue {
   const states = showStates(value);
-  if (states !== undefined) return { cell: states.line, details: states.details };
+  if (states !== undefined) {
+    const { line, details, ...rest } = states;
+    return { cell: line, details, states: rest };
+  }
   const output = outputOf(value);
   if (output === undefined) {
     const line = oneLine(value);
@@ -23,6 +28,12 @@ export function showValue(value: Plain): ShownValue {
   return more.length === 0 && output.stdout !== ""
     ? { cell: only, details: [] }
     : { cell: "", details: lines };
+}
+
+/** Whether a value is the answer of a command that wrote something. */
+export function hasOutput(value: Plain): boolean {
+  const output = outputOf(value);
+  return output !== undefined && (output.stdout !== "" || output.stderr !== "");
 }
 
 /** The lines of a value: what a command wrote, when it is the answer of one. */

@@ -2,6 +2,7 @@ import { type ArgDef, type ArgsDef, type CommandDef, defineCommand, type ParsedA
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Messages } from "../../base/messages.ts";
+import type { Rows } from "./csv.ts";
 import type { IdKind } from "./id-kinds.ts";
 import type { OutputFormat } from "./print.ts";
 
@@ -9,7 +10,10 @@ export type { CommandDef };
 
 /** A stream that text is written to, such as `process.stdout`. */
 export interface Output {
+  /** @returns `false` when what was written waits until someone reads it */
   write(text: string): unknown;
+  /** Calls `run` when nothing waits any more, after `write` returned `false`; or when nobody will read it. */
+  once?(name: "drain" | "error", run: () => void): unknown;
   /** Whether a person reads it. */
   isTTY?: boolean;
   /** Width of the terminal in cells, as of now. */
@@ -48,15 +52,22 @@ export interface Cli extends Machine, Messages {
   context?: string;
   /** Whether a person reads the result and wants color. */
   color: boolean;
+  /** `--wide`: tables are shown in full. */
+  wide: boolean;
+  /** Cells of a line where the result is shown; absent where nothing limits it, as in a pipe. */
+  width?: number;
   /** `--output` */
   output: OutputFormat;
+  /** Remembers columns of the result that `--wide` would show: on a terminal, `print` names them. */
+  noteHidden(heads: readonly string[]): void;
   /**
    * Writes the result of the command to standard output.
    *
-   * @param data plain data with the field names of the wire, for `json` and `yaml`
+   * @param data plain data with the field names of the wire, for `json`, `jsonl` and `yaml`
    * @param text the same for people, for `table`
+   * @param rows the same for spreadsheets, for `csv`; absent means the fields of the data
    */
-  print(data: unknown, text: () => string): Promise<void>;
+  print(data: unknown, text: () => string, rows?: () => Rows): Promise<void>;
 }
 
 /** Ends a command with an exit code when all there is to say has been said. */
@@ -70,7 +81,7 @@ export class Exit extends Error {
 }
 
 /** A positional that takes all remaining words; it is declared last. */
-type RestArg = { type: "positional"; rest: true; description: string };
+type RestArg = { type: "positional"; rest: true; description: string; ids?: IdKind };
 
 /** What a rest takes: the words in their order, and apart from them those behind `--`. */
 export interface RestWords {
@@ -106,12 +117,14 @@ export function command<const Args extends Record<string, IdsArg>>(declared: {
   name: string;
   /** One sentence in the imperative, with a full stop. */
   description: string;
+  /** Whole command lines, as one types them: help and manual show them. */
+  examples: readonly string[];
   args: Args;
   run(args: Values<Args>, cli: Cli): Promise<void>;
 }): CommandDef {
-  const { name, description, args, run } = declared;
+  const { name, description, examples, args, run } = declared;
   return defineCommand<ArgsDef>({
-    meta: { name, description },
+    meta: metaWith({ name, description, examples }),
     args,
     run: (context) => run(context.args as unknown as Values<Args>, context.data as Cli),
   });
@@ -121,11 +134,13 @@ export function command<const Args extends Record<string, IdsArg>>(declared: {
 export function group(declared: {
   name: string;
   description: string;
+  /** Without them, help shows the first one of each command that it holds. */
+  examples?: readonly string[];
   commands: () => Promise<readonly CommandDef[]> | readonly CommandDef[];
 }): CommandDef {
-  const { name, description, commands } = declared;
+  const { name, description, examples = [], commands } = declared;
   return defineCommand({
-    meta: { name, description },
+    meta: metaWith({ name, description, examples }),
     subCommands: async () => Object.fromEntries((await commands()).map((one) => [nameOf(one), one] as const)),
   });
 }
@@ -135,13 +150,33 @@ export function nameOf(defined: CommandDef): string {
   return metaOf(defined).name;
 }
 
+interface Meta {
+  name: string;
+  description: string;
+  examples: readonly string[];
+}
+
 /** What a command was defined with, apart from its arguments. */
-export function metaOf(defined: CommandDef): { name: string; description: string } {
-  return defined.meta as { name: string; description: string };
+export function metaOf(defined: CommandDef): Meta {
+  return defined.meta as Meta;
+}
+
+/** citty knows no examples, and keeps what else it is given. */
+function metaWith(meta: Meta): { name: string; description: string } {
+  return meta;
 }
 
 /** The commands below a command; `undefined` for one that runs. */
 export async function childrenOf(defined: CommandDef): Promise<readonly CommandDef[] | undefined> {
   if (typeof defined.subCommands !== "function") return undefined;
   return Object.values(await defined.subCommands()) as CommandDef[];
+}
+
+/** The examples of a command; of one that holds others, the first of each, of no more than five. */
+export async function examplesOf(defined: CommandDef): Promise<readonly string[]> {
+  const { examples } = metaOf(defined);
+  const children = examples.length > 0 ? undefined : await childrenOf(defined);
+  if (children === undefined) return examples;
+  const below = await Promise.all(children.slice(0, 5).map(examplesOf));
+  return below.flatMap(([first]) => (first === undefined ? [] : [first]));
 }

@@ -15,6 +15,7 @@ export const globalArgs = {
     default: "table",
     description: "Output format",
   },
+  wide: { type: "boolean", description: "Show tables in full: every column, whole ids, and times" },
   "no-color": { type: "boolean", description: "Disable color, like NO_COLOR" },
   help: { type: "boolean", alias: "h", description: "Show help" },
   version: { type: "boolean", description: "Show the version" },

@@ -1,11 +1,14 @@
+export { formatAge } from "./age.ts";
 export { askPerson } from "./ask-person.ts";
 export { endOnBrokenOutput } from "./broken-output.ts";
+export { cutTo } from "./cells.ts";
 export {
   type Cli,
   type CommandDef,
   childrenOf,
   command,
   Exit,
+  examplesOf,
   group,
   type IdsArg,
   isRest,
@@ -17,6 +20,9 @@ export {
 export { readFlag, readListFlag } from "./flag.ts";
 export { globalArgs } from "./globals.ts";
 export { type IdKind, idKinds, idsCommand } from "./id-kinds.ts";
-export { formatFields, formatTable, visible } from "./print.ts";
+export { placeNamed } from "./parse.ts";
+export { formatFields, outputFormats, visible } from "./print.ts";
 export { type CliOptions, runTree } from "./run-tree.ts";
-export { describeCommand, globalRows } from "./usage.ts";
+export { type ColumnKind, type Columns, formatTable, type TableStyle } from "./table.ts";
+export { paint } from "./tone.ts";
+export { describeCommand, formatUsage, globalRows } from "./usage.ts";

@@ -10,6 +10,7 @@ const tree = group({
     command({
       name: "go",
       description: "Take words.",
+      examples: [],
       args: {
         where: { type: "positional", required: true, description: "Where" },
         words: { type: "positional", rest: true, description: "Words" },

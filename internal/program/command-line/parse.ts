@@ -49,6 +49,8 @@ export async function findCommand(root: CommandDef, argv: readonly string[]): Pr
     if (word === undefined) {
       const found = { command, path, rest, ...asked() };
       if (found.help || found.version) return found;
+      // The program alone is how one meets it first.
+      if (argv.length === 0 && command === root) return { ...found, help: true };
       throw usage(path, `name a command: ${children.map(nameOf).join(", ")}`);
     }
     if (word.startsWith("-")) {
@@ -57,15 +59,37 @@ export async function findCommand(root: CommandDef, argv: readonly string[]): Pr
       at += taken;
       continue;
     }
-    const child = children.find((one) => nameOf(one) === word);
-    if (child === undefined) {
-      const hint = suggestion(word, children.map(nameOf));
-      throw usage(path, `${path.join(" ")} has no command ${shown(word)}${hint}`);
-    }
-    command = child;
+    command = await childNamed(command, path, word);
     path.push(word);
     at++;
   }
+}
+
+/**
+ * The command, or the group of commands, that these words name: all of it for none.
+ *
+ * @throws SvcError `usage` naming the nearest command
+ */
+export async function placeNamed(
+  root: CommandDef,
+  words: readonly string[],
+): Promise<Pick<Found, "command" | "path">> {
+  let command = root;
+  const path = [nameOf(root)];
+  for (const word of words) {
+    command = await childNamed(command, path, word);
+    path.push(word);
+  }
+  return { command, path };
+}
+
+/** @throws SvcError `usage` naming the nearest command */
+async function childNamed(place: CommandDef, path: readonly string[], word: string): Promise<CommandDef> {
+  const children = (await childrenOf(place)) ?? [];
+  const child = children.find((one) => nameOf(one) === word);
+  if (child !== undefined) return child;
+  const hint = suggestion(word, children.map(nameOf));
+  throw usage(path, `${path.join(" ")} has no command ${shown(word)}${hint}`);
 }
 
 /**

@@ -1,6 +1,9 @@
 import { escapeInvisible, escapeInvisibleInLines } from "../../base/invisible.ts";
+import { padTo, widthOf } from "./cells.ts";
+import type { Rows } from "./csv.ts";
+import { ownCodes } from "./tone.ts";
 
-export const outputFormats = ["table", "json", "jsonl", "yaml"] as const;
+export const outputFormats = ["table", "json", "jsonl", "yaml", "csv"] as const;
 /** How a result is written. */
 export type OutputFormat = (typeof outputFormats)[number];
 
@@ -8,9 +11,15 @@ export type OutputFormat = (typeof outputFormats)[number];
  * Formats a result.
  *
  * @param text the form for people
+ * @param rows the form for spreadsheets; follows from the data unless given
  * @returns text that ends with a line end
  */
-export async function formatResult(format: OutputFormat, data: unknown, text: () => string): Promise<string> {
+export async function formatResult(
+  format: OutputFormat,
+  data: unknown,
+  text: () => string,
+  rows?: () => Rows,
+): Promise<string> {
   switch (format) {
     case "table":
       return `${spelledOut(text().trimEnd())}\n`;
@@ -21,6 +30,10 @@ export async function formatResult(format: OutputFormat, data: unknown, text: ()
       return linesOf(data);
     case "yaml":
       return (await import("./visible-yaml.ts")).visibleYaml(data);
+    case "csv": {
+      const { formatCsv, rowsOf } = await import("./csv.ts");
+      return formatCsv(rows === undefined ? rowsOf(data) : rows());
+    }
   }
 }
 
@@ -30,44 +43,21 @@ function linesOf(data: unknown): string {
   return items.map((item) => `${escapeInvisible(JSON.stringify(item))}\n`).join("");
 }
 
-// The two codes that a header is written with, and tabs of a command's output.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what is looked for
-const ownCodes = /(\u001b\[[01]m|\t)/;
+/** What this program colors, and tabs of a command's output. */
+const keptCodes = new RegExp(`(${ownCodes.source}|\\t)`);
 
 /** Whatever text was put together: nothing in it acts, except line ends and what this program writes itself. */
 function spelledOut(text: string): string {
   return text
-    .split(ownCodes)
+    .split(keptCodes)
     .map((part, at) => (at % 2 === 1 ? part : escapeInvisibleInLines(part)))
     .join("");
 }
 
-/** Formats rows below a header in capitals, columns aligned, two spaces between them. */
-export function formatTable(
-  header: readonly string[],
-  rows: readonly (readonly string[])[],
-  { color }: { color: boolean },
-): string {
-  const [head = "", ...lines] = align([header, ...rows.map((row) => row.map(visible))]);
-  return [color ? `\u001b[1m${head}\u001b[0m` : head, ...lines].join("\n");
-}
-
 /** Formats named values, one a line. */
 export function formatFields(fields: readonly (readonly [name: string, value: string])[]): string {
-  return align(fields.map(([name, value]) => [name, visible(value)])).join("\n");
-}
-
-function align(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows.reduce<number[]>(
-    (widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, Bun.stringWidth(cell))),
-    [],
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - Bun.stringWidth(cell)))
-      .join("  ")
-      .trimEnd(),
-  );
+  const width = Math.max(0, ...fields.map(([name]) => widthOf(name)));
+  return fields.map(([name, value]) => `${padTo(name, width)}  ${visible(value)}`.trimEnd()).join("\n");
 }
 
 /** A value as it is shown on a terminal: one line, and every character that is not seen is spelled out. */

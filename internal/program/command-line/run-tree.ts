@@ -1,11 +1,12 @@
 import type { CommandDef } from "citty";
+import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
 import { createMessages, type Messages } from "../../base/messages.ts";
 import { version } from "../../base/version.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import { type Cli, Exit, type Machine, nameOf } from "./command.ts";
 import { type ArgValues, findCommand, parseValues } from "./parse.ts";
-import { formatResult, type OutputFormat, visible } from "./print.ts";
+import { formatResult, outputFormats, visible } from "./print.ts";
 import { formatUsage } from "./usage.ts";
 
 export interface CliOptions extends Machine {
@@ -52,9 +53,33 @@ export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions
   }
 }
 
+/** Cells of a line; programs that show the output of others, such as watch, say it in `COLUMNS`. */
+function widthOfOutput({ stdout, env }: Machine): number | undefined {
+  const cells = stdout.isTTY === true ? stdout.columns : Number(env.COLUMNS);
+  return cells !== undefined && cells > 0 ? cells : undefined;
+}
+
+/** How many hidden columns are named. */
+const mostNamed = 3;
+
+/** Says which columns a table has no room for, and how to see them. */
+export function hiddenHint(heads: readonly string[]): string {
+  const named = heads.slice(0, heads.length === mostNamed + 1 ? mostNamed + 1 : mostNamed);
+  const more = heads.length - named.length;
+  const names = [...named, ...(more > 0 ? [`${more} more`] : [])];
+  const last = names.pop() ?? "";
+  const list = names.length === 0 ? last : `${names.join(", ")} and ${last}`;
+  return heads.length === 1
+    ? `the column ${list} is hidden: --wide shows it`
+    : `the columns ${list} are hidden: --wide shows them`;
+}
+
 function createCli(machine: Machine, args: ArgValues, messages: Messages): Cli {
-  const output = args.output as OutputFormat;
+  // What a command writes in a form of its own is data.
+  const output = outputFormats.find((one) => one === args.output) ?? "json";
   const { stdout, env } = machine;
+  const width = widthOfOutput(machine);
+  const hidden = new Set<string>();
   return {
     ...machine,
     ...messages,
@@ -63,8 +88,16 @@ function createCli(machine: Machine, args: ArgValues, messages: Messages): Cli {
     output,
     // NO_COLOR counts when it is set and not empty (no-color.org).
     color: stdout.isTTY === true && args["no-color"] !== true && !env.NO_COLOR,
-    print: async (data, text) => {
-      stdout.write(await formatResult(output, data, text));
+    wide: args.wide === true,
+    ...defined({ width }),
+    noteHidden(heads) {
+      for (const head of heads) hidden.add(head);
+    },
+    print: async (data, text, rows) => {
+      stdout.write(await formatResult(output, data, text, rows));
+      // In a pipe nothing is hidden for want of room, and what reads it wants no hints.
+      if (hidden.size > 0 && width !== undefined) messages.say(hiddenHint([...hidden]));
+      hidden.clear();
     },
   };
 }

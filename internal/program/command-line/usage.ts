@@ -1,5 +1,5 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
-import { childrenOf, isRest, metaOf } from "./command.ts";
+import { childrenOf, examplesOf, isRest, metaOf } from "./command.ts";
 import { globalArgs } from "./globals.ts";
 import { type Found, isRequired } from "./parse.ts";
 
@@ -8,6 +8,7 @@ export async function formatUsage({ command, path }: Pick<Found, "command" | "pa
   const children = await childrenOf(command);
   const { call, positionals, options } = describeCommand(command);
   const words = [...path, ...(children === undefined ? [] : ["<command>"]), ...call];
+  const examples = (await examplesOf(command)).map((line) => `  ${line}`);
   const sections = [
     metaOf(command).description,
     `Usage: ${words.join(" ")}`,
@@ -17,6 +18,7 @@ export async function formatUsage({ command, path }: Pick<Found, "command" | "pa
     ),
     section("Arguments:", positionals),
     section("Options:", options),
+    examples.length === 0 ? "" : ["Examples:", ...examples].join("\n"),
     section(
       "Options of every command:",
       globalRows().filter(([label]) => !options.some(([own]) => own.split(" ")[0] === label.split(" ")[0])),

@@ -16,6 +16,8 @@ export function formatHelp(program: {
   summary: string;
   options: OptionTable;
   defaultFile: string;
+  /** Command lines, as one types them. */
+  examples: readonly string[];
   /** The subcommands, with their descriptions. */
   commands?: readonly Row[];
 }): string {
@@ -46,6 +48,7 @@ export function formatHelp(program: {
     ...[...groups].map(([title, rows]) => section(title, rows, left)),
     ...(fileOnly.length === 0 ? [] : [section("Only in the file", fileOnly, left)]),
     section("Environment", environment, left),
+    ["Examples:", ...program.examples.map((line) => `  ${line}`)].join("\n"),
   ].join("\n\n")}\n`;
 }
 

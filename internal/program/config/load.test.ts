@@ -58,7 +58,7 @@ describe("refusals of the master's file", () => {
     ["ca: {enroll_sans: svc}", `${f}:1:19: ca.enroll_sans: expected a list of DNS names`],
     ["ca:\n  enroll_sans:\n  - svc\n  - 'a b'", `${f}:4:5: ca.enroll_sans: "a b" is neither a DNS name`],
     ["log_level: trace", `${f}:1:12: log_level: expected one of debug, info, warn, error, not "trace"`],
-    ["log_format: xml", `${f}:1:13: log_format: expected one of json, text, not "xml"`],
+    ["log_format: xml", `${f}:1:13: log_format: expected one of json, text, journal, not "xml"`],
     ["bus_url: nats://bus:4222", `${f}:1:10: bus_url: only tls:// is accepted, not nats://`],
     ['bus_url: ""', `${f}:1:10: bus_url: expected tls://host:port`],
     [
@@ -98,7 +98,7 @@ describe("refusals of the master's file", () => {
     ],
     [
       "api: {oidc: {}}",
-      "api.oidc: expected a list of {issuer, audience, username_claim, role_claims, ca_file}",
+      "api.oidc: expected a list of {issuer, audience, username_claim, role_claims, ca_file, client_id, scope}",
     ],
     ["api: {oidc: [{audience: a}]}", `${f}:1:14: api.oidc: issuer is missing`],
     ...[

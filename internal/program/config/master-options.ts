@@ -6,7 +6,18 @@ import { listOf } from "./list.ts";
 import { namedNetworks } from "./networks.ts";
 import { oidcProviders } from "./oidc.ts";
 import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
-import { address, bool, byteSize, duration, integer, oneOf, path, requiredPath } from "./scalar.ts";
+import { otlpOptions } from "./otlp.ts";
+import {
+  address,
+  autoOrBool,
+  bool,
+  byteSize,
+  duration,
+  integer,
+  oneOf,
+  path,
+  requiredPath,
+} from "./scalar.ts";
 import { apiTokens } from "./tokens.ts";
 import { advertiseUrls, busUrl, httpsUrls } from "./url.ts";
 
@@ -84,6 +95,12 @@ export const masterOptions = {
     type: integer(0, 5),
     default: 0,
     doc: "replicas of every bucket, stream and object store; 0 means min(3, cluster size); more than one needs nats-server 2.10.27 or newer on every server",
+  }),
+  storage_create: option({
+    group: "Bus",
+    type: bool,
+    default: true,
+    doc: "create what is stored on a bus that has nothing of this fleet; false on a host that joined a fleet, which waits until it is there",
   }),
   "jobs.max_bytes": option({
     group: "Bus",
@@ -173,8 +190,9 @@ export const masterOptions = {
     group: "Health and logs",
     type: oneOf(logFormats),
     default: "json",
-    doc: "format of log records",
+    doc: "form of log records: lines on standard error, or fields in the journal of the system",
   }),
+  ...otlpOptions,
   "enroll.addr": option({
     group: "HTTPS listener",
     type: address,
@@ -285,6 +303,13 @@ export const masterOptions = {
     doc: "serve interactive docs and the API description without authentication",
     flag: "api-docs",
   }),
+  "console.enabled": option({
+    group: "HTTPS listener",
+    type: autoOrBool,
+    default: "auto",
+    doc: "serve the console at /console/; auto means while someone can have a token: api.tokens, svc token create, or api.oidc",
+    flag: "console",
+  }),
   "operators.require_signed": option({
     group: "Operators",
     type: bool,
@@ -308,7 +333,7 @@ export const masterOptions = {
     group: "HTTPS listener",
     type: oidcProviders,
     default: [],
-    doc: "identity providers whose tokens the REST API accepts: issuer, audience, role_claims (claim, value, role), username_claim (email, or sub, when absent), ca_file",
+    doc: "identity providers whose tokens the REST API accepts: issuer, audience, role_claims (claim, value, role), username_claim (email, or sub, when absent), ca_file; for sign-in to the console client_id (the audience when absent) and scope (openid email profile when absent)",
     flag: null,
   }),
   "api.oidc_keys_dir": option({

@@ -13,7 +13,11 @@ export const masterProgram = {
   summary: "serves enrollment, the REST API and the bus services of a fleet",
   options: masterOptions,
   defaultFile: "/etc/svc/master.yaml",
-  commands: [["check", "test the configuration without starting the daemon; see svc-master check --help"]],
+  examples: ["svc-master", "svc-master --config /srv/fleet/master.yaml", "svc-master --print-config"],
+  commands: [
+    ["check", "test the configuration without starting the daemon; see svc-master check --help"],
+    ["bus-server", "show the nats-server that this master would run; see svc-master bus-server --help"],
+  ],
 } as const;
 
 /**

@@ -21,6 +21,10 @@ export interface OidcProvider {
   readonly role_claims: readonly OidcRoleClaim[];
   /** CA file that verifies the provider; absent means the trust store of the host. */
   readonly ca_file?: string;
+  /** The public client that the console signs in as; absent means the audience. */
+  readonly client_id?: string;
+  /** What the console asks for; absent means `openid email profile`. */
+  readonly scope?: string;
 }
 
 const mostProviders = 16;
@@ -70,15 +74,24 @@ const fields = {
   username_claim: word,
   role_claims: roleClaims,
   ca_file: requiredPath,
+  client_id: word,
+  scope: text({
+    name: "scope",
+    placeholder: "<scope>",
+    read: (value) => {
+      if (/^openid( [\x21\x23-\x5b\x5d-\x7e]{1,64}){0,15}$/.test(value)) return value;
+      throw new Complaint("expected openid and further scopes, such as openid email groups");
+    },
+  }),
 } satisfies Fields;
 
 /** The list under `api.oidc`. It has no flag. */
 export const oidcProviders: OptionType<readonly OidcProvider[]> = {
-  ...mapsOf("{issuer, audience, username_claim, role_claims, ca_file}", readProvider),
+  ...mapsOf("{issuer, audience, username_claim, role_claims, ca_file, client_id, scope}", readProvider),
   fromYaml(node) {
     const providers = readMaps(
       node,
-      "{issuer, audience, username_claim, role_claims, ca_file}",
+      "{issuer, audience, username_claim, role_claims, ca_file, client_id, scope}",
       readProvider,
     );
     if (providers.length > mostProviders) throw new Complaint(`at most ${mostProviders} providers`, node.at);

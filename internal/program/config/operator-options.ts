@@ -1,5 +1,5 @@
 import { type OptionTable, option } from "./option.ts";
-import { path } from "./scalar.ts";
+import { integer, path } from "./scalar.ts";
 import { busUrls } from "./url.ts";
 
 const group = "Operator";
@@ -53,6 +53,13 @@ export const operatorOptions = {
     type: path,
     default: "",
     doc: "CA file that verifies the bus server",
+    flag: null,
+  }),
+  "master.confirm_above": option({
+    group,
+    type: integer(0, 1_000_000),
+    default: 25,
+    doc: "number of peels above which svc run asks the person at a terminal before it runs anything",
     flag: null,
   }),
 } satisfies OptionTable;

@@ -3,6 +3,7 @@ import { logFormats, logLevels } from "../../base/log.ts";
 import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { listOf } from "./list.ts";
 import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
+import { otlpOptions } from "./otlp.ts";
 import { address, bool, oneOf, path, requiredPath, text } from "./scalar.ts";
 import { schedule } from "./schedule.ts";
 import { httpsUrls, optionalBusUrl, optionalHttpsUrl } from "./url.ts";
@@ -201,6 +202,7 @@ export const peelOptions = {
     group: "Health and logs",
     type: oneOf(logFormats),
     default: "json",
-    doc: "format of log records",
+    doc: "form of log records: lines on standard error, or fields in the journal of the system",
   }),
+  ...otlpOptions,
 } satisfies OptionTable;

@@ -16,6 +16,11 @@ export const peelProgram = {
   summary: "runs on a managed host: enrolls it and executes its jobs",
   options: peelOptions,
   defaultFile: "/etc/svc/peel.yaml",
+  examples: [
+    "svc-peel join --token-file /run/join-token",
+    "svc-peel --config /etc/svc/peel.yaml",
+    "svc-peel --print-config",
+  ],
   commands: [
     ["join", "make this host a member of a fleet with a join token; see svc-peel join --help"],
     ["call", "run a function on this host, without a master; see svc-peel call --help"],

@@ -20,6 +20,7 @@ export interface LoadInput<Table extends OptionTable> {
   readonly name: string;
   /** What the program does, for its help. */
   readonly summary: string;
+  readonly examples: readonly string[];
   /** Its commands, with their descriptions. */
   readonly commands?: readonly (readonly [string, string])[];
   /** Arguments without the program's name. */

@@ -122,6 +122,19 @@ export const bool: OptionType<boolean> = {
   format: String,
 };
 
+/** `true` or `false`, where `auto` means that it depends. */
+export const autoOrBool: OptionType<boolean | "auto"> = {
+  ...bool,
+  name: "auto, true, false",
+  fromYaml: (node) => {
+    if (node.kind === "scalar" && (typeof node.value === "boolean" || node.value === "auto"))
+      return node.value;
+    throw new Complaint(`expected auto, true or false, found ${kindOf(node)}`, node.at);
+  },
+  fromFlag: (texts) => (texts.at(-1) === "auto" ? "auto" : bool.fromFlag(texts)),
+  format: String,
+};
+
 /** A duration, in milliseconds. */
 export function duration(minMs: number, maxMs = Number.POSITIVE_INFINITY): OptionType<number> {
   const read = (value: string): number => {

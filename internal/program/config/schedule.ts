@@ -1,6 +1,7 @@
 import { parseCron } from "../../base/cron.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
+import { isSecretName } from "../../base/secret-name.ts";
 import { kindOf, parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
 import { readFields } from "./fields.ts";
 import { Complaint, type OptionType } from "./option.ts";
@@ -53,9 +54,6 @@ const fields = {
   enabled: bool,
 };
 
-/** The values of arguments with such a name are not shown. */
-const secretName = /passw(?:or)?d|passphrase|secret|token|credential|private_?key|api_?key/i;
-
 /** The map under `schedule`, as a list of named entries. Its flag takes the same map as YAML or JSON. */
 export const schedule: OptionType<readonly ScheduleEntry[]> = {
   name: "map of entries",
@@ -79,7 +77,7 @@ export const schedule: OptionType<readonly ScheduleEntry[]> = {
           {
             ...rest,
             args: Object.fromEntries(
-              Object.entries(args).map(([key, value]) => [key, secretName.test(key) ? "[redacted]" : value]),
+              Object.entries(args).map(([key, value]) => [key, isSecretName(key) ? "[redacted]" : value]),
             ),
             ...(interval === undefined ? {} : { interval: formatDuration(interval) }),
             splay: formatDuration(splay),

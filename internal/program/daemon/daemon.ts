@@ -1,6 +1,7 @@
 import { systemClock } from "../../base/clock.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
-import { createLog, type Log, type LogFormat, type LogLevel } from "../../base/log.ts";
+import { createJournalLog } from "../../base/journal.ts";
+import { createLog, type Log, type LogLevel, type logFormats } from "../../base/log.ts";
 import { createMessages } from "../../base/messages.ts";
 import { type ServiceManager, takeServiceManager } from "../../base/service-manager.ts";
 import { version } from "../../base/version.ts";
@@ -11,6 +12,12 @@ export type Invocation<Values> =
   | { kind: "version" }
   | { kind: "print"; text: string }
   | { kind: "run"; values: Values; file?: string };
+
+/** What every daemon is configured with. */
+interface LogValues {
+  log_level: LogLevel;
+  log_format: (typeof logFormats)[number];
+}
 
 /** What a daemon runs with. */
 export interface DaemonContext {
@@ -36,9 +43,7 @@ export interface DaemonOptions<Values> {
  *
  * @returns the exit code
  */
-export async function runDaemon<Values extends { log_level: LogLevel; log_format: LogFormat }>(
-  options: DaemonOptions<Values>,
-): Promise<number> {
+export async function runDaemon<Values extends LogValues>(options: DaemonOptions<Values>): Promise<number> {
   let invocation: Invocation<Values>;
   try {
     invocation = options.load();
@@ -58,19 +63,24 @@ export async function runDaemon<Values extends { log_level: LogLevel; log_format
   }
 }
 
-async function runUntilSignal<Values extends { log_level: LogLevel; log_format: LogFormat }>(
+async function runUntilSignal<Values extends LogValues>(
   options: DaemonOptions<Values>,
   { values, file }: Extract<Invocation<Values>, { kind: "run" }>,
 ): Promise<number> {
   const output = writeTogether((text) => process.stderr.write(text));
   process.on("exit", output.flush);
-  const log = createLog({
-    level: values.log_level,
-    format: values.log_format,
+  const { log_format: format, log_level: level } = values;
+  const writing = { level, clock: systemClock, write: output.write };
+  const log =
+    format === "journal"
+      ? createJournalLog({ ...writing, program: options.name })
+      : createLog({ ...writing, format });
+  const service = takeServiceManager(process.env, {
     clock: systemClock,
-    write: output.write,
+    onFailure: () => log.warn("service manager not notified"),
+    onProblem: (reason) =>
+      log.error("a part has ended; the service manager restarts the service", { reason }),
   });
-  const service = takeServiceManager(process.env, () => log.warn("service manager not notified"));
   const stopping = new AbortController();
   const onSignal = (signal: string) => {
     if (stopping.signal.aborted) process.exit(1);

@@ -15,6 +15,7 @@ export function checkCommand(program: string, check: Check): CommandDef {
   return command({
     name: "check",
     description: "Test the configuration without starting the daemon.",
+    examples: [`${program} check`, `${program} check --config ./${program}.yaml -- --log-level debug`],
     args: {
       config: { type: "string", valueHint: "file", description: `Configuration file of ${program}` },
       flags: {
@@ -33,7 +34,7 @@ export function checkCommand(program: string, check: Check): CommandDef {
 
 /** Writes the results of steps. @throws Exit 1 when one failed */
 export async function showSteps(results: readonly StepResult[], cli: Cli): Promise<void> {
-  await cli.print(results, () => formatSteps(results));
+  await cli.print(results, () => formatSteps(results, cli));
   if (hasFailed(results)) throw new Exit(1);
 }
 

@@ -22,7 +22,7 @@ test("steps that depend on a failed step are skipped, transitively; the others r
   expect(results.map(({ level }) => level)).toEqual(["ok", "fail", "skip", "skip", "ok"]);
   expect(results[1]).toEqual({ step: "b", level: "fail", message: "broken", next: "mend it" });
   expect(hasFailed(results)).toBe(true);
-  expect(formatSteps(results.slice(1, 3))).toBe(
+  expect(formatSteps(results.slice(1, 3), { color: false })).toBe(
     "FAIL  b  broken\n         next: mend it\nskip  c  not checked: it needs b",
   );
 });
@@ -66,9 +66,16 @@ test("only the certain part of a clock difference counts", () => {
   expect(judgeClock("the bus", -5_000, 0).message).toContain("5.0 s behind");
 });
 
+test("the word of a level is in color on a terminal, and the step is not", () => {
+  const line = formatSteps([{ step: "failed", level: "fail", message: "failed" }], { color: true });
+  expect(line).toBe("\u001b[31mFAIL\u001b[0m  failed  failed");
+});
+
 test("a text that others chose adds no line and no control character", () => {
   const message = "a\nok    clone  fine\u001b[2J";
-  const lines = formatSteps([{ step: "b", level: "warn", message, next: message }]).split("\n");
+  const lines = formatSteps([{ step: "b", level: "warn", message, next: message }], { color: false }).split(
+    "\n",
+  );
   expect(lines).toHaveLength(2);
   expect(lines.join("")).not.toContain("\u001b");
 });

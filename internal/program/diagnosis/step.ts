@@ -1,7 +1,7 @@
 import { abortable } from "../../base/abortable.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { visible } from "../command-line/mod.ts";
+import { paint, type TableStyle, visible } from "../command-line/mod.ts";
 
 /**
  * The result of one check. `warn`: works now, but needs attention. `fail`: does not work. `skip`: cannot be
@@ -64,13 +64,18 @@ export function hasFailed(results: readonly StepResult[]): boolean {
  * Formats the results for people: one line for each step, followed by its next step. A message may contain what a
  * peel chose: it adds no line.
  */
-export function formatSteps(results: readonly StepResult[]): string {
+export function formatSteps(results: readonly StepResult[], { color }: TableStyle): string {
+  const wordOf = ({ level }: StepResult) => (level === "fail" ? "FAIL" : level).padEnd(4);
   const width = Math.max(...results.map(({ step }) => step.length));
   return results
-    .flatMap(({ step, level, message, next }) => [
-      `${(level === "fail" ? "FAIL" : level).padEnd(4)}  ${step.padEnd(width)}  ${visible(message)}`,
-      ...(next === undefined ? [] : [`${"".padEnd(width + 8)}next: ${visible(next)}`]),
-    ])
+    .flatMap((result) => {
+      const { step, message, next } = result;
+      const word = color ? paint(wordOf(result)) : wordOf(result);
+      return [
+        `${word}  ${step.padEnd(width)}  ${visible(message)}`,
+        ...(next === undefined ? [] : [`${"".padEnd(width + 8)}next: ${visible(next)}`]),
+      ];
+    })
     .join("\n");
 }
 

@@ -43,10 +43,11 @@ export interface MetricsRegistry {
 }
 
 /**
- * How often the lag of the event loop is sampled. The default of 10 ms wakes an idle program 100 times a second,
- * which is most of the processor time that it takes.
+ * How often the lag of the event loop is sampled. Each sample wakes the program, and with it a thread of the runtime
+ * that returns memory: at the default of 10 ms that is most of the processor time of an idle program. What blocks the
+ * loop for longer than this is always seen.
  */
-const lagSampleMs = 100;
+const lagSampleMs = 1_000;
 
 export function createRegistry(): MetricsRegistry {
   const registry = new Registry();

@@ -21,6 +21,8 @@ export interface CatalogView {
    * The current catalog; waits until an announced change is read. `undefined` when nothing is published yet.
    */
   current(): Promise<InForce | undefined>;
+  /** The catalog that was read last. */
+  readonly latest: Catalog | undefined;
   /** The catalog with this digest, if it is the last one that was served: the store may have lost it. */
   recall(digest: string): Catalog | undefined;
   /** Calls `run` when the head was not published by a master. @returns a function that unsubscribes */
@@ -89,6 +91,9 @@ export function followCatalog(options: {
     async current() {
       await refreshing;
       return inForce;
+    },
+    get latest() {
+      return inForce?.catalog;
     },
     recall: (digest) => (seen?.digest === digest ? inForce?.catalog : undefined),
     onForeign(run) {

@@ -70,6 +70,10 @@ export interface LowState extends Place {
   onlyif: readonly Condition[];
   /** Whether a failure of this state ends the run. */
   failhard: boolean;
+  /** Whether later states run while this one does, as far as they do not depend on it. */
+  parallel: boolean;
+  /** Whether it does the work of later states of its function at once, or (`false`) leaves its own to none. */
+  aggregate: boolean | undefined;
   retry?: Retry;
   /** Commands for /bin/sh that must succeed after the state. */
   checks: readonly string[];

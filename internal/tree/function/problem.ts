@@ -36,9 +36,9 @@ function formatted(problem: StateProblem): string {
   return problem.excerpt === undefined ? headline(problem) : `${headline(problem)}\n${problem.excerpt}`;
 }
 
-/** One line: `web/init.sls:3: …`. */
-export function headline({ file, line, message }: StateProblem): string {
-  return file === undefined ? message : `${atLine(file, line)}: ${message}`;
+/** One line: `web/init.sls:3: …`, with the column of a template where it is known. */
+export function headline({ file, line, column, message }: StateProblem): string {
+  return file === undefined ? message : `${atLine(file, line, column)}: ${message}`;
 }
 
 const maxProblems = 50;

@@ -104,6 +104,18 @@ test("with if_missing the archive is not inspected", async () => {
   await proveIdle(directory.path, ...extracted, target, args);
 });
 
+test("neither the archive nor its digest is fetched to see that all of it is missing", async () => {
+  using directory = temporaryDirectory("archive");
+  const target = join(directory.path, "app");
+  // Nothing listens there.
+  const source = "https://127.0.0.1:9/app.tar.gz";
+  const args = { source: [source], source_hash: "https://127.0.0.1:9/sums" };
+  const plan = await planState(...extracted, target, args);
+  expect(plan.changes).toEqual({ [target]: { extracted: source } });
+  await expect(plan.apply?.()).rejects.toThrow("127.0.0.1:9/sums");
+  expect(existsSync(target)).toBe(false);
+});
+
 test("nothing is written outside the directory, by a name, a link, or an existing link", async () => {
   using directory = temporaryDirectory("archive");
   const [source, outside, target] = ["source", "outside", "target"].map((name) => {

@@ -77,13 +77,22 @@ const archiveExtracted = defineState({
     if (args.if_missing !== undefined && lookAt(args.if_missing) !== undefined) {
       return { changes: {}, comment: `${args.if_missing} exists` };
     }
-    const hash = await findHash(args, args.source, context);
-    const source = findSource(args.source, hash, context);
+    const named = findSource(args.source, undefined, context);
+    const isRemote = /^https?:/.test(named.name);
+    const before = lookAt(target);
+    // All files are missing from a directory that has none, so an archive on a server is not fetched to see which.
+    const isKnown = isRemote && (before === undefined || isEmpty(target));
+    const verified = async () => {
+      const hash = await findHash(args, args.source, context);
+      return { hash, source: findSource([named.name], hash, context) };
+    };
+    // Nor is its digest: a test run then says what it would do where an earlier state gives the host its network.
+    const isLater = isKnown && /^https?:/.test(args.source_hash ?? "");
+    const { hash, source } = isLater ? { hash: undefined, source: named } : await verified();
     const format = (args.archive_format ?? formatOf(source.name)) as ArchiveFormat | undefined;
     if (format === undefined) {
       throw new StateFailure(`archive_format: missing; the name of ${source.name} does not tell the format`);
     }
-    const before = lookAt(target);
     if (before !== undefined && !before.isDirectory()) {
       throw new StateFailure(`${target} is a ${kindOf(target, before)}`);
     }
@@ -96,12 +105,24 @@ const archiveExtracted = defineState({
       single: args.enforce_toplevel !== false,
       attributes: await attributesOf({ user: args.user, group: args.group }, context),
     };
-    // All files are missing from a directory that has none, so an archive on a server is not fetched to see which.
-    const isEmpty = before === undefined || readdirSync(target).length === 0;
-    const compare = args.if_missing === undefined && !(isEmpty && /^https?:/.test(source.name));
-    return planExtraction(wish, compare, context);
+    const plan = await planExtraction(wish, args.if_missing === undefined && !isKnown, context);
+    if (!isLater) return plan;
+    const apply = async () => {
+      const checked = await planExtraction({ ...wish, ...(await verified()) }, false, context);
+      return checked.apply?.();
+    };
+    return { ...plan, apply };
   },
 });
+
+/** Whether a directory has no entries; one that was replaced since it was looked at is compared like any other. */
+function isEmpty(directory: string): boolean {
+  try {
+    return readdirSync(directory).length === 0;
+  } catch {
+    return false;
+  }
+}
 
 /** States of archives. */
 export const archiveStates: readonly StateFunction[] = [archiveExtracted];

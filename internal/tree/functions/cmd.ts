@@ -1,52 +1,45 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
-import type { Plain } from "../../base/msgpack.ts";
 import { openDirectory } from "../../base/opened-directory.ts";
 import { createPrivateDirectory } from "../../base/private-directory.ts";
 import { findAccount } from "../../base/process/account.ts";
 import { replaceEntry, writeWhole } from "../../base/replace-entry.ts";
-import { type ArgSpec, FunctionFailure, type ValuesOf } from "../../host/modules/mod.ts";
+import type { ArgSpec, ValuesOf } from "../../host/modules/mod.ts";
 import {
-  type Changes,
   defineState,
   type Plan,
   type StateContext,
   StateFailure,
   type StateFunction,
 } from "../function/mod.ts";
+import { type CommandArgs, commandArgs, environmentOf, timeoutOf } from "./command-args.ts";
 import { findHash } from "./find-hash.ts";
+import { type Ran, runCommand } from "./run-command.ts";
 import { findSource, refuseSource } from "./source.ts";
 import { sourceHashArgs, warnOfHash } from "./source-hash.ts";
+import { refuseStateful, testNameOf } from "./stateful.ts";
 import { unchanged } from "./steps.ts";
-
-const commandArgs = {
-  cwd: { type: "path", doc: "Directory to run in; / by default." },
-  runas: { type: "string", doc: "Name or uid of the user to run as; the user of the peel by default." },
-  shell: { type: "path", doc: "The shell that reads the command line; /bin/sh by default." },
-  env: { type: "any", doc: "Variables to add to the clean environment: a map, or a list of maps." },
-  umask: { type: "mode", doc: "Umask of the command; that of the peel by default." },
-  stdin: { type: "string", doc: "Standard input of the command; empty by default." },
-  timeout: { type: "any", doc: "Stops the command after this duration, such as 90s; a number is seconds." },
-  creates: { type: "strings", doc: "Does not run the command if all of these paths exist." },
-  success_retcodes: { type: "any", doc: "Additional exit codes that count as success: a list of integers." },
-  hide_output: { type: "boolean", doc: "Omits the output of the command from the result; false by default." },
-} as const satisfies Record<string, ArgSpec>;
+import { environmentVariables } from "./template-variables.ts";
 
 const scriptArgs = {
   source: {
     type: "strings",
-    doc: "Source of the script: svc://path, salt://path, an absolute path or https://…; name by default.",
+    doc: "Source of the script: svc://path, salt://path, an absolute path or https://…; the first word of name by default.",
   },
   ...sourceHashArgs,
-  args: { type: "string", doc: "Arguments of the script, parsed by a shell." },
+  args: {
+    type: "string",
+    doc: "Arguments of the script, parsed by a shell; by default the words of name after the first, with source only in trees of Salt.",
+  },
   template: { type: "string", values: ["jinja"], doc: "Renders the script with facts and settings." },
   context: { type: "map", doc: "Variables of the template." },
+  defaults: { type: "map", doc: "Variables of the template that context can override." },
 } as const satisfies Record<string, ArgSpec>;
 
-type CommandArgs = ValuesOf<typeof commandArgs>;
+type ScriptArgs = ValuesOf<typeof commandArgs & typeof scriptArgs>;
+type Source = ReturnType<typeof findSource>;
 
 /**
  * States that run commands. They always report a change, unless `creates`, `unless` or `onlyif` prevent the
@@ -73,39 +66,44 @@ export const cmdStates: readonly StateFunction[] = [
     doc: "Runs a script from the state files. It must exit with 0.",
     args: { ...commandArgs, ...scriptArgs },
     refuse: (args) =>
-      refuseCommand(args) ?? refuseSource(args.source ?? [], args.source_hash, args.skip_verify),
+      refuseCommand(args) ??
+      refuseRehearsal(args) ??
+      refuseSource(args.source ?? [], args.source_hash, args.skip_verify),
     warn: warnOfHash,
     async plan(name, args, context) {
       if (areThere(args.creates)) return unchanged(createsComment(args.creates));
-      const names = args.source ?? [name];
-      if (args.source === undefined) refuseNameAsSource(name, args.source_hash, args.skip_verify);
-      const source = findSource(names, await findHash(args, names, context), context);
-      return commandPlan(name, async () => {
-        const bytes = await source.content.bytes();
-        const text =
-          args.template === undefined
-            ? bytes
-            : await context.render(
-                { name: source.name, text: new TextDecoder().decode(bytes) },
-                args.context ?? {},
-              );
-        return withScript(text, args.runas, context, (file) =>
-          runCommand(`${file}${args.args === undefined ? "" : ` ${args.args}`}`, args, context),
-        );
-      });
+      const { script, words } = await findScript(name, args, context);
+      const testName = testNameOf(args.stateful);
+      // The command of a test run is the script with other arguments, or another script.
+      const rehearsal = testName === undefined ? undefined : await findRehearsal(testName, args, context);
+      return {
+        ...commandPlan(name, () => runScript(name, script, words, args, context)),
+        ...(rehearsal === undefined || testName === undefined
+          ? {}
+          : { rehearse: () => runScript(testName, rehearsal.script, rehearsal.args, args, context) }),
+      };
     },
   }),
 ];
 
-function refuseCommand({ env, timeout, success_retcodes: codes }: CommandArgs): string | undefined {
+function refuseCommand({ env, timeout, stateful, success_retcodes: codes }: CommandArgs): string | undefined {
   if (env !== undefined && environmentOf(env) === undefined) {
     return "env: expected a map of names to strings, or a list of such maps";
   }
   if (timeout !== undefined && timeoutOf(timeout) === undefined) {
     return "timeout: expected a duration such as 90s, or a number of seconds";
   }
+  const problem = refuseStateful(stateful);
+  if (problem !== undefined) return problem;
   if (codes === undefined || (Array.isArray(codes) && codes.every(Number.isSafeInteger))) return undefined;
   return "success_retcodes: expected a list of integers";
+}
+
+/** Without arguments of its own, a test run would do what a run does. */
+function refuseRehearsal({ source, stateful }: ScriptArgs): string | undefined {
+  const testName = testNameOf(stateful);
+  if (testName === undefined || source === undefined || /\s\S/.test(testName)) return undefined;
+  return "stateful: test_name runs the same source, so it must contain arguments: the name of the script, and --test";
 }
 
 function refuseNameAsSource(name: string, hash: string | undefined, unverified?: boolean): void {
@@ -115,44 +113,73 @@ function refuseNameAsSource(name: string, hash: string | undefined, unverified?:
 
 function planCommand(command: string, args: CommandArgs, context: StateContext): Plan {
   if (areThere(args.creates)) return unchanged(createsComment(args.creates));
-  return commandPlan(command, () => runCommand(command, args, context));
-}
-
-function commandPlan(command: string, run: () => Promise<Changes>): Plan {
+  const testName = testNameOf(args.stateful);
+  const run = (line: string) => runCommand(line, line, args, context);
   return {
-    changes: { run: command },
-    comment: `would run: ${command}`,
-    apply: async () => ({ changes: await run(), comment: `ran: ${command}` }),
+    ...commandPlan(command, () => run(command)),
+    ...(testName === undefined ? {} : { rehearse: () => run(testName) }),
   };
 }
 
-/** @throws StateFailure when the command fails, with its output */
-async function runCommand(command: string, args: CommandArgs, context: StateContext): Promise<Changes> {
-  const { cwd, runas, shell = "/bin/sh", env, umask, stdin, timeout, success_retcodes: codes } = args;
-  const call: { [name: string]: Plain } = { argv: [shell, "-c", command] };
-  if (cwd !== undefined) call.cwd = cwd;
-  if (runas !== undefined) call.user = runas;
-  const variables = {
-    ...Object.fromEntries(context.environment),
-    ...(env === undefined ? {} : environmentOf(env)),
-  };
-  if (Object.keys(variables).length > 0) call.env = variables;
-  if (umask !== undefined) call.umask = umask;
-  if (stdin !== undefined) call.stdin = stdin;
-  if (timeout !== undefined) call.timeout = timeoutOf(timeout) ?? "";
-  const shown = (value: Plain): Changes => {
-    const { pid, retcode, stdout, stderr } = value as Changes;
-    const said = args.hide_output === true ? {} : { stdout: stdout ?? "", stderr: stderr ?? "" };
-    return { pid: pid ?? null, retcode: retcode ?? null, ...said };
-  };
-  try {
-    return shown(await context.call("cmd.run", call));
-  } catch (thrown) {
-    if (!(thrown instanceof FunctionFailure)) throw thrown;
-    const accepted = Array.isArray(codes) && codes.includes(thrown.retcode);
-    if (accepted && thrown.message === `exited with ${thrown.retcode}`) return shown(thrown.value);
-    throw new StateFailure(`the command ${thrown.message}`, shown(thrown.value), { cause: thrown });
+function commandPlan(command: string, run: () => Promise<Ran>): Plan {
+  return { changes: { run: command }, comment: `would run: ${command}`, apply: run };
+}
+
+/**
+ * The script, and its arguments, which may be in the name: `x.sh --all`. With a source of its own, the name is often
+ * an id of several words, so only in trees of Salt they are arguments.
+ */
+async function findScript(
+  name: string,
+  args: ScriptArgs,
+  context: StateContext,
+): Promise<{ script: Source; words: string | undefined }> {
+  const [, first = name, rest] = /^(\S+)\s+(\S[\s\S]*)$/.exec(name) ?? [];
+  const given = args.args === "" ? undefined : args.args;
+  if (args.source !== undefined) {
+    const script = await sourceOf(args.source, args, context);
+    return { script, words: given ?? (context.compat === "salt" ? rest : undefined) };
   }
+  refuseNameAsSource(first, args.source_hash, args.skip_verify);
+  // A file may have a space in its name.
+  const isWhole = rest === undefined || /^https?:/.test(name);
+  const script = await sourceOf(isWhole ? [first] : [name, first], args, context);
+  return { script, words: given ?? (script.name === name ? undefined : rest) };
+}
+
+async function sourceOf(names: readonly string[], args: ScriptArgs, context: StateContext): Promise<Source> {
+  return findSource(names, await findHash(args, names, context), context);
+}
+
+/** The script of a test run, and its arguments: the words after the first of `test_name`. */
+async function findRehearsal(
+  testName: string,
+  args: ScriptArgs,
+  context: StateContext,
+): Promise<{ script: Source; args?: string }> {
+  const [, first = "", rest] = /^(\S+)\s+(\S[\s\S]*)$/.exec(testName) ?? [undefined, testName];
+  const { script } = await findScript(first, args, context);
+  return { script, ...(rest === undefined ? {} : { args: rest }) };
+}
+
+async function runScript(
+  name: string,
+  script: Source,
+  words: string | undefined,
+  args: ScriptArgs,
+  context: StateContext,
+): Promise<Ran> {
+  const bytes = await script.content.bytes();
+  const text =
+    args.template === undefined
+      ? bytes
+      : await context.render(
+          { name: script.name, text: new TextDecoder().decode(bytes) },
+          { ...environmentVariables(context), ...args.defaults, ...args.context },
+        );
+  return withScript(text, args.runas, context, (file) =>
+    runCommand(words === undefined ? file : `${file} ${words}`, name, args, context),
+  );
 }
 
 /** Runs a function with a temporary file of this content, which only the user of the command can read. */
@@ -192,22 +219,4 @@ function areThere(paths: readonly string[] | undefined): boolean {
 
 function createsComment(paths: readonly string[] = []): string {
   return `not run: ${paths.join(", ")} ${paths.length === 1 ? "exists" : "exist"}`;
-}
-
-function environmentOf(env: Plain): { [name: string]: Plain } | undefined {
-  const maps = Array.isArray(env) ? env : [env];
-  const isMap = (each: Plain) =>
-    typeof each === "object" && each !== null && !Array.isArray(each) && !(each instanceof Uint8Array);
-  return maps.every(isMap) ? Object.assign({}, ...maps) : undefined;
-}
-
-function timeoutOf(timeout: Plain): string | undefined {
-  if (typeof timeout === "number") return timeout > 0 ? `${Math.ceil(timeout * 1000)}ms` : undefined;
-  if (typeof timeout !== "string") return undefined;
-  try {
-    parseDuration(timeout);
-    return timeout;
-  } catch {
-    return undefined;
-  }
 }

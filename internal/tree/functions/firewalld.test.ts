@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { problemsOf } from "../../../test/harness/planned-state.ts";
 import { failureOf, settleState } from "../../../test/harness/settle-state.ts";
 import type { SystemFixture } from "../../../test/harness/system.ts";
+import { comparableRule, covers, parseZone } from "./firewalld-zone.ts";
 
 /** firewalld 1.3 with one zone; its lists are printed as it prints them. */
 function firewall({
@@ -16,7 +17,7 @@ function firewall({
   };
   let [byDefault, masquerade] = ["public", false];
   const zoneNames = [...zones];
-  const lists = /^--(list|add|remove|change)-([a-z-]+?)s?(?:=(.*))?$/;
+  const lists = /^--(add|remove|change)-([a-z-]+?)s?(?:=(.*))?$/;
   return {
     programs: ["firewall-cmd"],
     zone,
@@ -28,17 +29,25 @@ function firewall({
       if (option === "--get-default-zone") return { stdout: `${byDefault}\n` };
       if (option.startsWith("--set-default-zone=")) byDefault = option.slice(19);
       if (option.startsWith("--new-zone=")) zoneNames.push(option.slice(11));
-      if (option === "--query-masquerade") return { code: masquerade ? 0 : 1 };
+      if (option === "--list-all") return { stdout: listed(argv.at(-2)?.slice(7) ?? "", zone, masquerade) };
       if (option === "--add-masquerade") masquerade = true;
       const [, verb, what = "", value = ""] = lists.exec(option) ?? [];
       const list = zone[`${what}s`] ?? [];
       zone[`${what}s`] = list;
-      if (verb === "list") return { stdout: `${list.join(/rule|forward/.test(what) ? "\n" : " ")}\n` };
       if (verb === "add" || verb === "change") list.push(value);
       if (verb === "remove") list.splice(list.indexOf(value), 1);
       return {};
     },
   };
+}
+
+function listed(name: string, zone: Record<string, string[]>, masquerade: boolean): string {
+  const lines = Object.entries(zone).map(([label, items]) =>
+    /rules|forward/.test(label)
+      ? `  ${label.replace("rich-", "rich ")}: ${items.map((each) => `\n\t${each}`).join("")}`
+      : `  ${label}: ${items.join(" ")}`,
+  );
+  return [name, "  target: default", `  masquerade: ${masquerade ? "yes" : "no"}`, ...lines, ""].join("\n");
 }
 
 describe("firewalld.present", () => {
@@ -107,6 +116,41 @@ test.each([
   [{}, "public", "firewalld is not installed"],
 ])("refuses %#", async (fixture, name, message) => {
   expect(await failureOf(fixture, "firewalld.present", name, {})).toContain(message);
+});
+
+test("a rule compares in any order and with any quotes, and never as another rule", () => {
+  const printed =
+    'rule family="ipv4" source address="10.0.0.0/8" port port="22" protocol="tcp" log prefix="a b" limit value="3/m" accept';
+  const written =
+    "rule source address=10.0.0.0/8 family=ipv4 port protocol=tcp port='22' log prefix='a b' limit value=3/m accept";
+  expect(comparableRule(written)).toBe(comparableRule(printed));
+  const [source, destination] = ["rule source address=a", "rule source address=b"];
+  const others = [
+    [`${source} destination address=b accept`, `${destination} destination address=a accept`],
+    [`${source} destination NOT address=b accept`, "rule source NOT address=a destination address=b accept"],
+    ["rule log limit value=1/m accept limit value=2/m", "rule log limit value=2/m accept limit value=1/m"],
+    ["rule accept", "rule drop"],
+  ];
+  for (const [one = "", other = ""] of others) expect(comparableRule(one)).not.toBe(comparableRule(other));
+});
+
+test.each([
+  ["7000-7010/tcp", "7005/tcp", true],
+  ["7000-7010/tcp", "7005-7011/tcp", false],
+  ["7000-7010/tcp", "7005/udp", false],
+  ["7005/tcp", "7005-7006/tcp", false],
+  ["x", "x", false],
+])("the ports %s contain %s: %p", (outer, inner, isCovered) => {
+  expect(covers(outer, inner)).toBe(isCovered);
+});
+
+test("a zone is read as old and new versions print it", () => {
+  const older = "public\n  services: ssh http\n  forward-ports: a\n\tb\n  rich rules: \n\trule accept\n";
+  expect([...parseZone(older)]).toEqual([
+    ["services", ["ssh", "http"]],
+    ["forward-ports", ["a", "b"]],
+    ["rich rules", ["rule accept"]],
+  ]);
 });
 
 test("values that would be options are refused", async () => {

@@ -1,34 +1,19 @@
 import { type System, succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
+import { comparableRule, covers, parseZone } from "./firewalld-zone.ts";
 import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps, type Step } from "./steps.ts";
 
-/** A list of a zone: how firewalld prints it, and how it changes it. */
-interface ZoneList {
-  /** The argument of the state. */
-  arg: "ports" | "services" | "interfaces" | "sources" | "rich_rules" | "port_fwd" | "block_icmp";
-  list: string;
-  add: string;
-  remove: string;
-  /** Rules contain spaces, and stand on a line each. */
-  byLine?: true;
-}
-
-const lists: readonly ZoneList[] = [
-  { arg: "services", list: "--list-services", add: "--add-service", remove: "--remove-service" },
-  { arg: "ports", list: "--list-ports", add: "--add-port", remove: "--remove-port" },
-  { arg: "interfaces", list: "--list-interfaces", add: "--change-interface", remove: "--remove-interface" },
-  { arg: "sources", list: "--list-sources", add: "--change-source", remove: "--remove-source" },
-  { arg: "block_icmp", list: "--list-icmp-blocks", add: "--add-icmp-block", remove: "--remove-icmp-block" },
-  {
-    ...{ arg: "port_fwd", list: "--list-forward-ports", byLine: true },
-    ...{ add: "--add-forward-port", remove: "--remove-forward-port" },
-  },
-  {
-    ...{ arg: "rich_rules", list: "--list-rich-rules", byLine: true },
-    ...{ add: "--add-rich-rule", remove: "--remove-rich-rule" },
-  },
-];
+/** A list of a zone: its label in what firewalld prints, and how firewalld changes it. */
+const lists = [
+  { arg: "services", label: "services", add: "--add-service", remove: "--remove-service" },
+  { arg: "ports", label: "ports", add: "--add-port", remove: "--remove-port" },
+  { arg: "interfaces", label: "interfaces", add: "--change-interface", remove: "--remove-interface" },
+  { arg: "sources", label: "sources", add: "--change-source", remove: "--remove-source" },
+  { arg: "block_icmp", label: "icmp-blocks", add: "--add-icmp-block", remove: "--remove-icmp-block" },
+  { arg: "port_fwd", label: "forward-ports", add: "--add-forward-port", remove: "--remove-forward-port" },
+  { arg: "rich_rules", label: "rich rules", add: "--add-rich-rule", remove: "--remove-rich-rule" },
+] as const;
 
 const strings = (doc: string) => ({ type: "strings", doc }) as const;
 const prune = (what: string) =>
@@ -75,18 +60,27 @@ export const firewalldStates: readonly StateFunction[] = deferring([
         const create = () => firewall.change(`--new-zone=${zone}`);
         steps.push({ changes: { [zone]: "created" }, run: create });
       }
-      for (const { arg, list, add, remove, byLine } of lists) {
+      // Each command of firewalld takes a while, so that one is asked for all.
+      const zoneNow = exists ? parseZone(await firewall.ask(`--zone=${zone}`, "--list-all")) : undefined;
+      for (const { arg, label, add, remove } of lists) {
         const wanted = args[arg];
         if (wanted === undefined) continue;
-        const text = exists ? await firewall.ask(`--zone=${zone}`, list) : "";
-        const now = text.split(byLine ? "\n" : /\s+/).flatMap((each) => each.trim() || []);
+        const now = zoneNow?.get(label) ?? [];
         const target = arg === "port_fwd" ? wanted.map(forwardPort) : wanted;
-        const added = target.filter((each) => !now.includes(each));
-        const removed = args[`prune_${arg}`] === true ? now.filter((each) => !target.includes(each)) : [];
+        const isSame = (a: string, b: string) =>
+          arg === "rich_rules" ? comparableRule(a) === comparableRule(b) : a === b;
+        const removed =
+          args[`prune_${arg}`] === true
+            ? now.filter((each) => !target.some((other) => isSame(each, other)))
+            : [];
+        const kept = now.filter((each) => !removed.includes(each));
+        const isThere = (each: string) =>
+          kept.some((other) => isSame(each, other) || (arg === "ports" && covers(other, each)));
+        const added = target.filter((each) => !isThere(each));
         if (added.length + removed.length === 0) continue;
         steps.push({
           changes: {
-            [arg]: { old: now, new: [...now.filter((each) => !removed.includes(each)), ...added] },
+            [arg]: { old: now, new: [...kept, ...added] },
           },
           async run() {
             for (const each of removed) await inZone(`${remove}=${each}`);
@@ -96,7 +90,7 @@ export const firewalldStates: readonly StateFunction[] = deferring([
       }
       const { masquerade } = args;
       if (masquerade !== undefined) {
-        const now = exists && (await firewall.holds(`--zone=${zone}`, "--query-masquerade"));
+        const now = zoneNow?.get("masquerade")?.[0] === "yes";
         if (now !== masquerade) {
           steps.push({
             changes: { masquerade: { old: now, new: masquerade } },
@@ -162,7 +156,6 @@ interface Firewall {
   ask(...options: string[]): Promise<string>;
   /** Asks for what is not part of the permanent configuration. */
   askNow(...options: string[]): Promise<string>;
-  holds(...options: string[]): Promise<boolean>;
   change(...options: string[]): Promise<void>;
   setDefault(zone: string): Promise<void>;
   /** Makes the daemon use the permanent configuration. */
@@ -179,11 +172,15 @@ async function openFirewall(system: System): Promise<Firewall> {
   return {
     ask: (...options) => run(permanent, options),
     askNow: (...options) => run(now, options),
-    holds: async (...options) => (await system.run([...permanent, ...options])).code === 0,
-    change: async (...options) => void (await run(permanent, options)),
+    change: async (...options) => void (await run(permanent, isRunning ? options : options.map(offline))),
     setDefault: async (zone) => void (await run(now, [`--set-default-zone=${zone}`])),
     reload: async () => void (isRunning ? await run(now, ["--reload"]) : undefined),
   };
+}
+
+/** Without the daemon, `--remove-service` is an option of an older program, which takes no zone. */
+function offline(option: string): string {
+  return option.replace(/^--remove-service=/, "--remove-service-from-zone=");
 }
 
 function zoneName(name: string): string {

@@ -1,8 +1,7 @@
-import { defined } from "../../base/defined.ts";
-import { findAccount } from "../../base/process/account.ts";
 import { succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../function/mod.ts";
 import { deferring, NotReady } from "./not-ready.ts";
+import { runner } from "./runner.ts";
 import { planSteps, refuseWith } from "./steps.ts";
 
 const installMs = 15 * 60_000;
@@ -19,7 +18,7 @@ export const gemStates: readonly StateFunction[] = deferring([
     args: {
       version: { type: "string", doc: "Exact version; any by default." },
       ...where,
-      source: { type: "string", doc: "URL of the source of gems." },
+      source: { type: "string", doc: "URL of the source of gems, the only one then." },
       pre_releases: { type: "boolean", doc: "Also allows versions before a release; false by default." },
       rdoc: { type: "boolean", doc: "Also installs documentation; false by default." },
       ri: { type: "boolean", doc: "Also installs documentation for ri; false by default." },
@@ -34,19 +33,21 @@ export const gemStates: readonly StateFunction[] = deferring([
       refuseWith(gemProblem(name));
       const { version, source, pre_releases: pre = false, rdoc = false, ri = false } = args;
       const gem = await openGem(args, context);
-      const have = await gem.versions(name);
+      const have = (await gem.versions(name)).map(({ version: each }) => each);
       const isThere = version === undefined ? have.length > 0 : have.includes(version);
       const kinds = [...(rdoc ? ["rdoc"] : []), ...(ri ? ["ri"] : [])].join(",");
       const words = [
         ...["install", name, kinds === "" ? "--no-document" : `--document=${kinds}`],
         ...(version === undefined ? [] : ["--version", version]),
-        ...(source === undefined ? [] : ["--source", source]),
+        // Otherwise another source could have a gem of the same name.
+        ...(source === undefined ? [] : ["--clear-sources", "--source", source]),
         ...(pre ? ["--prerelease"] : []),
       ];
       const run = async () => {
         await gem.run(`install ${name}`, words);
         const now = await gem.versions(name);
-        if (now.length === 0 || (version !== undefined && !now.includes(version))) {
+        const isNow = now.some((each) => version === undefined || each.version === version);
+        if (!isNow) {
           throw new StateFailure(`gem ran, but ${name} is not installed`);
         }
       };
@@ -60,17 +61,26 @@ export const gemStates: readonly StateFunction[] = deferring([
   }),
   defineState({
     name: "gem.removed",
-    doc: "Ensures that no version of a gem is installed.",
+    doc: "Ensures that no version of a gem is installed. One that is part of Ruby stays.",
     args: where,
     async plan(name, args, context) {
       refuseWith(gemProblem(name));
       const gem = await openGem(args, context);
-      const have = await gem.versions(name);
-      const run = () => gem.run(`remove ${name}`, ["uninstall", name, "--all", "--executables"]);
+      const found = await gem.versions(name);
+      const have = found.filter(({ isDefault }) => !isDefault).map(({ version }) => version);
+      const run = async () => {
+        await gem.run(`remove ${name}`, ["uninstall", name, "--all", "--executables"]);
+        const left = (await gem.versions(name)).find(({ isDefault }) => !isDefault);
+        if (left !== undefined) throw new StateFailure(`gem ran, but ${name} ${left.version} is installed`);
+      };
+      const [bundled] = found;
       return planSteps(
         have.length === 0 ? [] : [{ changes: { [name]: { old: have.join(", "), new: "" } }, run }],
         {
-          fine: `${name} is not installed`,
+          fine:
+            bundled === undefined
+              ? `${name} is not installed`
+              : `${name} ${bundled.version} is part of Ruby and stays`,
           due: `${name} would be removed`,
           done: `${name} was removed`,
         },
@@ -92,17 +102,18 @@ async function openGem(
   if (program === "gem" && !system.has(program)) {
     throw new NotReady("gem is not installed on this host; install ruby in an earlier state");
   }
-  const account = user === undefined ? undefined : await findAccount(user, context);
-  const options = { timeoutMs: installMs, outputLimit: 4 * 1024 * 1024, ...defined({ account }) };
+  const account = await runner(user, context);
+  const options = { timeoutMs: installMs, outputLimit: 4 * 1024 * 1024, account };
   return {
     /** Installed versions: `json (2.6.1, default: 2.3.0)`. */
-    async versions(name: string): Promise<string[]> {
+    async versions(name: string): Promise<{ version: string; isDefault: boolean }[]> {
       const text = await succeed(system, "list the gems", [program, "list", "--local", `^${name}$`], options);
       const line = text.split("\n").find((each) => each.startsWith(`${name} (`)) ?? "";
       const listed = /\((.*)\)/.exec(line)?.[1]?.split(", ") ?? [];
-      return listed
-        .map((each) => each.replace(/^default: /, "").split(" ")[0] ?? "")
-        .filter((each) => each !== "");
+      return listed.flatMap((each) => {
+        const [, byDefault, version] = /^(default: )?(\S+)/.exec(each) ?? [];
+        return version === undefined ? [] : [{ version, isDefault: byDefault !== undefined }];
+      });
     },
     async run(purpose: string, words: readonly string[]): Promise<void> {
       await succeed(system, purpose, [program, ...words], options);

@@ -3,6 +3,7 @@ import { findAccount } from "../../base/process/account.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
 import { type StateContext, StateFailure } from "../function/mod.ts";
+import type { GitRemote } from "./git-credentials.ts";
 
 /** Timeout of one step, such as a clone. */
 const timeoutMs = 30 * 60_000;
@@ -21,6 +22,8 @@ export interface GitWish {
   user: string | undefined;
   /** A private key for ssh. */
   identity: string | undefined;
+  /** How git gets a user name and password. */
+  remote?: GitRemote;
   /** The working tree, which may belong to another user than the one git runs as. */
   target: string;
 }
@@ -29,15 +32,20 @@ export interface GitWish {
 export type Git = (args: readonly string[], cwd?: string) => Promise<string>;
 
 /** @throws StateFailure when git is not installed; SvcError when the user does not exist */
-export async function openGit({ user, identity, target }: GitWish, context: StateContext): Promise<Git> {
+export async function openGit(
+  { user, identity, remote, target }: GitWish,
+  context: StateContext,
+): Promise<Git> {
   const { clock, signal } = context;
   if (Bun.which("git", { PATH: programPath }) === null) {
     throw new StateFailure("git is not installed on this host; install it in an earlier state");
   }
   const account = user === undefined ? undefined : await findAccount(user, context);
   const argv = ["git", ...[...settings, `safe.directory=${target}`].flatMap((setting) => ["-c", setting])];
+  argv.push(...(remote?.options ?? []));
   const env = {
     ...cleanEnvironment(account),
+    ...remote?.env,
     LC_ALL: "C",
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_TERMINAL_PROMPT: "0",

@@ -116,6 +116,51 @@ test("a URL or name cannot run a program, and no password is shown", async () =>
   await expect(secret).rejects.toThrow(/^(?!.*hush)/);
 });
 
+test("a password reaches the server, and neither the clone nor a message", async () => {
+  using directory = temporaryDirectory("git");
+  const remote = makeRepository(join(directory.path, "remote"));
+  remote.commit("main", { file: "one\n" });
+  Bun.spawnSync(["git", "update-server-info"], { cwd: remote.path });
+  const basic = `Basic ${Buffer.from("app:p@ss hush").toString("base64")}`;
+  // The files of the repository, over the protocol of git that needs no program.
+  using server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch({ url, headers }) {
+      if (headers.get("authorization") !== basic) {
+        return new Response("", { status: 401, headers: { "www-authenticate": 'Basic realm="git"' } });
+      }
+      const path = join(remote.path, new URL(url).pathname.slice(1));
+      return existsSync(path) ? new Response(readFileSync(path)) : new Response("", { status: 404 });
+    },
+  });
+  const host = `127.0.0.1:${server.port}/`;
+  const given = { https_user: "app", https_pass: "p@ss hush" };
+  const ways = [
+    [...latest, `http://app:p%40ss%20hush@${host}`, {}] as const,
+    [...cloned, `http://${host}`, given] as const,
+  ];
+  for (const [at, [states, called, url, args]] of ways.entries()) {
+    const target = join(directory.path, `app${at}`);
+    const plan = await proveHonest(directory.path, states, called, url, { target, ...args });
+    expect(plan.changes[target]).toMatchObject({ url: `http://${host}` });
+    expect(readFileSync(join(target, "file"), "utf8")).toBe("one\n");
+    expect(readFileSync(join(target, ".git/config"), "utf8")).not.toContain("hush");
+  }
+  // An earlier version left them in the configuration of the clone.
+  const [old, name] = [join(directory.path, "app0"), `http://app:p%40ss%20hush@${host}`];
+  Bun.spawnSync(["git", "config", "remote.origin.url", name], { cwd: old });
+  const { changes } = await proveHonest(directory.path, ...latest, name, { target: old });
+  expect(changes[old]).toEqual({ url: { old: `http://${host}`, new: `http://${host}` } });
+  expect(readFileSync(join(old, ".git/config"), "utf8")).not.toContain("hush");
+  const wrong = planState(...latest, `http://${host}`, {
+    target: "/nonexistent/app",
+    ...given,
+    https_pass: "other hush",
+  });
+  await expect(wrong).rejects.toThrow(/^(?!.*hush).*Authentication failed/);
+});
+
 test("git does not run as root where another user can replace files", async () => {
   using directory = temporaryDirectory("git");
   const remote = makeRepository(join(directory.path, "remote"));

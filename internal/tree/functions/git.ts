@@ -13,6 +13,7 @@ import { noAttributes } from "./file/attributes.ts";
 import { kindOf, lookAt } from "./file/look.ts";
 import { makeDirectoryIn, openParents } from "./file/parents.ts";
 import { pathOf } from "./file/path.ts";
+import { credentialArgs, remoteOf } from "./git-credentials.ts";
 import { type Git, openGit, shownUrl } from "./git-program.ts";
 import { userFor } from "./git-user.ts";
 
@@ -36,6 +37,7 @@ const gitLatest = defineState({
     },
     remote: { type: "string", doc: "Name of the remote; origin by default." },
     identity: { type: "path", doc: "File with the private key for ssh." },
+    ...credentialArgs,
     depth: { type: "integer", min: 1, doc: "Number of commits of history to fetch; all by default." },
     submodules: { type: "boolean", doc: "Also updates submodules." },
     force_reset: {
@@ -56,11 +58,13 @@ const gitLatest = defineState({
     if (args.identity?.includes('"')) return "identity: expected a path without quotes";
     return pathProblem(args.target);
   },
-  async plan(url, args, context) {
-    requireUrl(url);
+  async plan(name, args, context) {
+    requireUrl(name);
+    const repository = remoteOf(name, args);
+    const { url } = repository;
     const target = pathOf(args.target);
     const user = await userFor(target, args.user, context);
-    const git = await openGit({ user, identity: args.identity, target }, context);
+    const git = await openGit({ user, identity: args.identity, remote: repository, target }, context);
     const wish: Wish = { ...args, url, target, remote: args.remote ?? "origin", user };
     const before = lookAt(target);
     if (before !== undefined && !before.isDirectory()) {
@@ -84,14 +88,17 @@ const gitCloned = defineState({
     branch: { type: "string", doc: "A branch or tag; HEAD of the repository by default." },
     user: { type: "string", doc: "User that git runs as and that owns the files." },
     identity: { type: "path", doc: "File with the private key for ssh." },
+    ...credentialArgs,
   },
   refuse({ target, branch, identity }) {
     if (branch !== undefined && !isRefName(branch)) return "branch: expected a valid git name";
     if (identity?.includes('"')) return "identity: expected a path without quotes";
     return pathProblem(target);
   },
-  async plan(url, args, context) {
-    requireUrl(url);
+  async plan(name, args, context) {
+    requireUrl(name);
+    const remote = remoteOf(name, args);
+    const { url } = remote;
     const target = pathOf(args.target);
     const before = lookAt(target);
     if (before !== undefined && !before.isDirectory()) {
@@ -99,7 +106,7 @@ const gitCloned = defineState({
     }
     const open = async () => {
       const user = await userFor(target, args.user, context);
-      return { user, git: await openGit({ user, identity: args.identity, target }, context) };
+      return { user, git: await openGit({ user, identity: args.identity, remote, target }, context) };
     };
     if (before !== undefined && lookAt(`${target}/.git`) !== undefined) {
       return planBranch((await open()).git, target, args.branch);

@@ -1,24 +1,13 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { ArgSpec } from "../../host/modules/mod.ts";
-
-/** The arguments of a state with a rule. */
-export type RuleArgs = Readonly<Record<string, Plain | undefined>>;
+import { matchArgs, type RuleArgs } from "./packet-filter.ts";
 
 const any = (doc: string) => ({ type: "any", doc }) as const;
 
 /** What a rule is made of, in the order of its words; other options of iptables are in `options`. */
 export const ruleArgs = {
-  protocol: any("Protocol, such as tcp; also proto."),
-  proto: any("The same as protocol."),
-  if: any("Interface that packets arrive at."),
-  of: any("Interface that packets leave by."),
-  source: any("Source address or network."),
-  destination: any("Destination address or network."),
+  ...matchArgs,
   match: any("Extensions to load, such as state or [state, comment]."),
-  sport: any("Source port, or a range such as 1024:65535."),
-  dport: any("Destination port, or a range."),
-  sports: any("Several source ports, as a list or with commas."),
-  dports: any("Several destination ports."),
   connstate: any("States of connections, such as NEW,ESTABLISHED; with match: state or conntrack."),
   ctstate: any("States of connections for match: conntrack."),
   "icmp-type": any("Type of ICMP packets, such as echo-request."),
@@ -73,12 +62,8 @@ export function ruleProblem(args: RuleArgs): string | undefined {
     if (text === undefined || text === "") return `${name}: expected a text, a number, or a list of them`;
     if (/[\n\r\0]/.test(text)) return `${name}: must not contain a line break`;
   }
-  const bad = Object.keys((args.options as object | undefined) ?? {}).find(
-    (name) => !/^[a-z][a-z0-9-]*$/.test(name),
-  );
-  return bad === undefined
-    ? undefined
-    : `options: ${JSON.stringify(bad.slice(0, 40))} is not an option of iptables`;
+  const bad = valuesOf(args).find(([name]) => !/^[a-z][a-z0-9-]*$/.test(name))?.[0];
+  return bad === undefined ? undefined : `${JSON.stringify(bad.slice(0, 40))} is not an option of iptables`;
 }
 
 /** The words of a rule after the name of its chain. Each value is one word, which no shell reads. */
@@ -98,11 +83,21 @@ export function ruleWords(args: RuleArgs): string[] {
   ];
 }
 
+/** Where a rule is, which its words do not say. */
+const ofPlace = new Set(["chain", "table", "family", "save", "position", "name"]);
+/** Options by their letters, and by other names that Salt hands on. */
+const sameAs: Readonly<Record<string, string>> = {
+  ...{ i: "if", o: "of", p: "protocol", s: "source", d: "destination", j: "jump", g: "goto", m: "match" },
+  ...{ "in-interface": "if", "out-interface": "of" },
+};
+
 function valuesOf(args: RuleArgs): [string, Plain][] {
+  const others = Object.keys(args).filter((name) => !Object.hasOwn(ruleArgs, name) && !ofPlace.has(name));
   const { options, proto, ...rest } = Object.fromEntries(
-    Object.keys(ruleArgs).flatMap((name) => {
+    [...Object.keys(ruleArgs), ...others].flatMap((name) => {
       const value = args[name];
-      return value === undefined || value === null ? [] : [[name, value]];
+      const canonical = Object.hasOwn(sameAs, name) ? (sameAs[name] ?? name) : name;
+      return value === undefined || value === null ? [] : [[canonical, value]];
     }),
   );
   return Object.entries({
@@ -135,9 +130,12 @@ function extensionsOf(values: ReadonlyMap<string, Plain>, protocol: string | und
 function optionWords(name: string, text: string, extensions: readonly string[]): string[] {
   const [, negation, value = ""] = /^(!\s*|not\s+)?(.*)$/s.exec(name === "comment" ? ` ${text}` : text) ?? [];
   const conntrack = name === "connstate" && extensions.includes("conntrack");
-  const flag = conntrack ? "--ctstate" : Object.hasOwn(flags, name) ? (flags[name] ?? "") : `--${name}`;
+  const own = Object.hasOwn(flags, name) ? flags[name] : undefined;
+  const flag = conntrack ? "--ctstate" : (own ?? (name.length === 1 ? `-${name}` : `--${name}`));
   const isSeveral = name === "match-set" || name === "tcp-flags";
-  const words = isSeveral ? value.trim().split(/\s+/) : [name === "comment" ? text : value.trim()];
+  // The space at the end of a prefix separates it from what is logged.
+  const one = name === "comment" ? text : name === "log-prefix" ? value : value.trim();
+  const words = isSeveral ? value.trim().split(/\s+/) : [one];
   return [...(negation === undefined ? [] : ["!"]), flag, ...words];
 }
 

@@ -61,6 +61,8 @@ describe("the words of a rule", () => {
       { match: "owner", options: { "uid-owner": "not 1000" }, jump: "DROP" },
       "-m owner ! --uid-owner 1000 -j DROP",
     ],
+    [{ i: "eth0", "uid-owner": 7, j: "DROP" }, "-i eth0 --uid-owner 7 -j DROP"],
+    [{ if: "eth0", o: "not eth1", f: "x" }, "-i eth0 ! -o eth1 -f x"],
   ])("%p", (args, words) => {
     expect(ruleWords({ chain: "INPUT", ...args }).join(" ")).toBe(words);
   });

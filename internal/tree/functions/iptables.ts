@@ -6,9 +6,10 @@ import {
   StateFailure,
   type StateFunction,
 } from "../function/mod.ts";
-import { isChainName, type RuleArgs, ruleArgs, ruleProblem, ruleWords } from "./iptables-rule.ts";
+import { isChainName, ruleArgs, ruleProblem, ruleWords } from "./iptables-rule.ts";
 import { deferring, NotReady } from "./not-ready.ts";
-import { planSteps, type Step } from "./steps.ts";
+import { type BootFile, planRules, position, type RuleArgs, save } from "./packet-filter.ts";
+import type { Step } from "./steps.ts";
 
 const place = {
   table: {
@@ -19,11 +20,10 @@ const place = {
   family: { type: "string", values: ["ipv4", "ipv6"], doc: "Family of addresses; ipv4 by default." },
 } as const;
 const chain = { type: "string", required: true, doc: "Chain, such as INPUT." } as const;
-const save = {
-  type: "any",
-  doc: "Also writes all rules to the file that is loaded at boot, with true, or to this path; false by default.",
-} as const;
 const rule = { ...place, chain, save, ...ruleArgs } as const;
+
+/** As Salt: what a rule does not know is an option of iptables, by its letter or its long name. */
+const saltArgs = { type: "any", doc: "An option of iptables without its dashes." } as const;
 
 type Where = { table?: string | undefined; family?: string | undefined };
 
@@ -33,13 +33,15 @@ export const iptablesStates: readonly StateFunction[] = deferring([
     name: "iptables.append",
     doc: "Ensures that a rule is in a chain; it is added at the end.",
     args: rule,
+    saltArgs,
     refuse: ruleProblem,
     plan: (name, args, context) => planRule(name, args, context, (words) => ["-A", ...words]),
   }),
   defineState({
     name: "iptables.insert",
     doc: "Ensures that a rule is in a chain; it is added at a position.",
-    args: { ...rule, position: { type: "integer", min: 1, doc: "Where to add it; 1 by default." } },
+    args: { ...rule, position },
+    saltArgs,
     refuse: ruleProblem,
     plan: (name, args, context) =>
       planRule(name, args, context, ([inChain = "", ...words]) => [
@@ -51,6 +53,7 @@ export const iptablesStates: readonly StateFunction[] = deferring([
     name: "iptables.delete",
     doc: "Ensures that a rule is not in a chain.",
     args: rule,
+    saltArgs,
     refuse: ruleProblem,
     async plan(name, args, context) {
       const { chain: inChain, table, family } = args;
@@ -200,32 +203,19 @@ function planned(
   done: string,
   name: string,
 ): Plan {
-  const path = steps.length === 0 ? undefined : savePath(context, args);
-  const saving: Step[] =
-    path === undefined
-      ? []
-      : [{ changes: { [path]: "rules written" }, run: () => saveRules(systemOf(context), args, path) }];
-  return planSteps([...steps, ...saving], {
-    fine: `${name}: ${fine}`,
-    due: `${name}: ${due}`,
-    done: `${name}: ${done}`,
-  });
+  const system = systemOf(context);
+  return planRules(system, steps, { wanted: args.save, file: bootFile(system, args) }, name, [
+    fine,
+    due,
+    done,
+  ]);
 }
 
-function savePath(
-  context: StateContext,
-  { save: wanted, family = "ipv4" }: Where & { save?: unknown },
-): string | undefined {
-  if (wanted === undefined || wanted === null || wanted === false || wanted === "") return undefined;
-  if (typeof wanted === "string" && wanted.startsWith("/")) return wanted;
-  const isRedHat = systemOf(context).fact("os_family") === "RedHat";
-  if (isRedHat) return family === "ipv6" ? "/etc/sysconfig/ip6tables" : "/etc/sysconfig/iptables";
-  return family === "ipv6" ? "/etc/iptables/rules.v6" : "/etc/iptables/rules.v4";
-}
-
-async function saveRules(system: System, { family = "ipv4" }: Where, path: string): Promise<void> {
-  const program = family === "ipv6" ? "ip6tables-save" : "iptables-save";
-  const text = await succeed(system, "save the rules", [program], { outputLimit: 8 * 1024 * 1024 });
-  system.makeDirectories(path.slice(0, path.lastIndexOf("/")));
-  system.write(path, text);
+function bootFile(system: System, { family = "ipv4" }: Where): BootFile {
+  const isSix = family === "ipv6";
+  const path =
+    system.fact("os_family") === "RedHat"
+      ? `/etc/sysconfig/${isSix ? "ip6tables" : "iptables"}`
+      : `/etc/iptables/rules.${isSix ? "v6" : "v4"}`;
+  return { path, list: [isSix ? "ip6tables-save" : "iptables-save"] };
 }

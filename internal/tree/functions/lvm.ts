@@ -1,54 +1,10 @@
 import { type System, succeed, systemOf } from "../../host/system/mod.ts";
-import { defineState, StateFailure, type StateFunction } from "../function/mod.ts";
-import { parseSize } from "./lvm-size.ts";
-import { deferring, NotReady } from "./not-ready.ts";
+import { defineState, type Plan, StateFailure, type StateFunction } from "../function/mod.ts";
+import { lvOptions, optionArgs, optionProblem, optionWords, pvOptions, vgOptions } from "./lvm-options.ts";
+import { groupNames, logicalVolumes, physicalVolumes, realDevice, slow } from "./lvm-report.ts";
+import { deferring } from "./not-ready.ts";
+import { parseSize } from "./size.ts";
 import { planSteps, refuseWith, type Step, unchanged } from "./steps.ts";
-
-const slow = { timeoutMs: 10 * 60_000, outputLimit: 4 * 1024 * 1024 };
-/** Options that the programs of LVM take, by the name that Salt's states have for them. */
-const pvOptions = [
-  ...([
-    "metadatasize",
-    "dataalignment",
-    "dataalignmentoffset",
-    "pvmetadatacopies",
-    "metadatacopies",
-  ] as const),
-  ...(["metadataignore", "restorefile", "norestorefile", "labelsector", "setphysicalvolumesize"] as const),
-];
-const vgOptions = [
-  ...(["addtag", "alloc", "autobackup", "clustered", "maxlogicalvolumes", "maxphysicalvolumes"] as const),
-  ...(["metadatatype", "vgmetadatacopies", "metadatacopies", "physicalextentsize"] as const),
-];
-const lvOptions = [
-  ...([
-    "activate",
-    "chunksize",
-    "contiguous",
-    "discards",
-    "stripes",
-    "stripesize",
-    "minor",
-    "persistent",
-  ] as const),
-  ...([
-    "mirrors",
-    "nosync",
-    "noudevsync",
-    "monitor",
-    "ignoremonitoring",
-    "permission",
-    "poolmetadatasize",
-  ] as const),
-  ...(["readahead", "regionsize", "type", "virtualsize", "zero"] as const),
-];
-
-type OptionArgs<Name extends string> = Readonly<Record<Name, { type: "any"; doc: string }>>;
-
-function optionArgs<Name extends string>(names: readonly Name[], program: string): OptionArgs<Name> {
-  const specs = names.map((name) => [name, { type: "any", doc: `The option --${name} of ${program}.` }]);
-  return Object.fromEntries(specs) as OptionArgs<Name>;
-}
 
 /** States of LVM. */
 export const lvmStates: readonly StateFunction[] = deferring([
@@ -89,13 +45,7 @@ export const lvmStates: readonly StateFunction[] = deferring([
       if (found === undefined) return unchanged(`${name} is not a physical volume`);
       if (found.group !== "")
         throw new StateFailure(`${name} is in the volume group ${found.group}: remove that first`);
-      const run = async () =>
-        void (await succeed(system, `remove ${name}`, ["pvremove", "--yes", name], slow));
-      return planSteps([{ changes: { [name]: "removed" }, run }], {
-        fine: "",
-        due: `the physical volume ${name} would be removed`,
-        done: `the physical volume ${name} was removed`,
-      });
+      return planRemoval(system, "physical volume", name, "pvremove");
     },
   }),
   defineState({
@@ -155,13 +105,7 @@ export const lvmStates: readonly StateFunction[] = deferring([
       const used = (await logicalVolumes(system)).find(({ group }) => group === name);
       if (used !== undefined)
         throw new StateFailure(`${name} has the logical volume ${used.name}: remove that first`);
-      const run = async () =>
-        void (await succeed(system, `remove ${name}`, ["vgremove", "--yes", name], slow));
-      return planSteps([{ changes: { [name]: "removed" }, run }], {
-        fine: "",
-        due: `the volume group ${name} would be removed`,
-        done: `the volume group ${name} was removed`,
-      });
+      return planRemoval(system, "volume group", name, "vgremove");
     },
   }),
   defineState({
@@ -201,7 +145,7 @@ export const lvmStates: readonly StateFunction[] = deferring([
       if (snapshot !== undefined) refuseWith(nameProblem(snapshot));
       const system = systemOf(context);
       const found = (await logicalVolumes(system)).find((each) => each.group === group && each.name === name);
-      const bytes = args.size === undefined ? undefined : parseSize(args.size);
+      const bytes = args.size === undefined ? undefined : parseSize("size", args.size, "m");
       const steps: Step[] = [];
       if (found === undefined) {
         const sized = thinvolume ? "-V" : "-L";
@@ -242,16 +186,21 @@ export const lvmStates: readonly StateFunction[] = deferring([
       const found = (await logicalVolumes(system)).some(
         (each) => each.group === vgname && each.name === name,
       );
-      const run = async () =>
-        void (await succeed(system, `remove ${path}`, ["lvremove", "--yes", path], slow));
-      return planSteps(found ? [{ changes: { [path]: "removed" }, run }] : [], {
-        fine: `the logical volume ${name} does not exist`,
-        due: `the logical volume ${name} would be removed`,
-        done: `the logical volume ${name} was removed`,
-      });
+      return found
+        ? planRemoval(system, "logical volume", path, "lvremove")
+        : unchanged(`the logical volume ${name} does not exist`);
     },
   }),
 ]);
+
+function planRemoval(system: System, what: string, name: string, program: string): Plan {
+  const run = async () => void (await succeed(system, `remove ${name}`, [program, "--yes", name], slow));
+  return planSteps([{ changes: { [name]: "removed" }, run }], {
+    fine: "",
+    due: `the ${what} ${name} would be removed`,
+    done: `the ${what} ${name} was removed`,
+  });
+}
 
 function nameProblem(name: string): string | undefined {
   if (/^[A-Za-z0-9_+.][A-Za-z0-9_+.-]{0,126}$/.test(name) && name !== "." && name !== "..") return undefined;
@@ -263,23 +212,6 @@ function devicePathProblem(name: string): string | undefined {
   return `${JSON.stringify(name.slice(0, 80))} is not a device, such as /dev/sdb`;
 }
 
-type Given = Readonly<Record<string, unknown>>;
-
-function optionProblem(args: Given, names: readonly string[]): string | undefined {
-  const bad = names.find(
-    (name) => !/^(?:undefined|string|number|boolean)$/.test(typeof (args[name] ?? undefined)),
-  );
-  return bad === undefined ? undefined : `${bad}: expected a text, a number or a boolean`;
-}
-
-function optionWords(args: Given, names: readonly string[]): string[] {
-  return names.flatMap((name) => {
-    const value = args[name] ?? undefined;
-    if (value === undefined) return [];
-    return [`--${name}=${value === true ? "y" : value === false ? "n" : value}`];
-  });
-}
-
 /** @throws StateFailure when a device contains something: pvcreate --yes would wipe it */
 async function refuseInUse(system: System, device: string): Promise<void> {
   const { code, stdout } = await system.run(["blkid", "-p", "-o", "export", device]);
@@ -287,51 +219,4 @@ async function refuseInUse(system: System, device: string): Promise<void> {
   if (code === 0 && type !== undefined) {
     throw new StateFailure(`${device} contains ${type}: it is not overwritten; wipe it with wipefs first`);
   }
-}
-
-/** The device that a link below /dev leads to, as LVM names it. */
-function realDevice(system: System, name: string): string {
-  const target = system.linkTarget(name);
-  if (target === undefined || name.startsWith("/dev/mapper/")) return name;
-  return new URL(target, `file://${name}`).pathname;
-}
-
-interface ReportRow {
-  [field: string]: string;
-}
-
-async function report(
-  system: System,
-  program: string,
-  part: "pv" | "vg" | "lv",
-  fields: string,
-): Promise<ReportRow[]> {
-  if (!system.has(program)) throw new NotReady(`${program} is not installed on this host: install lvm2`);
-  const argv = [program, "--reportformat", "json", "--units", "b", "--nosuffix", "-o", fields];
-  const text = await succeed(system, "read the state of LVM", argv, slow);
-  try {
-    const { report: found = [] } = JSON.parse(text) as { report?: Record<string, ReportRow[]>[] };
-    return found.flatMap((each) => each[part] ?? []);
-  } catch {
-    throw new StateFailure(`${program} printed no report`);
-  }
-}
-
-async function physicalVolumes(system: System): Promise<{ device: string; group: string }[]> {
-  const rows = await report(system, "pvs", "pv", "pv_name,vg_name");
-  return rows.map(({ pv_name = "", vg_name = "" }) => ({ device: pv_name, group: vg_name }));
-}
-
-async function groupNames(system: System): Promise<string[]> {
-  return (await report(system, "vgs", "vg", "vg_name")).map(({ vg_name = "" }) => vg_name);
-}
-
-async function logicalVolumes(system: System) {
-  const rows = await report(system, "lvs", "lv", "lv_name,vg_name,lv_size,vg_extent_size");
-  return rows.map(({ lv_name = "", vg_name = "", lv_size = "0", vg_extent_size = "1" }) => ({
-    name: lv_name,
-    group: vg_name,
-    bytes: Number(lv_size),
-    extent: Number(vg_extent_size),
-  }));
 }

@@ -1,23 +1,12 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { ArgSpec } from "../../host/modules/mod.ts";
-
-/** The arguments of a state with a rule. */
-export type RuleArgs = Readonly<Record<string, Plain | undefined>>;
+import { matchArgs, type RuleArgs } from "./packet-filter.ts";
 
 const any = (doc: string) => ({ type: "any", doc }) as const;
 
 /** What a rule is made of. */
 export const ruleArgs = {
-  protocol: any("Protocol, such as tcp; also proto."),
-  proto: any("The same as protocol."),
-  if: any("Interface that packets arrive at."),
-  of: any("Interface that packets leave by."),
-  source: any("Source address or network."),
-  destination: any("Destination address or network."),
-  sport: any("Source port, or a range such as 1024:65535."),
-  dport: any("Destination port, or a range."),
-  sports: any("Several source ports, as a list or with commas."),
-  dports: any("Several destination ports."),
+  ...matchArgs,
   match: any("Has no effect: nftables needs no extension."),
   connstate: any("States of connections, such as new,established."),
   "icmp-type": any("Type of ICMP packets, such as echo-request."),

@@ -43,14 +43,16 @@ function filter(tables: Record<string, Chains> = { "ip filter": { input: [] } })
       else if (what === "chain" && verb === "delete") delete chains[chain];
       else if (what === "rule" && verb === "delete") chains[chain]?.splice(Number(rest[1]) - 2, 1);
       else if (what === "rule") {
+        const index = rest[0] === "index" ? Number(rest[1]) : 0;
         // What it was given is not always how it lists it.
-        const rule = (rest[0] ?? "")
+        const rule = (rest.at(-1) ?? "")
           .replace("10.9.9.9/24", "10.9.9.0/24")
           .replace("{ 443, 80 }", "{ 80, 443 }");
         if (verb === "add") chains[chain]?.push(rule);
-        else chains[chain]?.unshift(rule);
-        const at = verb === "add" ? (chains[chain]?.length ?? 0) - 1 : 0;
-        return { stdout: `${verb} rule ${place} ${chain} ${rule} # handle ${at + 2}\n` };
+        else chains[chain]?.splice(index, 0, rule);
+        const at = verb === "add" ? (chains[chain]?.length ?? 0) - 1 : index;
+        const before = rest[0] === "index" ? `handle ${at + 3} ` : "";
+        return { stdout: `${verb} rule ${place} ${chain} ${before}${rule} # handle ${at + 2}\n` };
       }
       return {};
     },
@@ -116,6 +118,22 @@ describe("a state", () => {
     const tables = { "inet mine": { input: ["udp dport 53 accept"] } };
     await settleState(filter(tables), "nftables.insert", "ssh", { ...ssh, table: "mine", family: "inet" });
     expect(tables["inet mine"].input).toEqual(["tcp dport 22 accept", "udp dport 53 accept"]);
+  });
+
+  test.each([
+    [1, ["tcp dport 22 accept", "a", "b"]],
+    [2, ["a", "tcp dport 22 accept", "b"]],
+    [3, ["a", "b", "tcp dport 22 accept"]],
+  ])("adds a rule at the position %p", async (position, rules) => {
+    const tables = { "ip filter": { input: ["a", "b"] } };
+    await settleState(filter(tables), "nftables.insert", "ssh", { ...ssh, position });
+    expect(tables["ip filter"].input).toEqual(rules);
+  });
+
+  test("adds no rule beyond the end of the chain", async () => {
+    expect(await failureOf(filter(), "nftables.insert", "ssh", { ...ssh, position: 2 })).toBe(
+      "position: the chain input has 0 rules, so it is at most 1",
+    );
   });
 
   test("recognizes a set in another order", async () => {

@@ -1,8 +1,8 @@
 import { type System, succeed, systemOf } from "../../host/system/mod.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../function/mod.ts";
-import { comparable, isNftName, type RuleArgs, ruleArgs, ruleProblem, ruleText } from "./nftables-rule.ts";
+import { comparable, isNftName, ruleArgs, ruleProblem, ruleText } from "./nftables-rule.ts";
 import { deferring, NotReady } from "./not-ready.ts";
-import { planSteps, type Step } from "./steps.ts";
+import { type BootFile, planRules, position, type RuleArgs, save } from "./packet-filter.ts";
 
 const family = {
   type: "string",
@@ -11,10 +11,6 @@ const family = {
 } as const;
 const table = { type: "string", doc: "Table; filter by default." } as const;
 const chain = { type: "string", required: true, doc: "Chain, such as input." } as const;
-const save = {
-  type: "any",
-  doc: "Also writes all rules to the file that is loaded at boot, with true, or to this path; false by default.",
-} as const;
 const rule = { table, family, chain, save, ...ruleArgs } as const;
 
 type Where = { table?: string | undefined; family?: string | undefined };
@@ -23,20 +19,23 @@ type Where = { table?: string | undefined; family?: string | undefined };
 export const nftablesStates: readonly StateFunction[] = deferring([
   defineState({
     name: "nftables.append",
+    needsAll: true,
     doc: "Ensures that a rule is in a chain; it is added at the end.",
     args: rule,
     refuse: ruleProblem,
-    plan: (name, args, context) => planRule(name, args, context, "add"),
+    plan: (name, args, context) => planRule(name, args, context, "end"),
   }),
   defineState({
     name: "nftables.insert",
-    doc: "Ensures that a rule is in a chain; it is added at the beginning.",
-    args: rule,
+    needsAll: true,
+    doc: "Ensures that a rule is in a chain; it is added at a position.",
+    args: { ...rule, position },
     refuse: ruleProblem,
-    plan: (name, args, context) => planRule(name, args, context, "insert"),
+    plan: (name, args, context) => planRule(name, args, context, args.position ?? 1),
   }),
   defineState({
     name: "nftables.delete",
+    needsAll: true,
     doc: "Ensures that a rule is not in a chain.",
     args: rule,
     refuse: ruleProblem,
@@ -50,8 +49,12 @@ export const nftablesStates: readonly StateFunction[] = deferring([
         for (const { handle } of found) await removeRule(system, args, args.chain, handle);
       };
       const removing = found.length === 0 ? [] : [{ changes: { [name]: { removed: text } }, run }];
-      const steps = withSave(system, removing, args.save);
-      return planSteps(steps, comments(name, "is not in the chain", "would be removed", "was removed"));
+      const saved = { wanted: args.save, file: bootFile(system) };
+      return planRules(system, removing, saved, name, [
+        "is not in the chain",
+        "would be removed",
+        "was removed",
+      ]);
     },
   }),
   defineState({
@@ -74,7 +77,7 @@ export const nftablesStates: readonly StateFunction[] = deferring([
       const run = async () => void (await succeed(system, "remove the rules", argv));
       const changes = { [name]: { old: rules.map((each) => each.text), new: [] } };
       const steps = rules.length === 0 ? [] : [{ changes, run }];
-      return planSteps(steps, comments(name, "has no rules", "would be emptied", "was emptied"));
+      return planRules(system, steps, undefined, name, ["has no rules", "would be emptied", "was emptied"]);
     },
   }),
   defineState({
@@ -107,7 +110,7 @@ export const nftablesStates: readonly StateFunction[] = deferring([
       const argv = ["nft", "--", "add", "chain", ...placeOf(args), name, ...base];
       const run = async () => void (await succeed(system, `create the chain ${name}`, argv));
       const steps = exists ? [] : [{ changes: { [name]: "created" }, run }];
-      return planSteps(steps, comments(name, "exists", "would be created", "was created"));
+      return planRules(system, steps, undefined, name, ["exists", "would be created", "was created"]);
     },
   }),
   defineState({
@@ -124,7 +127,7 @@ export const nftablesStates: readonly StateFunction[] = deferring([
         }
       };
       const steps = exists ? [{ changes: { [name]: "removed" }, run }] : [];
-      return planSteps(steps, comments(name, "does not exist", "would be removed", "was removed"));
+      return planRules(system, steps, undefined, name, ["does not exist", "would be removed", "was removed"]);
     },
   }),
   defineState({
@@ -141,12 +144,6 @@ export const nftablesStates: readonly StateFunction[] = deferring([
   }),
 ]);
 
-const comments = (name: string, fine: string, due: string, done: string) => ({
-  fine: `${name}: ${fine}`,
-  due: `${name}: ${due}`,
-  done: `${name}: ${done}`,
-});
-
 async function planTable(name: string, args: Where, context: StateContext, wanted: boolean) {
   const system = systemOf(context);
   const place = [familyOf(args), nftName(name)];
@@ -157,22 +154,23 @@ async function planTable(name: string, args: Where, context: StateContext, wante
   const run = async () => void (await succeed(system, `change the table ${name}`, argv));
   const steps = exists === wanted ? [] : [{ changes: { [name]: wanted ? "created" : "removed" }, run }];
   const [fine, done] = wanted ? ["exists", "created"] : ["does not exist", "removed"];
-  return planSteps(steps, comments(name, fine, `would be ${done}`, `was ${done}`));
+  return planRules(system, steps, undefined, name, [fine, `would be ${done}`, `was ${done}`]);
 }
 
 async function planRule(
   name: string,
   args: RuleArgs & Where & { chain: string },
   context: StateContext,
-  verb: "add" | "insert",
+  place: number | "end",
 ) {
   const system = systemOf(context);
   const text = ruleText(args);
   const exists = (await rulesOf(system, args, args.chain)).some((each) => each.text === comparable(text));
   const run = async () => {
-    const argv = ["nft", "--echo", "--handle", verb, "rule", ...placeOf(args), args.chain, text];
+    const [verb, ...at] = await placeWords(system, args, place);
+    const argv = ["nft", "--echo", "--handle", verb, "rule", ...placeOf(args), args.chain, ...at, text];
     const [, added = "", handle = ""] =
-      /^(?:add|insert) rule \S+ \S+ \S+ (.*?)\s*# handle (\d+)\s*$/m.exec(
+      /^(?:add|insert) rule \S+ \S+ \S+ (?:(?:handle|index|position) \d+ )?(.*?)\s*# handle (\d+)\s*$/m.exec(
         await succeed(system, "add the rule", argv),
       ) ?? [];
     if (handle === "" || comparable(added) === comparable(text)) return;
@@ -183,24 +181,35 @@ async function planRule(
     );
   };
   const adding = exists ? [] : [{ changes: { [name]: { added: `${args.chain} ${text}` } }, run }];
-  const steps = withSave(system, adding, args.save);
-  return planSteps(steps, comments(name, "is in the chain", "would be added", "was added"));
+  const saved = { wanted: args.save, file: bootFile(system) };
+  return planRules(system, adding, saved, name, ["is in the chain", "would be added", "was added"]);
 }
 
-/** Rules are written to the file of the boot after they were changed. */
-function withSave(system: System, steps: readonly Step[], wanted: unknown): readonly Step[] {
-  const isPath = typeof wanted === "string" && wanted.startsWith("/");
-  if (steps.length === 0 || (wanted !== true && !isPath)) return steps;
+/** How nft is told a position: it counts from 0, and takes only the position of a rule that is there. */
+async function placeWords(
+  system: System,
+  args: Where & { chain: string },
+  place: number | "end",
+): Promise<[verb: string, ...string[]]> {
+  if (place === "end") return ["add"];
+  if (place === 1) return ["insert"];
+  const count = (await rulesOf(system, args, args.chain)).length;
+  if (place > count + 1) {
+    throw new StateFailure(
+      `position: the chain ${args.chain} has ${count} rules, so it is at most ${count + 1}`,
+    );
+  }
+  return place === count + 1 ? ["add"] : ["insert", "index", String(place - 1)];
+}
+
+function bootFile(system: System): BootFile {
   const isRedHat = system.fact("os_family") === "RedHat";
-  const path = isPath ? wanted : isRedHat ? "/etc/sysconfig/nftables.conf" : "/etc/nftables.conf";
-  const run = async () => {
-    const options = { outputLimit: 8 * 1024 * 1024 };
-    const rules = await succeed(system, "list the rules", ["nft", "list", "ruleset"], options);
-    system.makeDirectories(path.slice(0, path.lastIndexOf("/")));
+  return {
+    path: isRedHat ? "/etc/sysconfig/nftables.conf" : "/etc/nftables.conf",
+    list: ["nft", "list", "ruleset"],
     // A file of rules adds to what is there unless it removes that first.
-    system.write(path, `#!/usr/sbin/nft -f\n\nflush ruleset\n\n${rules}`);
+    head: "#!/usr/sbin/nft -f\n\nflush ruleset\n\n",
   };
-  return [...steps, { changes: { [path]: "rules written" }, run }];
 }
 
 function nameProblem(args: RuleArgs, more: readonly string[]): string | undefined {
@@ -243,12 +252,14 @@ async function rulesOf(
   where: Where,
   inChain: string,
 ): Promise<{ text: string; handle: string }[]> {
-  const lines = await list(system, ["chain", ...placeOf(where), inChain]);
-  return lines.flatMap((line) => {
+  // Of a chain alone nft does not take every name: `limits` is a word of its language there.
+  const lines = await list(system, ["table", ...placeOf(where)]);
+  const start = lines.findIndex((line) => line.startsWith(`chain ${inChain} {`)) + 1;
+  const length = lines.slice(start).indexOf("}");
+  if (start === 0 || length < 0) return [];
+  return lines.slice(start, start + length).flatMap((line) => {
     const [, text, handle] = /^(.*\S)\s+# handle (\d+)$/.exec(line) ?? [];
-    // The lines of the table and of the chain have handles as well.
-    if (text === undefined || handle === undefined || /^(?:table|chain) \S.*\{$/.test(text)) return [];
-    return [{ text: comparable(text), handle }];
+    return text === undefined || handle === undefined ? [] : [{ text: comparable(text), handle }];
   });
 }
 

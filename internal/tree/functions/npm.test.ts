@@ -104,7 +104,8 @@ describe("gem", () => {
 
   test("removes all versions", async () => {
     const { ran } = await settleState(host({ json: "2.6.1, 2.5.0" }), "gem.removed", "json");
-    expect(ran).toEqual(["gem uninstall json --all --executables"]);
+    expect(ran[0]).toBe("gem uninstall json --all --executables");
+    expect((await settleState(host({ json: "default: 2.6.1" }), "gem.removed", "json")).changes).toEqual({});
   });
 });
 

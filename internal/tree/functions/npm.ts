@@ -1,8 +1,7 @@
-import { defined } from "../../base/defined.ts";
-import { findAccount } from "../../base/process/account.ts";
 import { systemOf } from "../../host/system/mod.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../function/mod.ts";
 import { deferring, NotReady } from "./not-ready.ts";
+import { runner } from "./runner.ts";
 import { planSteps, refuseWith } from "./steps.ts";
 
 const installMs = 15 * 60_000;
@@ -138,7 +137,7 @@ async function openNpm(
   const system = systemOf(context);
   if (!system.has("npm"))
     throw new NotReady("npm is not installed on this host; install it in an earlier state");
-  const account = args.user === undefined ? undefined : await findAccount(args.user, context);
+  const account = await runner(args.user, context);
   const scope = args.dir === undefined ? ["--global"] : [`--prefix=${args.dir}`];
   const options = {
     timeoutMs: installMs,
@@ -150,7 +149,7 @@ async function openNpm(
       NO_UPDATE_NOTIFIER: "1",
       CI: "true",
     },
-    ...defined({ account }),
+    account,
   };
   const dependencies = async (): Promise<[string, Dependency][]> => {
     const { stdout } = await system.run(["npm", "list", "--json", "--depth=0", ...scope], options);

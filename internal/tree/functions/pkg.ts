@@ -1,13 +1,12 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { type ArgSpec, packageChanges } from "../../host/modules/mod.ts";
+import type { ArgSpec, CallArgs } from "../../host/modules/mod.ts";
 import {
-  type InstalledPackages,
+  hasCategory,
   type PackageManager,
   packagesOf,
   refreshIfDue,
   refusePackageName,
   refusePackageVersion,
-  type System,
   systemOf,
   type WantedPackage,
 } from "../../host/system/mod.ts";
@@ -19,6 +18,8 @@ import {
   StateFailure,
   type StateFunction,
 } from "../function/mod.ts";
+import { changing } from "./pkg-change.ts";
+import { planSources, refuseSources, sourcesArg } from "./pkg-sources.ts";
 import { refuseWith, unchanged } from "./steps.ts";
 
 const pkgs = {
@@ -29,6 +30,28 @@ const refresh = {
   type: "boolean",
   doc: "Refreshes the package lists first; by default if they are more than an hour old.",
 } as const satisfies ArgSpec;
+
+/** Arguments that the states of one transaction may have. */
+const joined = new Set(["pkgs", "version", "refresh"]);
+
+/** What `aggregate` does in one transaction. */
+const together: StateFunction["together"] = {
+  objects: (name, args) => ofState(name, args).map((each) => each.name),
+  args(states) {
+    if (states.some(({ args }) => Object.keys(args).some((each) => !joined.has(each)))) return undefined;
+    const wanted = states.flatMap(({ name, args }) => ofState(name, args));
+    const asked = new Set(states.map(({ args }) => args.refresh));
+    const refresh = asked.has(true) ? true : asked.size === 1 ? states[0]?.args.refresh : undefined;
+    return {
+      pkgs: wanted.map(({ name, version }) => (version === undefined ? name : { [name]: version })),
+      ...(refresh === undefined ? {} : { refresh }),
+    };
+  },
+};
+function ofState(name: string, { pkgs, version }: CallArgs): WantedPackage[] {
+  if (pkgs !== undefined) return readPackages(pkgs) ?? [];
+  return [typeof version === "string" ? { name, version } : { name }];
+}
 
 /** States of packages. */
 export const pkgStates: readonly StateFunction[] = [
@@ -42,9 +65,12 @@ export const pkgStates: readonly StateFunction[] = [
         doc: "The version, with * as a wildcard, or latest; any version by default.",
       },
       refresh,
+      sources: sourcesArg,
     },
-    refuse: ({ pkgs, version }) => refusePackages(pkgs, version),
+    together,
+    refuse: ({ pkgs, version, sources }) => refuseSources(sources, pkgs) ?? refusePackages(pkgs, version),
     async plan(name, args, context) {
+      if (args.sources !== undefined) return planSources(args.sources, context);
       const wanted = wantedPackages(name, args.pkgs, args.version);
       return planInstalled(wanted, args.refresh, context);
     },
@@ -53,6 +79,7 @@ export const pkgStates: readonly StateFunction[] = [
     name: "pkg.latest",
     doc: "Ensures that packages are installed in the newest available version. The package lists are refreshed even in test mode, if they are old.",
     args: { pkgs, refresh },
+    together,
     refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
     async plan(name, args, context) {
       const wanted = wantedPackages(name, args.pkgs, undefined);
@@ -64,6 +91,7 @@ export const pkgStates: readonly StateFunction[] = [
     name: "pkg.removed",
     doc: "Ensures that packages are not installed. Their configuration files are kept.",
     args: { pkgs },
+    together,
     refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
     plan: (name, args, context) => planRemoved(name, args.pkgs, false, context),
   }),
@@ -71,6 +99,7 @@ export const pkgStates: readonly StateFunction[] = [
     name: "pkg.purged",
     doc: "Ensures that packages are not installed and that their configuration files are removed.",
     args: { pkgs },
+    together,
     refuse: ({ pkgs }) => refusePackages(pkgs, undefined),
     plan: (name, args, context) => planRemoved(name, args.pkgs, true, context),
   }),
@@ -82,7 +111,12 @@ function refusePackages(pkgs: Plain | undefined, version: string | undefined): s
   const read = readPackages(pkgs);
   if (read === undefined) return "pkgs: expected a list of names, or of maps from a name to a version";
   return read
-    .map(({ name, version }) => refusePackageName(name) ?? (version && refusePackageVersion(version)))
+    .map(
+      ({ name, version }) =>
+        // A tree has packages of other systems as well: one that asks for them here fails when it runs.
+        (hasCategory(name) ? undefined : refusePackageName(name)) ??
+        (version && refusePackageVersion(version)),
+    )
     .find((problem) => problem);
 }
 
@@ -104,8 +138,9 @@ function readPackages(pkgs: Plain): WantedPackage[] | undefined {
 
 /** @throws StateFailure for an invalid name */
 function wantedPackages(name: string, pkgs: Plain | undefined, version: string | undefined): WantedPackage[] {
-  if (pkgs !== undefined) return readPackages(pkgs) ?? [];
-  refuseWith(refusePackageName(name));
+  const wanted = pkgs === undefined ? undefined : (readPackages(pkgs) ?? []);
+  for (const each of wanted ?? [{ name }]) refuseWith(refusePackageName(each.name));
+  if (wanted !== undefined) return wanted;
   return [version === undefined ? { name } : { name, version }];
 }
 
@@ -198,27 +233,6 @@ async function planRemoved(
         return { comment: `${what}: ${due.join(", ")}` };
       }),
   };
-}
-
-/** Runs a change and reports every package that changed, including dependencies. */
-async function changing(
-  system: System,
-  packages: PackageManager,
-  before: InstalledPackages,
-  run: () => Promise<{ comment: string }>,
-): Promise<{ changes?: Changes; comment: string }> {
-  const difference = async (): Promise<Changes> => {
-    system.forget();
-    return packageChanges(before, await packages.installed());
-  };
-  try {
-    const { comment } = await run();
-    const changes = await difference();
-    return Object.keys(changes).length === 0 ? { comment } : { changes, comment };
-  } catch (thrown) {
-    if (!(thrown instanceof Error)) throw thrown;
-    throw new StateFailure(thrown.message, await difference(), { cause: thrown });
-  }
 }
 
 function describe(packages: readonly WantedPackage[]): string {

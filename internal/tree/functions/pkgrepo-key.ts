@@ -39,7 +39,6 @@ export function refuseKey({ key_url, key_text, keyid, keyserver, signedby }: Key
     value === undefined ? [] : [name],
   );
   if (given.length > 1) return `give only one of ${given.join(", ")}`;
-  if (keyserver !== undefined && keyid === undefined) return "keyserver needs keyid";
   if (keyserver !== undefined && serverOf(keyserver) === undefined)
     return "keyserver: expected the name of a host";
   if (keyid !== undefined && !/^(?:0x)?[0-9a-f]{8,40}$/i.test(keyid.replaceAll(" ", ""))) {
@@ -48,9 +47,20 @@ export function refuseKey({ key_url, key_text, keyid, keyserver, signedby }: Key
   if (signedby?.endsWith("/")) return "signedby: expected the path of a file";
   if (key_url === undefined || key_url.startsWith("https://") || key_url.startsWith("/") || treePath(key_url))
     return undefined;
-  if (/^http:\/\//.test(key_url))
-    return "key_url: a key from http:// could be anybody's; use https:// or salt://";
+  if (isUnsafe(key_url)) return undefined;
   return "key_url: expected https://…, svc://path, salt://path or an absolute path";
+}
+
+/** What is taken, and does not do what it seems to do. */
+export function warnOfKey({ key_url, keyid, keyserver }: KeyArgs): string | undefined {
+  if (isUnsafe(key_url)) return `key_url: ${unsafe}`;
+  return keyserver !== undefined && keyid === undefined ? "keyserver: not used without keyid" : undefined;
+}
+
+const unsafe = "a key from http:// could be anybody's, and is not fetched; use https:// or salt://";
+
+function isUnsafe(url: string | undefined): boolean {
+  return url?.startsWith("http://") === true;
 }
 
 /** Whether a state gives a key. */
@@ -79,8 +89,9 @@ export async function planKey(
   context: StateContext,
 ): Promise<Step | undefined> {
   const present = system.readBytes(path);
-  const isRemote = args.key_url?.startsWith("https://") === true || args.keyid !== undefined;
+  const isRemote = /^https?:/.test(args.key_url ?? "") || args.keyid !== undefined;
   if (isRemote && present !== undefined && present.length > 0) return undefined;
+  if (isUnsafe(args.key_url)) throw new StateFailure(`key_url: ${unsafe}`);
   const read = async () => formed(await keyOf(args, context), path, shownSource(args));
   if (!isRemote) {
     const wanted = await read();

@@ -2,7 +2,7 @@ import type { ArgSpec } from "../../host/modules/mod.ts";
 import { type PackageManager, packagesOf, systemOf } from "../../host/system/mod.ts";
 import { defineState, type Plan, StateFailure, type StateFunction } from "../function/mod.ts";
 import { planAptAbsent, planAptManaged } from "./pkgrepo-apt.ts";
-import { keyArgs, refuseKey } from "./pkgrepo-key.ts";
+import { keyArgs, refuseKey, warnOfKey } from "./pkgrepo-key.ts";
 import { planRpmAbsent, planRpmManaged } from "./pkgrepo-rpm.ts";
 import { rpmArgs } from "./pkgrepo-rpm-args.ts";
 
@@ -53,6 +53,7 @@ export const pkgrepoStates: readonly StateFunction[] = [
       if (wrong !== undefined) return `${wrong}: expected true or false`;
       return refuseKey(args);
     },
+    warn: (args) => warnOfKey(args),
     async plan(name, args, context) {
       const off = truthOf(args.disabled);
       const enabled = off === undefined ? (truthOf(args.enabled) ?? true) : !off;

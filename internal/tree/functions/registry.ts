@@ -7,6 +7,7 @@ type Load = () => Promise<readonly StateFunction[]>;
  * manages files does not load the rest.
  */
 const modules: Readonly<Record<string, Load>> = {
+  alias: async () => (await import("./alias.ts")).aliasStates,
   alternatives: async () => (await import("./alternatives.ts")).alternativesStates,
   archive: async () => (await import("./archive.ts")).archiveStates,
   cmd: async () => (await import("./cmd.ts")).cmdStates,
@@ -48,6 +49,7 @@ const modules: Readonly<Record<string, Load>> = {
   postgres_group: async () => (await import("./postgres/role.ts")).groupStates,
   postgres_privileges: async () => (await import("./postgres/privileges.ts")).privilegeStates,
   postgres_schema: async () => (await import("./postgres/content.ts")).schemaStates,
+  postgres_tablespace: async () => (await import("./postgres/tablespace.ts")).tablespaceStates,
   postgres_user: async () => (await import("./postgres/role.ts")).userStates,
   selinux: async () => (await import("./selinux.ts")).selinuxStates,
   service: async () => (await import("./service.ts")).serviceStates,

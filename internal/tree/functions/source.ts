@@ -83,7 +83,13 @@ function look(
   if (path !== undefined) {
     const found = files.stat(path);
     if (found === undefined) return undefined;
-    const digest = hash ?? ({ algorithm: "sha256", value: found.digest } as const);
+    // A file that does not exist yet is compared with nothing, and nobody asks for the digest.
+    const digest = hash ?? {
+      algorithm: "sha256",
+      get value() {
+        return found.digest;
+      },
+    };
     const bytes = async () => verified(name, await files.read(path), hash);
     return { executable: found.executable, content: { size: found.size, digest, bytes } };
   }

@@ -33,6 +33,15 @@ const accounts = {
 };
 const shadow = ["useradd", "crontab"];
 
+test("a package of another system is refused when the state runs", async () => {
+  const args = { pkgs: ["dev-vcs/git"] };
+  expect(await problemsOf("pkg.installed", args)).toBe("");
+  await expect(planOn({ files: {} }, "pkg.installed", "x", args)).rejects.toThrow(
+    '"dev-vcs/git" is not a valid package name',
+  );
+  expect(await problemsOf("pkg.installed", { pkgs: ["a/../b"] })).toContain("is not a valid package name");
+});
+
 describe("arguments that are refused", () => {
   test.each<[string, CallArgs, string]>([
     ["pkg.installed", { pkgs: "nginx" }, "pkgs: expected a list of names"],

@@ -11,6 +11,7 @@ import { enabling, start } from "./service.ts";
 import { findSource, refuseSource } from "./source.ts";
 import { sourceHashArgs } from "./source-hash.ts";
 import { planSteps, refuseWith, type Step } from "./steps.ts";
+import { fileVariables } from "./template-variables.ts";
 
 const directory = "/etc/systemd/system";
 
@@ -39,7 +40,7 @@ export const systemdStates: readonly StateFunction[] = [
       refuseWith(services.name === "systemd" ? undefined : "systemd: not running on this host");
       const isRunning = system.fact("init") === "systemd";
       const path = `${directory}/${name}`;
-      const wanted = await textOf(args, context);
+      const wanted = await textOf(path, args, context);
       const now = system.read(path);
       const steps: Step[] = [];
       if (now !== wanted) {
@@ -91,7 +92,7 @@ interface TextArgs {
   context: Readonly<Record<string, unknown>> | undefined;
 }
 
-async function textOf(args: TextArgs, context: StateContext): Promise<string> {
+async function textOf(path: string, args: TextArgs, context: StateContext): Promise<string> {
   const found =
     args.source === undefined
       ? undefined
@@ -101,7 +102,11 @@ async function textOf(args: TextArgs, context: StateContext): Promise<string> {
       ? (args.contents ?? []).join("\n")
       : new TextDecoder().decode(await found.content.bytes());
   const name = found?.name ?? "contents";
-  const variables = (args.context ?? {}) as Parameters<StateContext["render"]>[1];
+  const attributes = { user: "root", group: "root", mode: "0644" };
+  const variables = {
+    ...fileVariables(path, found?.name, attributes, context),
+    ...args.context,
+  } as Parameters<StateContext["render"]>[1];
   const rendered = args.template === undefined ? text : await context.render({ name, text }, variables);
   if (rendered.trim() === "") throw new StateFailure("the unit file is empty, which would mask the unit");
   return rendered.endsWith("\n") ? rendered : `${rendered}\n`;

@@ -21,7 +21,7 @@ function host(rules: string[] = [], active = false): SystemFixture {
         return {
           stdout: rules.includes(rule)
             ? "Skipping adding existing rule\nSkipping adding existing rule (v6)\n"
-            : "*filter\n:ufw-user-input - [0:0]\nCOMMIT\nRules updated\n",
+            : `*filter\n### tuple ### ${rule}\nCOMMIT\nRules updated\n`,
         };
       }
       if (/^(?:allow|deny|limit)$/.test(first))
@@ -52,6 +52,21 @@ describe("a rule of ufw", () => {
     const { changes, ran } = await settleState(host(), called, "it", args);
     expect(changes).toEqual({ it: { added: rule } });
     expect(ran).toEqual([`ufw ${rule}${comment}`]);
+  });
+
+  // What ufw 0.36.2 prints for a rule that it has with a comment, or has not, or cannot have.
+  test.each([
+    ["*filter\n### tuple ### allow tcp 22 any\nCOMMIT\nRules updated\n", {}],
+    ["*filter\n### tuple ### allow tcp 22 any\n### tuple ### allow tcp 23 any\n", { it: expect.anything() }],
+    ["Skipping adding existing rule\nSkipping unsupported IPv6 'limit' rule\n", {}],
+  ])("is new or not: %p", async (stdout, changes) => {
+    const files = { "/etc/ufw/user.rules": "*filter\n### tuple ### allow tcp 22 any comment=6672\n" };
+    const fixture: SystemFixture = { programs: ["ufw"], files, answer: () => ({ stdout }) };
+    expect((await planOn(fixture, "ufw.allow", "it", { to_port: 22 })).plan.changes).toEqual(changes);
+    const answer = () => ({ stdout: "Skipping unsupported IPv6 'limit' rule\n" });
+    expect(await failureOf({ ...fixture, answer }, "ufw.limit", "it", { to_port: 22 })).toBe(
+      "ufw does not accept the rule: Skipping unsupported IPv6 'limit' rule",
+    );
   });
 
   test("for a profile that an earlier state writes fails only when it is applied", async () => {

@@ -10,6 +10,7 @@ import {
 import { deferring, NotReady } from "./not-ready.ts";
 import { planSteps } from "./steps.ts";
 
+const rulesPaths = ["/etc/ufw/user.rules", "/etc/ufw/user6.rules"];
 const policiesPath = "/etc/default/ufw";
 const policies: Readonly<Record<string, string>> = { allow: "ACCEPT", deny: "DROP", reject: "REJECT" };
 const any = (doc: string) => ({ type: "any", doc }) as const;
@@ -64,16 +65,28 @@ async function planRule(
   // An earlier state may write the profile.
   if (code !== 0 && /Could not find a profile/.test(reason)) throw new NotReady(reason);
   if (code !== 0) throw new StateFailure(`ufw does not accept the rule: ${reason.slice(0, 300)}`);
-  // For a new rule it prints the rules that it would load, of IPv4, IPv6 or both.
-  const exists = /^Skipping adding existing rule/m.test(stdout) && !/^\*filter/m.test(stdout);
+  // Unless it has the rule, it prints all rules that it would have. A rule stands without its comment in them.
+  const now = new Set(rulesPaths.flatMap((path) => tuplesIn(system.read(path) ?? "")));
+  const isNew = tuplesIn(stdout).some((each) => !now.has(each));
+  const unsupported = /^Skipping unsupported .*$/m.exec(stdout)?.[0];
+  if (!isNew && unsupported !== undefined && !/^Skipping adding existing rule/m.test(stdout)) {
+    throw new StateFailure(`ufw does not accept the rule: ${unsupported}`);
+  }
   const said = textOf(comment);
   const argv = ["ufw", ...rule, ...(said === undefined ? [] : ["comment", said])];
   const run = async () => void (await succeed(system, `add the rule ${name}`, argv));
-  return planSteps(exists ? [] : [{ changes: { [name]: { added: rule.join(" ") } }, run }], {
+  return planSteps(!isNew ? [] : [{ changes: { [name]: { added: rule.join(" ") } }, run }], {
     fine: `${name}: the rule exists`,
     due: `${name}: the rule would be added`,
     done: `${name}: the rule was added`,
   });
+}
+
+/** The rules in a file of ufw, or in what it prints, in its own short form. */
+function tuplesIn(text: string): string[] {
+  return text
+    .split("\n")
+    .flatMap((line) => /^### tuple ### (.*?)(?: comment=[0-9a-f]+)?$/.exec(line)?.[1] ?? []);
 }
 
 function switchState(verb: string, on: boolean, doc: string): StateFunction {

@@ -1,2 +1,3 @@
 export { accessLevels, type HostAccess } from "./function.ts";
 export { openHostFunctions } from "./open.ts";
+export { splitWords } from "./words.ts";

@@ -1,5 +1,13 @@
-import { Fault } from "./fault.ts";
-import { type Args, defined, isInteger, itemsOf, typeName, type Value, ValueMap } from "./values.ts";
+import {
+  type Args,
+  defined,
+  Fault,
+  isInteger,
+  itemsOf,
+  typeName,
+  type Value,
+  ValueMap,
+} from "./values/mod.ts";
 
 /**
  * The values of named parameters, in the order of the names; `undefined` for those that are not given.

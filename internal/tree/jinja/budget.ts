@@ -1,20 +1,32 @@
-import { Fault } from "./fault.ts";
+import { Fault } from "./values/mod.ts";
 
-/** What one rendering may use: some tenths of a second, and some tens of MiB. */
-const limits = {
+/** What one rendering may use. */
+interface Limits {
+  readonly steps: number;
+  readonly made: number;
+  readonly depth: number;
+}
+
+/** Some tenths of a second, and some tens of MiB. */
+const usual: Limits = {
   /** Evaluated expressions and statements. */
   steps: 10_000_000,
   /** Characters and items of all values that were made. */
   made: 64 * 1024 * 1024,
   /** Macros, includes and imports within each other. */
   depth: 150,
-} as const;
+};
 
 /** Counts what a rendering uses, and ends it in time. */
 export class Budget {
   private steps = 0;
   private made = 0;
   private depth = 0;
+  private readonly limits: Limits;
+
+  constructor(limits: Partial<Limits> = {}) {
+    this.limits = { ...usual, ...limits };
+  }
 
   /** Another attempt: its values are new ones, while the steps of all attempts count together. */
   again(): void {
@@ -24,7 +36,7 @@ export class Budget {
 
   /** @throws Fault */
   step(): void {
-    if (++this.steps > limits.steps) {
+    if (++this.steps > this.limits.steps) {
       throw new Fault("the template exceeds the instruction limit: check for long loops");
     }
   }
@@ -50,12 +62,12 @@ export class Budget {
     this.made += size;
     // Making takes time as well.
     this.steps += size / 64;
-    if (!(this.made <= limits.made)) throw new Fault("the template exceeds the memory limit");
+    if (!(this.made <= this.limits.made)) throw new Fault("the template exceeds the memory limit");
   }
 
   /** @throws Fault */
   within<T>(run: () => T): T {
-    if (this.depth >= limits.depth) throw new Fault("recursion limit exceeded");
+    if (this.depth >= this.limits.depth) throw new Fault("recursion limit exceeded");
     this.depth++;
     try {
       return run();

@@ -1,8 +1,7 @@
-import type { Argument, Expression } from "./ast.ts";
-import { Fault } from "./fault.ts";
 import { type Evaluate, type Frame, named } from "./frame.ts";
 import { attributeOf } from "./methods.ts";
 import { calculate, holds, itemOf, negate, sliceOf } from "./operators.ts";
+import type { Argument, Expression } from "./syntax/mod.ts";
 import { textOf } from "./text.ts";
 import type { Tools } from "./text-methods.ts";
 import {
@@ -10,6 +9,7 @@ import {
   Callable,
   defined,
   Facade,
+  Fault,
   Float,
   isNumber,
   iterate,
@@ -21,7 +21,7 @@ import {
   Undefined,
   type Value,
   ValueMap,
-} from "./values.ts";
+} from "./values/mod.ts";
 import { weigh, weighArgs } from "./weigh.ts";
 
 /** Names that the compiled part uses. */
@@ -259,7 +259,9 @@ export function applyFilter(frame: Frame, name: string, value: Value, args: Args
     weigh(value, run.budget);
     weighArgs(args, run.budget);
   }
-  return named(run.surroundings.filters, name, "filter")(value, args, { run, frame });
+  const { filters, ownFilters } = run.surroundings;
+  const table = Object.hasOwn(ownFilters, name) ? ownFilters : filters;
+  return named(table, name, "filter")(value, args, { run, frame });
 }
 
 /** @throws Fault */

@@ -1,4 +1,3 @@
-import type { BlockFilter, Statement } from "./ast.ts";
 import {
   applyFilter,
   compileArguments,
@@ -6,16 +5,15 @@ import {
   missing,
   type Used,
 } from "./compile-expression.ts";
-import { Fault } from "./fault.ts";
 import type { Block, Compiled, Compiling, Execute, Frame, Signal } from "./frame.ts";
 import { compileLoading, loadTemplate } from "./loading.ts";
 import { compileLoop } from "./loop.ts";
 import { compileCallBlock, compileMacro } from "./macro.ts";
-import { parse } from "./parse.ts";
 import { captured, importTemplate, include, renderBlock } from "./rendering.ts";
+import { type BlockFilter, parse, type Statement } from "./syntax/mod.ts";
 import { compileTarget } from "./target.ts";
 import { textOf } from "./text.ts";
-import { orElse, truthy, Undefined, type Value } from "./values.ts";
+import { Fault, orElse, truthy, Undefined, type Value } from "./values/mod.ts";
 
 /** @throws SyntaxFault */
 export function compile(name: string, source: string): Compiled {

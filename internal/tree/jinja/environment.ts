@@ -1,14 +1,14 @@
 import { Budget } from "./budget.ts";
 import { compile } from "./compile.ts";
-import { Fault, SyntaxFault } from "./fault.ts";
 import { earlierFilters, earlierTests } from "./filters-earlier.ts";
 import { listFilters } from "./filters-list.ts";
 import { textFilters } from "./filters-text.ts";
 import { type Compiled, type Filter, Frame, Run, type Surroundings, type Test } from "./frame.ts";
 import { builtins } from "./globals.ts";
 import { renderTemplate } from "./rendering.ts";
+import { SyntaxFault } from "./syntax/mod.ts";
 import { tests } from "./tests.ts";
-import { orElse, type Value } from "./values.ts";
+import { Fault, orElse, type Value } from "./values/mod.ts";
 
 /** Why a template could not be rendered, and where. */
 export class JinjaError extends Error {
@@ -90,19 +90,24 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       text,
       global,
       isAbsent = () => true,
-      filters: own,
+      filters: ownFilters = {},
       isLenient = false,
       onUndefined,
       isFixed = false,
       parseData: parse = parseData,
       budget = new Budget(),
     }) {
-      const functions = builtins(budget);
+      let functions: ReadonlyMap<string, Value> | undefined;
+      const builtin = (each: string): Value | undefined => {
+        functions ??= builtins(budget);
+        return functions.get(each);
+      };
       /** The template whose text is read as one, for errors. */
       let reading: { template: string; source: string } = { template: name, source: "" };
       const load = (each: string): Compiled | undefined => {
-        const source = text(each);
-        if (source === undefined) return undefined;
+        const written = text(each);
+        if (written === undefined) return undefined;
+        const source = normalized(written);
         const before = reading;
         reading = { template: each, source };
         const loaded = compiledOf(each, source);
@@ -110,13 +115,13 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
         return loaded;
       };
       const surroundings: Surroundings = {
-        ...{ filters: own === undefined ? allFilters : { ...allFilters, ...own }, tests: allTests },
+        ...{ filters: allFilters, ownFilters, tests: allTests },
         ...{ parseData: parse, load, isAbsent, isLenient, isFixed },
         onUndefined(undefinedName, template, at) {
           const line = lineAt(template.source, at);
           onUndefined?.(undefinedName, { template: template.name, line });
         },
-        global: (each) => orElse(global(each, budget), functions.get(each)),
+        global: (each) => orElse(global(each, budget), builtin(each)),
       };
       const run = new Run(surroundings, budget);
       try {
@@ -129,6 +134,12 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       }
     },
   };
+}
+
+/** As Jinja reads a template: with line feeds alone, and without the one at its end. */
+function normalized(source: string): string {
+  const lines = source.includes("\r") ? source.replace(/\r\n?/g, "\n") : source;
+  return lines.endsWith("\n") ? lines.slice(0, -1) : lines;
 }
 
 function lineAt(source: string, at: number): number {

@@ -2,7 +2,7 @@ import { toolsOf } from "./compile-expression.ts";
 import type { Filter, Test } from "./frame.ts";
 import { textOf } from "./text.ts";
 import { textMethods } from "./text-methods.ts";
-import { isInteger, iterate, settled, Tuple, truthy, type Value, ValueMap } from "./values.ts";
+import { isInteger, iterate, settled, Tuple, truthy, type Value, ValueMap } from "./values/mod.ts";
 
 // What Jinja does not have, and templates of earlier versions may use.
 

@@ -1,9 +1,9 @@
 import { asInteger, asMap, asText, take } from "./arguments.ts";
 import { applyFilter, applyTest, toolsOf } from "./compile-expression.ts";
-import { Fault } from "./fault.ts";
 import type { Filter, FilterTools } from "./frame.ts";
 import { attributeOf, pairsOf } from "./methods.ts";
 import { calculate, itemOf } from "./operators.ts";
+import { pretty } from "./pretty.ts";
 import { repr, textOf } from "./text.ts";
 import { joinText } from "./text-methods.ts";
 import {
@@ -11,6 +11,7 @@ import {
   compare,
   defined,
   equals,
+  Fault,
   Float,
   Group,
   itemsOf,
@@ -21,7 +22,7 @@ import {
   Undefined,
   type Value,
   ValueMap,
-} from "./values.ts";
+} from "./values/mod.ts";
 
 /** Jinja's filters for lists, maps and values of any kind. */
 export const listFilters: Readonly<Record<string, Filter>> = {
@@ -110,7 +111,7 @@ export const listFilters: Readonly<Record<string, Filter>> = {
   },
   max: (value, args, tools) => extreme("max", value, args, tools, 1),
   min: (value, args, tools) => extreme("min", value, args, tools, -1),
-  pprint: (value) => repr(value),
+  pprint: (value, _, { run }) => pretty(value, run.budget),
   random: (value) => iterate(value)[0] ?? null,
   reject: (value, args, tools) => selected("reject", value, args, tools, false),
   rejectattr: (value, args, tools) => selectedByAttribute("rejectattr", value, args, tools, false),
@@ -128,7 +129,7 @@ export const listFilters: Readonly<Record<string, Filter>> = {
     return Array.from({ length: slices }, (_, at) => {
       const part = items.slice(from, from + size + (at < more ? 1 : 0));
       from += part.length;
-      if (fill !== null && at >= more && more > 0) part.push(fill);
+      if (fill !== null && at >= more) part.push(fill);
       return part;
     });
   },
@@ -220,6 +221,7 @@ function reader(attribute: Value, { frame }: FilterTools, fallback?: Value): (it
   };
 }
 
+/** With the keys of maps in order, as Python prints data for people. */
 function extreme(name: "max" | "min", value: Value, args: Args, tools: FilterTools, sign: number): Value {
   const [caseSensitive = false, attribute = null] = take(name, args, ["case_sensitive?", "attribute?"]);
   const read = attribute === null ? (item: Value) => item : reader(attribute, tools);

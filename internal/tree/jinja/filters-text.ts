@@ -1,11 +1,14 @@
 import { asInteger, asText, take } from "./arguments.ts";
-import { Fault } from "./fault.ts";
+import { fixed, roundTo } from "./decimal.ts";
 import { formatPercent } from "./format-percent.ts";
 import type { Filter } from "./frame.ts";
+import { escapeHtml } from "./html.ts";
 import { pairsOf } from "./methods.ts";
 import { textOf } from "./text.ts";
-import { capitalize, joinText, replaceText } from "./text-methods.ts";
+import { capitalize, joinText, replaceText, splitLines } from "./text-methods.ts";
+import { urlize } from "./urlize.ts";
 import {
+  Fault,
   float,
   isFloat,
   isNumber,
@@ -15,7 +18,8 @@ import {
   truthy,
   type Value,
   ValueMap,
-} from "./values.ts";
+} from "./values/mod.ts";
+import { wrapLine } from "./word-wrap.ts";
 
 /** Jinja's filters that make text of text, and numbers. */
 export const textFilters: Readonly<Record<string, Filter>> = {
@@ -90,6 +94,7 @@ export const textFilters: Readonly<Record<string, Filter>> = {
       : (head.includes(" ") ? head.slice(0, head.lastIndexOf(" ")) : head) + tail;
   },
   upper: (value) => textOf(value).toUpperCase(),
+  urlize,
   urlencode: (value) => {
     if (typeof value === "string") return encodeUrl(value).replaceAll("%2F", "/");
     if (itemsOf(value) === undefined && !(value instanceof ValueMap)) return encodeUrl(textOf(value));
@@ -104,10 +109,11 @@ export const textFilters: Readonly<Record<string, Filter>> = {
       ...["width?", "break_long_words?", "wrapstring?"],
     ]);
     const most = Math.max(1, asInteger(width, "wordwrap"));
-    const lines = textOf(value)
-      .split("\n")
-      .flatMap((line) => wrapLine(line, most, truthy(long)));
-    return joinText(lines, asText(wrap, "wordwrap"), run.budget);
+    const [ending, breaks] = [asText(wrap, "wordwrap"), truthy(long)];
+    const lines = splitLines(asText(value, "wordwrap")).map(({ line }) =>
+      joinText(wrapLine(line, most, breaks), ending, run.budget),
+    );
+    return joinText(lines, ending, run.budget);
   },
   abs: (value) => {
     const number = numberOf(value, "abs");
@@ -116,8 +122,8 @@ export const textFilters: Readonly<Record<string, Filter>> = {
   float: (value, args) => {
     const [fallback = float(0)] = take("float", args, ["default?"]);
     if (isNumber(value)) return float(toNumber(value));
-    const text = typeof value === "string" ? value.trim().replaceAll("_", "") : "";
-    return text !== "" && Number.isFinite(Number(text)) ? float(Number(text)) : fallback;
+    const number = typeof value === "string" ? readFloat(value) : undefined;
+    return number === undefined ? fallback : float(number);
   },
   int: (value, args) => {
     const [fallback = 0, base = 10] = take("int", args, ["default?", "base?"]);
@@ -128,11 +134,12 @@ export const textFilters: Readonly<Record<string, Filter>> = {
     const [precision = 0, method = "common"] = take("round", args, ["precision?", "method?"]);
     const number = numberOf(value, "round");
     const places = asInteger(precision, "round");
-    const scale = 10 ** places;
-    if (method === "ceil") return float(Math.ceil(number * scale) / scale);
-    if (method === "floor") return float(Math.floor(number * scale) / scale);
+    const scale = Number(`1e${places}`);
+    if (method === "ceil") return float((Math.ceil(number * scale) + 0) / scale);
+    if (method === "floor") return float((Math.floor(number * scale) + 0) / scale);
     if (method !== "common") throw new Fault("method must be common, ceil or floor");
-    return isFloat(value) ? float(roundHalfEven(number, places)) : number;
+    const rounded = roundTo(number, places);
+    return isFloat(value) ? float(rounded) : rounded;
   },
 };
 
@@ -158,30 +165,21 @@ function readInteger(text: string, base: number): number | undefined {
     return Number.parseInt(rest, radix) * (sign === "-" ? -1 : 1);
   }
   // Jinja tries a float before it gives up.
-  const number = Number(plain);
-  return base === 10 && plain !== "" && Number.isFinite(number) ? Math.trunc(number) : undefined;
+  const number = readFloat(text);
+  return number === undefined || !Number.isFinite(number) ? undefined : Math.trunc(number);
 }
 
-/** Python rounds halves to the even digit. */
-function roundHalfEven(number: number, places: number): number {
-  const scale = 10 ** places;
-  const scaled = number * scale;
-  const floor = Math.floor(scaled);
-  const isHalf = scaled - floor === 0.5;
-  const rounded = isHalf ? floor + (floor % 2 === 0 ? 0 : 1) : Math.round(scaled);
-  return rounded / scale;
-}
-
-const html: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&#34;",
-  "'": "&#39;",
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => html[character] ?? character);
+/** A number as Python's `float(text)` reads it. */
+function readFloat(text: string): number | undefined {
+  const plain = text.trim();
+  const [, sign, word] = /^([-+]?)(inf|infinity|nan)$/i.exec(plain) ?? [];
+  if (word !== undefined) {
+    return /^n/i.test(word) ? Number.NaN : sign === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  }
+  const isNumber = /^[-+]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[-+]?\d+(?:_\d+)*)?$/i.test(
+    plain,
+  );
+  return isNumber ? Number(plain.replaceAll("_", "")) : undefined;
 }
 
 function encodeUrl(text: string): string {
@@ -199,24 +197,5 @@ function fileSize(bytes: number, isBinary: boolean): string {
     ? ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"]
     : ["kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"];
   const power = Math.min(Math.floor(Math.log(bytes) / Math.log(base)), units.length);
-  return `${(bytes / base ** power).toFixed(1)} ${units[power - 1]}`;
-}
-
-function wrapLine(line: string, width: number, breaks: boolean): string[] {
-  const lines: string[] = [];
-  let current = "";
-  for (const word of line.split(/(?<=\s)(?=\S)/)) {
-    let rest = word;
-    if ((current + rest.trimEnd()).length > width && current !== "") {
-      lines.push(current.trimEnd());
-      current = "";
-    }
-    while (breaks && rest.trimEnd().length > width) {
-      lines.push(rest.slice(0, width));
-      rest = rest.slice(width);
-    }
-    current += rest;
-  }
-  if (current !== "" || lines.length === 0) lines.push(current.trimEnd());
-  return lines;
+  return `${fixed(bytes / base ** power, 1)} ${units[power - 1]}`;
 }

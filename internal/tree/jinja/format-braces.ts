@@ -1,8 +1,8 @@
 import type { Budget } from "./budget.ts";
-import { Fault } from "./fault.ts";
+import { exponential, fixed } from "./decimal.ts";
 import { characterOf, general } from "./format-percent.ts";
 import { numberText, repr, textOf } from "./text.ts";
-import { type Args, isFloat, isNumber, toNumber, typeName, type Value } from "./values.ts";
+import { type Args, Fault, Float, isFloat, isNumber, toNumber, typeName, type Value } from "./values/mod.ts";
 import { weigh } from "./weigh.ts";
 
 /** A wider field is refused: it is a way to fill the memory. */
@@ -89,8 +89,11 @@ function formatValue(value: Value, wanted: string): string {
   if (parts === null) throw new Fault("Invalid format specifier");
   const [, fill, align, sign = "-", alternate, zero, width = "0", group, precision, kind] = parts;
   if (Number(width) > widest) throw new Fault("the width is too large");
-  if (!isNumber(value) || typeof value === "boolean") {
-    if (kind !== undefined && kind !== "s" && typeof value !== "boolean") {
+  if (!isNumber(value)) {
+    if (typeof value !== "string") {
+      throw new Fault(`unsupported format string passed to ${typeName(value)}.__format__`);
+    }
+    if (kind !== undefined && kind !== "s") {
       throw new Fault(`Unknown format code '${kind}' for object of type '${typeName(value)}'`);
     }
     const text = textOf(value);
@@ -131,20 +134,20 @@ function digitsOf(
       return characterOf(number);
     case "e":
     case "E": {
-      const text = number.toExponential(places).replace(/e([-+])(\d)$/, "e$10$2");
+      const text = exponential(number, places);
       return kind === "E" ? text.toUpperCase() : text;
     }
     case "f":
     case "F":
-      return number.toFixed(places);
+      return fixed(number, places);
     case "%":
-      return `${(number * 100).toFixed(places)}%`;
+      return `${fixed(number * 100, places)}%`;
     case "g":
     case "G":
       return kind === "G" ? general(number, places).toUpperCase() : general(number, places);
     default:
       if (precision !== undefined && wasFloat) return general(number, places);
-      return kind === undefined && wasFloat ? numberText(number) : numberText(Math.trunc(number));
+      return numberText(kind === undefined && wasFloat ? new Float(number) : Math.trunc(number));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Budget } from "./budget.ts";
-import { Fault } from "./fault.ts";
+import { exponential, fixed } from "./decimal.ts";
 import { numberText, repr, textOf } from "./text.ts";
-import { isFloat, isNumber, Tuple, toNumber, typeName, type Value, ValueMap } from "./values.ts";
+import { Fault, isFloat, isNumber, Tuple, toNumber, typeName, type Value, ValueMap } from "./values/mod.ts";
 import { weigh } from "./weigh.ts";
 
 const conversion = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([%diouxXeEfFgGcrsa])/g;
@@ -52,7 +52,9 @@ export function formatPercent(text: string, values: Value, budget: Budget): stri
     written += pad(converted, flags, wide);
   }
   written += checkedText(text.slice(end));
-  if (!isNamed && !(values instanceof ValueMap) && used < list.length) {
+  // As in Python, lists and maps may be left over: they could be named.
+  const isLeft = used === 0 && (Array.isArray(values) || values instanceof ValueMap);
+  if (!isNamed && !isLeft && used < list.length) {
     throw new Fault("not all arguments converted during string formatting");
   }
   return written;
@@ -69,12 +71,16 @@ function convert(kind: string, value: Value, flags: string, precision: number | 
   if (kind === "s") return cut(textOf(value));
   if (kind === "r" || kind === "a") return cut(repr(value));
   if (kind === "c") {
-    return typeof value === "string" ? value : characterOf(value);
+    if (typeof value === "string" && Array.from(value).length === 1) return value;
+    return characterOf(value);
   }
   if (!isNumber(value)) {
     throw new Fault(`%${kind} format: a number is required, not ${typeName(value)}`);
   }
-  const number = toNumber(value);
+  if ("oxX".includes(kind) && isFloat(value))
+    throw new Fault(`%${kind} format: an integer is required, not float`);
+  // An integer has no negative zero.
+  const number = "diuoxX".includes(kind) ? Math.trunc(toNumber(value)) + 0 : toNumber(value);
   const sign =
     number < 0 || Object.is(number, -0) ? "-" : flags.includes("+") ? "+" : flags.includes(" ") ? " " : "";
   return sign + digitsOf(kind, Math.abs(number), isFloat(value), flags, precision);
@@ -110,10 +116,10 @@ function digitsOf(
       return (alternate ? "0X" : "") + filled(whole().toString(16).toUpperCase());
     case "f":
     case "F":
-      return number.toFixed(Math.min(precision ?? 6, 100));
+      return fixed(number, precision ?? 6);
     case "e":
     case "E": {
-      const text = number.toExponential(Math.min(precision ?? 6, 100)).replace(/e([-+])(\d)$/, "e$10$2");
+      const text = exponential(number, precision ?? 6);
       return kind === "E" ? text.toUpperCase() : text;
     }
     default: {
@@ -127,13 +133,13 @@ function digitsOf(
 export function general(number: number, precision: number): string {
   const digits = Math.max(1, precision);
   if (number === 0) return "0";
-  const exponent = Number(number.toExponential(digits - 1).split("e")[1]);
+  const exponent = Number(exponential(number, digits - 1).split("e")[1]);
   if (exponent < -4 || exponent >= digits) {
-    const [mantissa = "", power = ""] = number.toExponential(digits - 1).split("e");
+    const [mantissa = "", power = ""] = exponential(number, digits - 1).split("e");
     const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
-    return `${short}e${power.replace(/^([-+])(\d)$/, "$10$2")}`;
+    return `${short}e${power}`;
   }
-  const text = number.toFixed(Math.max(0, digits - 1 - exponent));
+  const text = fixed(number, Math.max(0, digits - 1 - exponent));
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 

@@ -1,7 +1,6 @@
-import type { Statement } from "./ast.ts";
 import type { Budget } from "./budget.ts";
-import { Fault } from "./fault.ts";
-import type { Args, Value } from "./values.ts";
+import type { Statement } from "./syntax/mod.ts";
+import { type Args, Fault, type Value } from "./values/mod.ts";
 
 /** A compiled part of a template. It writes to the run of its frame. */
 export type Execute = (frame: Frame) => Signal;
@@ -46,6 +45,8 @@ export type Test = (value: Value, args: Args, tools: FilterTools) => boolean;
 /** What surrounds templates. */
 export interface Surroundings {
   readonly filters: Readonly<Record<string, Filter>>;
+  /** Filters of this rendering alone, which come first. */
+  readonly ownFilters: Readonly<Record<string, Filter>>;
   readonly tests: Readonly<Record<string, Test>>;
   /** The text of data as a value. @throws Fault */
   parseData(format: (Statement & { kind: "load" })["format"], text: string): Value;

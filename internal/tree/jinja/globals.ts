@@ -1,9 +1,8 @@
 import { asInteger, take } from "./arguments.ts";
 import type { Budget } from "./budget.ts";
-import { Fault } from "./fault.ts";
 import { makeMap } from "./filters-list.ts";
 import { textOf } from "./text.ts";
-import { Callable, Facade, Namespace, type Value } from "./values.ts";
+import { Callable, Facade, Fault, Namespace, type Value } from "./values/mod.ts";
 
 /** Jinja's functions. */
 export function builtins(budget: Budget): ReadonlyMap<string, Value> {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Plain } from "../../base/msgpack.ts";
 import { LazyMap } from "./lazy-map.ts";
-import { fromPlain, toPlain, type Value, ValueMap } from "./values.ts";
+import { fromPlain, toPlain, type Value, ValueMap } from "./values/mod.ts";
 
 type Act = (map: ValueMap) => unknown;
 const key = fc.constantFrom("a", "b", "c", "d", "none");

@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { fromPlain, type Value, ValueMap } from "./values.ts";
+import { fromPlain, type Value, ValueMap } from "./values/mod.ts";
 
 type Values = Readonly<Record<string, Plain>>;
 

@@ -1,8 +1,7 @@
-import type { Loading } from "./ast.ts";
 import { compileExpression, type Used } from "./compile-expression.ts";
-import { Fault } from "./fault.ts";
 import type { Compiled, Evaluate, Frame } from "./frame.ts";
-import { defined, iterate, typeName, type Value } from "./values.ts";
+import type { Loading } from "./syntax/mod.ts";
+import { defined, Fault, iterate, typeName, type Value } from "./values/mod.ts";
 
 /** What is loaded, and whether it sees the variables around. */
 export interface CompiledLoading {

@@ -1,9 +1,8 @@
-import type { Statement } from "./ast.ts";
 import { compileExpression } from "./compile-expression.ts";
-import { Fault } from "./fault.ts";
 import type { Compiling, Execute, Frame, Signal } from "./frame.ts";
+import type { Statement } from "./syntax/mod.ts";
 import { compileTarget } from "./target.ts";
-import { type Args, Callable, equals, Facade, iterate, truthy, type Value } from "./values.ts";
+import { type Args, Callable, equals, Facade, Fault, iterate, truthy, type Value } from "./values/mod.ts";
 
 /** `for`, with `loop`. */
 export function compileLoop(statement: Statement & { kind: "for" }, compiling: Compiling): Execute {

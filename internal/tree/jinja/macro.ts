@@ -1,8 +1,7 @@
-import type { Parameter, Statement } from "./ast.ts";
 import { callValue, compileArguments, compileExpression } from "./compile-expression.ts";
-import { Fault } from "./fault.ts";
 import type { Compiling, Evaluate, Execute, Frame } from "./frame.ts";
-import { type Args, Callable, orElse, Tuple, Undefined, type Value, ValueMap } from "./values.ts";
+import type { Parameter, Statement } from "./syntax/mod.ts";
+import { type Args, Callable, Fault, orElse, Tuple, Undefined, type Value, ValueMap } from "./values/mod.ts";
 
 /** `macro`: a function whose value is what its body writes. */
 export function compileMacro(statement: Statement & { kind: "macro" }, compiling: Compiling): Execute {

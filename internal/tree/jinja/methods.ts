@@ -1,14 +1,16 @@
 import { asInteger, take } from "./arguments.ts";
 import type { Budget } from "./budget.ts";
-import { Fault } from "./fault.ts";
+import { byteMethods, encodeText } from "./bytes.ts";
 import { repr } from "./text.ts";
 import { type Tools, textMethods } from "./text-methods.ts";
+import { makeTranslation, translate } from "./translate.ts";
 import {
   type Args,
   Callable,
   compare,
   equals,
   Facade,
+  Fault,
   Group,
   isFloat,
   iterate,
@@ -21,7 +23,7 @@ import {
   type Value,
   ValueMap,
   View,
-} from "./values.ts";
+} from "./values/mod.ts";
 import { weigh, weighPair } from "./weigh.ts";
 
 type Method<T> = (of: T, args: Args, tools: Tools) => Value;
@@ -161,6 +163,16 @@ const mapMethods: Readonly<Record<string, Method<ValueMap>>> = {
   },
 };
 
+/** Methods of texts that give or take other values than texts. */
+const codingMethods: Readonly<Record<string, Method<string>>> = {
+  encode: (text, args, { budget }) => {
+    budget.make(text.length);
+    return encodeText(text, args);
+  },
+  maketrans: (_, args) => makeTranslation(args),
+  translate: (text, args, { budget }) => translate(text, args, budget),
+};
+
 const numberMethods: Readonly<Record<string, Method<Value>>> = {
   bit_length: (value) =>
     Math.abs(toNumber(value as number))
@@ -224,12 +236,13 @@ export function attributeOf(of: Value, name: string, tools: Tools): Value | unde
   if (typeof of === "string") {
     // Each method of a text reads it.
     if (Object.hasOwn(textMethods, name)) tools.budget.work(of.length);
-    return bound(textMethods, of, name, tools);
+    return bound(textMethods, of, name, tools) ?? bound(codingMethods, of, name, tools);
   }
   if (Array.isArray(of)) return bound(listMethods, of, name, tools);
   if (of instanceof ValueMap) return bound(mapMethods, of, name, tools);
   if (of instanceof Group && of.parts.has(name)) return of.parts.get(name);
   if (of instanceof Tuple) return bound(tupleMethods, of, name, tools);
+  if (of instanceof Uint8Array) return bound(byteMethods, of, name, tools);
   if (typeof of === "number") return bound(numberMethods, of, name, tools);
   return undefined;
 }
@@ -244,5 +257,10 @@ function bound<T>(
   return method && new Callable(name, (args) => method(of, args, tools));
 }
 
+export const textMethodNames: readonly string[] = [
+  ...Object.keys(textMethods),
+  ...Object.keys(codingMethods),
+];
+export const byteMethodNames: readonly string[] = Object.keys(byteMethods);
 export const listMethodNames: readonly string[] = Object.keys(listMethods);
 export const mapMethodNames: readonly string[] = Object.keys(mapMethods);

@@ -1,10 +1,11 @@
 export { take } from "./arguments.ts";
 export { Budget } from "./budget.ts";
 export { createEnvironment, JinjaError } from "./environment.ts";
-export { Fault } from "./fault.ts";
-export { makeMap } from "./filters-list.ts";
+export { listFilters, makeMap } from "./filters-list.ts";
 export type { Filter, Test } from "./frame.ts";
 export { LazyMap } from "./lazy-map.ts";
+export { holds, itemOf } from "./operators.ts";
+export { pretty } from "./pretty.ts";
 export { repr, textOf } from "./text.ts";
 export {
   type Args,
@@ -13,6 +14,7 @@ export {
   copyOf,
   equals,
   Facade,
+  Fault,
   Float,
   float,
   fromPlain,
@@ -27,5 +29,6 @@ export {
   Undefined,
   type Value,
   ValueMap,
-} from "./values.ts";
+  View,
+} from "./values/mod.ts";
 export { weighArgs } from "./weigh.ts";

@@ -1,12 +1,12 @@
-import type { Binary, Comparison } from "./ast.ts";
 import type { Budget } from "./budget.ts";
-import { Fault } from "./fault.ts";
 import { formatPercent } from "./format-percent.ts";
+import type { Binary, Comparison } from "./syntax/mod.ts";
 import {
   compare,
   defined,
   equals,
   Facade,
+  Fault,
   Float,
   float,
   isFloat,
@@ -21,7 +21,7 @@ import {
   Undefined,
   type Value,
   ValueMap,
-} from "./values.ts";
+} from "./values/mod.ts";
 import { weighPair } from "./weigh.ts";
 
 /** `left operator right`. @throws Fault */
@@ -34,6 +34,10 @@ export function calculate(operator: Binary, left: Value, right: Value, budget: B
     if (typeof left === "string" && typeof right === "string") {
       budget.make(left.length + right.length);
       return left + right;
+    }
+    if (left instanceof Uint8Array && right instanceof Uint8Array) {
+      budget.make(left.length + right.length);
+      return Buffer.concat([left, right]);
     }
     if (Array.isArray(left) && Array.isArray(right)) {
       budget.make(left.length + right.length);
@@ -86,12 +90,26 @@ function ofNumbers(operator: Binary, left: number | Float | boolean, right: numb
     case "/":
       return float(one / other);
     case "//":
-      return numeric(Math.floor(one / other), isWhole);
+      return numeric(quotient(one, other), isWhole);
     case "%":
-      return numeric(one - other * Math.floor(one / other), isWhole);
+      return numeric(remainder(one, other), isWhole);
     case "**":
       return numeric(one ** other, isWhole && other >= 0);
   }
+}
+
+/** As Python's `%`: with the sign of the divisor. */
+export function remainder(one: number, other: number): number {
+  const rest = one % other;
+  if (rest === 0) return other < 0 ? -0 : 0;
+  return rest < 0 !== other < 0 ? rest + other : rest;
+}
+
+/** As Python's `//`, which goes by the exact remainder: 3 // 0.1 is 29. */
+function quotient(one: number, other: number): number {
+  const exact = (one - remainder(one, other)) / other;
+  const below = Math.floor(exact);
+  return exact - below > 0.5 ? below + 1 : below;
 }
 
 /** @throws Fault for an integer that JavaScript cannot hold exactly: a wrong digit would go unnoticed */
@@ -139,6 +157,11 @@ function contains(container: Value, value: Value, budget: Budget): boolean {
     throw new Fault(`'in <string>' requires string as left operand, not ${typeName(value)}`);
   }
   if (container instanceof ValueMap) return container.has(value);
+  if (container instanceof Uint8Array) {
+    if (isInteger(value)) return container.includes(Number(value));
+    if (value instanceof Uint8Array) return Buffer.from(container).includes(value);
+    throw new Fault(`a bytes-like object is required, not '${typeName(value)}'`);
+  }
   if (container instanceof Facade) {
     const found = typeof value === "string" ? container.attribute(value) : undefined;
     return found !== undefined && !(found instanceof Undefined);
@@ -158,9 +181,9 @@ function contains(container: Value, value: Value, budget: Budget): boolean {
 export function itemOf(of: Value, key: Value): Value | undefined {
   if (of instanceof ValueMap) return of.get(key);
   const items = itemsOf(of);
-  if (items !== undefined || typeof of === "string") {
+  if (items !== undefined || typeof of === "string" || of instanceof Uint8Array) {
     if (!isInteger(key)) return undefined;
-    const list = items ?? Array.from(of as string);
+    const list = items ?? iterate(of);
     const at = Number(key);
     return list[at < 0 ? list.length + at : at];
   }
@@ -171,7 +194,7 @@ export function itemOf(of: Value, key: Value): Value | undefined {
 /** `of[start:stop:step]`. @throws Fault */
 export function sliceOf(of: Value, parts: readonly (Value | undefined)[], budget: Budget): Value {
   if (typeof of === "string") budget.work(of.length);
-  const items = typeof of === "string" ? Array.from(of) : itemsOf(of);
+  const items = typeof of === "string" || of instanceof Uint8Array ? iterate(of) : itemsOf(of);
   if (items === undefined) throw new Fault(`'${typeName(defined(of))}' object is not subscriptable`);
   const [start, stop, step = 1] = parts.map((part) => {
     if (part === undefined || part === null) return undefined;
@@ -191,5 +214,6 @@ export function sliceOf(of: Value, parts: readonly (Value | undefined)[], budget
   for (let at = first; step > 0 ? at < last : at > last; at += step) taken.push(items[at] as Value);
   budget.make(taken.length);
   if (typeof of === "string") return taken.join("");
+  if (of instanceof Uint8Array) return Uint8Array.from(taken.map(Number));
   return Array.isArray(of) ? taken : new Tuple(taken);
 }

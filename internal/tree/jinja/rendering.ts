@@ -1,8 +1,7 @@
-import { Fault } from "./fault.ts";
 import type { Block, Compiled, Execute, Rendering } from "./frame.ts";
 import { Frame } from "./frame.ts";
 import { type CompiledLoading, loadTemplate } from "./loading.ts";
-import { Callable, Facade, type Value } from "./values.ts";
+import { Callable, Facade, Fault, type Value } from "./values/mod.ts";
 
 // How templates are put together: blocks of templates that extend others, includes and imports.
 
@@ -16,6 +15,7 @@ export function renderTemplate(
   for (const [name, block] of template.blocks) blocks.set(name, [...(blocks.get(name) ?? []), block]);
   const rendering: Rendering = { template, root, blocks };
   root.renders(rendering);
+  root.set("self", selfOf(root, rendering));
   const { run } = root;
   run.budget.within(() => {
     template.body(root);
@@ -50,15 +50,16 @@ function writeBlock(
   const text = (level: number) =>
     frame.run.capture(() => writeBlock(frame, rendering, name, level, isScoped));
   inner.set("super", new Callable("super", () => text(level + 1)));
-  inner.set(
-    "self",
-    new Facade("self", (other) =>
-      rendering.blocks.has(other)
-        ? new Callable(other, () => frame.run.capture(() => writeBlock(frame, rendering, other, 0, isScoped)))
-        : undefined,
-    ),
-  );
   frame.run.budget.within(() => void block.body(inner));
+}
+
+/** `self`, whose attributes write the blocks of a template. */
+function selfOf(root: Frame, rendering: Rendering): Facade {
+  return new Facade("self", (name) =>
+    rendering.blocks.has(name)
+      ? new Callable(name, () => root.run.capture(() => writeBlock(root, rendering, name, 0, false)))
+      : undefined,
+  );
 }
 
 /** Writes another template. @throws Fault */
@@ -101,7 +102,7 @@ export function importTemplate(frame: Frame, loading: CompiledLoading, at: numbe
   const root = new Frame(frame.run, loading.withContext ? frame : undefined);
   const text = frame.run.capture(() => renderTemplate(loaded, root));
   const exported = (each: string) => (each.startsWith("_") ? undefined : root.variables.get(each));
-  return { text, exported, module: new Facade("module", exported) };
+  return { text, exported, module: new Facade("module", exported, undefined, text) };
 }
 
 /** What statements write, in a scope of their own. */

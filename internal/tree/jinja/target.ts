@@ -1,7 +1,6 @@
-import type { Target } from "./ast.ts";
-import { Fault } from "./fault.ts";
 import type { Frame } from "./frame.ts";
-import { defined, iterate, Namespace, type Value } from "./values.ts";
+import type { Target } from "./syntax/mod.ts";
+import { defined, Fault, iterate, Namespace, type Value } from "./values/mod.ts";
 
 /** How a value is assigned. @throws Fault for a value that does not fit */
 export function compileTarget(target: Target): (frame: Frame, value: Value) => void {

@@ -1,13 +1,13 @@
 import { asInteger, take } from "./arguments.ts";
-import { Fault } from "./fault.ts";
 import type { Test } from "./frame.ts";
-import { holds } from "./operators.ts";
+import { holds, remainder } from "./operators.ts";
 import { textOf } from "./text.ts";
 import {
   Callable,
   defined,
   equals,
   Facade,
+  Fault,
   isFloat,
   isInteger,
   isNumber,
@@ -19,7 +19,8 @@ import {
   Undefined,
   type Value,
   ValueMap,
-} from "./values.ts";
+  View,
+} from "./values/mod.ts";
 
 const comparing =
   (operator: "==" | "!=" | "<" | "<=" | ">" | ">=" | "in"): Test =>
@@ -28,10 +29,15 @@ const comparing =
     return holds(operator, value, other as Value, run.budget);
   };
 
-const divisible = (value: Value, by: number): boolean => {
-  if (!isNumber(value)) throw new Fault(`divisibleby: expected a number, not ${typeName(defined(value))}`);
+const numeric = (value: Value, what: string) => {
+  if (isNumber(value)) return value;
+  throw new Fault(`${what}: expected a number, not ${typeName(defined(value))}`);
+};
+
+const divisible = (value: Value, by: number, what = "divisibleby"): boolean => {
+  const number = toNumber(numeric(value, what));
   if (by === 0) throw new Fault("integer division or modulo by zero");
-  return toNumber(value) % by === 0;
+  return number % by === 0;
 };
 
 /** As `str.islower()` and `str.isupper()`. */
@@ -40,30 +46,36 @@ function isCased(value: Value, wanted: RegExp, unwanted: RegExp): boolean {
   return wanted.test(text) && !unwanted.test(text);
 }
 
-const isSequence = (value: Value) =>
+const isIterable = (value: Value) =>
   typeof value === "string" || itemsOf(value) !== undefined || value instanceof ValueMap;
+const isLenient = (value: Value) => value instanceof Undefined && value.isLenient;
 
-/** Jinja's tests. */
+/** Jinja's tests. What looks at the type alone is false for what is not defined, as in Jinja. */
 export const tests: Readonly<Record<string, Test>> = {
-  boolean: (value) => typeof settled(value) === "boolean",
-  callable: (value) => value instanceof Callable || (value instanceof Facade && value.call !== undefined),
+  boolean: (value) => typeof value === "boolean",
+  // In Jinja, what is not defined can be called, and fails then.
+  callable: (value) =>
+    value instanceof Callable ||
+    value instanceof Undefined ||
+    (value instanceof Facade && value.call !== undefined),
   defined: (value) => !(value instanceof Undefined),
   undefined: (value) => value instanceof Undefined,
   divisibleby: (value, args) =>
     divisible(value, asInteger(take("divisibleby", args, ["num"])[0], "divisibleby")),
-  even: (value) => divisible(value, 2),
-  odd: (value) => !divisible(value, 2),
+  even: (value) => divisible(value, 2, "even"),
+  odd: (value) => remainder(toNumber(numeric(value, "odd")), 2) === 1,
   escaped: () => false,
-  false: (value) => settled(value) === false,
-  true: (value) => settled(value) === true,
-  float: (value) => isFloat(settled(value)),
-  integer: (value) => typeof settled(value) !== "boolean" && isInteger(value),
-  number: (value) => isNumber(settled(value)),
-  iterable: (value) => isSequence(settled(value)) || (value instanceof Undefined && value.isLenient),
-  sequence: (value) => isSequence(settled(value)) || (value instanceof Undefined && value.isLenient),
-  mapping: (value) => settled(value) instanceof ValueMap,
-  none: (value) => settled(value) === null,
-  string: (value) => typeof settled(value) === "string",
+  false: (value) => value === false,
+  true: (value) => value === true,
+  float: (value) => isFloat(value),
+  integer: (value) => typeof value !== "boolean" && isInteger(value),
+  number: (value) => isNumber(value),
+  iterable: (value) => isIterable(settled(value)) || isLenient(value),
+  // The keys and values of a map have no items by number.
+  sequence: (value) => (isIterable(value) && !(value instanceof View)) || isLenient(value),
+  mapping: (value) => value instanceof ValueMap,
+  none: (value) => value === null,
+  string: (value) => typeof value === "string",
   lower: (value) => isCased(value, /\p{Ll}/u, /\p{Lu}|\p{Lt}/u),
   upper: (value) => isCased(value, /\p{Lu}/u, /\p{Ll}|\p{Lt}/u),
   sameas: (value, args) => {
@@ -73,8 +85,10 @@ export const tests: Readonly<Record<string, Test>> = {
       ? value === other
       : value === other || (value instanceof Tuple && equals(value, other as Value));
   },
-  filter: (value, _, { run }) => Object.hasOwn(run.surroundings.filters, String(value)),
-  test: (value, _, { run }) => Object.hasOwn(run.surroundings.tests, String(value)),
+  filter: (value, _, { run: { surroundings } }) =>
+    typeof value === "string" &&
+    (Object.hasOwn(surroundings.filters, value) || Object.hasOwn(surroundings.ownFilters, value)),
+  test: (value, _, { run }) => typeof value === "string" && Object.hasOwn(run.surroundings.tests, value),
   in: comparing("in"),
   ...{ "==": comparing("=="), eq: comparing("=="), equalto: comparing("==") },
   ...{ "!=": comparing("!="), ne: comparing("!=") },

@@ -1,8 +1,7 @@
 import { asInteger, asItems, asText, take } from "./arguments.ts";
 import type { Budget } from "./budget.ts";
-import { Fault } from "./fault.ts";
 import { formatBraces, type Reach } from "./format-braces.ts";
-import { type Args, itemsOf, Tuple, type Value, ValueMap } from "./values.ts";
+import { type Args, Fault, itemsOf, Tuple, type Value, ValueMap } from "./values/mod.ts";
 
 /** What a method of a text may use. */
 export interface Tools {
@@ -20,14 +19,13 @@ const blanks = /\s/u;
 /** The methods of texts that templates have. */
 export const textMethods: Readonly<Record<string, Method>> = {
   capitalize: (text) => capitalize(text),
-  casefold: (text) => text.toLowerCase(),
+  casefold: (text) => text.toLowerCase().replaceAll("ß", "ss"),
   center: (text, args, tools) => justify("center", text, args, tools),
   count: (text, args) => {
     const [part] = take("count", args, ["sub"]);
     const wanted = asText(part, "count");
     return wanted === "" ? Array.from(text).length + 1 : text.split(wanted).length - 1;
   },
-  encode: (text) => text,
   endswith: (text, args) => affix("endswith", text, args, (part) => text.endsWith(part)),
   expandtabs: (text, args, { budget }) => {
     const [size = 8] = take("expandtabs", args, ["tabsize?"]);
@@ -127,7 +125,7 @@ export const textMethods: Readonly<Record<string, Method>> = {
 const lineEnd = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/g;
 
 /** The lines of a text, and what ends each. */
-function splitLines(text: string): { line: string; end: string }[] {
+export function splitLines(text: string): { line: string; end: string }[] {
   const lines: { line: string; end: string }[] = [];
   let from = 0;
   for (const found of text.matchAll(lineEnd)) {

@@ -1,8 +1,8 @@
-import { Fault } from "./fault.ts";
 import {
   Callable,
   defined,
   Facade,
+  Fault,
   Float,
   Namespace,
   Tuple,
@@ -10,7 +10,7 @@ import {
   type Value,
   ValueMap,
   View,
-} from "./values.ts";
+} from "./values/mod.ts";
 
 /** More levels are of a value that contains itself. */
 const deepest = 100;
@@ -45,10 +45,10 @@ export function repr(value: Value, depth = 0, count = { left: mostWritten }): st
       .map(([key, item]) => `${inside(key)}: ${inside(item)}`)
       .join(", ")}}`;
   }
-  if (value instanceof Uint8Array) return `b${quoted(Buffer.from(value).toString("latin1"))}`;
+  if (value instanceof Uint8Array) return `b${quoted(Buffer.from(value).toString("latin1"), notAscii)}`;
   if (value instanceof Callable) return `<function ${value.name}>`;
   if (value instanceof Namespace) return "<Namespace>";
-  if (value instanceof Facade) return `<${value.kind}>`;
+  if (value instanceof Facade) return value.text ?? `<${value.kind}>`;
   return textOf(value);
 }
 
@@ -71,10 +71,13 @@ export function numberText(value: number | Float): string {
 const escapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\" };
 const unprintable = /[\\\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
+/** What bytes have escapes for. */
+const notAscii = /[^\x20-\x5b\x5d-\x7e]/g;
+
 /** In single quotes, or in double ones when that saves escapes. */
-function quoted(text: string): string {
+function quoted(text: string, escaping = unprintable): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const escaped = text.replace(unprintable, (character) => escapes[character] ?? codeOf(character));
+  const escaped = text.replace(escaping, (character) => escapes[character] ?? codeOf(character));
   return `${quote}${quote === "'" ? escaped.replaceAll("'", "\\'") : escaped}${quote}`;
 }
 

@@ -1,6 +1,5 @@
 import type { Budget } from "./budget.ts";
-import { Fault } from "./fault.ts";
-import { type Args, itemsOf, type Value, ValueMap } from "./values.ts";
+import { type Args, Fault, itemsOf, type Value, ValueMap } from "./values/mod.ts";
 
 /** More levels are of a value that contains itself. */
 const deepest = 100;

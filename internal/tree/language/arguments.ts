@@ -51,14 +51,14 @@ function read(
   for (const arg of args) {
     if (arg.name === "name") {
       const name = typedValue({ type: "string", doc: "" }, arg.node);
-      if (typeof name === "string" && name !== "") found.name = name;
+      if (typeof name === "string" && (name !== "" || called.emptyName === true)) found.name = name;
       else problems.add(`${declared.function}: name: expected a string`, placeOf(arg));
     } else if (arg.name === "names") {
       found.names = readNames(arg, declared, problems);
     } else if (isCommon(arg.name) && !Object.hasOwn(called.args, arg.name)) {
       if (compat === "salt" && isNothing(arg.node)) {
         problems.warn(`${declared.function}: ${arg.name}: null counts as not given`, placeOf(arg));
-      } else readCommon(found.common, arg, problems);
+      } else readCommon(found.common, arg, declared.module, problems);
     } else if (compat === "salt" && isVariable(arg.name, called)) {
       variables[arg.name] = plainValue(arg.node) as Plain;
       problems.warn(
@@ -91,12 +91,14 @@ function readOwn(
   problems: Problems,
   compat: Compat,
 ): void {
-  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : called.openArgs;
+  const open = called.openArgs ?? (compat === "salt" ? called.saltArgs : undefined);
+  const spec = Object.hasOwn(called.args, arg.name) ? called.args[arg.name] : open;
   if (spec === undefined) {
     const names = [...Object.keys(called.args), ...commonNames];
     const shown = JSON.stringify(arg.name.slice(0, 80));
     const message = `${declared.function}: unknown argument ${shown}${suggestion(arg.name, names)}`;
-    if (compat === "salt") problems.warn(`${message}: ignored`, placeOf(arg));
+    if (compat === "salt" && called.needsAll === undefined)
+      problems.warn(`${message}: ignored`, placeOf(arg));
     else problems.add(message, placeOf(arg));
     return;
   }
@@ -145,6 +147,8 @@ function mergeCommon(first: CommonArgs, second: CommonArgs): CommonArgs {
     onlyif: [...first.onlyif, ...second.onlyif],
     sortBy: second.sortBy ?? first.sortBy,
     failhard: first.failhard || second.failhard,
+    parallel: first.parallel || second.parallel,
+    aggregate: second.aggregate ?? first.aggregate,
     retry: second.retry ?? first.retry,
     checks: [...first.checks, ...second.checks],
     creates: [...first.creates, ...second.creates],

@@ -31,6 +31,9 @@ export interface CommonArgs {
   onlyif: Condition[];
   sortBy: number | "first" | "last" | undefined;
   failhard: boolean;
+  parallel: boolean;
+  /** Whether it takes later states of its function along, or is taken along by none. */
+  aggregate: boolean | undefined;
   retry: Retry | undefined;
   /** Commands that must succeed after the state. */
   checks: string[];
@@ -48,19 +51,8 @@ const requisiteArgs = new Map<string, { kind: RequisiteKind; reversed: boolean }
   ...reversible.map((kind) => [`${kind}_in`, { kind, reversed: true }] as const),
 ]);
 
-/**
- * What Salt's states take, and what means nothing here: states run one after the other, and functions are not
- * loaded again.
- */
-const withoutEffect = [
-  "parallel",
-  "aggregate",
-  "reload_modules",
-  "reload_grains",
-  "reload_pillar",
-  "saltenv",
-  "__env__",
-] as const;
+/** What Salt's states take, and what means nothing here: functions are not loaded again. */
+const withoutEffect = ["reload_modules", "reload_grains", "reload_pillar", "saltenv", "__env__"] as const;
 
 /** Names of the arguments that every state accepts. */
 export const commonNames: readonly string[] = [
@@ -71,6 +63,8 @@ export const commonNames: readonly string[] = [
   "onlyif",
   "order",
   "failhard",
+  "parallel",
+  "aggregate",
   "retry",
   "check_cmd",
   "creates",
@@ -89,12 +83,17 @@ export function isCommon(name: string): boolean {
 export function noCommonArgs(): CommonArgs {
   return {
     ...{ requisites: [], unless: [], onlyif: [], checks: [], creates: [] },
-    ...{ sortBy: undefined, failhard: false, retry: undefined, event: undefined },
+    ...{ sortBy: undefined, failhard: false, parallel: false, aggregate: undefined },
+    ...{ retry: undefined, event: undefined },
   };
 }
 
-/** Reads one common argument, except `name` and `names`, into `into`. */
-export function readCommon(into: CommonArgs, arg: DeclaredArg, problems: Problems): void {
+/**
+ * Reads one common argument, except `name` and `names`, into `into`.
+ *
+ * @param module of the state
+ */
+export function readCommon(into: CommonArgs, arg: DeclaredArg, module: string, problems: Problems): void {
   const requisite = requisiteArgs.get(arg.name);
   if (requisite !== undefined) {
     into.requisites.push(...readRequisites(requisite, arg, problems));
@@ -119,9 +118,16 @@ export function readCommon(into: CommonArgs, arg: DeclaredArg, problems: Problem
       } else wrong("an integer, first or last");
       return;
     }
-    case "failhard": {
-      if (arg.node.kind === "scalar" && typeof arg.node.value === "boolean") into.failhard = arg.node.value;
+    case "failhard":
+    case "parallel": {
+      if (arg.node.kind === "scalar" && typeof arg.node.value === "boolean") into[arg.name] = arg.node.value;
       else wrong("true or false");
+      return;
+    }
+    case "aggregate": {
+      if (arg.node.kind === "scalar" && typeof arg.node.value === "boolean") into.aggregate = arg.node.value;
+      else if (arg.node.kind === "list") into.aggregate = arg.node.items.map(textOf).includes(module);
+      else wrong("true or false, or a list of modules, such as [pkg]");
       return;
     }
     case "retry":

@@ -439,7 +439,7 @@ describe("in the mode of Salt", () => {
       { file: "a.sls", line: 4, message: "nothing is not defined, and written as an empty text" },
       { file: "a.sls", line: 3, message: 'test.succeed_with_changes: unknown argument "colour": ignored' },
     ]);
-    await expect(compile(text, "strict")).rejects.toThrow("a.sls:4: undefined: nothing");
+    await expect(compile(text, "strict")).rejects.toThrow("a.sls:4:20: undefined: nothing");
   });
 
   test("words and numbers are those of YAML 1.1", async () => {

@@ -62,7 +62,7 @@ function mergeArgs(present: readonly DeclaredArg[], added: readonly DeclaredArg[
   return [...present.filter(({ name }) => !replaced.has(name)), ...added];
 }
 
-const single = new Set(["name", "names", "order", "failhard", "retry"]);
+const single = new Set(["name", "names", "order", "failhard", "parallel", "aggregate", "retry"]);
 
 function isAdded(name: string): boolean {
   return isCommon(name) && !single.has(name);

@@ -107,6 +107,17 @@ describe("values as Salt takes them", () => {
   });
 });
 
+test("no match of a packet is left out of a rule: the rule would match more", async () => {
+  const text = "x:\n  iptables.append:\n    - chain: INPUT\n    - i: eth0\n    - jump: ACCEPT\n";
+  const { states, warnings } = await compile(text, "salt");
+  expect(states[0]?.args).toEqual({ chain: "INPUT", i: "eth0", jump: "ACCEPT" });
+  expect(warnings).toEqual([]);
+  expect(await problemsOf(text)).toEqual(['iptables.append: unknown argument "i" (did you mean if?)']);
+  expect(await problemsOf(text.replace("- i: eth0", "- --x: eth0"), "salt")).toHaveLength(1);
+  const other = "x:\n  nftables.append:\n    - chain: input\n    - uid: 7\n    - jump: accept\n";
+  expect(await problemsOf(other, "salt")).toHaveLength(1);
+});
+
 test("a requisite that matches nothing is an error, and in Salt's way a state that fails", async () => {
   const text = "x:\n  test.nop:\n    - require: [{test: gone}]\n";
   expect(await problemsOf(text)).toEqual(["require: no state matches test: gone"]);
@@ -118,4 +129,12 @@ test("a requisite that matches nothing is an error, and in Salt's way a state th
     "require: no state matches test: gone: this state will fail",
   ]);
   expect(await problemsOf(text.replace("require", "require_in"), "salt")).toHaveLength(1);
+});
+
+test("a reversed requisite to another module of an id is left out in Salt's way, with a warning", async () => {
+  const text = "x:\n  test.nop:\n    - require_in: [{file: y}]\ny:\n  test.nop: []\n";
+  expect(await problemsOf(text)).toHaveLength(1);
+  const { states, warnings } = await compile(text, "salt");
+  expect(states.map(({ requisites }) => requisites)).toEqual([[], []]);
+  expect(warnings[0]?.message).toStartWith("require_in: no state matches file: y");
 });

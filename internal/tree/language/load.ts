@@ -1,5 +1,6 @@
 import { suggestion } from "../../base/nearest.ts";
 import type { Place } from "../function/mod.ts";
+import { variablesOf } from "../template/mod.ts";
 import { type DeclaredFile, readDeclarations } from "./declare.ts";
 import { type RenderDeps, renderFile } from "./render.ts";
 import { absoluteName, type Tree } from "./tree.ts";
@@ -49,25 +50,4 @@ export async function loadFiles(wanted: readonly Wanted[], deps: LoadDeps): Prom
 async function expand(name: string, tree: Tree): Promise<readonly string[]> {
   if (!/[*?[]/.test(name)) return [name];
   return (await import("./top.ts")).expandName(name, () => tree.names());
-}
-
-/** The variables that Salt passes to the template of a state file. */
-export function variablesOf(sls: string, path: string, environment: string): Record<string, string> {
-  const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
-  const packagePath = sls
-    .replaceAll(".", "/")
-    .replace(/\/?[^/]*$/, (last) => (path.endsWith("/init.sls") ? last : ""));
-  return {
-    sls,
-    slspath: packagePath,
-    tplfile: path,
-    tpldir: directory === "" ? "." : directory,
-    tplroot: directory.split("/")[0] || ".",
-    tpldot: directory.replaceAll("/", "."),
-    slsdotpath: packagePath.replaceAll("/", "."),
-    slscolonpath: packagePath.replaceAll("/", ":"),
-    sls_path: packagePath.replaceAll("/", "_"),
-    saltenv: environment,
-    env: environment,
-  };
 }

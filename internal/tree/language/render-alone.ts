@@ -1,8 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { Problems } from "../function/mod.ts";
-import { createTemplates } from "../template/mod.ts";
+import { createTemplates, variablesOf } from "../template/mod.ts";
 import type { LintOptions } from "./lint.ts";
-import { variablesOf } from "./load.ts";
 import { decodeText, renderFile, templatesOf } from "./render.ts";
 
 /**

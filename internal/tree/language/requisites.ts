@@ -17,7 +17,8 @@ export interface Referable extends Place {
  * Resolves requisites: to the states of a module with the given id or name, to all states of an sls, or to
  * the states of a bare id. Reverses the `_in` forms.
  *
- * @param compat with `salt`, a state fails when it runs if what it refers to does not exist
+ * @param compat with `salt`, a state fails when it runs if what it refers to does not exist. A reversed requisite is
+ *   left out if its id exists in another module
  * @param loaded names of the state files of the run, including files without states
  * @returns the requisites of each state; targets are indexes into the states
  */
@@ -35,7 +36,9 @@ export function resolveRequisites(
       const place = { file: written.file, line: written.line };
       if (found === undefined) {
         const message = `${argOf(written)}: no state matches ${labelOf(written)}${index.nearest(written)}`;
-        if (compat === "salt" && !written.reversed) {
+        if (compat === "salt" && written.reversed && index.hasId(written.reference)) {
+          problems.warn(`${message}: it is left out`, place);
+        } else if (compat === "salt" && !written.reversed) {
           problems.warn(`${message}: this state will fail`, place);
           resolved[at]?.push({ kind: written.kind, label: labelOf(written), targets: [], isMissing: true });
         } else problems.add(message, place);
@@ -112,6 +115,10 @@ class Index {
       each.startsWith(prefix) && matchGlob(written.reference, each.slice(prefix.length)) ? indexes : [],
     );
     return matching.length === 0 ? undefined : [...new Set(matching)];
+  }
+
+  hasId(id: string): boolean {
+    return this.byId.has(id);
   }
 
   nearest(written: WrittenRequisite): string {

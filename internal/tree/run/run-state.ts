@@ -8,7 +8,7 @@ import {
   StateFailure,
   type StateFunction,
 } from "../function/mod.ts";
-import { holds, refusedBy } from "./conditions.ts";
+import { type Refusal, refusedBy, succeeds } from "./conditions.ts";
 import type { Outcome } from "./result.ts";
 
 export interface Execution {
@@ -16,6 +16,8 @@ export interface Execution {
   context: StateContext;
   /** Returns a number in [0, 1), used to spread retries. */
   jitter: () => number;
+  /** Does work on a state while no other state does work on the same things. */
+  alone<Value>(state: LowState, work: () => Promise<Value>): Promise<Value>;
 }
 
 /**
@@ -42,6 +44,26 @@ export async function runState(
     // A cancelled run keeps the outcome of the last attempt.
     await sleep(clock, waiting, signal).catch(() => undefined);
     if (signal.aborted) return outcome;
+    // What it waits for may have come about by itself, or by a state that runs in parallel.
+    execution.context.cache.clear();
+  }
+}
+
+/**
+ * Decides by its conditions whether a state runs, before others run at the same time. Never throws.
+ *
+ * @returns the outcome of a state that does not run, or the state to run whatever they say later
+ */
+export async function settleConditions(
+  state: LowState,
+  execution: Execution,
+): Promise<{ outcome: Outcome } | { settled: LowState }> {
+  try {
+    const outcome = await skippedBy(state, execution.context);
+    if (outcome !== undefined) return { outcome: await checked(state, outcome, execution) };
+    return { settled: { ...state, onlyif: [], unless: [], creates: [] } };
+  } catch (thrown) {
+    return { outcome: failureOf(thrown, execution.context) };
   }
 }
 
@@ -53,7 +75,9 @@ export async function wouldChange(
 ): Promise<boolean> {
   try {
     if ((await refusedBy(state, context)) !== undefined) return false;
-    return (await called.plan(state.name, state.args, context)).apply !== undefined;
+    const plan = await called.plan(state.name, state.args, context);
+    if (plan.rehearse !== undefined) return Object.keys((await plan.rehearse()).changes).length > 0;
+    return plan.apply !== undefined;
   } catch {
     // The state reports the failure when it runs.
     return false;
@@ -64,15 +88,12 @@ export async function wouldChange(
 export async function runWatch(
   state: LowState,
   called: StateFunction,
-  { test, context }: Execution,
+  execution: Execution,
 ): Promise<Outcome> {
   try {
-    const plan = await called.onWatch?.(state.name, state.args, context);
-    return plan === undefined
-      ? { result: true, changes: {}, comment: "" }
-      : await carryOut(plan, test, context);
+    return await checked(state, await actOnWatch(state, called, execution), execution);
   } catch (thrown) {
-    return failureOf(thrown, context);
+    return failureOf(thrown, execution.context);
   }
 }
 
@@ -82,58 +103,102 @@ async function attemptState(
   watched: boolean,
   execution: Execution,
 ): Promise<Outcome> {
-  const { test, context } = execution;
   try {
-    if (state.onlyif.length > 0 || state.unless.length > 0) {
-      const skipped = await refusedBy(state, context);
-      if (skipped === "onlyif")
-        return { result: true, changes: {}, comment: "not run: onlyif does not hold", skipped };
-      if (skipped === "unless")
-        return { result: true, changes: {}, comment: "not run: unless holds", skipped };
-    }
-    if (state.creates.length > 0 && state.creates.every((path) => existsSync(path))) {
-      return {
-        result: true,
-        changes: {},
-        comment: `not run: ${state.creates.join(", ")} exists`,
-        skipped: "creates",
-      };
-    }
-    const planned = called.plan(state.name, state.args, context);
-    const outcome = await checked(
-      state,
-      await carryOut(planned instanceof Promise ? await planned : planned, test, context),
-      execution,
-    );
-    // A state that just changed is already up to date: a service that was just started needs no restart.
-    const settled = outcome.result === true && Object.keys(outcome.changes).length === 0;
-    if (!watched || called.onWatch === undefined || !settled) return outcome;
-    return await runWatch(state, called, execution);
+    return await checked(state, await attempt(state, called, watched, execution), execution);
   } catch (thrown) {
-    return failureOf(thrown, context);
+    return failureOf(thrown, execution.context);
   }
 }
 
-/** Runs the commands of `check_cmd` after a state that succeeded. */
+/** What comes of a state before its `check_cmd` has a say. */
+async function attempt(
+  state: LowState,
+  called: StateFunction,
+  watched: boolean,
+  execution: Execution,
+): Promise<Outcome> {
+  const { test, context } = execution;
+  const skipped = await skippedBy(state, context);
+  if (skipped !== undefined) return skipped;
+  const outcome = await execution.alone(state, () =>
+    planned(() => called.plan(state.name, state.args, context), test, context),
+  );
+  // A state that just changed is already up to date: a service that was just started needs no restart.
+  const settled = outcome.result === true && Object.keys(outcome.changes).length === 0;
+  return watched && settled ? await actOnWatch(state, called, execution, outcome) : outcome;
+}
+
+/** @param without the outcome of a state that has no such action */
+async function actOnWatch(
+  { name, args }: LowState,
+  { onWatch }: StateFunction,
+  { test, context }: Execution,
+  without: Outcome = { result: true, changes: {}, comment: "" },
+): Promise<Outcome> {
+  return onWatch === undefined ? without : planned(() => onWatch(name, args, context), test, context);
+}
+
+/** The outcome of a state that need not run, by its conditions or by what it `creates`. */
+async function skippedBy(state: LowState, context: StateContext): Promise<Outcome | undefined> {
+  const refused = await refusedBy(state, context);
+  if (refused !== undefined) {
+    return { result: true, changes: {}, comment: `not run: ${reasonOf(refused)}`, skipped: refused.argument };
+  }
+  const { creates } = state;
+  if (creates.length === 0 || !creates.every((path) => existsSync(path))) return undefined;
+  const comment = `not run: ${creates.join(", ")} exists`;
+  return { result: true, changes: {}, comment, skipped: "creates" };
+}
+
+function reasonOf({ argument, problem }: Refusal): string {
+  if (problem !== undefined) return `the command of ${argument} cannot be started: ${problem}`;
+  return argument === "onlyif" ? "onlyif does not hold" : "unless holds";
+}
+
+/**
+ * Runs the commands of `check_cmd`, which decide whether a state has succeeded, as in Salt: one that failed as well,
+ * and one that need not run.
+ */
 async function checked(
   { checks }: LowState,
   outcome: Outcome,
   { test, context }: Execution,
 ): Promise<Outcome> {
-  if (test || outcome.result !== true) return outcome;
+  if (test || checks.length === 0 || context.signal.aborted) return outcome;
   for (const command of checks) {
-    if (await holds(command, context)) continue;
-    return { ...outcome, result: false, comment: `${outcome.comment}; check_cmd failed: ${command}` };
+    if (await succeeds(command, context)) continue;
+    const { changes, comment } = outcome;
+    return { result: false, changes, comment: `${comment}; check_cmd failed: ${command}` };
   }
-  return outcome;
+  if (outcome.result === true) return outcome;
+  return { ...outcome, result: true, comment: `check_cmd succeeded after a failure: ${outcome.comment}` };
+}
+
+/** Plans and carries out. A failure that the function reports is an outcome. */
+async function planned(
+  plan: () => Promise<Plan> | Plan,
+  test: boolean,
+  context: StateContext,
+): Promise<Outcome> {
+  try {
+    const made = plan();
+    return await carryOut(made instanceof Promise ? await made : made, test, context);
+  } catch (thrown) {
+    if (thrown instanceof SvcError) return failureOf(thrown, context);
+    throw thrown;
+  }
 }
 
 async function carryOut(
-  { changes, comment, apply }: Plan,
+  { changes, comment, apply, rehearse }: Plan,
   test: boolean,
   { cache }: StateContext,
 ): Promise<Outcome> {
   if (apply === undefined) return { result: true, changes: {}, comment };
+  if (test && rehearse !== undefined) {
+    const rehearsed = await rehearse();
+    return { ...rehearsed, result: Object.keys(rehearsed.changes).length > 0 ? null : true };
+  }
   if (test) return { result: null, changes, comment };
   try {
     const done = await apply();

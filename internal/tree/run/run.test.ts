@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { compileOptions, runOptions } from "../../../test/harness/states.ts";
-import type { Plan, StateContext, StateFunction } from "../function/function.ts";
+import { FunctionFailure } from "../../host/modules/mod.ts";
+import type { Changes, Plan, StateContext, StateFunction } from "../function/function.ts";
 import { StateFailure } from "../function/function.ts";
 import type { StateRegistry } from "../functions/registry.ts";
 import { testStates } from "../functions/test.ts";
@@ -125,6 +126,45 @@ describe("conditions", () => {
   test("that cannot be evaluated fail the state", async () => {
     const { states } = await run(`a:\n  ${change}:\n    - unless: {fun: no.such}`);
     expect(states[0]).toMatchObject({ result: false, comment: "unknown function no.such" });
+  });
+
+  const isRoot = process.getuid?.() === 0;
+
+  test.each<[string, string, boolean, boolean]>([
+    ["cwd: /etc", "test -f passwd", true, false],
+    ["cwd: /", "test -f passwd", false, true],
+    ["env: {FOO: bar}", 'test "$FOO" = bar', true, false],
+    ["env: [{FOO: bar}, {BAR: 1}]", 'test "$FOO$BAR" = bar1', true, false],
+    ["env: {HOME: null}", 'test -z "$HOME"', true, false],
+    ["umask: '077'", "test $(umask) = 0077", true, false],
+    ["shell: /bin/echo", "exit 1", true, false],
+    ["success_retcodes: [3]", "exit 3", true, false],
+    ["timeout: 0.05", "trap 'exit 0' TERM; sleep 60 & wait", false, true],
+    ["runas: nobody", 'test "$(id -un) $USER" = "nobody nobody"', isRoot, false],
+    // A command that cannot be started keeps the state from running in both cases.
+    ["cwd: /no/such/directory", "true", false, false],
+    ["runas: no-such-user", "true", false, false],
+  ])("of cmd states run with %s: %s", async (arg, command, ranWithOnlyif, ranWithUnless) => {
+    const cmd: StateFunction = {
+      ...{ name: "cmd.mine", doc: "", args: {}, openArgs: { type: "any", doc: "" } },
+      plan: () => ({ changes: {}, comment: "it ran" }),
+    };
+    const ran = async (kind: string) => {
+      const text = `a:\n  cmd.mine:\n    - ${arg}\n    - ${kind}: ${JSON.stringify(command)}`;
+      return (await run(text, {}, [cmd])).states[0]?.skipped === undefined;
+    };
+    expect([await ran("onlyif"), await ran("unless")]).toEqual([ranWithOnlyif, ranWithUnless]);
+  });
+
+  test("whose command cannot be started give the reason", async () => {
+    const state = `a:\n  my.state:\n    - cwd: /no/such/directory\n    - unless: "true"`;
+    const mine = my("state", () => ({ changes: {}, comment: "" }), { openArgs: { type: "any", doc: "" } });
+    const { states } = await run(state, {}, [mine]);
+    expect(states[0]).toMatchObject({
+      result: true,
+      skipped: "unless",
+      comment: "not run: the command of unless cannot be started: cwd: /no/such/directory is not a directory",
+    });
   });
 
   test("of the target of a prereq count for it", async () => {
@@ -268,8 +308,50 @@ test("states render templates with facts, settings and their own variables", asy
   );
   expect(states.map(({ result, comment }) => [result, comment])).toEqual([
     [true, "\nDebian ann"],
-    [false, "t.j2:2: undefined: oops"],
+    [false, "t.j2:2:19: undefined: oops"],
   ]);
+});
+
+test("a test run takes what a state rehearses, and a run does not rehearse", async () => {
+  const states = (changes: Changes) => {
+    const plan: Plan = {
+      changes: { run: "x" },
+      comment: "would run: x",
+      apply: async () => ({ changes: { ran: "x" }, comment: "ran: x" }),
+      rehearse: async () => ({ changes, comment: "said" }),
+    };
+    return [my("stateful", () => plan)];
+  };
+  const text = `a: my.stateful\nb:\n  ${change}:\n    - prereq: [{my: a}]`;
+  expect(await brief(text, { test: true }, states({}))).toBe("b:true a:true");
+  expect(await brief(text, { test: true }, states({ user: "ann" }))).toBe("b:null+ a:null+");
+  expect(await brief("a: my.stateful", {}, states({}))).toBe("a:true+");
+});
+
+test("check_cmd decides about a state that failed, that was skipped, and that acts on a change", async () => {
+  const state = (called: string, ...lines: string[]) => `a:\n  ${called}:\n    - ${lines.join("\n    - ")}`;
+  expect(await brief(state(fail, "check_cmd: 'true'"))).toBe("a:true");
+  expect(await brief(state(fail, "check_cmd: ['true', 'false']"))).toBe("a:false");
+  expect(await brief(state(fail, "check_cmd: 'true'"), { test: true })).toBe("a:false");
+  expect(await brief(state(change, "unless: 'true'", "check_cmd: 'false'"))).toBe("a:false");
+  expect(await brief(state(change, "unless: 'true'", "check_cmd: 'true'", "parallel: true"))).toBe("a:true");
+  expect(await brief(state(change, "unless: 'true'", "check_cmd: 'false'", "parallel: true"))).toBe(
+    "a:false",
+  );
+  const { states } = await run(state(fail, "check_cmd: 'true'"));
+  expect(states[0]?.comment).toStartWith("check_cmd succeeded after a failure: ");
+  const broken = my("broken", () => {
+    throw new TypeError("oops");
+  });
+  expect(await brief(state("my.broken", "check_cmd: 'true'"), {}, [broken])).toBe("a:false");
+  const watcher = (check: string) =>
+    `a: ${change}\nb:\n  cmd.wait:\n    - name: exit 1\n    - watch: [{test: a}]\n    - check_cmd: '${check}'`;
+  const { cmdStates } = await import("../functions/cmd.ts");
+  const call: RunOptions["call"] = async () => {
+    throw new FunctionFailure("exited with 1", { retcode: 1 }, 1);
+  };
+  expect(await brief(watcher("true"), { call }, [...cmdStates])).toBe("a:true+ b:true+");
+  expect(await brief(watcher("false"), { call }, [...cmdStates])).toBe("a:true+ b:false+");
 });
 
 test("check_cmd decides whether a state that ran has succeeded, and creates whether it runs", async () => {

@@ -3,15 +3,10 @@ import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { CallArgs, CallContext } from "../../host/modules/mod.ts";
-import {
-  type LowState,
-  type Requisite,
-  type StateContext,
-  StateFailure,
-  type StateFunction,
-} from "../function/mod.ts";
+import type { Changes, LowState, Requisite, StateFunction } from "../function/mod.ts";
 import type { CompiledStates } from "../language/mod.ts";
-import { TemplateError } from "../template/mod.ts";
+import { type Companions, companionsOf, shareChanges } from "./companions.ts";
+import { contextOf } from "./context.ts";
 import { decide, type Met } from "./decide.ts";
 import {
   isChanged,
@@ -21,7 +16,10 @@ import {
   type StateResult,
   summarize,
 } from "./result.ts";
-import { type Execution, runState, runWatch, wouldChange } from "./run-state.ts";
+import { type Execution, runState, runWatch, settleConditions, wouldChange } from "./run-state.ts";
+import { createTurns } from "./turns.ts";
+import { createUnderway } from "./underway.ts";
+import { waitsOf } from "./waits.ts";
 
 export interface RunOptions {
   /** Changes nothing; results say what would change. */
@@ -43,8 +41,12 @@ export interface RunOptions {
   onProgress?(result: StateResult, planned: number): void;
 }
 
+/** How many states with `parallel` run at the same time. */
+const mostParallel = 8;
+
 /**
- * Runs states one after the other. The caller ensures that a peel has only one run at a time.
+ * Runs states one after the other, except those with `parallel`. The caller ensures that a peel has only one run at
+ * a time.
  *
  * A failed state is a result, never an exception. States that depend on it fail too; the others still run.
  */
@@ -58,15 +60,22 @@ class Run {
   private readonly options: RunOptions;
   private readonly execution: Execution;
   /** By `order`; states added by `listen` come after. */
-  private readonly results: StateResult[] = [];
+  private readonly results = new Map<number, StateResult>();
+  /** States that run in parallel, by `order`. */
+  private readonly underway = createUnderway<number>(mostParallel);
+  /** What a state with `aggregate` changed for later ones, by their `order`. */
+  private readonly done = new Map<number, { by: LowState; changes: Changes }>();
+  private stopped: StateReport["stopped"];
 
   constructor(compiled: CompiledStates, options: RunOptions) {
     this.compiled = compiled;
     this.options = options;
+    const isParallel = compiled.states.some(({ parallel }) => parallel);
     this.execution = {
       test: options.test,
       context: contextOf(compiled, options),
       jitter: options.jitter,
+      alone: isParallel ? createTurns() : (_, work) => work(),
     };
   }
 
@@ -74,37 +83,67 @@ class Run {
     const { clock, signal, test } = this.options;
     const { states } = this.compiled;
     const started = clock.monotonic();
-    let stopped: StateReport["stopped"];
+    const waits = waitsOf(states);
     for (const state of states) {
-      if (signal.aborted) break;
-      const result = await this.timed(state, () => this.told(state));
-      if (result.result === false && (state.failhard || this.options.failhard === true)) {
-        stopped = "failhard";
-        break;
-      }
+      await this.underway.ended(waits.get(state.order) ?? []);
+      if (state.parallel) await this.underway.room();
+      if (signal.aborted || this.stopped !== undefined) break;
+      await this.begin(state);
     }
-    if (stopped === undefined && !signal.aborted) await this.listeners();
-    if (signal.aborted) stopped = "cancelled";
-    const summary = summarize(this.results, states.length, Math.round(clock.monotonic() - started));
-    return { test, states: this.results, summary, ...defined({ stopped }) };
+    await this.underway.all();
+    if (this.stopped === undefined && !signal.aborted) await this.listeners();
+    if (signal.aborted) this.stopped = "cancelled";
+    const results = [...this.results.values()].sort((one, other) => one.order - other.order);
+    const summary = summarize(results, states.length, Math.round(clock.monotonic() - started));
+    return { test, states: results, summary, ...defined({ stopped: this.stopped }) };
   }
 
-  private async timed(state: LowState, run: () => Promise<Outcome>): Promise<StateResult> {
+  /** Runs a state to its end, or begins one with `parallel`. */
+  private async begin(state: LowState): Promise<void> {
+    const end = this.timer(state);
+    const execution = this.executionFor(state);
+    const decision = await this.decideOn(state, execution);
+    const finish = async () => {
+      const outcome = "outcome" in decision ? decision.outcome : await this.carryOut(decision, execution);
+      const result = end(await this.told(state, outcome));
+      const isFatal = state.failhard || this.options.failhard === true;
+      if (result.result === false && isFatal) this.stopped = "failhard";
+    };
+    if (!state.parallel || "outcome" in decision) return finish();
+    this.underway.begin(state.order, async () => {
+      await finish();
+      this.execution.context.cache.clear();
+    });
+  }
+
+  /**
+   * While another state may change the host, each has observations of its own. A state with `parallel` does not set
+   * variables for others, as in Salt.
+   */
+  private executionFor({ parallel }: LowState): Execution {
+    const { context } = this.execution;
+    if (!parallel && this.underway.size === 0) return this.execution;
+    const environment = parallel ? new Map(context.environment) : context.environment;
+    return { ...this.execution, context: { ...context, environment, cache: new Map() } };
+  }
+
+  /** Starts the clock of a state. @returns what ends it, and keeps the result */
+  private timer(state: LowState): (outcome: Outcome) => StateResult {
     const { clock, onStart, onProgress } = this.options;
     onStart?.(state);
     const started = clock.monotonic();
     const started_at = rfc3339(clock.now());
-    const outcome = await run();
-    const duration_ms = Math.round((clock.monotonic() - started) * 1000) / 1000;
-    const result = resultOf(state, outcome, { duration_ms, started_at });
-    this.results.push(result);
-    onProgress?.(result, this.compiled.states.length);
-    return result;
+    return (outcome) => {
+      const duration_ms = Math.round((clock.monotonic() - started) * 1000) / 1000;
+      const result = resultOf(state, outcome, { duration_ms, started_at });
+      this.results.set(state.order, result);
+      onProgress?.(result, this.compiled.states.length);
+      return result;
+    };
   }
 
   /** The outcome, after the event that the state asks for was sent. */
-  private async told(state: LowState): Promise<Outcome> {
-    const outcome = await this.outcomeOf(state);
+  private async told(state: LowState, outcome: Outcome): Promise<Outcome> {
     if (state.event === undefined || this.options.test) return outcome;
     const { id, name, function: called } = state;
     const data = { id, name, function: called, result: outcome.result, changed: isChanged(outcome) };
@@ -116,15 +155,56 @@ class Run {
     }
   }
 
-  private async outcomeOf(state: LowState): Promise<Outcome> {
+  /** Decides before anything else begins: what a parallel state waits for is settled in order. */
+  private async decideOn(state: LowState, execution: Execution): Promise<Decided> {
     const met: Met[] = [];
     for (const requisite of state.requisites) met.push(await this.look(requisite));
     const decision = decide(met);
-    if (decision.act === "run") {
-      return runState(state, this.functionOf(state), decision.watched, this.execution);
+    if (decision.act !== "run") {
+      const result = decision.act === "skip";
+      return { outcome: { result, changes: {}, comment: decision.reason, skipped: "requisite" } };
     }
-    const result = decision.act === "skip";
-    return { result, changes: {}, comment: decision.reason, skipped: "requisite" };
+    const { watched } = decision;
+    if (!state.parallel) return { state, watched };
+    const conditions = await settleConditions(state, execution);
+    return "outcome" in conditions ? conditions : { state: conditions.settled, watched };
+  }
+
+  private async carryOut({ state, watched }: Due, execution: Execution): Promise<Outcome> {
+    const called = this.functionOf(state);
+    const { states } = this.compiled;
+    const companions =
+      this.options.test || state.parallel
+        ? undefined
+        : companionsOf(state, called, states, this.results, this.done);
+    const alone = async () => runState(state, called, watched, execution);
+    if (companions !== undefined) return this.together(state, companions, alone);
+    const outcome = await alone();
+    const done = this.done.get(state.order);
+    if (done === undefined || outcome.result !== true || Object.keys(done.changes).length === 0)
+      return outcome;
+    return {
+      ...outcome,
+      changes: { ...done.changes, ...outcome.changes },
+      comment: `${outcome.comment}, changed together with ${labelOf(done.by)}`,
+    };
+  }
+
+  /** Does the work of a state and of later ones in one. Where that fails, each does its own. */
+  private async together(
+    state: LowState,
+    { states, args }: Companions,
+    alone: () => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const called = this.functionOf(state);
+    const { retry: _, ...once } = state;
+    const joined = { ...once, args: { ...args } };
+    const outcome = await runState(joined, called, false, this.execution);
+    const { own, others } = shareChanges(outcome.changes, states, called);
+    for (const [order, changes] of others) this.done.set(order, { by: state, changes });
+    if (outcome.result === true) return { ...outcome, changes: own };
+    const rest = await alone();
+    return { ...rest, changes: { ...own, ...rest.changes } };
   }
 
   private async look({ kind, targets, label: written, isMissing }: Requisite): Promise<Met> {
@@ -142,7 +222,7 @@ class Run {
         ended.push({ label, result: true, changed });
         continue;
       }
-      const result = this.results[target];
+      const result = this.results.get(target);
       if (result !== undefined) ended.push({ label, result: result.result, changed: isChanged(result) });
     }
     return { kind, targets: ended };
@@ -158,12 +238,13 @@ class Run {
       );
       if (!heard || this.options.signal.aborted) continue;
       const listener = { ...state, id: `listener_${state.id}`, order: order++ };
-      await this.timed(listener, () => runWatch(state, this.functionOf(state), this.execution));
+      const end = this.timer(listener);
+      end(await runWatch(state, this.functionOf(state), this.execution));
     }
   }
 
   private readonly hasChanged = (order: number): boolean => {
-    const result = this.results[order];
+    const result = this.results.get(order);
     return result !== undefined && isChanged(result);
   };
 
@@ -174,29 +255,15 @@ class Run {
   }
 }
 
-function labelOf({ id, function: name }: LowState): string {
-  return `${name.slice(0, name.indexOf("."))}: ${id}`;
+/** A state that is to run. */
+interface Due {
+  state: LowState;
+  /** Whether a watched state changed. */
+  watched: boolean;
 }
 
-function contextOf({ states, files, renderer, scope }: CompiledStates, options: RunOptions): StateContext {
-  const { clock, facts, settings, signal, call } = options;
-  return {
-    clock,
-    facts,
-    settings,
-    signal,
-    described: states,
-    files,
-    call,
-    environment: new Map(),
-    cache: new Map(),
-    async render(template, variables) {
-      try {
-        return await renderer.render(template, scope, variables);
-      } catch (thrown) {
-        if (thrown instanceof TemplateError) throw new StateFailure(thrown.message, {}, { cause: thrown });
-        throw thrown;
-      }
-    },
-  };
+type Decided = Due | { outcome: Outcome };
+
+function labelOf({ id, function: name }: LowState): string {
+  return `${name.slice(0, name.indexOf("."))}: ${id}`;
 }

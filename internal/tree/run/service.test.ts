@@ -171,6 +171,6 @@ test("what templates asked of the host is counted in the result", async () => {
   expect(ended.host_calls).toEqual({ "user.info": 2 });
   expect(await run({ "a.sls": "x: test.nop" }, { mods: ["a"] })).not.toHaveProperty("host_calls");
   await expect(run({ "a.sls": "{{ salt['cmd.run']('id') }}" }, { mods: ["a"] })).rejects.toThrow(
-    "a.sls:1: salt['cmd.run'] is not allowed here: it needs templates.host_functions: command",
+    "a.sls:1:19: salt['cmd.run'] is not allowed here: it needs templates.host_functions: command",
   );
 });

@@ -7,6 +7,7 @@ import { atLine } from "../../base/place.ts";
 import type {
   CallArgs,
   CallContext,
+  EndedRun,
   StateResult,
   StatesCaller,
   StatesRequest,
@@ -51,6 +52,11 @@ export interface StatesServiceDeps {
   compat: Compat;
   /** What templates may do on this host. */
   hostAccess: HostAccess;
+  /**
+   * Called with each run that ended, also one whose files cannot be compiled, before another one can begin. Not called
+   * for what found no files, or was refused.
+   */
+  onEnd?(run: EndedRun): void;
 }
 
 /**
@@ -93,12 +99,22 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
   const service: StatesService = {
     run: (request, caller) =>
       lock.hold(nameOf(request), async () => {
+        const startedAt = clock.now();
         const started = clock.monotonic();
         const context = contextOf(caller);
         const { files, options, host } = await open(request, context);
-        const compiled = await compile(request, options);
-        const { runStates } = await import("./run.ts");
         const test = request.test === true;
+        const end = (ended: Pick<EndedRun, "states" | "not_run" | "stopped" | "problems">) =>
+          deps.onEnd?.({
+            ...defined({ origin: caller.origin }),
+            ...{ startedAt, environment: files.environment, ...commitOf(files), test },
+            duration_ms: Math.round(clock.monotonic() - started),
+            ...ended,
+          });
+        const compiled = await compile(request, options, (problems) => {
+          if (!caller.signal.aborted) end({ states: [], not_run: 0, problems });
+        });
+        const { runStates } = await import("./run.ts");
         const report = await runStates(compiled, {
           ...context,
           test,
@@ -106,14 +122,16 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
           call: (name, args) => callFunction(name, args, context),
           ...progressOf(caller, compiled.states.length),
         });
+        const { stopped, summary } = report;
+        end({ states: report.states, not_run: summary.not_run, ...defined({ stopped }) });
         return {
           states: report.states.map(shownResult),
           environment: files.environment,
           ...commitOf(files),
           test,
           duration_ms: Math.round(clock.monotonic() - started),
-          ...defined({ stopped: report.stopped }),
-          not_run: report.summary.not_run,
+          ...defined({ stopped }),
+          not_run: summary.not_run,
           ...(await warningsOf(compiled)),
           ...(host.calls.size === 0 ? {} : { host_calls: Object.fromEntries(host.calls) }),
         };
@@ -138,13 +156,18 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
   return service;
 }
 
-/** @throws SvcError with all problems, each with an excerpt */
-async function compile(request: StatesRequest, options: CompileOptions): Promise<CompiledStates> {
+/** @throws SvcError with all problems, each with an excerpt; `onProblems` gets them first */
+async function compile(
+  request: StatesRequest,
+  options: CompileOptions,
+  onProblems: (problems: NonNullable<EndedRun["problems"]>) => void = () => {},
+): Promise<CompiledStates> {
   try {
     return await compileAny(request, options);
   } catch (thrown) {
     const { formatProblems, StateErrors } = await import("../function/mod.ts");
     if (!(thrown instanceof StateErrors)) throw thrown;
+    onProblems(thrown.problems);
     throw new SvcError("bad_request", formatProblems(thrown.problems).trimEnd(), { cause: thrown });
   }
 }

@@ -26,6 +26,23 @@ export function matchGlob(pattern: string, text: string): boolean {
   return p === pattern.length;
 }
 
+/** Where a pattern has a `[` that nothing closes, which matches itself; `undefined` when there is none. */
+export function openSetIn(pattern: string): number | undefined {
+  for (let at = 0; at < pattern.length; at++) {
+    if (pattern[at] !== "[") continue;
+    const end = endOfSet(pattern, at);
+    if (end === undefined) return at;
+    at = end;
+  }
+  return undefined;
+}
+
+/** The place of the `]` of the set that begins at `p`; the first character of a set can be a `]`. */
+function endOfSet(pattern: string, p: number): number | undefined {
+  const end = pattern.indexOf("]", p + (pattern[p + 1] === "!" ? 3 : 2));
+  return end < 0 ? undefined : end;
+}
+
 /** The position after the pattern element at `p` if it matches this character. */
 function matchOne(pattern: string, p: number, character: string): number | undefined {
   const element = pattern[p];
@@ -33,8 +50,8 @@ function matchOne(pattern: string, p: number, character: string): number | undef
   if (element !== "[") return element === character ? p + 1 : undefined;
   const negated = pattern[p + 1] === "!";
   const from = p + (negated ? 2 : 1);
-  const end = pattern.indexOf("]", from + 1);
-  if (end < 0) return character === "[" ? p + 1 : undefined;
+  const end = endOfSet(pattern, p);
+  if (end === undefined) return character === "[" ? p + 1 : undefined;
   let inside = false;
   for (let at = from; at < end; at++) {
     const low = pattern[at] ?? "";

@@ -1,21 +1,36 @@
-import { Fault, type Filter, isInteger, take, textOf, toPlain, type Value } from "../jinja/mod.ts";
+import {
+  Fault,
+  type Filter,
+  isInteger,
+  isNumber,
+  itemsOf,
+  take,
+  textOf,
+  toPlain,
+  type Value,
+} from "../jinja/mod.ts";
 import { formatJson } from "./json.ts";
-import { blockYaml, flowYaml } from "./yaml-text.ts";
+import { base64Lines, blockYaml, doubleQuoted, flowYaml, wordOf } from "./yaml-text.ts";
 
 const load =
   (format: "yaml" | "json" | "text"): Filter =>
   (value, _, { run }) =>
     typeof value === "string" ? run.surroundings.parseData(format, value) : value;
 
+/** @param isSalts whether the text is Salt's to the byte, with lines that end after 80 characters */
+export const yamlFilter =
+  (isSalts: boolean): Filter =>
+  (value, args, { run }) => {
+    const [flow = true] = take("yaml", args, ["flow_style?"]);
+    const text = flow === false ? blockYaml(value, isSalts) : flowYaml(value, isSalts);
+    run.budget.make(text.length);
+    return text;
+  };
+
 /** Filters that write values as data and read them, as Salt has them. */
 export const dataFilters: Readonly<Record<string, Filter>> = {
   /** One line by default; `yaml(False)` writes block style. */
-  yaml: (value, args, { run }) => {
-    const [flow = true] = take("yaml", args, ["flow_style?"]);
-    const text = flow === false ? blockYaml(value) : flowYaml(value);
-    run.budget.make(text.length);
-    return text;
-  },
+  yaml: yamlFilter(false),
   json: (value, args) => {
     const [sorted = true, indent = null] = take("json", args, ["sort_keys?", "indent?"]);
     return formatJson(value, { sorted: sorted !== false, indent: indentOf("json", indent) });
@@ -29,11 +44,16 @@ export const dataFilters: Readonly<Record<string, Filter>> = {
   load_json: load("json"),
   load_text: load("text"),
   yaml_encode: (value) => encoded(value),
-  yaml_dquote: (value) => JSON.stringify(scalarText(value, "yaml_dquote")),
-  yaml_squote: (value) => `'${scalarText(value, "yaml_squote").replaceAll("'", "''")}'`,
+  yaml_dquote: (value, _, tools) => doubleQuoted(quotable(value, "yaml_dquote", tools)),
+  // A line end in it is an empty line: YAML reads a single one as a space.
+  yaml_squote: (value) =>
+    `'${textOf(value)
+      .replaceAll("'", "''")
+      .replace(/\n+/g, (ends) => `${ends}\n`)}'`,
   /** For a POSIX shell. */
   quote: (value) => {
-    const text = scalarText(value, "quote");
+    const isNothing = value === null || itemsOf(value)?.length === 0;
+    const text = isNothing ? "" : scalarText(value, "quote");
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
   },
   json_encode_list: (value) => value,
@@ -48,11 +68,16 @@ function indentOf(name: string, value: Value): number | undefined {
 
 /** Formats a scalar as one line of YAML, quoted if necessary. */
 function encoded(value: Value): string {
-  const data = toPlain(value);
-  if (typeof data === "object" && data !== null) {
-    throw new Fault("yaml_encode: expected a string, a number, true, false or none");
-  }
-  return JSON.stringify(data);
+  if (typeof value === "string") return doubleQuoted(value);
+  if (value instanceof Uint8Array) return base64Lines(value);
+  if (value === null || isNumber(value)) return wordOf(value);
+  throw new Fault("yaml_encode: expected a string, a number, true, false or none");
+}
+
+/** What is written of a value. `none` is only quoted in trees of Salt. @throws Fault */
+function quotable(value: Value, filter: string, { run }: Parameters<Filter>[2]): string {
+  if (value === null && !run.surroundings.isLenient) throw new Fault(`${filter}: expected a string`);
+  return textOf(value);
 }
 
 function scalarText(value: Value, filter: string): string {

@@ -9,6 +9,7 @@ import {
   take,
   textOf,
 } from "../jinja/mod.ts";
+import { yamlFilter } from "./data-filters.ts";
 import { TemplateError } from "./error.ts";
 import { filters, tests } from "./filters.ts";
 import { globalsOf } from "./globals.ts";
@@ -62,16 +63,21 @@ export function createEngine(): Engine {
         own: typeof global,
       ): string => {
         loaded.budget.again();
-        return environment.render({
+        const rendered = environment.render({
           ...{ name: each, text: (path) => text(treePath(path)), global: own, budget: loaded.budget },
           isAbsent: (path) => loaded.absent.has(treePath(path)),
-          filters: { svc_hold: holdIn(scope), which: whichOn(scope, loaded.answers) },
+          filters: {
+            ...{ svc_hold: holdIn(scope), which: whichOn(scope, loaded.answers) },
+            ...(wrapsYaml(scope, name) ? { yaml: yamlFilter(true) } : {}),
+          },
           isFixed: scope.hold !== undefined,
           isLenient: scope.compat === "salt",
           onUndefined: (missing, { template, line }) =>
             undefinedNames.push([missing, { file: template, line }]),
           parseData: parse,
         });
+        // As in Salt, the line end that Jinja takes from the end of a template comes back.
+        return /[\r\n]$/.test(text(treePath(each)) ?? "") ? `${rendered}\n` : rendered;
       };
       const global: Parameters<typeof environment.render>[0]["global"] = globalsOf(scope, variables, {
         ...{ answers: loaded.answers, parse, readFile },
@@ -100,6 +106,14 @@ export function createEngine(): Engine {
       }
     },
   };
+}
+
+/**
+ * Whether YAML is wrapped as Salt does it, so that a file has the bytes that Salt gave it. State and settings files are
+ * read as data, where the second line of a value would need the indentation of its place.
+ */
+function wrapsYaml({ compat }: Scope, name: string): boolean {
+  return compat === "salt" && !name.endsWith(".sls");
 }
 
 /** The filter that finds a program on the host. */

@@ -109,7 +109,7 @@ function mapOf(values: Values): ValueMap {
 }
 
 /** `salt['grains.get']` and `salt.grains.get`. */
-function functionsOf({ host, hold }: Scope, tools: SaltTools, answers: Answers): Value {
+function functionsOf({ host, hold, compat }: Scope, tools: SaltTools, answers: Answers): Value {
   const pure = hold === undefined ? pureFunctions : settingsFunctions;
   const named = (name: string): Value => {
     const own = pure.get(name);
@@ -120,13 +120,14 @@ function functionsOf({ host, hold }: Scope, tools: SaltTools, answers: Answers):
       });
     }
     const isKnown = host?.names.includes(name) === true;
-    const refused = isKnown
-      ? host?.refusal(name)
-      : reasonAgainst(name, [...pure.keys(), ...(host?.names ?? [])]);
+    const refused = isKnown ? host?.refusal(name) : reasonAgainst(name, names());
     if (refused === undefined) return new Callable(name, (args) => answerOf(name, args, answers));
     const shown = `salt['${name.slice(0, 60)}']`;
     return new Undefined(shown, false, `${shown} ${refused}`);
   };
+  // Only looked at where a name needs it: most templates ask for few functions.
+  const names = () => [...pure.keys(), ...(host?.names ?? [])];
+  const modules = () => [...new Set(names().map((each) => each.slice(0, each.indexOf("."))))];
   return new Facade("salt", (name) => {
     if (name.includes(".")) return named(name);
     if (name === "get")
@@ -135,7 +136,10 @@ function functionsOf({ host, hold }: Scope, tools: SaltTools, answers: Answers):
         const found = named(textOf(wanted as Value));
         return found instanceof Undefined ? fallback : found;
       });
-    return new Facade(`salt.${name}`, (inner) => named(`${name}.${inner}`));
+    if (modules().includes(name)) return new Facade(`salt.${name}`, (inner) => named(`${name}.${inner}`));
+    const shown = `salt.${name.slice(0, 60)}`;
+    const reason = `${shown} ${reasonAgainst(name, modules())}`;
+    return new Undefined(shown, compat === "salt", reason);
   });
 }
 

@@ -1,12 +1,16 @@
 import {
   type Args,
+  type Budget,
   equals,
   Fault,
   type Filter,
   float,
+  holds,
   isNumber,
+  itemOf,
   itemsOf,
   iterate,
+  listFilters,
   repr,
   type Test,
   Tuple,
@@ -19,6 +23,10 @@ import {
 } from "../jinja/mod.ts";
 import { updateMap } from "./salt/merge.ts";
 import { valueAt } from "./salt/traverse.ts";
+import { toNum } from "./text-filters.ts";
+
+/** Jinja's own filter, which takes arguments. */
+const { unique: jinjaUnique } = listFilters;
 
 const listOf = (value: Value): Value[] => [...iterate(value)];
 const unique = (items: readonly Value[]): Value[] => {
@@ -29,12 +37,36 @@ const unique = (items: readonly Value[]): Value[] => {
     return !seen.has(key) && seen.add(key) !== undefined;
   });
 };
-const holds = (items: readonly Value[]): ((item: Value) => boolean) => {
+const among = (items: readonly Value[]): ((item: Value) => boolean) => {
   const keys = new Set(items.map((item) => (isNumber(item) ? String(toNumber(item)) : repr(item))));
   return (item) => keys.has(isNumber(item) ? String(toNumber(item)) : repr(item));
 };
 const other = (name: string, args: Args): Value[] => listOf(take(name, args, ["lst2"])[0] as Value);
 const trueOnes = (value: Value): number => iterate(value).filter(truthy).length;
+
+/** The rows of a table that the client of MySQL prints, by the column `key`. */
+function rowsOf(lines: readonly Value[], key: string): ValueMap {
+  const rows = new ValueMap();
+  let columns: readonly string[] = [];
+  for (const line of lines.map(textOf)) {
+    if (line === "" || line.startsWith("+")) continue;
+    const cells = line.split("|").map((cell) => cell.trim());
+    if (columns.length < 2) {
+      columns = cells;
+      continue;
+    }
+    const named = columns.slice(1, -1).map((column, at): [Value, Value] => {
+      const cell = cells[at + 1];
+      if (cell === undefined) throw new Fault(`mysql_to_dict: a row has no column ${column.slice(0, 40)}`);
+      return [column, toNum(cell)];
+    });
+    const row = new ValueMap(named);
+    const name = row.get(key);
+    if (name === undefined) throw new Fault(`mysql_to_dict: the table has no column ${key.slice(0, 40)}`);
+    rows.set(name, row);
+  }
+  return rows;
+}
 
 /** Filters of Salt for lists and maps. */
 export const saltListFilters: Readonly<Record<string, Filter>> = {
@@ -47,15 +79,19 @@ export const saltListFilters: Readonly<Record<string, Filter>> = {
     const found = valueAt(value, path as Value, textOf(delimiter));
     return found === undefined ? fallback : found;
   },
+  mysql_to_dict: (value, args) => {
+    const [key] = take("mysql_to_dict", args, ["key"]);
+    return rowsOf(iterate(value), textOf(key as Value));
+  },
   union: (value, args) => unique([...listOf(value), ...other("union", args)]),
-  intersect: (value, args) => unique(listOf(value).filter(holds(other("intersect", args)))),
+  intersect: (value, args) => unique(listOf(value).filter(among(other("intersect", args)))),
   difference: (value, args) => {
-    const isThere = holds(other("difference", args));
+    const isThere = among(other("difference", args));
     return unique(listOf(value).filter((item) => !isThere(item)));
   },
   symmetric_difference: (value, args) => {
     const [one, two] = [listOf(value), other("symmetric_difference", args)];
-    const [inOne, inTwo] = [holds(one), holds(two)];
+    const [inOne, inTwo] = [among(one), among(two)];
     return unique([...one.filter((item) => !inTwo(item)), ...two.filter((item) => !inOne(item))]);
   },
   exactly_n_true: (value, args) => {
@@ -67,32 +103,39 @@ export const saltListFilters: Readonly<Record<string, Filter>> = {
     const [levels = null, keepNulls = false] = take("flatten", args, ["levels?", "preserve_nulls?"]);
     const flat = (items: readonly Value[], left: number): Value[] =>
       items.flatMap((item) => {
-        if (item === null && !truthy(keepNulls)) return [];
-        return Array.isArray(item) && left > 0 ? flat(item, left - 1) : [item];
+        if ((item === null || item === "None" || item === "null") && !truthy(keepNulls)) return [];
+        return isContainer(item) && left > 0 ? flat(iterate(item), left - 1) : [item];
       });
     return flat(iterate(value), levels === null ? 100 : Number(textOf(levels)));
   },
   is_list: (value) => Array.isArray(value),
-  is_iter: (value) => itemsOf(value) !== undefined || value instanceof ValueMap,
+  is_iter: isContainer,
   sequence: (value) => (itemsOf(value) === undefined && !(value instanceof ValueMap) ? [value] : value),
+  /** As Salt, and unlike Jinja: texts that differ in case are different. */
+  unique: (value, args, tools) => {
+    if (args.positional.length > 0 || args.named.size > 0) return jinjaUnique?.(value, args, tools) ?? null;
+    tools.run.budget.make(iterate(value).length);
+    return unique(iterate(value));
+  },
   avg: (value) => {
-    const numbers = iterate(value).map(numberOf);
+    const only = numberIn(value);
+    if (only !== undefined) return float(only);
+    const numbers = (value instanceof ValueMap ? value.keys() : iterate(value)).map(numberOf);
     if (numbers.length === 0) return 0;
     return float(numbers.reduce((sum, each) => sum + each, 0) / numbers.length);
   },
   compare_lists: (value, args) => {
     const [one, two] = [iterate(value), iterate(take("compare_lists", args, ["new"])[0] as Value)];
-    const [inOne, inTwo] = [holds(one), holds(two)];
+    const [inOne, inTwo] = [among(one), among(two)];
     const sides: [Value, Value[]][] = [
       ["new", two.filter((item) => !inOne(item))],
       ["old", one.filter((item) => !inTwo(item))],
     ];
     return new ValueMap(sides.filter(([, items]) => items.length > 0));
   },
-  compare_dicts: (value, args) => {
-    const [fresh] = take("compare_dicts", args, ["new"]);
-    if (value instanceof ValueMap && fresh instanceof ValueMap) return differences(value, fresh);
-    throw new Fault("compare_dicts: expected two maps");
+  compare_dicts: (value, args, { run }) => {
+    const [fresh = null] = take("compare_dicts", args, ["new?"]);
+    return differences(value, fresh, run.budget);
   },
   substring_in_list: (value, args) => {
     const [list] = take("substring_in_list", args, ["lst"]);
@@ -145,6 +188,20 @@ export const saltListTests: Readonly<Record<string, Test>> = {
   equalto: (value, args) => equals(value, take("equalto", args, ["other"])[0] as Value),
 };
 
+/** What Salt goes into: everything that can be iterated, but no text. */
+function isContainer(value: Value): boolean {
+  return itemsOf(value) !== undefined || value instanceof ValueMap || value instanceof Uint8Array;
+}
+
+/** The number that a number or a text is; `undefined` for other values. */
+function numberIn(value: Value): number | undefined {
+  if (isNumber(value)) return toNumber(value);
+  if (typeof value !== "string") return undefined;
+  const number = toNum(value);
+  if (isNumber(number)) return toNumber(number);
+  throw new Fault("avg: expected numbers");
+}
+
 function numberOf(value: Value): number {
   if (isNumber(value)) return toNumber(value);
   throw new Fault("avg: expected numbers");
@@ -166,18 +223,24 @@ function changer(name: string, change: (before: Value | undefined, value: Value)
   };
 }
 
-/** What differs, by key, with the value of each side. */
-function differences(before: ValueMap, after: ValueMap): ValueMap {
-  const keys = unique([...before.keys(), ...after.keys()]);
+/** What differs, by key, with the value of each side; of two maps, or where one of them is empty. @throws Fault */
+function differences(before: Value, after: Value, budget: Budget): ValueMap {
+  const keys = unique([before, after].flatMap((side) => (truthy(side) ? iterate(side) : [])));
+  const at = (side: Value, key: Value): Value | undefined => {
+    if (!holds("in", key, side, budget)) return undefined;
+    const found = itemOf(side, key);
+    if (found !== undefined) return found;
+    throw new Fault("compare_dicts: expected two maps");
+  };
   return new ValueMap(
     keys.flatMap((key): [Value, Value][] => {
-      const [old, fresh] = [before.get(key) ?? "", after.get(key) ?? ""];
-      if (equals(old, fresh)) return [];
+      const [old, fresh] = [at(before, key), at(after, key)];
+      if (old !== undefined && fresh !== undefined && equals(old, fresh)) return [];
       const pair: [Value, Value][] = [
-        ["old", old],
-        ["new", fresh],
+        ["old", old === undefined ? "" : old],
+        ["new", fresh === undefined ? "" : fresh],
       ];
-      return [[key, new ValueMap(pair)]];
+      return [[key, new ValueMap(fresh === undefined ? pair.reverse() : pair)]];
     }),
   );
 }

@@ -1,4 +1,5 @@
 export { TemplateError } from "./error.ts";
+export { variablesOf } from "./file-variables.ts";
 export type { HostCall, HostFunctions } from "./host-call.ts";
 export { createTemplates, type Renderer, type Templates } from "./render.ts";
 export { readRenderers } from "./renderers.ts";

@@ -1,6 +1,17 @@
 import { isIP } from "node:net";
 import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
-import { type Args, Fault, type Filter, itemsOf, type Test, take, textOf, type Value } from "../jinja/mod.ts";
+import {
+  type Args,
+  Fault,
+  type Filter,
+  itemsOf,
+  type Test,
+  Tuple,
+  take,
+  textOf,
+  type Value,
+} from "../jinja/mod.ts";
+import { addressIn, addressText, networkOf } from "./addresses.ts";
 
 type Version = 4 | 6 | undefined;
 
@@ -54,26 +65,31 @@ function wrapped(value: Value): Value {
 
 function isAddress(value: Value, args: Args, version: Version): Value {
   const [options = ""] = take("is_ip", args, ["options?"]);
-  return isKept(textOf(value), textOf(options ?? ""), version);
+  return kept(value, textOf(options ?? ""), version) !== undefined;
 }
 
+/** Of a list the addresses, those of version 4 first; of a text itself, or none. */
 function addresses(value: Value, args: Args, version: Version): Value {
   const [options = ""] = take("ipaddr", args, ["options?"]);
   const wanted = textOf(options ?? "");
-  const items = itemsOf(value);
-  if (items === undefined) return isKept(textOf(value), wanted, version) ? textOf(value) : null;
-  return items.map(textOf).filter((text) => isKept(text, wanted, version));
+  if (Array.isArray(value) || value instanceof Tuple) {
+    const items = itemsOf(value) ?? [];
+    const versions = version === undefined ? ([4, 6] as const) : [version];
+    return versions.flatMap((each) => items.flatMap((item) => kept(item, wanted, each) ?? []));
+  }
+  const isText = typeof value === "string" || value instanceof Uint8Array;
+  return (isText ? kept(value, wanted, version) : undefined) ?? null;
 }
 
-/** Whether a text is an address, with or without the length of a network, of the kinds that the options name. */
-function isKept(text: string, options: string, version: Version): boolean {
-  const [, address = ""] = /^([^/%]+)(?:\/\d{1,3})?(?:%.*)?$/.exec(text) ?? [];
-  const found = isIP(address);
-  if (found === 0 || (version !== undefined && found !== version)) return false;
-  return options
+/** An address as Python writes it, if it is of the version and of the kinds that the options name. */
+function kept(value: Value, options: string, version: Version): string | undefined {
+  const found = addressIn(value);
+  if (found === undefined || (version !== undefined && found.version !== version)) return undefined;
+  const isOfKinds = options
     .split(",")
     .map((each) => each.trim())
-    .every((option) => option === "" || kindOf(option)(address));
+    .every((option) => option === "" || kindOf(option)(found.address));
+  return isOfKinds ? found.text : undefined;
 }
 
 const kinds: Readonly<Record<string, readonly string[]>> = {
@@ -121,39 +137,4 @@ function kindOf(option: string): (address: string) => boolean {
       `unknown option ${JSON.stringify(option.slice(0, 40))}: use ${Object.keys(kinds).join(", ")}, public or global`,
     );
   return isIn(networks);
-}
-
-interface Range {
-  first: bigint;
-  size: bigint;
-  isV6: boolean;
-}
-
-/** @throws Fault */
-function networkOf(text: string): Range {
-  const [, address = "", length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const bytes = isIP(address) === 0 ? undefined : parseIp(address);
-  const isV6 = bytes?.length === 16;
-  const most = isV6 ? 128 : 32;
-  const bits = length === undefined ? most : Number(length);
-  if (bytes === undefined || bits > most)
-    throw new Fault(`${JSON.stringify(text.slice(0, 60))} is not a network`);
-  const size = 1n << BigInt(most - bits);
-  const number = bytes.reduce((all, byte) => (all << 8n) | BigInt(byte), 0n);
-  return { first: number - (number % size), size, isV6 };
-}
-
-function addressText(number: bigint, isV6: boolean): string {
-  const group = isV6 ? 16n : 8n;
-  const parts = Array.from(
-    { length: isV6 ? 8 : 4 },
-    (_, at) => (number >> (group * BigInt((isV6 ? 7 : 3) - at))) & ((1n << group) - 1n),
-  );
-  if (!isV6) return parts.join(".");
-  const text = parts.map((part) => part.toString(16)).join(":");
-  const [longest] = [...text.matchAll(/(?:^|:)0(?::0)+(?=:|$)/g)].sort(
-    (one, other) => other[0].length - one[0].length,
-  );
-  if (longest === undefined) return text;
-  return `${text.slice(0, longest.index)}::${text.slice(longest.index + longest[0].length).replace(/^:/, "")}`;
 }

@@ -1,20 +1,28 @@
 import { SvcError } from "../../base/errors.ts";
-import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, type YamlDialect, type YamlNode } from "../../base/yaml.ts";
-import { Fault, float, fromPlain, type Value, ValueMap } from "../jinja/mod.ts";
+import { Fault, float, type Value, ValueMap } from "../jinja/mod.ts";
 
 /** The text of data as a value. @throws Fault that says what is wrong with it */
 export function readData(format: "yaml" | "json" | "text", text: string, dialect: YamlDialect): Value {
   if (format === "text") return text;
   try {
-    return format === "json"
-      ? fromPlain(JSON.parse(text) as Plain)
-      : fromYaml(parseYaml(text, "data", undefined, dialect));
+    return format === "json" ? fromJson(text) : fromYaml(parseYaml(text, "data", undefined, dialect));
   } catch (thrown) {
     if (thrown instanceof SyntaxError) throw new Fault("the text is not JSON");
     if (thrown instanceof SvcError) throw new Fault(`the text is not YAML: ${thrown.message}`);
     throw thrown;
   }
+}
+
+/** Floats stay floats, also `2.0`. @throws SyntaxError */
+function fromJson(text: string): Value {
+  // The innermost values come first.
+  const readAs = (_: string, read: unknown, context?: { source?: string }): Value => {
+    if (typeof read === "number" && /[.eE]/.test(context?.source ?? "")) return float(read);
+    if (typeof read !== "object" || read === null || Array.isArray(read)) return read as Value;
+    return new ValueMap(Object.entries(read as Readonly<Record<string, Value>>));
+  };
+  return JSON.parse(text, readAs) as Value;
 }
 
 /** Keys that are numbers stay numbers. */

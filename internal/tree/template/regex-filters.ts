@@ -30,7 +30,7 @@ export const regexFilters: Readonly<Record<string, Filter>> = {
     }
     return written + text.slice(last);
   },
-  regex_escape: (value) => textOf(value).replace(/[^\p{L}\p{N}_]/gu, "\\$&"),
+  regex_escape: (value) => textOf(value).replace(/[()[\]{}?*+\-|^$\\.&~# \t\n\r\v\f]/g, "\\$&"),
 };
 
 export const regexTests: Readonly<Record<string, Test>> = {

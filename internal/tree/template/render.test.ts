@@ -22,6 +22,28 @@ const renderer = templates.renderer((path) => Promise.resolve(files[path]));
 const render = (text: string, variables = {}, name = "t.sls") =>
   renderer.render({ name, text }, scope, variables);
 
+test("YAML is wrapped as Salt's in files of trees of Salt, and one line where it is read as data", async () => {
+  const long = { list: Array.from({ length: 40 }, (_, at) => at) };
+  const written = (name: string, compat: "strict" | "salt") =>
+    renderer.render({ name, text: "{{ list|yaml }}\n" }, { ...scope, compat }, long);
+  expect((await written("web.conf", "salt")).split("\n").slice(1)).toEqual([
+    "  23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39]",
+    "",
+  ]);
+  for (const [name, compat] of [
+    ["web.sls", "salt"],
+    ["web.conf", "strict"],
+  ] as const) {
+    expect((await written(name, compat)).split("\n")).toHaveLength(2);
+  }
+});
+
+test("the line end at the end of a template stays, and that of an included one does not", async () => {
+  const ending = templates.renderer(async (path) => ({ "inc.j2": "in\r\n" })[path]);
+  const text = "{% include 'inc.j2' %}|{% if true %}\r\nx\r\n{%- endif -%}\r\n";
+  expect(await ending.render({ name: "salt://web/t.conf", text }, scope, {})).toBe("in|\nx\n");
+});
+
 test.each([
   ["plain {text}", "plain {text}"],
   ["{{ facts.os }} {{ grains['os'] }} {{ grains.get('os') }}\n", "Debian Debian Debian\n"],
@@ -103,7 +125,7 @@ test.each([
     "\n{% set x = salt['pillar.gett']('a') %}",
     "t.sls:2: salt['pillar.gett'] does not exist in templates (did you mean pillar.get?)",
   ],
-  ["{{ salt['grains.get']('os') }}\n{{ salt.cmd.run('id') }}", "t.sls:2: salt['cmd.run'] does not exist"],
+  ["{{ salt['grains.get']('os') }}\n{{ salt.cmd.run('id') }}", "t.sls:2: salt.cmd does not exist"],
   [
     "\n{% set a = [\n salt['pillar.get']('a'), salt['cmd.run'](\n 'id')\n] %}",
     "t.sls:3: salt['cmd.run'] does",

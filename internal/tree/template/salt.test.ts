@@ -213,6 +213,10 @@ describe("filters and tests give what Salt gives:", () => {
       "4194304 True True True",
     ],
     ["{{ {'k': 'v'}|xmlattr }}", ' k="v"'],
+    [
+      "{% for s in ['1.1.1Y', '1.5k', '1iB', '2 MB', '.', '', '7'] %}{{ s|human_to_bytes }} {% endfor %}{{ '2MB'|human_to_bytes(handle_metric=true) }}",
+      "0 1536 0 2097152 0 0 7 2000000",
+    ],
   ])("%s", async (text, expected) => {
     expect(await render(text)).toBe(expected);
   });

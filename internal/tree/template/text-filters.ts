@@ -1,18 +1,22 @@
+import { isUtf8 } from "node:buffer";
 import { createHash, createHmac } from "node:crypto";
 import { posix } from "node:path";
 import {
   Fault,
   type Filter,
-  Float,
   float,
+  isInteger,
   isNumber,
+  itemsOf,
   iterate,
-  repr,
+  pretty,
   take,
   textOf,
+  toNumber,
   truthy,
   type Value,
   ValueMap,
+  View,
 } from "../jinja/mod.ts";
 import { matchGlob } from "../targets/mod.ts";
 import { joinPaths } from "./salt/paths.ts";
@@ -21,7 +25,17 @@ import { blockYaml, flowYaml } from "./yaml-text.ts";
 const digest =
   (algorithm: "md5" | "sha1" | "sha256" | "sha512"): Filter =>
   (value) =>
-    createHash(algorithm).update(textOf(value)).digest("hex");
+    createHash(algorithm).update(contentOf(value)).digest("hex");
+
+/** Bytes are themselves here, and other values what they are written as. */
+function contentOf(value: Value): Uint8Array {
+  return value instanceof Uint8Array ? value : Buffer.from(textOf(value));
+}
+
+/** What a value is written as; bytes are the text that they hold. */
+function decoded(value: Value): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString() : textOf(value);
+}
 
 /** Filters of Salt that make text of text. */
 export const saltTextFilters: Readonly<Record<string, Filter>> = {
@@ -31,49 +45,51 @@ export const saltTextFilters: Readonly<Record<string, Filter>> = {
   sha512: digest("sha512"),
   hmac: (value, args) => {
     const [secret, challenge] = take("hmac", args, ["shared_secret", "challenge_hmac"]);
-    const made = createHmac("sha256", textOf(secret as Value)).update(textOf(value));
+    const made = createHmac("sha256", textOf(secret as Value)).update(contentOf(value));
     return made.digest("base64") === textOf(challenge as Value);
   },
   hmac_compute: (value, args) => {
     const [secret] = take("hmac_compute", args, ["shared_secret"]);
     return createHmac("sha256", textOf(secret as Value))
-      .update(textOf(value))
+      .update(contentOf(value))
       .digest("hex");
   },
-  base64_encode: (value) => Buffer.from(textOf(value)).toString("base64"),
-  base64_decode: (value) => Buffer.from(textOf(value), "base64").toString("utf8"),
-  to_bool: (value) => toBool(value),
-  to_num: (value) => {
-    if (typeof value !== "string") return value;
-    const text = value.trim();
-    if (/^[-+]?\d+$/.test(text)) return Number(text);
-    return text !== "" && Number.isFinite(Number(text)) ? float(Number(text)) : value;
+  base64_encode: (value) => Buffer.from(contentOf(value)).toString("base64"),
+  base64_decode: (value) => {
+    const bytes = fromBase64(Buffer.from(contentOf(value)).toString("latin1"));
+    return isUtf8(bytes) ? bytes.toString() : bytes;
   },
-  to_snake_case: (value) =>
-    textOf(value)
-      .replace(/(.)([A-Z][a-z]+)/g, "$1_$2")
-      .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-      .toLowerCase(),
+  to_bool: (value) => toBool(value),
+  to_num: toNum,
+  to_snake_case: (value) => snakeCase(value),
   to_camelcase: (value, args) => {
     const [uppercamel = false] = take("to_camelcase", args, ["uppercamel?"]);
-    const text = textOf(value).replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-    return truthy(uppercamel) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text;
+    const [first = "", ...rest] = textOf(value).split("_");
+    const capital = (part: string) => part.slice(0, 1).toUpperCase() + part.slice(1).toLowerCase();
+    return [truthy(uppercamel) ? capital(first) : first, ...rest.map(capital)].join("");
   },
-  to_bytes: (value) => Buffer.from(textOf(value)),
+  to_bytes: (value) => Buffer.from(contentOf(value)),
   human_to_bytes: (value, args) => {
     const [unit = "B", isMetric = false] = take("human_to_bytes", args, [
       ...["default_unit?", "handle_metric?"],
     ]);
     return bytesOf(textOf(value), textOf(unit), truthy(isMetric));
   },
-  is_hex: (value) => /^(?:0[xX])?[0-9a-fA-F]+$/.test(textOf(value)),
-  contains_whitespace: (value) => /\s/.test(textOf(value)),
+  is_hex: (value) =>
+    (typeof value === "string" || value instanceof Uint8Array) &&
+    /^(?:0[xX])?[0-9a-fA-F]+$/.test(decoded(value)),
+  /** Of a list and of the keys of a map: whether one of them is white space. */
+  contains_whitespace: (value) => {
+    if (typeof value === "string") return /\s/.test(value);
+    const items = value instanceof ValueMap ? value.entries().map(([key]) => key) : itemsOf(value);
+    return items === undefined ? /\s/.test(textOf(value)) : items.some((item) => /^\s+$/.test(textOf(item)));
+  },
   path_join: (value, { positional }) => {
-    const [first = "", ...rest] = [...(Array.isArray(value) ? value : [value]), ...positional].map(textOf);
+    const [first = "", ...rest] = [...(Array.isArray(value) ? value : [value]), ...positional].map(decoded);
     const joined = posix.normalize(joinPaths([first, ...rest.map((part) => part.replace(/^\/+/, ""))]));
     return joined.replace(/(?<=.)\/$/, "");
   },
-  python: (value) => (typeof value === "string" ? repr(value) : textOf(value)),
+  python: (value, _, { run }) => pretty(value, run.budget).trim(),
   dict_to_sls_yaml_params: (value, args) => {
     const [flow = false] = take("dict_to_sls_yaml_params", args, ["flow_style?"]);
     if (!(value instanceof ValueMap)) throw new Fault("dict_to_sls_yaml_params: expected a map");
@@ -94,18 +110,68 @@ export const saltTextFilters: Readonly<Record<string, Filter>> = {
     const [allowed = null, refused = null] = take("check_whitelist_blacklist", args, [
       ...["whitelist?", "blacklist?"],
     ]);
+    if (typeof value !== "string") return false;
     const isIn = (list: Value) => iterate(list).some((each) => matchGlob(textOf(each), textOf(value)));
     if (refused !== null && truthy(refused) && isIn(refused)) return false;
     return allowed === null || !truthy(allowed) || isIn(allowed);
   },
 };
 
+/** A text that is a decimal number as a number; hexadecimal ones stay texts. */
+export function toNum(value: Value): Value {
+  if (isNumber(value)) return Math.trunc(toNumber(value));
+  if (typeof value !== "string") return value;
+  const text = value.trim();
+  if (/^[-+]?\d+$/.test(text)) return Number(text);
+  return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text) ? float(Number(text)) : value;
+}
+
+/** As Salt: a float, a tuple and what is not defined are false, whatever they hold. */
 function toBool(value: Value): boolean {
-  if (value === null) return false;
   if (typeof value === "string") return /^(?:yes|1|true)$/i.test(value);
-  if (typeof value === "boolean") return value;
-  if (typeof value === "number" || value instanceof Float) return Number(repr(value)) > 0;
-  return truthy(value);
+  if (isInteger(value)) return Number(value) > 0;
+  const hasLength =
+    Array.isArray(value) ||
+    value instanceof ValueMap ||
+    (value instanceof View && value.kind !== "dict_values");
+  return hasLength && truthy(value);
+}
+
+/** The words of a name, or of a list of texts, with an underscore before each. @throws Fault */
+function snakeCase(value: Value): string {
+  if (value instanceof ValueMap) throw new Fault("to_snake_case: expected a text");
+  const letters = iterate(value);
+  if (letters.length === 0) throw new Fault("to_snake_case: the text is empty");
+  const texts = letters.map((letter) => {
+    if (typeof letter === "string") return letter;
+    throw new Fault("to_snake_case: expected a text");
+  });
+  const isUpper = (text: string | undefined) =>
+    text !== undefined && /\p{Lu}/u.test(text) && !/\p{Ll}|\p{Lt}/u.test(text);
+  const isLower = (text: string | undefined) =>
+    text !== undefined && /\p{Ll}/u.test(text) && !/\p{Lu}|\p{Lt}/u.test(text);
+  return texts
+    .map((text, at) => {
+      const begins = at > 0 && isUpper(text) && (isLower(texts[at - 1]) || isLower(texts[at + 1]));
+      return `${begins ? "_" : ""}${text.toLowerCase()}`;
+    })
+    .join("");
+}
+
+/** As Python: what is not of the alphabet is passed over, and what is behind the padding. @throws Fault */
+function fromBase64(text: string): Buffer {
+  let digits = "";
+  let pads = 0;
+  for (const character of text) {
+    if (character === "=") {
+      if (digits.length % 4 >= 2 && (digits.length % 4) + ++pads >= 4) return Buffer.from(digits, "base64");
+    } else if (/[A-Za-z0-9+/]/.test(character)) {
+      digits += character;
+      pads = 0;
+    }
+  }
+  if (digits.length % 4 === 0) return Buffer.from(digits, "base64");
+  throw new Fault("base64_decode: the text ends in the middle of a byte, or without its padding");
 }
 
 function attributeName(name: string): string {
@@ -124,12 +190,14 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => names[character] ?? character);
 }
 
+/** As Salt: `MB` is 2^20 unless units are metric, and what is not a size is 0. @throws Fault for a size beyond 8 PiB */
 function bytesOf(text: string, defaultUnit: string, isMetric: boolean): number {
-  const [, number = "", unit = ""] = /^\s*([0-9.]+)\s*([A-Za-z]*)\s*$/.exec(text) ?? [];
-  const [, letter = "", binary = ""] = /^([BKMGTPEZY]?)(i?)B?$/i.exec(unit === "" ? defaultUnit : unit) ?? [];
-  const power = "BKMGTPEZY".indexOf(letter === "" ? "B" : letter.toUpperCase());
-  const base = isMetric && binary === "" && /B$/i.test(unit) ? 1000 : 1024;
-  const bytes = Number(number) * base ** power;
-  if (number === "" || !isNumber(bytes)) return 0;
-  return Math.trunc(bytes);
+  const [, number = "", written = ""] = /^([0-9.]*)\s*(.*)$/.exec(text.trim()) ?? [];
+  const unit = (written === "" ? defaultUnit : written).toLowerCase();
+  if (!/^(?:b|[kmgtpezy](?:i?b)?)$/.test(unit) || !/^(?:\d+\.?\d*|\.\d+)$/.test(number)) return 0;
+  const isDecimal = isMetric && /^[kmgtpezy]b$/.test(unit);
+  const power = "bkmgtpezy".indexOf(unit.charAt(0));
+  const bytes = Math.trunc(Number(number) * (isDecimal ? 1000 : 1024) ** power);
+  if (Number.isSafeInteger(bytes)) return bytes;
+  throw new Fault(`human_to_bytes: ${text.slice(0, 40)} is too large for an integer of a template`);
 }

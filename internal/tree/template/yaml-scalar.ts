@@ -1,24 +1,26 @@
-/** What YAML 1.1 or 1.2 reads as something else than a text. */
+/** What YAML 1.1 reads as something else than a text. */
 const notText: readonly RegExp[] = [
   /^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/,
   /^(?:~|null|Null|NULL|)$/,
   /^(?:[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+)$/,
   /^(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?)$/,
   /^(?:[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/,
-  /^(?:0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]\.(?:inf|Inf|INF))$/,
   /^(?:<<|=)$/,
   /^\d{4}-\d\d-\d\d$/,
   /^\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?$/,
 ];
+/** The same for YAML 1.2. */
+const notText12 =
+  /^(?:0o[0-7]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]\.(?:inf|Inf|INF))$/;
 const blanks = "\0 \t\r\n\x85\u2028\u2029";
 
 /** How a text is written: without quotes where it may, then in single quotes, then in double ones. */
 export function scalarStyle(
   text: string,
-  { isKey, inFlow }: { isKey: boolean; inFlow: boolean },
+  { isKey, inFlow, isSalts }: { isKey: boolean; inFlow: boolean; isSalts: boolean },
 ): "plain" | "single" | "double" {
   const { allowsPlain, allowsFlowPlain, allowsSingle, hasBreaks } = analyse(text);
-  const isText = !notText.some((form) => form.test(text));
+  const isText = !notText.some((form) => form.test(text)) && (isSalts || !notText12.test(text));
   const isOnOneLine = !(isKey && hasBreaks);
   if (isText && isOnOneLine && (inFlow ? allowsFlowPlain : allowsPlain)) return "plain";
   return allowsSingle && isOnOneLine ? "single" : "double";

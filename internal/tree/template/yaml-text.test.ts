@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Plain } from "../../base/msgpack.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
-import { fromPlain } from "../jinja/mod.ts";
+import { fromPlain, ValueMap } from "../jinja/mod.ts";
 import cases from "./as-pyyaml.json";
+import flowCases from "./as-pyyaml-flow.json";
 import { blockYaml, flowYaml } from "./yaml-text.ts";
 
 test("values are written as PyYAML writes them", () => {
@@ -12,6 +13,19 @@ test("values are written as PyYAML writes them", () => {
     yaml: blockYaml(fromPlain(value as Plain)).replace(/\n+$/, ""),
   }));
   expect(written).toEqual(cases as never);
+});
+
+test("flow style is wrapped as PyYAML wraps it, where that is wanted", () => {
+  const written = flowCases.map(({ value }) => ({ value, yaml: flowYaml(fromPlain(value as Plain), true) }));
+  expect(written).toEqual(flowCases as never);
+});
+
+test.each([
+  ["in quotes", "words, ".repeat(20)],
+  ["without quotes", `${"words ".repeat(20)}end`],
+  ["with escapes", "\u{10000}".repeat(12)],
+])("a long text %s is one line in flow style", (_, text) => {
+  expect(flowYaml(fromPlain(text))).not.toContain("\n");
 });
 
 test("what is written is read back, at any indentation, in both versions of YAML", () => {
@@ -31,6 +45,9 @@ test("what is written is read back, at any indentation, in both versions of YAML
         "- x",
         "line\nline",
         "x".repeat(90),
+        "word, ".repeat(20),
+        `${"word ".repeat(20)}end`,
+        "\u{10000}".repeat(12),
       ),
       fc.boolean(),
       fc.integer(),
@@ -53,4 +70,17 @@ test("what is written is read back, at any indentation, in both versions of YAML
     }),
     { numRuns: 300 },
   );
+});
+
+test("bytes are written as binary, in the style of the place", () => {
+  const bytes = new TextEncoder().encode("hello");
+  expect(flowYaml(bytes, true)).toBe("!!binary |\n  aGVsbG8=");
+  expect(flowYaml(bytes)).toBe('!!binary "aGVsbG8="');
+  expect(flowYaml([bytes], true)).toBe('[!!binary "aGVsbG8=\\n"]');
+  expect(flowYaml(new Uint8Array(), true)).toBe('!!binary ""');
+  expect(blockYaml(new ValueMap([["a", [bytes]]]))).toBe("a:\n- !!binary |\n  aGVsbG8=");
+});
+
+test("what YAML 1.2 alone reads as a number has quotes, but not in the form of Salt", () => {
+  expect([flowYaml(["1e3"]), flowYaml(["1e3"], true)]).toEqual(["['1e3']", "[1e3]"]);
 });

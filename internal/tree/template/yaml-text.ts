@@ -13,16 +13,21 @@ import {
 import { scalarStyle } from "./yaml-scalar.ts";
 
 // YAML as Salt writes it, which is as PyYAML does: the keys of maps sorted, lines of 80 characters, lists in maps not
-// indented, texts without quotes where YAML 1.1 reads them as texts. Two things differ. Flow style is always one line:
-// a second one would need the indentation of the place where a template puts it. And texts that YAML 1.2 reads as
-// numbers, such as 1e3, have quotes.
+// indented, texts without quotes where YAML 1.1 reads them as texts. Two things differ. Flow style is one line
+// unless it is asked for otherwise: a second one would need the indentation of the place where a template puts it. And
+// texts that YAML 1.2 reads as numbers, such as 1e3, have quotes.
 
 const width = 80;
 const deepest = 100;
 
-/** A document in block style, without the line end at its end. @throws Fault for what is not data */
-export function blockYaml(value: Value): string {
-  return new Emitter(false).document(value);
+/**
+ * A document in block style, without the line end at its end.
+ *
+ * @param isSalts whether it is Salt's to the byte
+ * @throws Fault for what is not data
+ */
+export function blockYaml(value: Value, isSalts = false): string {
+  return new Emitter(false, isSalts).document(value);
 }
 
 /** Plain data as a document in block style that ends with a line end. @throws Fault for what is not data */
@@ -30,9 +35,14 @@ export function yamlLikeSalt(value: Plain): string {
   return `${blockYaml(fromPlain(value))}\n`;
 }
 
-/** A document in flow style, which is one line. @throws Fault for what is not data */
-export function flowYaml(value: Value): string {
-  return new Emitter(true).document(value);
+/**
+ * A document in flow style.
+ *
+ * @param isSalts whether it is Salt's to the byte, whose lines end after 80 characters; it is one line otherwise
+ * @throws Fault for what is not data
+ */
+export function flowYaml(value: Value, isSalts = false): string {
+  return new Emitter(true, isSalts).document(value);
 }
 
 /** A document in block style, in which lists and maps of scalars are in flow style. @throws Fault for what is not data */
@@ -42,6 +52,7 @@ export function mixedYaml(value: Value): string {
 
 class Emitter {
   private readonly flows: boolean | "leaves";
+  private readonly isSalts: boolean;
   private out = "";
   private column = 0;
   private indent = -1;
@@ -50,13 +61,17 @@ class Emitter {
   private isIndented = true;
   private depth = 0;
 
-  constructor(flows: boolean | "leaves") {
+  constructor(flows: boolean | "leaves", isSalts = false) {
     this.flows = flows;
+    this.isSalts = isSalts;
   }
 
   document(value: Value): string {
-    this.node(value, { inMap: false, isKey: false, inFlow: this.flows === true });
-    return this.out;
+    // A line that is the whole document is not between brackets: a comma in it needs no quotes.
+    const isLine = typeof value === "string" && !/[\n\r\x85\u2028\u2029]/.test(value);
+    const inFlow = this.flows === true && !isLine;
+    this.node(value, { inMap: false, isKey: false, inFlow });
+    return this.out.replace(/\n$/, "");
   }
 
   private node(value: Value, where: { inMap: boolean; isKey: boolean; inFlow: boolean }): void {
@@ -70,7 +85,8 @@ class Emitter {
     } else if (value instanceof ValueMap) {
       if (inFlow || value.size === 0 || where.isKey) this.flowMap(value);
       else this.blockMap(value);
-    } else this.within(true, () => this.scalar(value, where));
+    } else if (value instanceof Uint8Array) this.within(true, () => this.binary(value, where));
+    else this.within(true, () => this.scalar(value, where));
     this.depth--;
   }
 
@@ -79,6 +95,7 @@ class Emitter {
     this.within(true, () => {
       for (const [at, item] of items.entries()) {
         if (at > 0) this.indicator(",", false);
+        this.wrap();
         this.node(item, { inMap: false, isKey: false, inFlow: true });
       }
     });
@@ -90,6 +107,7 @@ class Emitter {
     this.within(true, () => {
       for (const [at, [key, item]] of sortedEntries(map).entries()) {
         if (at > 0) this.indicator(",", false);
+        this.wrap();
         this.node(key, { inMap: true, isKey: true, inFlow: true });
         this.indicator(":", false);
         this.node(item, { inMap: true, isKey: false, inFlow: true });
@@ -129,12 +147,36 @@ class Emitter {
       this.plain(wordOf(value), false);
       return;
     }
-    const splits = !isKey && !inFlow;
+    // In flow style only what wraps is split, also where it is not between brackets.
+    const splits = !isKey && (this.isSalts || (this.flows !== true && !inFlow));
     // A line break in single quotes would be one in the document.
-    const style = scalarStyle(value, { isKey: isKey || inFlow, inFlow });
+    const style = scalarStyle(value, {
+      isKey: isKey || (inFlow && !this.isSalts),
+      inFlow,
+      isSalts: this.isSalts,
+    });
     if (style === "plain") this.plain(value, splits);
     else if (style === "single") this.single(value, splits);
     else this.double(value, splits);
+  }
+
+  /** Bytes in base64: lines of their own, or one text between brackets. @throws Fault for a key */
+  private binary(bytes: Uint8Array, { isKey, inFlow }: { isKey: boolean; inFlow: boolean }): void {
+    if (isKey) throw new Fault("bytes cannot be a key of YAML");
+    this.indicator("!!binary", true);
+    const text = base64Lines(bytes);
+    const isEnclosed = inFlow && this.depth > 1;
+    if (text === "" || (this.flows === true && !this.isSalts)) this.double(text.replaceAll("\n", ""), false);
+    else if (isEnclosed) this.double(text, this.isSalts);
+    else {
+      this.indicator("|", true);
+      this.breakLine(1);
+      for (const line of text.trimEnd().split("\n")) {
+        this.newLine();
+        this.write(line);
+        this.breakLine(1);
+      }
+    }
   }
 
   private plain(text: string, splits: boolean): void {
@@ -220,6 +262,11 @@ class Emitter {
     this.isIndented = this.isIndented && keepsIndent;
   }
 
+  /** Begins a line where the one before is long. */
+  private wrap(): void {
+    if (this.isSalts && this.column > width) this.newLine();
+  }
+
   private newLine(): void {
     const indent = Math.max(0, this.indent);
     const isBehind = this.column > indent || (this.column === indent && !this.isSpace);
@@ -243,6 +290,11 @@ class Emitter {
   }
 }
 
+/** A text in double quotes on one line, of ASCII alone. */
+export function doubleQuoted(text: string): string {
+  return `"${Array.from(text, (character) => (/^[ !#-[\]-~]$/.test(character) ? character : escapeOf(character))).join("")}"`;
+}
+
 /** Whether everything in a list or a map is a scalar. */
 function isLeaf(value: Value): boolean {
   const items = value instanceof ValueMap ? value.values() : (itemsOf(value) ?? []);
@@ -259,8 +311,15 @@ function sortedEntries(map: ValueMap): [Value, Value][] {
   return entries;
 }
 
-/** @throws Fault for what is not data */
-function wordOf(value: Value): string {
+/** Base64 as Python writes it in lines of 76 characters, each with its end. */
+export function base64Lines(bytes: Uint8Array): string {
+  return Buffer.from(bytes)
+    .toString("base64")
+    .replace(/.{1,76}/g, "$&\n");
+}
+
+/** A value that is not a text as YAML has it. @throws Fault for what is not data */
+export function wordOf(value: Value): string {
   if (value === null) return "null";
   if (typeof value === "boolean") return String(value);
   if (typeof value === "number" || value instanceof Float) {
@@ -290,6 +349,10 @@ const escapes: Readonly<Record<string, string>> = {
 /** How a character is written in double quotes; `undefined` for one that is written as it is. */
 function escapedOf(character: string): string | undefined {
   if (/^[ !#-[\]-~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]$/.test(character)) return undefined;
+  return escapeOf(character);
+}
+
+function escapeOf(character: string): string {
   const short = escapes[character];
   if (short !== undefined) return `\\${short}`;
   const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();

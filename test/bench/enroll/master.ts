@@ -12,7 +12,8 @@ export interface BenchMaster extends AsyncDisposable {
   readonly token: string;
 }
 
-const patienceMs = 20_000;
+/** With much in store, and other work on the machine. */
+const patienceMs = 300_000;
 
 /**
  * Starts a master on this bus. Its log goes to a file, as under a service manager, not to this process.

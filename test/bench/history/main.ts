@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { sleep, systemClock } from "../../../internal/base/clock.ts";
+import { systemClock } from "../../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../../internal/base/id.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
 import { openBucket } from "../../../internal/bus/bucket.ts";
@@ -13,6 +13,7 @@ import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
 import { readFlags } from "../flags.ts";
 import { dispatchBenchJob } from "../jobs/ask.ts";
+import { quiet } from "../quiet.ts";
 import { mebibytes, milliseconds, ratio, table } from "../table.ts";
 
 // What a job costs the bus after few and after many earlier ones. See docs/bench.md.
@@ -45,7 +46,7 @@ const first = new Map<string, number>();
 let stored = 0;
 for (const size of sizes) {
   await store(size);
-  await quiet();
+  await quiet(bus.server().pid);
   const { bytes } = await streamState(asker, "job-events");
   let last = "";
   const lines = {
@@ -112,16 +113,5 @@ async function store(size: number): Promise<void> {
       else await nats.request(subject, value, { timeout: 30_000 });
     }
     stored += count;
-  }
-}
-
-/** Waits until the bus is over with what it does after it has stored much. */
-async function quiet(): Promise<void> {
-  const pauseMs = 500;
-  const most = 40;
-  for (let turn = 0; turn < most; turn++) {
-    const before = cpuSecondsOf(bus.server().pid);
-    await sleep(systemClock, pauseMs);
-    if (cpuSecondsOf(bus.server().pid) - before < 0.02) return;
   }
 }

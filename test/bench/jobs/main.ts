@@ -20,6 +20,7 @@ const flags = readFlags({
   peels: ["1000,2000", "4"],
   rounds: ["15", "1"],
   processes: ["2", "1"],
+  ramp: ["250", "250"],
   jobs: ["1000", "4"],
   reconnects: ["3", "0"],
   master: join(import.meta.dir, "../../../dist/svc-master"),
@@ -29,7 +30,7 @@ const rounds = flags.count("rounds");
 const processes = flags.count("processes");
 const jobs = flags.count("jobs");
 const reconnects = flags.count("reconnects", 0);
-const rampPerSecond = 250;
+const rampPerSecond = flags.count("ramp");
 /** Jobs under way at once at a single peel: below the 64 its queue holds. */
 const atOnce = 32;
 /** Questions to the whole fleet under way at once, for the rate of stored returns. */

@@ -1,122 +1,185 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
-import { streamState } from "../../../internal/bus/jetstream/stream-state.ts";
-import { followJob } from "../../../internal/fleet/jobs/follow.ts";
+import { makeDirectory } from "../../../internal/base/file.ts";
+import { requestJetStream } from "../../../internal/bus/jetstream/request.ts";
+import { startFleet } from "../../fleet/fleet.ts";
 import { connectTo, natsServerPath, startBus } from "../../harness/bus.ts";
+import { readinessBecomes } from "../../harness/enrollee.ts";
 import { startMasterBinary } from "../../harness/fleet.ts";
+import { seeded } from "../../harness/seeded.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { readFlags } from "../flags.ts";
-import { dispatchBenchJob } from "../jobs/ask.ts";
-import { quantile } from "../jobs/statistics.ts";
+import { drawFaults, faults, type Site } from "./faults.ts";
+import { startLoad } from "./load.ts";
 import { startMember } from "./member.ts";
-import { formatSteps, type Role, type Step } from "./steps.ts";
+import { formatSamples, type Program, type Role, type Sample } from "./samples.ts";
 
-// make soak: what a fleet costs after an hour of jobs, compared with its first minutes. See docs/bench.md.
+// make soak: a fleet under mixed load and faults for hours, and what grows. See docs/bench.md.
 
-const flags = readFlags({ hours: ["1", "0.001"], rate: ["5", "10"], peels: ["4", "1"] });
+const flags = readFlags({
+  hours: ["2", "0.002"],
+  peels: ["500", "4"],
+  real: ["4", "1"],
+  rate: ["3", "5"],
+  sample: ["30", "2"],
+  fault: ["180", "2"],
+  seed: "1",
+});
 const hours = Number(flags.text("hours"));
-const mostHours = 24;
+const mostHours = 72;
 if (!(hours > 0 && hours <= mostHours)) throw new Error(`--hours is a number up to ${mostHours}`);
-const jobsPerSecond = flags.count("rate");
-const steps = 10;
-const stepMs = (hours * 3600_000) / steps;
-/** The first answers of a program, and what it does once after its start, do not count. */
-const warmUpJobs = 20;
-/** One function is answered at once; the other is queued and noted on disk before it runs, as most are. */
-const functions = ["test.ping", "test.true"];
+const [real, seed] = [flags.count("real"), flags.count("seed")];
+const simulated = Math.max(1, flags.count("peels") - real);
+/** In its first minutes a program fills its caches and its heap. */
+const warmUpHours = Math.min(10 / 60, hours / 6);
+const random = seeded(seed);
+const clock = systemClock;
+const say = (text: string) => process.stdout.write(`${text}\n`);
 
 await using bus = await startBus();
-await using master = await startMasterBinary(bus);
+const states = join(bus.dir, "states");
+makeDirectory(states, 0o755);
+await Bun.write(join(states, "top.sls"), "base:\n  'peel-*': [soak]\n");
+await Bun.write(join(states, "soak.sls"), "{{ grains.id }} is up:\n  test.succeed_without_changes: []\n");
+const masterFlags = ["--states-dir", states];
+await using steady = await startMasterBinary(bus, masterFlags);
 await using stack = new AsyncDisposableStack();
-const names = Array.from({ length: flags.count("peels") }, (_, at) => `peel-${at + 1}`);
-const peels = [];
-for (const name of names) peels.push(stack.use(await startMember(bus, master, name)));
-const asker = await connectTo(bus, "master");
-const follow = {
-  bus: asker,
-  jobs: await openBucket(asker, "jobs"),
-  alive: () => new Set<string>(),
-  clock: systemClock,
+const site: Site = {
+  bus,
+  steady,
+  masterFlags,
+  killed: await startMasterBinary(bus, masterFlags),
+  peels: new Map(),
+  fleet: stack.use(await startFleet(bus, { size: simulated, processes: 2, ramp: 10 })),
 };
-const pids: Readonly<Record<Role, readonly number[]>> = {
-  bus: [bus.server().pid],
-  master: [master.program.pid],
-  peel: peels.map(({ program }) => program.pid),
-};
-
-for (let number = 0; number < warmUpJobs; number++) await runJob(number);
+stack.defer(async () => {
+  for (const program of [site.killed, ...site.peels.values()]) await program[Symbol.asyncDispose]();
+});
+await site.fleet.greeted();
+for (let at = 0; at < real; at++) {
+  const name = `peel-${at + 1}`;
+  site.peels.set(name, await startMember(bus, steady, name));
+}
+const operator = await connectTo(bus, "master");
+const load = await startLoad(site, operator, { rate: flags.count("rate"), random });
 const server = Bun.spawnSync([natsServerPath(), "--version"]).stdout.toString().trim();
-process.stdout.write(`${server}, ${names.length} peels, ${jobsPerSecond} jobs a second, ${hours} hours\n`);
-const begun = systemClock.monotonic();
-const done: Step[] = [];
-const running = new Set<Promise<void>>();
-let times: number[] = [];
-let asked = 0;
-let ended = 0;
-for (let at = 1; at <= steps; at++) {
-  const before = { ended, cpu: cpuOf() };
-  times = [];
-  while (systemClock.monotonic() < begun + at * stepMs) {
-    const number = asked++;
-    const job = runJob(number).then(
-      (ms) => {
-        ended++;
-        times.push(ms);
-      },
-      (error) => void process.stdout.write(`job ${number}: ${String(error)}\n`),
-    );
-    running.add(job);
-    void job.finally(() => running.delete(job));
-    await sleep(systemClock, Math.max(0, begun + (asked * 1000) / jobsPerSecond - systemClock.monotonic()));
-  }
-  const cpu = cpuOf();
-  const { messages } = await streamState(asker, "job-events");
-  const step: Step = {
-    hours: (systemClock.monotonic() - begun) / 3600_000,
-    jobs: ended,
-    ended: ended - before.ended,
-    stored: messages,
-    p50Ms: quantile(times, 0.5),
-    p99Ms: quantile(times, 0.99),
-    residentMib: eachRole((role) => meanOf(pids[role].map((pid) => memoryOf(pid).residentMib))),
-    cpuSeconds: eachRole((role) => cpu[role] - before.cpu[role]),
-  };
-  done.push(step);
-  process.stdout.write(
-    `${(step.hours * 60).toFixed(1)} min: ${step.jobs} jobs, ${step.residentMib.bus.toFixed(1)} MiB of the bus\n`,
-  );
-}
-await Promise.all(running);
-await asker.nats.close();
-process.stdout.write(`
-Resident memory at the end of each tenth, of a peel on average; processor time per job, of all peels together,
-which contains everything that the program did in this tenth. ${asked - ended} of ${asked} jobs did not complete.
+say(`${server}, ${simulated} simulated and ${real} real peels, ${hours} hours, seed ${seed}`);
 
-${formatSteps(done)}
+const begun = clock.monotonic();
+const hoursNow = () => (clock.monotonic() - begun) / 3600_000;
+const samples: Sample[] = [];
+const ending = new AbortController();
+const sampling = sampleAlways();
+const recoveries: string[] = [];
+let failure: unknown;
+try {
+  await breakThings();
+} catch (thrown) {
+  // What was measured until then is worth reading.
+  failure = thrown;
+}
+ending.abort();
+await sampling;
+await load.stop();
+await operator.nats.close();
+const { asked, refused, ended, lost } = load.tally;
+say(`
+${asked} requests; jobs at their end: ${JSON.stringify(ended)}; ${lost.length} lost
+not taken or not answered, most of it during a fault: ${JSON.stringify(refused, undefined, 2)}
+${recoveries.length} faults, ${samples.length} samples; the first ${(warmUpHours * 60).toFixed(0)} minutes of each program are left out
+
+${formatSamples(samples, warmUpHours)}
 `);
-// A run in which jobs fail has measured something else.
-if (ended < asked) process.exitCode = 1;
+for (const line of lost) say(`LOST ${line}`);
+if (failure !== undefined) say(`STOPPED after ${hoursNow().toFixed(2)} hours: ${String(failure)}`);
+if (lost.length > 0 || failure !== undefined) process.exitCode = 1;
 
-/** Runs a job of one peel, the next one each time, as `svc run` does. @returns how long it took */
-async function runJob(number: number): Promise<number> {
-  const peel = names[number % names.length] ?? "";
-  const name = functions[Math.floor(number / names.length) % functions.length] ?? "";
-  const from = systemClock.monotonic();
-  const jid = await dispatchBenchJob(asker, { target: peel, function: name, args: {} });
-  const { status, counts } = await followJob(follow, jid, () => {});
-  if (status !== "completed" || counts.ok !== 1)
-    throw new Error(`${jid} is ${status}: ${JSON.stringify(counts)}`);
-  return systemClock.monotonic() - from;
+/** A fault every few minutes; the fleet is sampled at rest after the last one. */
+async function breakThings(): Promise<void> {
+  for (const name of drawFaults(random, Object.keys(faults))) {
+    const left = hours - hoursNow();
+    const pause = flags.count("fault") * 1000;
+    await sleep(clock, Math.min(pause, Math.max(0, left * 3600_000)));
+    if (hoursNow() >= hours || left * 3600_000 < pause) break;
+    await faults[name]?.(site, random);
+    const from = clock.monotonic();
+    await recovered();
+    const recovery = `${(hoursNow() * 60).toFixed(1)} min: ${name}; a job works after ${(clock.monotonic() - from).toFixed(0)} ms`;
+    recoveries.push(recovery);
+    say(recovery);
+  }
 }
 
-function eachRole(measure: (role: Role) => number): Record<Role, number> {
-  return { bus: measure("bus"), master: measure("master"), peel: measure("peel") };
+/** Resolves when all masters are ready and a job of a simulated peel has completed. */
+async function recovered(): Promise<void> {
+  for (;;) {
+    try {
+      await Promise.all([site.steady, site.killed].map(({ healthUrl }) => readinessBecomes(healthUrl, 200)));
+      return await load.probe();
+    } catch {
+      await sleep(clock, 100);
+    }
+  }
 }
 
-function cpuOf(): Record<Role, number> {
-  return eachRole((role) => pids[role].reduce((sum, pid) => sum + cpuSecondsOf(pid), 0));
+async function sampleAlways(): Promise<void> {
+  const used = new Map<number, { at: number; seconds: number; since: number }>();
+  while (!ending.signal.aborted) {
+    try {
+      samples.push(await sampleOnce(used));
+    } catch (thrown) {
+      // The bus is away, or a program has just been killed.
+      say(`${(hoursNow() * 60).toFixed(1)} min: no sample: ${String(thrown).slice(0, 100)}`);
+    }
+    await sleep(clock, flags.count("sample") * 1000, ending.signal).catch(() => {});
+  }
 }
 
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+/** What JetStream says of an account. */
+interface Account {
+  storage: number;
+  streams: number;
+  consumers: number;
+}
+
+async function sampleOnce(
+  used: Map<number, { at: number; seconds: number; since: number }>,
+): Promise<Sample> {
+  const programs: Program[] = [];
+  const running: [Role, number][] = [
+    ["bus", bus.server().pid],
+    ["steady master", steady.program.pid],
+    ["killed master", site.killed.program.pid],
+    ...[...site.peels.values()].map(({ program }): [Role, number] => ["peel", program.pid]),
+  ];
+  for (const [role, pid] of running) {
+    const [now, seconds] = [clock.monotonic(), cpuSecondsOf(pid)];
+    const before = used.get(pid) ?? { at: now, seconds, since: hoursNow() };
+    used.set(pid, { at: now, seconds, since: before.since });
+    programs.push({
+      role,
+      pid,
+      age: hoursNow() - before.since,
+      ...memoryOf(pid),
+      openFiles: readdirSync(`/proc/${pid}/fd`).length,
+      cpuMs: now === before.at ? 0 : ((seconds - before.seconds) * 1_000_000) / (now - before.at),
+    });
+  }
+  const {
+    storage = 0,
+    streams = 0,
+    consumers = 0,
+  } = await requestJetStream<Account>(operator, "$JS.API.INFO", "");
+  return {
+    hours: hoursNow(),
+    programs,
+    consumers,
+    streams,
+    storedMib: storage / 2 ** 20,
+    files: [steady, site.killed, ...site.peels.values()]
+      .map(({ dir }) => readdirSync(dir, { recursive: true }).length)
+      .reduce((sum, count) => sum + count, 0),
+    times: load.tally.times.splice(0),
+  };
 }

@@ -4,6 +4,7 @@ import { displayPeelId } from "../../../base/peel-id.ts";
 import { type BusOptions, connectBus, peelInboxPrefix } from "../../../bus/mod.ts";
 import { TrustError } from "../../../identity/trust/mod.ts";
 import { assemble, type CheckResult } from "../../../program/health/mod.ts";
+import { sendReports } from "../../compliance/mod.ts";
 import { readPeelCredentials } from "../../joining/mod.ts";
 import {
   askingAgain,
@@ -60,6 +61,12 @@ export const bus = {
         onCluster: followCluster({ ...deps, connection, explicit }),
       });
       stack.defer(() => session.stop());
+      const reporting = sendReports({
+        ...deps,
+        ...{ connection: askingAgain(connection, clock), dir: deps.reports.dir },
+        mayPublish: deps.keeper.mayPublish,
+      });
+      stack.defer(() => reporting.stop());
       deps.startup.connected();
       if (refresh !== undefined) {
         const recovery = startRecovery({

@@ -1,6 +1,7 @@
 import { defined } from "../../../base/defined.ts";
 import type { IdentityService } from "../../../host/modules/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
+import { openWaitingReports, reportRuns, reportsDirectory } from "../../compliance/mod.ts";
 import { createPeelStates } from "../../execution/mod.ts";
 import { credentialsExpiry } from "../../joining/mod.ts";
 import { upgradeFiles, upgradesOfHost } from "../../upgrade/mod.ts";
@@ -13,11 +14,13 @@ import type { Stores } from "./stores.ts";
 /** What runs calls: each finds this host around it, and what it returns waits for a bus. */
 export const local = {
   start(deps: PeelDeps & Stores) {
-    const { dataDir, files, facts, settings, audit, clock } = deps;
+    const { dataDir, files, facts, settings, audit, clock, log } = deps;
     const waiting = openOutbox(deps);
     const sendEvent = createSendEvent({ ...deps, ...waiting });
     const around = (signal: AbortSignal) => ({ clock, facts, settings, sendEvent, signal });
-    const states = createPeelStates({ ...deps, context: around });
+    const dir = reportsDirectory(dataDir);
+    const reports = { ...openWaitingReports(dir, log), dir };
+    const states = createPeelStates({ ...deps, context: around, onEnd: reportRuns(reports, log) });
     const { upgrades, watchdog, attach } = upgradesOfHost(deps);
     let identity: IdentityService | undefined;
     const local = startLocal({
@@ -28,7 +31,7 @@ export const local = {
       isWatched: watchdog !== undefined,
     });
     const { executor, outbox, counts } = local;
-    const shown: Omit<PeelView, "connected" | "renewals"> = {
+    const shown: Omit<PeelView, "connected" | "renewals" | "spans"> = {
       refused: () => counts.refused,
       jobs: () => counts.jobs,
       queued: () => executor.queued,
@@ -48,7 +51,7 @@ export const local = {
     const attachIdentity = (service: IdentityService) => {
       identity = service;
     };
-    return { local, shown, attachUpgrades: attach, attachIdentity, stop: local.stop };
+    return { local, shown, reports, attachUpgrades: attach, attachIdentity, stop: local.stop };
   },
 };
 

@@ -6,6 +6,7 @@ import type { Log } from "../../../base/log.ts";
 import { createBootstrapCache } from "../../../identity/bootstrap/mod.ts";
 import { createTrust, TrustError } from "../../../identity/trust/mod.ts";
 import type { CheckResult, OffersOf } from "../../../program/health/mod.ts";
+import { reportSubjects } from "../../compliance/mod.ts";
 import { createProver } from "../../evidence/mod.ts";
 import {
   acrossRotations,
@@ -36,7 +37,11 @@ export const masters = {
     const client = clientOf(deps, configured);
     const attempts = Math.max(2, configured.length);
     const isKnown = configured.length > 0 || existsSync(files.anchor);
-    const keeper = startKeeper({ ...deps, masters: isKnown ? { client, attempts } : undefined });
+    const keeper = startKeeper({
+      ...deps,
+      masters: isKnown ? { client, attempts } : undefined,
+      publishes: reportSubjects(deps.peelId),
+    });
     if (!existsSync(files.credentials)) await obtain(deps, client, keeper, attempts);
     const cache = createBootstrapCache({
       path: join(dataDir, "nats-bootstrap.msgpack"),

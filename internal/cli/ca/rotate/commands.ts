@@ -25,6 +25,7 @@ const startCommand = command({
   name: "start",
   description:
     "Make the next root and its intermediate in next/ of the CA directory. Peels learn to trust it in addition. Needs root.key. Refused while a master of an earlier version runs.",
+  examples: ["svc ca rotate start"],
   args: {
     dir: dirArg,
     "root-validity": {
@@ -62,6 +63,7 @@ const activateCommand = command({
   name: "activate",
   description:
     "Let masters issue from the next authority. Refused while a running peel or master does not know the next root.",
+  examples: ["svc ca rotate activate"],
   args: { dir: dirArg, force: forceArg },
   async run({ dir, force = false }, cli) {
     const { current, rotation } = await readRotation(dir);
@@ -77,6 +79,7 @@ const finishCommand = command({
   name: "finish",
   description:
     "Drop the current root: the next one takes its place. This cannot be undone. Refused while a running peel or master is not ready.",
+  examples: ["svc ca rotate finish"],
   args: { dir: dirArg, force: forceArg },
   async run({ dir, force = false }, cli) {
     const { current, rotation } = await readRotation(dir);
@@ -99,6 +102,7 @@ const finishCommand = command({
 const abortCommand = command({
   name: "abort",
   description: "Go back to the current root, before finish. The next authority is removed.",
+  examples: ["svc ca rotate abort"],
   args: { dir: dirArg },
   async run({ dir }, cli) {
     const { root, ran } = await abortRotation(dir);
@@ -117,6 +121,7 @@ const abortCommand = command({
 const statusCommand = command({
   name: "status",
   description: "Show the phase, how many peels trust which root, and which lack the next one.",
+  examples: ["svc ca rotate status"],
   args: { dir: dirArg },
   async run({ dir }, cli) {
     const { current, rotation } = await readRotation(dir);

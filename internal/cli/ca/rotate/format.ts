@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../../base/peel-id.ts";
-import { type Cli, formatFields, formatTable } from "../../../program/command-line/mod.ts";
+import { formatFields, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import type { TrustSurvey } from "./survey.ts";
 
 /** Maximum number of listed peels. `--output json` lists all. */
@@ -9,7 +9,7 @@ const mostListed = 50;
 export function formatSurvey(
   head: string,
   { masters, peels, lacking }: TrustSurvey,
-  cli: Pick<Cli, "color">,
+  style: TableStyle,
 ): string {
   const counts = formatFields([
     ["Trust both roots", String(peels.both)],
@@ -21,9 +21,9 @@ export function formatSurvey(
   if (masters.length > 0) {
     parts.push(
       formatTable(
-        ["MASTER", "PHASE"],
+        { MASTER: "text", PHASE: "word" },
         masters.map(({ name, phase }) => [name, phase]),
-        cli,
+        style,
       ),
     );
   }
@@ -32,9 +32,9 @@ export function formatSurvey(
     const shown = lacking.slice(0, mostListed);
     parts.push(
       formatTable(
-        ["LACKS THE NEXT ROOT", "RUNS", "WHY"],
+        { "LACKS THE NEXT ROOT": "text", RUNS: "word", WHY: "prose" },
         shown.map(({ peel_id, alive, reason }) => [displayPeelId(peel_id), alive ? "yes" : "no", reason]),
-        cli,
+        style,
       ),
     );
     if (lacking.length > shown.length)

@@ -1,9 +1,11 @@
 import * as v from "valibot";
 import { decodeForeign } from "../../../base/msgpack.ts";
+import { namesOf, type PeelNames } from "../../../base/peel-id.ts";
 import { type Bus, openBucket } from "../../../bus/mod.ts";
 import { memberStates, readEnrollments } from "../../../fleet/enrollment/mod.ts";
+import { readMasters } from "../../../fleet/masters/mod.ts";
 import type { Rotation } from "../../../identity/ca/mod.ts";
-import { readMasters, readPeels } from "../../status/heartbeats.ts";
+import { readPeels } from "../../status/heartbeats.ts";
 
 /** Which roots a fleet trusts, while one is rotated. */
 export interface TrustSurvey {
@@ -11,7 +13,7 @@ export interface TrustSurvey {
   /** How many members trust what. */
   peels: { both: number; next_only: number; current_only: number; unknown: number };
   /** The members that do not trust the next root. Encoded ids. */
-  lacking: { peel_id: string; alive: boolean; reason: string }[];
+  lacking: (PeelNames & { alive: boolean; reason: string })[];
 }
 
 const factsSchema = v.object({
@@ -49,7 +51,7 @@ export async function surveyTrust(
     else if (roots.includes(current)) peels.both++;
     else peels.next_only++;
     if (!hasNext) {
-      lacking.push({ peel_id: peelId, alive: alive.has(peelId), reason: reasonOf(roots, busCaFile) });
+      lacking.push({ ...namesOf(peelId), alive: alive.has(peelId), reason: reasonOf(roots, busCaFile) });
     }
   }
   return {

@@ -1,7 +1,7 @@
 import { displayPeelId, encodePeelId } from "../../../base/peel-id.ts";
 import type { ShownHost } from "../../../fleet/expected/mod.ts";
 import { expectedOverBus } from "../../../fleet/over-bus/mod.ts";
-import { command, formatTable, group } from "../../../program/command-line/mod.ts";
+import { command, formatTable, group, type TableStyle } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 import { formatLabels } from "../policy/format-labels.ts";
@@ -9,6 +9,7 @@ import { formatLabels } from "../policy/format-labels.ts";
 const listCommand = command({
   name: "list",
   description: "List the hosts that are expected, by peel id.",
+  examples: ["svc enroll expected list"],
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
@@ -20,24 +21,36 @@ const listCommand = command({
         found.push(...page.hosts);
         cursor = page.next;
       } while (cursor !== undefined);
-      await cli.print(found, () =>
-        formatTable(
-          ["PEEL ID", "FINGERPRINT", "STATE", "LABELS", "BY", "EXPIRES", "ENROLLMENT"],
-          found.map((one) => [
-            ...[displayPeelId(one.peel_id), one.fingerprint, one.state],
-            formatLabels(one.labels),
-            ...[one.expected_by, one.expires_at, one.enrollment ?? "-"],
-          ]),
-          cli,
-        ),
-      );
+      await cli.print(found, () => formatExpected(found, cli));
       if (found.length === 0) cli.say("no expected hosts");
     }),
 });
 
+/** Expected hosts as a table. */
+export function formatExpected(hosts: readonly ShownHost[], style: TableStyle): string {
+  return formatTable(
+    {
+      "PEEL ID": "text",
+      FINGERPRINT: "word",
+      STATE: "state",
+      LABELS: "text",
+      BY: "wide",
+      EXPIRES: "spare until",
+      ENROLLMENT: "spare id",
+    },
+    hosts.map((one) => [
+      ...[displayPeelId(one.peel_id), one.fingerprint, one.state],
+      formatLabels(one.labels),
+      ...[one.expected_by, one.expires_at, one.enrollment ?? "-"],
+    ]),
+    style,
+  );
+}
+
 const removeCommand = command({
   name: "remove",
   description: "Expect hosts no more. Those that have joined stay members.",
+  examples: ["svc enroll expected remove web-1.example.com web-2.example.com"],
   args: {
     peel: { type: "positional", required: true, description: "Peel id" },
     more: { type: "positional", rest: true, description: "Further peel ids" },

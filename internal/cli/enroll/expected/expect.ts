@@ -10,6 +10,7 @@ import { readInput } from "./read-input.ts";
 export const expectCommand = command({
   name: "expect",
   description: "Expect hosts: each of them is enrolled without a decision when it proves its key, once.",
+  examples: ["svc enroll expect hosts.csv", "ssh web-1 svc-peel keygen | svc enroll expect -"],
   args: {
     file: {
       type: "positional",

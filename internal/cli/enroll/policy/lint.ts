@@ -6,6 +6,7 @@ import { printLint } from "../../print-lint.ts";
 export const lintCommand = command({
   name: "lint",
   description: "Check a policy file, offline.",
+  examples: ["svc enroll policy lint enroll-policy.yaml"],
   args: {
     file: {
       type: "positional",

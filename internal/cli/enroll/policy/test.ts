@@ -5,7 +5,7 @@ import { addressesOf } from "../../../base/webhook/addresses-of.ts";
 import { policyOverBus } from "../../../fleet/over-bus/mod.ts";
 import type { Tried, Verdict } from "../../../fleet/policy/mod.ts";
 import { evidenceTypes } from "../../../identity/evidence/mod.ts";
-import { type Cli, command, formatTable } from "../../../program/command-line/mod.ts";
+import { type Cli, command, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 import { formatLabels } from "./format-labels.ts";
@@ -14,6 +14,10 @@ import { readHost } from "./read-host.ts";
 export const testCommand = command({
   name: "test",
   description: "Say which rule of the policy would decide about a host, and why.",
+  examples: [
+    "svc enroll policy test --peel web-1.example.com --address 10.20.0.7",
+    "svc enroll policy test enroll-policy.yaml --peel web-1.example.com --evidence tpm --run",
+  ],
   args: {
     file: {
       type: "positional",
@@ -67,18 +71,24 @@ export const testCommand = command({
 });
 
 async function show(shown: Verdict & { file: string; answer?: Tried }, cli: Cli): Promise<void> {
-  const { file, rule, decides, labels, rules, answer } = shown;
-  await cli.print(shown, () =>
-    formatTable(
-      ["RULE", "RESULT", "WHY", "AT"],
-      rules.map((one) => [one.rule, one.result, one.why, atLine(file, one.line)]),
-      cli,
-    ),
-  );
+  const { rule, decides, labels, answer } = shown;
+  await cli.print(shown, () => formatVerdict(shown, cli));
   if (rule === undefined) cli.say("no rule matches: the host waits for an operator");
   else cli.say(`${rule} decides: ${decides}; labels: ${formatLabels(labels)}`);
   if (answer === undefined) return;
   const { decide, failure, reason } = answer;
   const why = failure?.reason ?? reason;
   cli.say(`answer: ${decide}; labels: ${formatLabels(answer.labels)}${why === undefined ? "" : `; ${why}`}`);
+}
+
+/** What each rule says of a host, and why. */
+export function formatVerdict(
+  { file, rules }: Pick<Verdict, "rules"> & { file: string },
+  style: TableStyle,
+): string {
+  return formatTable(
+    { RULE: "name", RESULT: "word", WHY: "prose", AT: "prose" },
+    rules.map((one) => [one.rule, one.result, one.why, atLine(file, one.line)]),
+    style,
+  );
 }

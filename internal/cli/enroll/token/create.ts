@@ -14,6 +14,10 @@ import { vouchedToken } from "./vouched.ts";
 export const createCommand = command({
   name: "create",
   description: "Create a token that hosts join with, and print it once.",
+  examples: [
+    "svc enroll token create --peel 'web-*' --uses 20 --ttl 2h --label env=prod",
+    "svc enroll token create --format cloud-init",
+  ],
   args: {
     peel: {
       type: "string",

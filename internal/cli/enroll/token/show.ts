@@ -1,7 +1,8 @@
 import { displayPeelId } from "../../../base/peel-id.ts";
 import { joinTokensOverBus } from "../../../fleet/over-bus/mod.ts";
-import { command, formatFields, formatTable } from "../../../program/command-line/mod.ts";
+import { command, formatFields, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
+import { fullId } from "../../ids/full-id.ts";
 import { withBus } from "../../operator.ts";
 import { formatLabels } from "../label-change.ts";
 
@@ -14,9 +15,11 @@ export const tokenIdArg = {
 export const showCommand = command({
   name: "show",
   description: "Show a token that hosts join with, and who used it. The token itself is shown by nothing.",
+  examples: ["svc enroll token show jtk-3MRx"],
   args: { id: tokenIdArg },
-  run: ({ id }, cli) =>
+  run: (args, cli) =>
     withBus(cli, async (bus) => {
+      const id = await fullId("jtk", args.id, bus, cli);
       const token = await ask(bus, joinTokensOverBus.show, { id });
       await cli.print(token, () => {
         const fields = formatFields([
@@ -34,8 +37,19 @@ export const showCommand = command({
             : ([["Revoked", `${token.revoked_at} by ${token.revoked_by ?? "?"}`]] as const)),
         ]);
         if (token.used_by.length === 0) return fields;
-        const rows = token.used_by.map((one) => [displayPeelId(one.peel_id), one.enrollment, one.at]);
-        return `${fields}\n\n${formatTable(["USED BY", "ENROLLMENT", "AT"], rows, cli)}`;
+        return `${fields}\n\n${formatUses(token.used_by, cli)}`;
       });
     }),
 });
+
+/** Who used a token. */
+export function formatUses(
+  uses: readonly { peel_id: string; enrollment: string; at: string }[],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { "USED BY": "text", ENROLLMENT: "id", AT: "ago" },
+    uses.map((one) => [displayPeelId(one.peel_id), one.enrollment, one.at]),
+    style,
+  );
+}

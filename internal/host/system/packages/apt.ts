@@ -65,6 +65,7 @@ export function aptPackages(system: System): PackageManager {
         "install",
         ...packages.map(({ name, version }) => (version === undefined ? name : `${name}=${version}`)),
       ]),
+    installFiles: (paths) => apt(`install ${paths.join(", ")}`, ["install", ...paths]),
     remove: (names, purge) => apt(`remove ${names.join(", ")}`, [purge ? "purge" : "remove", ...names]),
     upgrade: () => apt("upgrade packages", ["dist-upgrade"]),
   };

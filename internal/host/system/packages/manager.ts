@@ -39,6 +39,8 @@ export interface PackageManager {
   refresh(): Promise<void>;
   /** Installs packages, or changes them to these versions. @throws SvcError with the error output */
   install(packages: readonly WantedPackage[]): Promise<void>;
+  /** Installs package files of this host; absent where it cannot. @throws SvcError with the error output */
+  installFiles?(paths: readonly string[]): Promise<void>;
   /** @param purge also removes configuration files @throws SvcError with the error output */
   remove(names: readonly string[], purge: boolean): Promise<void>;
   /** Upgrades all installed packages to their newest versions. @throws SvcError with the error output */
@@ -54,6 +56,11 @@ export const listBytes = 16 * 1024 * 1024;
 export function refusePackageName(name: string): string | undefined {
   if (/^[A-Za-z0-9][A-Za-z0-9+._:@-]*$/.test(name)) return undefined;
   return `${JSON.stringify(name.slice(0, 80))} is not a valid package name`;
+}
+
+/** Whether a name is one of Gentoo, such as `dev-vcs/git`: other package managers would read it as something else. */
+export function hasCategory(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9+._-]*\/[A-Za-z0-9][A-Za-z0-9+._-]*$/.test(name);
 }
 
 /** The problem with a version argument, if any. */

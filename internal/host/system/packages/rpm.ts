@@ -79,6 +79,7 @@ export function rpmPackages(system: System, program: "dnf" | "yum"): PackageMana
         ),
       );
     },
+    installFiles: (paths) => change(`install ${paths.join(", ")}`, ["install", ...paths]),
     remove: (names) => change(`remove ${names.join(", ")}`, ["remove", ...names]),
     upgrade: () => change("upgrade packages", [upgradeWord(program)]),
   };

@@ -6,6 +6,7 @@ import {
   createHeadTeller,
   createRecorder,
   createRepeats,
+  createVerification,
   createVersionFloors,
   followRevokedTokens,
   openAuditMemory,
@@ -46,6 +47,7 @@ export const audit = {
         refresh().catch((thrown) => log.debug("the audit cannot be read", { reason: describeError(thrown) }));
       });
       stack.defer(() => looking.cancel());
+      const verification = createVerification({ bus, keys, memory, clock });
       const repeats = createRepeats({ bus, keys, clock });
       const recorder = createRecorder({ audit, repeats, clock, log });
       stack.defer(() => recorder.stop());
@@ -55,7 +57,7 @@ export const audit = {
         versionFloors,
         endedTokens,
         auditHead: createHeadTeller(audit, keyring.signer),
-        auditDeps: { bus, keys, retentionMs, memory, clock },
+        auditDeps: { bus, keys, retentionMs, memory, verification, clock },
       };
     }),
 };

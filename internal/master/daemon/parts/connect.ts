@@ -14,6 +14,7 @@ import { assemble, type CheckResult, type OffersOf } from "../../../program/heal
 import { trustedByMaster } from "../bus-roots.ts";
 import { startEmbeddedBus } from "../embedded-bus.ts";
 import { followAuthority } from "../follow-authority.ts";
+import { moveBus } from "../move-bus.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Certificate } from "./certificate.ts";
 
@@ -23,6 +24,7 @@ export const busServer = {
     assemble(async (stack) => {
       const follow = followAuthority(deps);
       await follow.settled();
+      await moveBus(deps);
       const server = await startEmbeddedBus(deps);
       if (server !== undefined) stack.defer(() => server.stop());
       follow.attach(server);
@@ -120,6 +122,7 @@ export const connect = {
         peelBus,
         system,
         connectTo: (address: string) => connectTo(address, keys.credentials),
+        connectAs: connectTo,
         checks: { bus: () => checkBus([bus, systemBus], peelBus) },
       };
     }),

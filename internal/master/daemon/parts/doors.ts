@@ -1,44 +1,65 @@
 import { type Address, formatAddress } from "../../../base/address.ts";
+import { defined } from "../../../base/defined.ts";
 import { inspectFullness } from "../../../bus/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
+import { createEventFeed } from "../../../fleet/events/mod.ts";
 import {
   serveApprovals,
   serveAudit,
+  serveCluster,
+  serveConsole,
   serveDecisions,
   serveEnrollments,
+  serveEvents,
   serveExpected,
+  serveExports,
   serveJobs,
   serveJoinTokens,
   serveOperators,
   servePeels,
   servePolicy,
   serveRoles,
+  serveSettings,
+  serveStates,
   serveTargets,
 } from "../../../fleet/over-bus/mod.ts";
-import { tellClone } from "../../../fleet/reactor/mod.ts";
+import { createJobLookup, tellClone } from "../../../fleet/reactor/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
 import type { EnrollCertificate } from "../../certificate/mod.ts";
+import { carriedBundle, consoleRoutes } from "../../doors/console/mod.ts";
 import {
   approvalRoutes,
   auditRoutes,
   bootstrapRoutes,
+  clusterRoutes,
   docsRoutes,
   enrollmentRoutes,
   enrollRoutes,
+  eventRoutes,
   expectedRoutes,
+  exportRoutes,
   httpDoor,
   jobRoutes,
   joinTokenRoutes,
+  masterRoutes,
   operatorRoutes,
   peelRoutes,
   policyRoutes,
+  reactorRoutes,
+  roleRoutes,
+  sessionRoutes,
+  settingsRoutes,
   startListener,
+  statesRoutes,
+  targetRoutes,
 } from "../../doors/http/mod.ts";
 import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
 import { startApprovals } from "../approvals.ts";
+import { clusterOperations } from "../cluster.ts";
 import { startDocument } from "../document.ts";
 import type { MasterDeps } from "../options.ts";
 import { viewRotations } from "../rotation-view.ts";
+import { startSessions } from "../sessions.ts";
 import { startSignIn } from "../sign-in.ts";
 import { tellPeels } from "../tell-peels.ts";
 import { keepWitnesses } from "../witnesses.ts";
@@ -78,7 +99,7 @@ export const doors = {
   ) =>
     assemble(async (stack) => {
       const { config, certificates, bus, storage, directory, resolver, jobs, rollouts } = deps;
-      const { keys, metrics, clock, random, log } = deps;
+      const { keys, metrics, tracer, clock, random, log } = deps;
       const { revocations, enforcer, disconnections, adoption } = deps;
       const { enrollments } = storage;
       const decisions = {
@@ -161,16 +182,32 @@ export const doors = {
         },
       });
       stack.defer(() => renewals.stop());
-      const { gate } = deps;
+      const { gate, roleGate } = deps;
+      const roles = { gate: roleGate, roles: deps.roles, administrators: deps.administrators };
       const door = httpDoor({ clock, gate });
       const ports = { https: config["enroll.addr"].port };
+      const urls = () =>
+        advertisedUrls(config["enroll.advertise_urls"], { host: deps.hostname, port: ports.https });
+      const sessions = startSessions({ ...deps, signIn, urls });
       const joinTokens = {
         ...deps.joinTokens.operations,
-        urls: () =>
-          advertisedUrls(config["enroll.advertise_urls"], { host: deps.hostname, port: ports.https }),
+        urls,
         pins: () => pinsOf(certificates.current()),
       };
-      const peels = { directory, index: deps.index, resolver, facts: storage.facts };
+      const events = {
+        feed: createEventFeed({ bus, jobOf: createJobLookup(storage.jobs), enrollments, clock, log }),
+        clock,
+      };
+      const settings = { directory, settings: deps.settings.reader };
+      const peels = {
+        ...{ directory, index: deps.index, resolver, facts: storage.facts, clock },
+        ...{ settings: deps.settings.versions, jobs: jobs.controller, compliance: deps.compliance },
+        ...{ silences: deps.silences, files: deps.stateFiles },
+      };
+      const cluster = clusterOperations(deps);
+      const states = {
+        ...{ directory, resolver, compliance: deps.compliance, diffs: storage.complianceDiffs, clock },
+      };
       const routes = [
         ...enrollRoutes(door, {
           state: { enrollments, directory, metrics },
@@ -212,31 +249,55 @@ export const doors = {
         ...expectedRoutes(door, deps.expected),
         ...policyRoutes(door, deps.policy),
         ...peelRoutes(door, peels),
+        ...statesRoutes(door, states),
+        ...settingsRoutes(door, settings),
+        ...exportRoutes(door, peels),
+        ...clusterRoutes(door, cluster),
+        ...targetRoutes(door, { resolver }),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),
         ...signIn.routes(door),
+        ...(sessions.judge === undefined ? [] : sessionRoutes(door, sessions.operations)),
         ...operatorRoutes(door, deps.operatorOperations),
+        ...roleRoutes(door, roles),
         ...approvalRoutes(door, approvals.operations),
         ...auditRoutes(door, deps.auditDeps),
+        ...eventRoutes(door, events),
+        ...masterRoutes(door, {
+          ...{ bus, leases: storage.leases, heartbeats: storage.masterHeartbeats },
+          ...{ driven: rollouts.driven, self: deps.name },
+        }),
+        ...reactorRoutes(door, { own: deps.reacting, bus }),
       ];
+      const described = config["api.docs_enabled"] ? docsRoutes(routes) : [];
+      const { isServed } = sessions.operations;
+      const pages =
+        sessions.judge === undefined ? [] : consoleRoutes({ bundle: await carriedBundle(), isServed });
       const listener = await startListener({
         ...config["enroll.addr"],
         certificate: certificates.current(),
         tokens: config["api.tokens"],
         bearers: signIn.bearers,
+        ...defined({ sessions: sessions.judge }),
         hidesWithoutTokens: true,
         networks: config["enroll.networks"],
         metrics,
+        tracer,
         clock,
         log,
-        routes: config["api.docs_enabled"] ? [...routes, ...docsRoutes(routes)] : routes,
+        routes: [...routes, ...described, ...pages],
       });
       stack.defer(() => listener.stop());
+      // Before the listener: its streams end, so that their readers continue at another master.
+      stack.defer(() => events.feed.stop());
       ports.https = listener.port;
       stack.defer(certificates.onChange(listener.setCertificate));
       // A certificate that was renewed while the listener started.
       listener.setCertificate(certificates.current());
-      const busDoor = { bus, clock, log, gate, requests: deps.requests, starters: approvals.starters };
+      const busDoor = {
+        ...{ bus, tracer, clock, log, gate, requests: deps.requests },
+        starters: approvals.starters,
+      };
       serveEnrollments(busDoor, decisions);
       serveJoinTokens(busDoor, joinTokens);
       serveExpected(busDoor, deps.expected);
@@ -245,8 +306,11 @@ export const doors = {
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });
       servePeels(busDoor, peels);
-      const { roleGate, roles, administrators: admins } = deps;
-      serveRoles(busDoor, { gate: roleGate, roles, administrators: admins });
+      serveStates(busDoor, states);
+      serveSettings(busDoor, settings);
+      serveExports(busDoor, peels);
+      serveCluster(busDoor, cluster);
+      serveRoles(busDoor, roles);
       serveOperators(busDoor, {
         ...deps.operatorOperations,
         ...{ statements: deps.statements, fleet: keys.account.publicKey, administrators },
@@ -255,7 +319,9 @@ export const doors = {
       });
       rollouts.serve(busDoor);
       signIn.serve(busDoor);
+      serveConsole(busDoor, sessions.operations);
       serveAudit(busDoor, deps.auditDeps);
+      serveEvents(busDoor, events);
       serveApprovals(busDoor, approvals.operations);
       approvals.open();
       return {

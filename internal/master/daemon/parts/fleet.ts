@@ -22,6 +22,7 @@ import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { relayToStorage } from "../../doors/peels/mod.ts";
 import { followAccountRotation } from "../account-rotation.ts";
 import { startBudgets } from "../budgets.ts";
+import { startCompliance } from "../compliance.ts";
 import type { MasterDeps } from "../options.ts";
 import { followOtherMasters } from "../other-masters.ts";
 import { followRotation } from "../rotation.ts";
@@ -148,6 +149,19 @@ export const fleet = {
       const targeting = await startTargeting({ storage: watched, directory, budgets, clock, log, signal });
       stack.defer(() => targeting.stop());
       const { index, alive } = targeting;
+      // A peel that was killed says no goodbye. The name in the JWT, which a master signed.
+      stack.defer(
+        system.followConnections(account, {
+          began: () => {},
+          ended: ({ name }) => index.doubt(name),
+          unsure: () => {},
+        }),
+      );
+      const following = await startCompliance({
+        ...{ peelBus, members: directory.members, budgets, lines, clock, log, signal },
+      });
+      stack.defer(() => following.stop());
+      const { compliance } = following;
       const path = config.settings_dir;
       const strictFacts = config["settings.strict_facts"];
       const others = followOtherMasters({ heartbeats: storage.masterHeartbeats, name: deps.name, clock });
@@ -187,6 +201,7 @@ export const fleet = {
         suspension,
         index,
         alive,
+        compliance,
         settings,
         rotation,
         reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
@@ -199,6 +214,7 @@ export const fleet = {
           strays: () => strays.count,
           distrusted: () => directory.distrusted(),
           credentials: () => directory.credentials(clock.now()),
+          compliance: following.counts,
           peelsAlive: () => (index.running ? directory.members().filter(index.alive).length : undefined),
         },
       };

@@ -4,7 +4,7 @@ import { createWebhookAddresses } from "../../../base/webhook/addresses.ts";
 import { addressesOf } from "../../../base/webhook/addresses-of.ts";
 import type { Recorder } from "../../../fleet/audit/mod.ts";
 import type { EnrollDeps, ListOpenWays } from "../../../fleet/enrollment/mod.ts";
-import { createExpectedWay, openExpected } from "../../../fleet/expected/mod.ts";
+import { createExpectedWay, followExpected, openExpected } from "../../../fleet/expected/mod.ts";
 import { openTokens } from "../../../fleet/join-tokens/mod.ts";
 import { createPolicyEngine, createPolicyWay, followPolicy, openRules } from "../../../fleet/policy/mod.ts";
 import { openReactorRules } from "../../../fleet/reactor/mod.ts";
@@ -26,7 +26,9 @@ export const joining = {
       const joinTokens = startJoinTokens(deps);
       stack.defer(() => joinTokens.stop());
       const { enrollments, expected: bucket } = storage;
-      const expected = { bucket, mac, enrollments, directory, clock, log };
+      const view = followExpected({ bucket, mac, log });
+      stack.defer(() => view.stop());
+      const expected = { bucket, view, mac, enrollments, directory, clock, log };
       const policy = followPolicy(config["enroll.policy"], { clock, log });
       stack.defer(() => policy.stop());
       const engine = createPolicyEngine({
@@ -45,7 +47,7 @@ export const joining = {
       };
       const ways: ListOpenWays[] = [
         () => openTokens(joinTokens.operations.view, clock),
-        () => openExpected(expected, clock),
+        () => openExpected(view, clock),
         async () => openRules(policy.current()),
         async () => openReactorRules(deps.reactorRules()),
       ];

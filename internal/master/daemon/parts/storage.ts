@@ -35,7 +35,8 @@ export const storage = {
     // Known as soon as the storage was read.
     const adoptionState: { current: Adoption } = { current: "awaited" };
     const auditRetentionMs = config["audit.retention"];
-    const options = { bus, system, configuredReplicas, jobsMaxBytes, auditRetentionMs, log };
+    const creates = config.storage_create;
+    const options = { bus, system, creates, configuredReplicas, jobsMaxBytes, auditRetentionMs, log };
     const storage = await abortable(
       openStorage({ ...options, name, vouchers, adoptionState, clock, signal }),
       signal,

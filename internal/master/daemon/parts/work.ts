@@ -1,12 +1,17 @@
 import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { defined } from "../../../base/defined.ts";
+import { tellsStored } from "../../../bus/mod.ts";
+import { memberStates } from "../../../fleet/enrollment/mod.ts";
+import { keepRoomForEvents, tellJobs, tellRollouts } from "../../../fleet/events/mod.ts";
 import {
   createCommands,
   createJobController,
   keepRoomForReturns,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
+import { followSilences } from "../../../fleet/peels/mod.ts";
+import { followPresence, tellCompliance } from "../../../fleet/reactor/mod.ts";
 import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -34,22 +39,48 @@ export const work = {
       const { budgets, lines, gate, requests, recordsOf } = deps;
       const { name, metrics, clock, random, jitter, log, signal } = deps;
       const scheduleResults = startScheduleResults({
-        ...{ bus, jobs: storage.jobs, metrics, lines, clock, log },
+        ...{ bus, jobs: storage.jobs, metrics, lines, tracer: deps.tracer, clock, log },
         admit: (peel, bytes, storedAt) => budgets.take(peel, "schedule", bytes, storedAt),
       });
       stack.defer(() => scheduleResults.stop());
 
+      const reportEvents = tellCompliance({
+        ...{ bus, lines },
+        admit: (peel, bytes, storedAt) => budgets.take(peel, "report-events", bytes, storedAt),
+      });
+      stack.defer(() => reportEvents.stop());
+
       const { mac, signer } = keyring;
       const { opensProofs, stop: stopForms } = followCommandForms(index);
       stack.defer(stopForms);
-      const commands = createCommands({ bus, key: signer, mac, recordsOf, opensProofs, log });
+      const resends = () => tellsStored(bus);
+      const commands = createCommands({ bus, key: signer, mac, recordsOf, opensProofs, resends, log });
       const { send, sendSingly } = commands;
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
       const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
+      const told = { bus, clock, log };
+      const jobTeller = tellJobs(told);
+      stack.defer(() => jobTeller.stop());
+      const rolloutTeller = tellRollouts(told);
+      stack.defer(() => rolloutTeller.stop());
+      const silences = followSilences({
+        ...{ bucket: storage.presence, index, compliance: deps.compliance },
+        ...{ members: directory.members, clock, jitter, log },
+      });
+      stack.defer(() => silences.stop());
+      const presence = followPresence({
+        ...told,
+        index,
+        onLook: silences.look,
+        members: directory.members,
+        isMember: (peel) => memberStates.has(directory.stateOf(peel) ?? "pending"),
+      });
+      stack.defer(() => presence.stop());
       const controller = createJobController({
         // It sends again what peels did not accept.
-        ...{ ...settle, peelBus, send: sendSingly, jitter, log },
+        ...{ ...settle, peelBus, send: sendSingly, teller: jobTeller, tracer: deps.tracer, jitter, log },
+        tellsStored: resends,
         admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
       });
       stack.defer(() => controller.stop());
@@ -77,6 +108,7 @@ export const work = {
       const rollouts = await startRollouts({
         ...deps,
         ...jobs,
+        teller: rolloutTeller,
         timing: deps.rolloutTiming ?? rolloutTiming,
       });
       stack.defer(() => rollouts.stop());
@@ -114,9 +146,13 @@ export const work = {
         signal,
       });
       stack.defer(() => stateFiles.stop());
+      // The lease that every fleet has: the one of the reactor has a holder only where there is a reactor.
+      const isTurn = () => stateFiles.lease.tenure !== undefined;
+      const eventRoom = keepRoomForEvents({ bus, isTurn, metrics, lines, clock, log });
+      stack.defer(() => eventRoom.stop());
       const reactor = startMasterReactor({
-        ...{ config, bus, storage, directory, index, dispatch: jobs.dispatch, keyring, requests },
-        ...{ name, metrics, gate, clock, jitter, log },
+        ...{ config, bus, storage, dispatch: jobs.dispatch, keyring, requests },
+        ...{ name, metrics, gate, tracer: deps.tracer, clock, jitter, log },
       });
       stack.defer(() => reactor?.stop());
       const leases = [settings.lease, stateFiles.lease, ...(reactor === undefined ? [] : [reactor.lease])];
@@ -126,8 +162,10 @@ export const work = {
         jobs,
         rollouts,
         stateFiles,
+        silences,
         /** The rules of the reactor that are in force here. */
         reactorRules: () => reactor?.rules() ?? [],
+        reacting: () => reactor?.reacting(),
         /** Commands that a peel may have missed, signed again. */
         missed: (peel: string, limit: number) =>
           controller.missed(peel, limit).flatMap(({ kind, job }) => commands.sign(kind, job, peel) ?? []),

@@ -1,4 +1,4 @@
-import { type AuditDeps, followAudit, listAudit, showAudit } from "../../../fleet/audit/mod.ts";
+import { type AuditDeps, followAudit, listAudit, showAudit, verifyAudit } from "../../../fleet/audit/mod.ts";
 import type { HttpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
 import { notRead } from "./words.ts";
@@ -26,6 +26,13 @@ export function auditRoutes({ bind, stream }: HttpDoor, deps: AuditDeps): Route[
       answers: { 200: "One page of them", 400: "A parameter is malformed", 503: notRead },
     }),
     followed,
+    bind(verifyAudit, deps, {
+      ...behindToken,
+      method: "GET",
+      path: "/api/v1/audit/chain",
+      id: "verifyAudit",
+      answers: { 200: "What was verified so far", 503: notRead },
+    }),
     bind(showAudit, deps, {
       ...behindToken,
       method: "GET",

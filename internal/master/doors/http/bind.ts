@@ -12,6 +12,7 @@ import {
   type Gate,
   type InputSchema,
   invoke,
+  namePeels,
   type Operation,
 } from "../../../fleet/operation/mod.ts";
 import { describeRoute, hasBody, pathFields, type RouteLines } from "./describe-route.ts";
@@ -51,9 +52,14 @@ export interface StreamBinding extends RouteLines {
   auth: AuthRule;
   budget: Route["budget"];
   maxDurationMs: number;
+  /** The field that says where a stream continues: a client that was cut off names it in `Last-Event-ID`. */
+  resumes?: string;
 }
 
 const heartbeatMs = 30_000;
+/** A client that may continue elsewhere comes back soon. */
+const retryMs = 1_000;
+const lastEventId = "Last-Event-ID";
 
 /** What makes routes of operations. */
 export type HttpDoor = ReturnType<typeof httpDoor>;
@@ -71,14 +77,14 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
     call: Call,
     auth: AuthRule,
   ): Promise<v.InferOutput<Output>> => {
-    const { requestId, log, note } = call;
+    const { requestId, log, note, span } = call;
     const asking: Asking = {
       caller: callerOf(auth, call),
       requestId,
       log,
       note,
       clock,
-      ...defined({ gate }),
+      ...defined({ gate, span }),
     };
     try {
       return await invoke(operation, deps, asked, asking);
@@ -115,7 +121,10 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
           const output = await ask(operation, deps, asked, call, auth).catch(orWaiting);
           if (output instanceof WaitingRequest) return waitingResponse(output);
           if (respond !== undefined) return respond(output, call);
-          const fields = output as Record<string, unknown>;
+          const fields = (auth === "bearer" ? namePeels(operation.output, output) : output) as Record<
+            string,
+            unknown
+          >;
           if (page !== undefined) return pageResponse(operation, asked, fields, { path, page });
           return json(status(output), shownOf(fields, show));
         },
@@ -127,22 +136,35 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
       deps: Deps,
       binding: StreamBinding,
     ): Route {
-      const { path, auth, budget, maxDurationMs } = binding;
+      const { path, auth, budget, maxDurationMs, resumes } = binding;
       const inPath = pathFields(path);
+      const resuming =
+        resumes === undefined
+          ? {}
+          : {
+              requestHeaders: { [lastEventId]: `The id of the last event that was received: \`${resumes}\`` },
+            };
       return {
         method: "GET",
         path,
         auth,
         budget,
         get doc() {
-          return describeRoute(operation, { ...binding, method: "GET" });
+          return describeRoute(operation, { ...binding, ...resuming, method: "GET" });
         },
         operation: operation.name,
         async handle(call) {
           const asked = queryOf(operation.input, inPath, auth, call);
+          const last = resumes === undefined ? null : call.headers.get(lastEventId);
+          // It counts more than the same field of the address, which stays as it was.
+          if (resumes !== undefined && last !== null)
+            asked.fields = { ...Object(asked.fields), [resumes]: last };
           const { start } = await ask(operation, deps, asked, call, auth);
           call.keepOpen();
-          return eventStream({ clock, signal: call.signal, heartbeatMs, maxDurationMs, start });
+          return eventStream({
+            ...{ clock, signal: call.signal, heartbeatMs, maxDurationMs, start },
+            ...(resumes === undefined ? {} : { retryMs }),
+          });
         },
       };
     },
@@ -197,20 +219,21 @@ function bodyOf(inPath: readonly string[], call: Call): Asked {
 }
 
 /**
- * Of a repeated parameter the first value counts. Public routes ignore unknown parameters. Routes with a
+ * Of a repeated parameter the first value counts, unless the field is a list: then each is an item. Public routes ignore unknown parameters. Routes with a
  * token refuse them, because a misspelt filter would show everything.
  */
 function queryOf({ entries }: InputSchema, inPath: readonly string[], auth: AuthRule, call: Call): Asked {
-  const fields = [...call.query]
-    .reverse()
-    .filter(([name]) => auth === "bearer" || Object.hasOwn(entries, name))
-    .map(([name, text]) => [name, readText(entries[name], text)]);
+  const fields = [...new Set(call.query.keys())]
+    .filter((name) => auth === "bearer" || Object.hasOwn(entries, name))
+    .map((name) => [name, readTexts(entries[name], call.query.getAll(name))]);
   return { fields: Object.fromEntries(fields), given: givenBy(inPath, call) };
 }
 
-/** The value of a text for this schema: a number if the schema expects one and the text is one. */
-function readText(schema: unknown, text: string): string | number {
+/** The value of the texts for this schema: all of them if it expects a list; a number if it expects one. */
+function readTexts(schema: unknown, texts: readonly string[]): readonly string[] | string | number {
   const { type, wrapped } = Object(schema) as { type?: string; wrapped?: unknown };
-  if (wrapped !== undefined) return readText(wrapped, text);
+  if (wrapped !== undefined) return readTexts(wrapped, texts);
+  if (type === "array") return texts;
+  const [text = ""] = texts;
   return type === "number" && /^\d{1,9}$/.test(text) ? Number(text) : text;
 }

@@ -3,7 +3,7 @@ import { defined } from "../../../base/defined.ts";
 import { idPattern } from "../../../base/id.ts";
 import { mayWait } from "../../../fleet/approvals/mod.ts";
 import type { FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/mod.ts";
-import { type JsonSchema, schemaOf } from "./json-schema.ts";
+import { type JsonSchema, schemaOf, withPeelNames } from "./json-schema.ts";
 import { nextPage, pageParameters } from "./page.ts";
 import type { Route } from "./route.ts";
 import type { RouteDoc } from "./route-doc.ts";
@@ -104,7 +104,7 @@ export function describeRoute(
             if (Number(status) >= 300) return [status, { description: text, ...more }];
             const body = isStream
               ? { type: "text/event-stream" }
-              : { schema: answerOf(output, show ?? page) };
+              : { schema: answerOf(output, { shown: show ?? page, namesPeels: auth === "bearer" }) };
             return [status, { description: text, ...body, ...more }];
           },
         ),
@@ -145,8 +145,11 @@ function withWaiting(isAdded: boolean, responses: RouteDoc["responses"]): RouteD
 }
 
 /** The schema of an answer, of one field of it, or of some of its fields. */
-function answerOf(output: v.GenericSchema, shown: string | readonly string[] | undefined): JsonSchema {
-  const whole = schemaOf(output);
+function answerOf(
+  output: v.GenericSchema,
+  { shown, namesPeels }: { shown: string | readonly string[] | undefined; namesPeels: boolean },
+): JsonSchema {
+  const whole = namesPeels ? withPeelNames(schemaOf(output)) : schemaOf(output);
   if (shown === undefined) return whole;
   const properties = whole.properties as Record<string, JsonSchema>;
   if (typeof shown === "string") return properties[shown] ?? {};

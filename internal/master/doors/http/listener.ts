@@ -1,14 +1,17 @@
 import { Elysia } from "elysia";
 import type { Clock } from "../../../base/clock.ts";
+import { defined } from "../../../base/defined.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log, LogFields } from "../../../base/log.ts";
 import { newRequestId, requestIdOf } from "../../../base/request-id.ts";
+import { type Span, type Tracer, traceparentOf, untraced } from "../../../base/trace.ts";
 import { readJson } from "./body.ts";
 import type { budgets } from "./limit.ts";
+import { liveSession } from "./live-session.ts";
 import { createRateLimits, type LimitedNetwork } from "./rate-limits.ts";
 import { type AuthRule, type Call, json, type Route } from "./route.ts";
 import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
-import { type Bearers, signIn, type TokenEntry, tokenFiles } from "./tokens.ts";
+import { type Bearers, type ConsoleSessions, signIn, type TokenEntry, tokenFiles } from "./tokens.ts";
 
 const commonHeaders: Record<string, string> = {
   "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
@@ -27,6 +30,8 @@ export interface ListenerOptions {
   tokens: readonly TokenEntry[];
   /** Further kinds of bearer tokens. */
   bearers?: readonly Bearers[];
+  /** Of the console; a request with a token is judged by the token alone. */
+  sessions?: ConsoleSessions;
   /** Hide the routes behind a token while nobody can have one. */
   hidesWithoutTokens?: boolean;
   /** Networks with a budget of their own for enrollment. */
@@ -35,6 +40,8 @@ export interface ListenerOptions {
     rateLimited(budget: string): void;
     httpRequest(request: { method: string; route: string; status: number; seconds: number }): void;
   };
+  /** Begins a span for each request with a valid token. */
+  tracer?: Tracer;
   clock: Clock;
   log: Log;
 }
@@ -90,20 +97,34 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 export function createHandler(
   options: Pick<
     ListenerOptions,
-    "routes" | "tokens" | "bearers" | "hidesWithoutTokens" | "networks" | "metrics" | "clock" | "log"
+    | "routes"
+    | "tokens"
+    | "bearers"
+    | "sessions"
+    | "hidesWithoutTokens"
+    | "networks"
+    | "metrics"
+    | "tracer"
+    | "clock"
+    | "log"
   >,
 ): {
   handle(incoming: Incoming): Promise<Response>;
   routes: readonly ServedRoute[];
 } {
-  const { clock, log, routes, tokens, bearers = [], hidesWithoutTokens = false } = options;
+  const { clock, log, routes, tokens, bearers = [], sessions } = options;
+  const { hidesWithoutTokens = false, tracer = untraced } = options;
   const kinds = [tokenFiles(tokens, clock), ...bearers];
   const limits = createRateLimits(options.networks ?? [], clock);
   // Elysia routes; the arguments of a handler are looked up by its request.
-  const calls = new WeakMap<Request, { call: Omit<Call, "params">; incoming: Incoming }>();
+  const calls = new WeakMap<
+    Request,
+    { call: Omit<Call, "params">; incoming: Incoming; trace(route: Route): Span }
+  >();
   // A hook applies only to the routes after it.
   const app = new Elysia({ strictPath: true }).onError(({ error, code, request }) => {
-    if (code === "NOT_FOUND") return unknownRoute(new URL(request.url).pathname);
+    if (code === "NOT_FOUND")
+      return unknownRoute(new URL(request.url).pathname, calls.get(request)?.incoming);
     return failure(error, calls.get(request)?.call.log ?? log);
   });
   for (const route of routes) {
@@ -113,12 +134,15 @@ export function createHandler(
       async ({ request, params }) => {
         const found = calls.get(request);
         if (found === undefined) throw new SvcError("internal", "a request without a call");
-        if (!isServed(route)) return unknownRoute(new URL(request.url).pathname);
-        const authorized = await authorize(route, found.call);
+        const { incoming } = found;
+        if (!isServed(route, incoming)) return unknownRoute(new URL(request.url).pathname, incoming);
+        const authorized = await authorize(route, found.call, incoming.method);
+        // Clients without a token cannot make a master record anything.
+        if (authorized.operator !== undefined) Object.assign(authorized, { span: found.trace(route) });
         const body =
           route.body === undefined
             ? undefined
-            : await readJson(found.incoming, route.body === "json", route.maxBodyBytes);
+            : await readJson(incoming, route.body === "json", route.maxBodyBytes);
         return route.handle(Object.assign(authorized, { body, params: params as Record<string, string> }));
       },
       { config: {}, parse: "none" },
@@ -126,28 +150,48 @@ export function createHandler(
   }
   const patterns = routes.map((route) => ({
     route,
-    pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+")}$`),
+    pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+").replace(/\*$/, ".*")}$`),
   }));
-  const isServed = ({ auth }: Route) =>
-    auth !== "bearer" || !hidesWithoutTokens || kinds.some((kind) => kind.open());
-  const unknownRoute = (path: string): Response => {
+  const isServed = ({ auth }: Route, incoming?: Pick<Incoming, "headers">) =>
+    auth !== "bearer" ||
+    !hidesWithoutTokens ||
+    kinds.some((kind) => kind.open()) ||
+    (incoming !== undefined && sessions?.has(incoming.headers) === true);
+  const unknownRoute = (path: string, incoming?: Pick<Incoming, "headers">): Response => {
     const allowed = patterns
-      .filter(({ pattern, route }) => pattern.test(path) && isServed(route))
+      .filter(({ pattern, route }) => pattern.test(path) && isServed(route, incoming))
       .map(({ route }) => route.method);
     if (allowed.length === 0) return json(404, { error: "not found" });
     const allow = [...new Set(allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
     return json(405, { error: "method not allowed" }, { Allow: allow.join(", ") });
   };
-  const authorize = async (route: Route, call: Omit<Call, "params">): Promise<Omit<Call, "params">> => {
+  const authorize = async (
+    route: Route,
+    call: Omit<Call, "params">,
+    method: string,
+  ): Promise<Omit<Call, "params">> => {
     if (route.auth !== "bearer") return call;
+    const { headers, ip } = call;
+    const authorization = headers.get("authorization");
     try {
-      const operator = await signIn(kinds, call.headers.get("authorization"));
+      const session = authorization === null ? await sessions?.find({ method, headers, ip }) : undefined;
+      const operator = session ?? (await signIn(kinds, authorization));
       call.note({ auth_username: operator.name });
+      if (session !== undefined) endWithSession(call, () => sessions?.find({ method, headers, ip }));
       return Object.assign(call, { operator });
     } catch (thrown) {
       if (toSvcError(thrown).kind === "unauthorized") call.log.warn("http.request.unauthorized");
       throw thrown;
     }
+  };
+  const endWithSession = (call: Omit<Call, "params">, find: () => Promise<unknown> | undefined) => {
+    const { signal, keepOpen } = call;
+    const live = liveSession({ clock, signal, judge: async () => find() });
+    const followed = () => {
+      keepOpen();
+      live.follow();
+    };
+    Object.defineProperties(call, { signal: { value: live.signal }, keepOpen: { value: followed } });
   };
   const routeOf = (path: string): Route | undefined =>
     patterns.find(({ pattern }) => pattern.test(path))?.route;
@@ -155,16 +199,25 @@ export function createHandler(
     routeOf(path)?.budget ?? (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
 
   const handle = async (incoming: Incoming): Promise<Response> => {
-    const started = clock.monotonic();
+    const [started, startedAt] = [clock.monotonic(), clock.now()];
     const { ip, headers } = incoming;
     // The router finds the path by counting characters, which a short authority would mislead.
     const url = new URL(`https://listener${incoming.target}`);
     const requestId = requestIdOf(headers.get("x-request-id")) ?? newRequestId();
     const requestLog = log.with({ request_id: requestId, method: incoming.method, path: url.pathname });
     const noted: LogFields = {};
+    let span: Span | undefined;
+    const trace = ({ method, path }: Route): Span => {
+      span = tracer.begin(`${method} ${path}`, {
+        ...{ kind: "server", startedAt },
+        attributes: { "http.request.method": method, "http.route": path, "svc.request_id": requestId },
+        ...defined({ parent: traceparentOf(headers.get("traceparent")) }),
+      });
+      return span;
+    };
     const route = async (): Promise<Response> => {
       const method = incoming.method === "HEAD" ? "GET" : incoming.method;
-      if (!isServedMethod(method)) return unknownRoute(url.pathname);
+      if (!isServedMethod(method)) return unknownRoute(url.pathname, incoming);
       const request = new Request(url.href, { method });
       const call = {
         query: url.searchParams,
@@ -179,12 +232,13 @@ export function createHandler(
         note: (fields: LogFields) => Object.assign(noted, fields),
         keepOpen: incoming.keepOpen,
       };
-      calls.set(request, { call, incoming });
+      calls.set(request, { call, incoming, trace });
       return app.handle(request);
     };
     let response: Response;
     const budget = budgetOf(url.pathname);
-    if (!limits.allow(budget, ip)) {
+    // The files of the console cost less than a refusal, and a page of which one is missing does not work.
+    if (!url.pathname.startsWith("/console/assets/") && !limits.allow(budget, ip)) {
       options.metrics.rateLimited(budget);
       requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
       response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
@@ -201,6 +255,8 @@ export function createHandler(
       status: response.status,
       seconds: tookMs / 1000,
     });
+    span?.set({ "http.response.status_code": response.status });
+    span?.end(response.status >= 500 ? String(response.status) : undefined);
     requestLog.info("http.request.complete", {
       status: response.status,
       duration_ms: Math.round(tookMs * 1000) / 1000,

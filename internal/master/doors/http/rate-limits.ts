@@ -1,5 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
-import { type IpNetwork, isInNetwork, parseIp } from "../../../base/ip-network.ts";
+import { type IpNetwork, isInNetwork, parseIp, sourceOf } from "../../../base/ip-network.ts";
 import { type Budget, budgets, createLimiter, type Limiter } from "./limit.ts";
 
 /** A named network whose addresses share one budget for enrollment, such as a site behind one address. */
@@ -43,9 +43,4 @@ export function createRateLimits(networks: readonly LimitedNetwork[], clock: Clo
 
 function budgetOf({ capacity, refill }: LimitedNetwork): Budget {
   return { capacity, tokensPerSecond: 1_000 / refill };
-}
-
-/** What counts as one source: an IPv4 address, or the /64 that an IPv6 host chooses its addresses from. */
-function sourceOf(ip: string, address: Uint8Array | undefined): string {
-  return address?.length === 16 ? `${Buffer.from(address.subarray(0, 8)).toString("hex")}::/64` : ip;
 }

@@ -1,4 +1,5 @@
 import type { Log, LogFields } from "../../../base/log.ts";
+import type { Span } from "../../../base/trace.ts";
 import type { budgets } from "./limit.ts";
 import type { RouteDoc } from "./route-doc.ts";
 import type { SignedIn } from "./tokens.ts";
@@ -28,6 +29,8 @@ export interface Call {
   /** Aborts when the client goes away. */
   signal: AbortSignal;
   log: Log;
+  /** The request as a part of a trace; absent on routes without a token. */
+  span?: Span;
   /** Adds fields to the record that is logged when the request is complete. */
   note(fields: LogFields): void;
   /** Removes the time limit of the answer, for a stream. */

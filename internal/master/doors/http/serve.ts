@@ -14,6 +14,8 @@ import type { Log } from "../../../base/log.ts";
 /** Time limits of a connection (specification, "HTTP server timeouts"), milliseconds. */
 const limits = { handshakeMs: 10_000, readMs: 10_000, writeMs: 10_000, idleMs: 60_000 } as const;
 const maxHeaderBytes = 16 * 1024;
+/** How long a stopping server waits for clients to take what was written to them. */
+const lastWritesMs = 250;
 /** Above this number a new connection is closed at once: each connection costs memory. */
 const maxConnections = 20_000;
 
@@ -115,8 +117,14 @@ export async function serveHttps(options: ServeOptions): Promise<HttpsServer> {
     setCertificate: (certificate) => tls.setSecureContext(context(certificate)),
     async stop() {
       const closed = new Promise<void>((resolve) => tls.close(() => resolve()));
-      for (const socket of connections.keys()) socket.destroy();
+      // Streams that were ended just before write their end, and it reaches their clients.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      for (const socket of connections.keys()) socket.end();
+      const late = clock.after(lastWritesMs, () => {
+        for (const socket of connections.keys()) socket.destroy();
+      });
       await closed;
+      late.cancel();
     },
   };
 }
@@ -292,6 +300,8 @@ const spellings: ReadonlyMap<string, string> = new Map(
     "Content-Length",
     "Content-Security-Policy",
     "Content-Type",
+    "Cross-Origin-Opener-Policy",
+    "Cross-Origin-Resource-Policy",
     "ETag",
     "Link",
     "Referrer-Policy",

@@ -8,8 +8,24 @@ import { suggestion } from "../../../base/nearest.ts";
 import { sha256 } from "../../../base/sha256.ts";
 import type { OperatorCaller } from "../../../fleet/operation/mod.ts";
 
-/** Who a bearer token is for. */
-export type SignedIn = Pick<OperatorCaller, "name" | "roles" | "bearer">;
+/** Who a bearer token, or a session of the console, is for. */
+export type SignedIn = Pick<OperatorCaller, "name" | "roles" | "bearer" | "session"> & { door?: "console" };
+
+/** Sessions of the console, as a further way to be signed in. */
+export interface ConsoleSessions {
+  /**
+   * @returns `undefined` for a request without a cookie of the console
+   * @throws SvcError `unauthorized`, `forbidden`, `unavailable` or `storage`
+   */
+  find(request: {
+    method: string;
+    headers: Pick<Headers, "get">;
+    /** Address of the other end of the connection. */
+    ip: string;
+  }): Promise<SignedIn | undefined>;
+  /** Whether a request has a cookie of the console. */
+  has(headers: Pick<Headers, "get">): boolean;
+}
 
 /** A kind of bearer tokens. */
 export interface Bearers {
@@ -70,6 +86,27 @@ export function tokenFiles(
       return { name: username, roles: rolesOf(entry), bearer: { kind: "file" } };
     },
   };
+}
+
+/**
+ * The roles of an operator whose file has a certain token now.
+ *
+ * @param isToken whether it is that token
+ * @returns `undefined` when no entry of this name has it, or the entry has expired
+ * @throws SvcError `unavailable` when a file cannot be read now
+ */
+export function rolesByTokenFile(
+  entries: readonly TokenEntry[],
+  { username, isToken, now }: { username: string; isToken(token: string): boolean; now: number },
+  read: (path: string) => string | undefined = readToken,
+): readonly string[] | undefined {
+  const live = entries.filter((entry) => entry.username === username && (entry.expires ?? now + 1) > now);
+  for (const entry of live) {
+    const token = attempt(() => read(entry.token_file));
+    if (token instanceof SvcError) throw token;
+    if (token !== undefined && isToken(token)) return rolesOf(entry);
+  }
+  return undefined;
 }
 
 /**

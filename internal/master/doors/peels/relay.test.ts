@@ -173,7 +173,7 @@ describe("what peels send to the storage of a cluster", () => {
 
   test("goes to other masters when this one stops, which finishes what it took", async () => {
     const relay = startRelay();
-    expect(relay.patterns()).toHaveLength(6);
+    expect(relay.patterns()).toHaveLength(8);
     const answers = relay.send(facts, "svc.relay.$KV.facts.web-1");
     let isStopped = false;
     const stopping = relay.relay.stop().then(() => {

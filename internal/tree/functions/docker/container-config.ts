@@ -1,8 +1,9 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
+import { parseSize } from "../size.ts";
 import type { Json } from "./engine.ts";
-import { bytesOf, mapOf, portsOf, restartPolicy, textsOf, wordsOf } from "./translate.ts";
+import { mapOf, portsOf, restartPolicy, textsOf, ulimitsOf, wordsOf } from "./translate.ts";
 
 const any = (doc: string) => ({ type: "any", doc }) as const;
 
@@ -20,7 +21,7 @@ export const containerArgs = {
   working_dir: any("Working directory."),
   labels: any("Labels, as a map or a list."),
   ports: any("Ports to expose, such as 80 or 53/udp."),
-  port_bindings: any("Ports to publish, such as 8080:80 or 127.0.0.1:8080:80/tcp."),
+  port_bindings: any("Ports to publish, such as 8080:80, 127.0.0.1:8080:80/tcp or 8000-8009:80-89."),
   publish: any("The same as port_bindings."),
   publish_all_ports: any("Publishes every exposed port; false by default."),
   binds: any("Directories and volumes of the host, such as /srv/www:/www:ro."),
@@ -31,7 +32,9 @@ export const containerArgs = {
   restart_policy: any("Policy: no, always, unless-stopped or on-failure:5."),
   restart: any("The same as restart_policy."),
   network_mode: any("Network: bridge, host, none, or the name of a network."),
-  networks: any("Networks to be in, in addition."),
+  networks: any(
+    "Networks to be in, in addition, as names, or as maps with aliases, links, ipv4_address and ipv6_address.",
+  ),
   links: any("Links to other containers, such as db:database."),
   extra_hosts: any("Lines of /etc/hosts, such as db:10.0.0.2."),
   dns: any("Name servers."),
@@ -39,12 +42,15 @@ export const containerArgs = {
   privileged: any("Whether the container may do everything on the host; false by default."),
   cap_add: any("Capabilities to add."),
   cap_drop: any("Capabilities to drop."),
+  group_add: any("Groups that the user is in, in addition."),
   devices: any("Devices, such as /dev/sdb:/dev/sdb:r."),
   security_opt: any("Security options."),
   read_only: any("Whether the file system is read-only; false by default."),
   memory: any("Memory, such as 512m."),
   mem_limit: any("The same as memory."),
   cpu_shares: any("Share of the processors."),
+  cpuset_cpus: any("Processors to use, such as 0-2,4."),
+  ulimits: any("Limits of processes, such as nofile=1024:2048."),
   shm_size: any("Size of /dev/shm."),
   log_driver: any("Driver of logs."),
   log_opt: any("Options of this driver."),
@@ -86,7 +92,8 @@ export function containerBody(image: string, given: Given): { [key: string]: Pla
     throw new StateFailure(`${name}: expected a number`);
   };
   const list = (value: Plain, name: string) => textsOf(name, value);
-  const size = (value: Plain, name: string) => bytesOf(name, value);
+  // 0 means without a limit.
+  const size = (value: Plain, name: string) => (Number(value) === 0 ? 0 : parseSize(name, value, "b"));
   const map = (value: Plain, name: string) => mapOf(name, value);
   const words = (value: Plain, name: string) => wordsOf(name, value);
   const published = get("port_bindings", "publish");
@@ -107,18 +114,24 @@ export function containerBody(image: string, given: Given): { [key: string]: Pla
     ...from(["tmpfs"], "Tmpfs", (value) => mapOf("tmpfs", value)),
     ...from(["restart_policy", "restart"], "RestartPolicy", (value) => ({ ...restartPolicy(value) })),
     ...from(["network_mode"], "NetworkMode", text),
-    ...from(["links"], "Links", list),
+    // Without a colon the other container keeps its name.
+    ...from(["links"], "Links", (value, name) =>
+      list(value, name).map((each) => (each.includes(":") ? each : `${each}:${each}`)),
+    ),
     ...from(["extra_hosts"], "ExtraHosts", list),
     ...from(["dns"], "Dns", list),
     ...from(["dns_search"], "DnsSearch", list),
     ...from(["privileged"], "Privileged", flag),
     ...from(["cap_add"], "CapAdd", list),
     ...from(["cap_drop"], "CapDrop", list),
+    ...from(["group_add"], "GroupAdd", list),
     ...from(["devices"], "Devices", (value) => list(value, "devices").map(deviceOf)),
     ...from(["security_opt"], "SecurityOpt", list),
     ...from(["read_only"], "ReadonlyRootfs", flag),
     ...from(["memory", "mem_limit"], "Memory", size),
     ...from(["cpu_shares"], "CpuShares", number),
+    ...from(["cpuset_cpus"], "CpusetCpus", text),
+    ...from(["ulimits"], "Ulimits", ulimitsOf),
     ...from(["shm_size"], "ShmSize", size),
     ...from(["ipc_mode"], "IpcMode", text),
     ...from(["pid_mode"], "PidMode", text),

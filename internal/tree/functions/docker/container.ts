@@ -3,16 +3,19 @@ import { defineState, StateFailure, type StateFunction } from "../../function/mo
 import { deferring } from "../not-ready.ts";
 import { planSteps, refuseWith, type Step } from "../steps.ts";
 import { containerArgs, containerBody } from "./container-config.ts";
-import { difference } from "./difference.ts";
+import { containerDifference } from "./container-difference.ts";
+import { networkDifference, wantedNetworks } from "./container-networks.ts";
 import { type Engine, engineArgs, isJson, type Json, nameProblem, openEngine, part } from "./engine.ts";
 import { imageId, imageName, imageProblem, pull } from "./image.ts";
-import { textsOf } from "./translate.ts";
 
 const shutdown = {
   type: "any",
   doc: "Seconds until a container that stops is killed; 10 by default.",
 } as const;
 const accepted = (doc: string) => ({ type: "any", doc: `Accepted for trees of Salt: ${doc}.` }) as const;
+
+/** A container that ends sooner did not start as it should. */
+const settleMs = 1_000;
 
 /** States of containers of Docker. */
 export const containerStates: readonly StateFunction[] = deferring([
@@ -40,17 +43,20 @@ export const containerStates: readonly StateFunction[] = deferring([
         image,
         Object.fromEntries(Object.keys(containerArgs).map((key) => [key, (args as Given)[key]])),
       );
-      const networks = args.networks === undefined ? [] : networksOf(args.networks);
+      const networks = wantedNetworks(args.networks ?? []);
       const engine = openEngine(args, context);
       const found = await engine.get(`/containers/${part(name)}/json`);
       const isRunning = isJson(found?.State) && found.State.Running === true;
       const wantedImage = await imageId(engine, image);
-      const reasons = found === undefined ? [] : reasonsToReplace(found, body, wantedImage);
+      const { reasons, unlimited } =
+        found === undefined
+          ? { reasons: [], unlimited: [] }
+          : await containerDifference(engine, found, body, wantedImage);
       if (args.force === true && found !== undefined) reasons.push("force");
       const path = `/containers/${part(name)}`;
       const steps: Step[] = [];
       if (wantedImage === undefined)
-        steps.push({ changes: { [image]: "pulled" }, run: () => pull(engine, image) });
+        steps.push({ changes: { [image]: "pulled" }, run: () => pull(engine, image, context) });
       if (found !== undefined && reasons.length > 0) {
         steps.push({
           changes: { [name]: { replaced: reasons } },
@@ -74,14 +80,23 @@ export const containerStates: readonly StateFunction[] = deferring([
           },
         });
       }
-      const inside = isNew ? [] : networksIn(found ?? {});
-      for (const network of networks.filter((each) => !inside.includes(each))) {
-        refuseWith(nameProblem(network));
+      for (const network of networks) {
+        const differs = isNew ? ["connected"] : networkDifference(network, found ?? {});
+        if (differs.length === 0) continue;
+        const isInside = differs[0] !== "connected";
+        const at = `/networks/${part(network.name)}`;
         steps.push({
-          changes: isNew ? {} : { [network]: "connected" },
+          changes: isNew ? {} : { [network.name]: isInside ? { reconnected: differs } : "connected" },
           async run() {
-            const to = `/networks/${part(network)}/connect`;
-            await engine.send(`connect ${name} to ${network}`, "POST", to, { Container: name });
+            if (isInside) {
+              await engine.send(`disconnect ${name} from ${network.name}`, "POST", `${at}/disconnect`, {
+                Container: name,
+              });
+            }
+            await engine.send(`connect ${name} to ${network.name}`, "POST", `${at}/connect`, {
+              Container: name,
+              EndpointConfig: network.endpoint,
+            });
           },
         });
       }
@@ -90,19 +105,16 @@ export const containerStates: readonly StateFunction[] = deferring([
           changes: isNew ? {} : { [name]: "started" },
           async run() {
             await engine.send(`start the container ${name}`, "POST", `${path}/start`);
-            const now = await engine.get(`${path}/json`);
-            const state: Json = isJson(now?.State) ? now.State : {};
-            if (state.Running !== true) {
-              throw new StateFailure(
-                `the container ${name} ended at once with ${String(state.ExitCode ?? "an error")}`,
-              );
-            }
+            const code = await engine.exitWithin(name, settleMs);
+            if (code !== undefined)
+              throw new StateFailure(`the container ${name} ended at once with ${code}`);
           },
         });
       }
-      const verb = found === undefined ? "created" : reasons.length > 0 ? "replaced" : "started";
+      const verb = doneTo(found, reasons, isRunning || args.start === false);
+      const without = unlimited.length === 0 ? "" : `; this host cannot limit ${unlimited.join(", ")}`;
       return planSteps(steps, {
-        fine: `the container ${name} is as requested`,
+        fine: `the container ${name} is as requested${without}`,
         due: `the container ${name} would be ${verb}`,
         done: `the container ${name} was ${verb}`,
       });
@@ -163,27 +175,9 @@ export const containerStates: readonly StateFunction[] = deferring([
 
 type Given = Readonly<Record<string, Plain | undefined>>;
 
-/** Names of what differs; values of variables and labels can be secrets. */
-function reasonsToReplace(found: Json, body: Json, image: string | undefined): string[] {
-  const { Image: _, HostConfig: hostConfig, ...config } = body;
-  const now: Json = isJson(found.Config) ? found.Config : {};
-  const nowHost: Json = isJson(found.HostConfig) ? found.HostConfig : {};
-  return [
-    ...(image !== undefined && found.Image !== image ? ["Image"] : []),
-    ...difference(config, now),
-    ...(isJson(hostConfig) ? difference(hostConfig, nowHost) : []),
-  ];
-}
-
-function networksOf(value: Plain): string[] {
-  if (isJson(value)) return Object.keys(value);
-  if (!Array.isArray(value)) return textsOf("networks", value);
-  return value.flatMap((item) => (isJson(item) ? Object.keys(item) : textsOf("networks", item)));
-}
-
-function networksIn(found: Json): string[] {
-  const settings: Json = isJson(found.NetworkSettings) ? found.NetworkSettings : {};
-  return isJson(settings.Networks) ? Object.keys(settings.Networks) : [];
+function doneTo(found: Json | undefined, reasons: readonly string[], isFine: boolean): string {
+  if (found === undefined) return "created";
+  return reasons.length > 0 ? "replaced" : isFine ? "connected" : "started";
 }
 
 async function stop(engine: Engine, name: string, timeout: unknown): Promise<void> {

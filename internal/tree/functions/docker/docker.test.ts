@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type DockerEngine, startDockerEngine } from "../../../../test/harness/docker-engine.ts";
-import { planOn } from "../../../../test/harness/planned-state.ts";
+import { type Around, planOn } from "../../../../test/harness/planned-state.ts";
 import type { CallArgs } from "../../../host/modules/function.ts";
 import { containerBody } from "./container-config.ts";
 import { portsOf, wordsOf } from "./translate.ts";
@@ -11,8 +11,8 @@ beforeEach(() => {
 });
 afterEach(() => docker[Symbol.dispose]());
 
-async function plan(called: string, name: string, args: CallArgs = {}) {
-  return (await planOn({}, called, name, { socket: docker.socket, ...args })).plan;
+async function plan(called: string, name: string, args: CallArgs = {}, around: Around = {}) {
+  return (await planOn({}, called, name, { socket: docker.socket, ...args }, around)).plan;
 }
 
 /** Tests, applies, and tests again. */
@@ -95,6 +95,44 @@ describe("docker_container.running", () => {
     expect((await plan("docker_container.running", "web", { image })).changes).toEqual({ web: "started" });
   });
 
+  test("enters a network again with other aliases, and knows links as Docker shows them", async () => {
+    const args = { image: "nginx", networks: [{ front: [{ aliases: ["db"] }] }] };
+    await settle("docker_container.running", "web", args);
+    docker.requests.length = 0;
+    const other = { ...args, networks: [{ front: { aliases: "db,sql", ipv4_address: "10.9.0.7" } }] };
+    const { changes } = await settle("docker_container.running", "web", other);
+    expect(changes).toEqual({ front: { reconnected: ["Aliases", "IPv4Address"] } });
+    expect(docker.requests).toEqual(["POST /networks/front/disconnect", "POST /networks/front/connect"]);
+    docker.requests.length = 0;
+    const unknown = plan("docker_container.running", "web", { ...args, networks: { front: { mac: "x" } } });
+    await expect(unknown).rejects.toThrow('networks: front: "mac" is not known');
+    await settle("docker_container.running", "linked", { image: "nginx", links: ["web", "db:database"] });
+    const linked = docker.containers.get("linked");
+    expect(linked?.HostConfig.Links).toEqual(["web:web", "db:database"]);
+    if (linked !== undefined) linked.HostConfig.Links = ["/db:/linked/database", "/web:/linked/web"];
+    const again = await plan("docker_container.running", "linked", {
+      image: "nginx",
+      links: "web,db:database",
+    });
+    expect(again.changes).toEqual({});
+  });
+
+  test("does not replace a container for a limit that the host cannot set", async () => {
+    docker.info = { MemoryLimit: false, CPUShares: true };
+    const args = { image: "nginx", memory: "64m", cpu_shares: 512 };
+    await (await plan("docker_container.running", "web", args)).apply?.();
+    const host = docker.containers.get("web")?.HostConfig ?? {};
+    host.Memory = 0;
+    expect(await plan("docker_container.running", "web", args)).toMatchObject({
+      changes: {},
+      comment: "the container web is as requested; this host cannot limit Memory",
+    });
+    host.CpuShares = 0;
+    expect((await plan("docker_container.running", "web", args)).changes).toEqual({
+      web: { replaced: ["CpuShares"] },
+    });
+  });
+
   test("fails when the container ends at once", async () => {
     docker.broken = true;
     const tested = await plan("docker_container.running", "web", web);
@@ -118,6 +156,24 @@ describe("other states of Docker", () => {
     expect(await forced.apply?.()).toEqual({ changes: {}, comment: "the image nginx:1.27 is the newest" });
     docker.requests.length = 0;
     expect((await settle("docker_image.absent", "nginx:1.27")).changes).toEqual({ "nginx:1.27": "removed" });
+  });
+
+  test("credentials of a registry come from the settings, and reach only that registry", async () => {
+    const login = { username: "app", password: "hush" };
+    const settings = { "docker-registries": { "https://registry.example.com:5000/v1/": login, hub: login } };
+    for (const image of ["registry.example.com:5000/app", "other.example.com/app", "nginx"]) {
+      const tested = await plan("docker_image.present", image, {}, { settings });
+      expect(JSON.stringify([tested.changes, tested.comment, await tested.apply?.()])).not.toContain("hush");
+    }
+    const sent = docker.logins.map((each) => Buffer.from(each, "base64url").toString());
+    expect(sent).toEqual([
+      JSON.stringify({ ...login, serveraddress: "registry.example.com:5000" }),
+      "",
+      JSON.stringify({ ...login, serveraddress: "docker.io" }),
+    ]);
+    const bad = { "docker-registries": { hub: { username: "app", password: 1 } } };
+    const tested = await plan("docker_image.present", "redis", {}, { settings: bad });
+    await expect(tested.apply?.()).rejects.toThrow("has no username and password of docker.io as texts");
   });
 
   test("a container is stopped and removed, and never while it runs", async () => {
@@ -163,8 +219,8 @@ test("without Docker a state fails only when it is applied", async () => {
 test.each([
   ["docker_container.running", "../x", { image: "nginx" }, "is not a name that Docker takes"],
   ["docker_container.running", "web", { image: "-x" }, "is not an image"],
-  ["docker_container.running", "web", { image: "nginx", port_bindings: "80-90:80-90" }, "is not a port"],
-  ["docker_container.running", "web", { image: "nginx", memory: "much" }, "memory: expected a size"],
+  ["docker_container.running", "web", { image: "nginx", port_bindings: "80-90:80" }, "is not a port"],
+  ["docker_container.running", "web", { image: "nginx", memory: "much" }, 'memory: "much" is not a size'],
   [
     "docker_container.running",
     "web",
@@ -188,6 +244,20 @@ describe("values as Salt's trees have them", () => {
     ["  ", []],
   ])("the command %p", (written, words) => {
     expect(wordsOf("command", written)).toEqual(words);
+  });
+
+  test("ranges of ports, and limits of processes", () => {
+    expect(portsOf("127.0.0.1:8000-8001:80-81/udp").bindings).toEqual({
+      "80/udp": [{ HostIp: "127.0.0.1", HostPort: "8000" }],
+      "81/udp": [{ HostIp: "127.0.0.1", HostPort: "8001" }],
+    });
+    const limits = ["nofile=1024:2048", { Name: "core", Soft: 0 }];
+    expect(containerBody("a:1", { ulimits: limits }).HostConfig).toEqual({
+      Ulimits: [
+        { Name: "nofile", Soft: 1024, Hard: 2048 },
+        { Name: "core", Soft: 0, Hard: 0 },
+      ],
+    });
   });
 
   test("ports, sizes, devices and directories", () => {

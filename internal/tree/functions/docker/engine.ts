@@ -21,8 +21,24 @@ export type Json = { readonly [key: string]: Plain };
 export interface Engine {
   /** @returns `undefined` when there is no such object */
   get(path: string): Promise<Json | undefined>;
-  /** @param purpose for the message. @throws StateFailure with what Docker says */
-  send(purpose: string, method: "POST" | "DELETE", path: string, body?: Json): Promise<Json>;
+  /**
+   * @param purpose for the message
+   * @param headers never part of a message
+   * @throws StateFailure with what Docker says
+   */
+  send(
+    purpose: string,
+    method: "POST" | "DELETE",
+    path: string,
+    body?: Json,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Json>;
+  /**
+   * Waits for the end of a container.
+   *
+   * @returns its exit code; `undefined` when it runs after this time
+   */
+  exitWithin(name: string, ms: number): Promise<number | undefined>;
 }
 
 const defaultSocket = "/var/run/docker.sock";
@@ -39,11 +55,11 @@ export function openEngine(
     method: string,
     path: string,
     body?: Json,
+    headers: Readonly<Record<string, string>> = {},
+    ms = seconds * 1_000,
   ): Promise<{ status: number; text: string }> => {
     const stop = new AbortController();
-    const timer = context.clock.after(seconds * 1_000, () =>
-      stop.abort(new Error(`no answer within ${seconds} s`)),
-    );
+    const timer = context.clock.after(ms, () => stop.abort(new Error(`no answer within ${ms / 1_000} s`)));
     try {
       const response = await fetch(`http://docker${path}`, {
         method,
@@ -51,8 +67,8 @@ export function openEngine(
         signal: AbortSignal.any([context.signal, stop.signal]),
         redirect: "error",
         ...(body === undefined
-          ? {}
-          : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+          ? { headers }
+          : { body: JSON.stringify(body), headers: { ...headers, "content-type": "application/json" } }),
       });
       return { status: response.status, text: await readBounded(response) };
     } catch (thrown) {
@@ -70,13 +86,23 @@ export function openEngine(
       if (status >= 400) throw new StateFailure(`Docker answers ${status}: ${messageOf(text)}`);
       return objectOf(text);
     },
-    async send(purpose, method, path, body) {
-      const { status, text } = await ask(method, path, body);
+    async send(purpose, method, path, body, headers) {
+      const { status, text } = await ask(method, path, body, headers);
       if (status >= 400) throw new StateFailure(`cannot ${purpose}: ${messageOf(text)}`);
       // A pull answers with 200, and with a line for each step; the last one may be an error.
       const error = text.split("\n").flatMap((line) => errorIn(line));
       if (error[0] !== undefined) throw new StateFailure(`cannot ${purpose}: ${error[0].slice(0, 300)}`);
       return text.trimStart().startsWith("{") && !text.trimEnd().includes("\n") ? objectOf(text) : {};
+    },
+    async exitWithin(name, ms) {
+      try {
+        const { status, text } = await ask("POST", `/containers/${part(name)}/wait`, undefined, {}, ms);
+        const code = status === 200 ? objectOf(text).StatusCode : undefined;
+        return typeof code === "number" ? code : undefined;
+      } catch (thrown) {
+        if (thrown instanceof NotReady) return undefined;
+        throw thrown;
+      }
     },
   };
 }

@@ -1,7 +1,8 @@
-import { defineState, type StateFunction } from "../../function/mod.ts";
+import { defineState, type StateContext, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
 import { planSteps, refuseWith, type Step } from "../steps.ts";
 import { type Engine, engineArgs, openEngine, part } from "./engine.ts";
+import { registryLogin } from "./registry-login.ts";
 
 /** States of images of Docker. */
 export const imageStates: readonly StateFunction[] = deferring([
@@ -25,9 +26,9 @@ export const imageStates: readonly StateFunction[] = deferring([
       refuseWith(imageProblem(image));
       const engine = openEngine(args, context);
       const now = await imageId(engine, image);
-      const run = () => pull(engine, image);
+      const run = () => pull(engine, image, context);
       const isDue = now === undefined || args.force === true;
-      if (now !== undefined && isDue) return planForced(engine, image, now);
+      if (now !== undefined && isDue) return planForced(engine, image, now, run);
       return planSteps(isDue ? [{ changes: { [image]: "pulled" }, run }] : [], {
         fine: `the image ${image} is there`,
         due: `the image ${image} would be pulled`,
@@ -65,12 +66,12 @@ export const imageStates: readonly StateFunction[] = deferring([
 ]);
 
 /** Whether there is a newer image is known only after it is pulled: no change is reported when there was not. */
-function planForced(engine: Engine, image: string, now: string) {
+function planForced(engine: Engine, image: string, now: string, run: () => Promise<void>) {
   return {
     changes: { [image]: "pulled if there is a newer one" },
     comment: `the image ${image} would be pulled again`,
     async apply() {
-      await pull(engine, image);
+      await run();
       const next = await imageId(engine, image);
       return next === now
         ? { changes: {}, comment: `the image ${image} is the newest` }
@@ -96,6 +97,8 @@ export async function imageId(engine: Engine, image: string): Promise<string | u
   return typeof found?.Id === "string" ? found.Id : undefined;
 }
 
-export async function pull(engine: Engine, image: string): Promise<void> {
-  await engine.send(`pull the image ${image}`, "POST", `/images/create?fromImage=${part(image)}`);
+/** Pulls an image, with the credentials that the settings have for its registry. */
+export async function pull(engine: Engine, image: string, context: StateContext): Promise<void> {
+  const path = `/images/create?fromImage=${part(image)}`;
+  await engine.send(`pull the image ${image}`, "POST", path, undefined, registryLogin(image, context));
 }

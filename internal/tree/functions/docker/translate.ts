@@ -55,30 +55,49 @@ function unquoted(token: string): string {
   );
 }
 
-/** `8080:80`, `127.0.0.1:8080:80/tcp`, `80` as the maps that Docker takes. */
+const maxRange = 1_000;
+
+/** `8080:80`, `127.0.0.1:8080:80/tcp`, `80`, `8000-8009:80-89` as the maps that Docker takes. */
 export function portsOf(value: Plain): { exposed: Json; bindings: Json } {
   const bindings: { [port: string]: Plain[] } = {};
   for (const written of textsOf("port_bindings", value)) {
     const [, address = "", host = "", port = "", protocol = "tcp"] =
-      /^(?:(?:(\[[0-9a-fA-F:]+\]|[\d.]+):)?(\d*):)?(\d+)(?:\/(tcp|udp|sctp))?$/.exec(written) ?? [];
-    if (port === "") {
+      /^(?:(?:(\[[0-9a-fA-F:]+\]|[\d.]+):)?(\d*|\d+-\d+):)?(\d+|\d+-\d+)(?:\/(tcp|udp|sctp))?$/.exec(
+        written,
+      ) ?? [];
+    const inside = portRange(port);
+    const outside = host === "" ? inside.map(() => "") : portRange(host);
+    if (inside.length === 0 || inside.length !== outside.length) {
       throw new StateFailure(
         `port_bindings: ${JSON.stringify(written.slice(0, 60))} is not a port, such as 8080:80/tcp`,
       );
     }
-    const key = `${port}/${protocol}`;
-    bindings[key] = [...(bindings[key] ?? []), { HostIp: address.replace(/[[\]]/g, ""), HostPort: host }];
+    for (const [at, each] of inside.entries()) {
+      const key = `${each}/${protocol}`;
+      const binding = { HostIp: address.replace(/[[\]]/g, ""), HostPort: outside[at] ?? "" };
+      bindings[key] = [...(bindings[key] ?? []), binding];
+    }
   }
   return { exposed: Object.fromEntries(Object.keys(bindings).map((port) => [port, {}])), bindings };
 }
 
-/** `512m` in bytes. */
-export function bytesOf(name: string, value: Plain): number {
-  const [, amount = "", unit = "b"] = /^(\d+)\s*([bkmg])?b?$/i.exec(textOf(value) ?? "") ?? [];
-  if (amount === "") throw new StateFailure(`${name}: expected a size, such as 512m`);
-  return (
-    Number(amount) * { b: 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 }[unit.toLowerCase() as "b" | "k" | "m" | "g"]
-  );
+/** The ports of `8000-8009`, or of one port; none for what is not a range. */
+function portRange(text: string): string[] {
+  const [first = 0, last = first] = text.split("-").map(Number);
+  if (text === "" || last < first || last > 65_535 || last - first >= maxRange) return [];
+  return Array.from({ length: last - first + 1 }, (_, at) => String(first + at));
+}
+
+/** `nofile=1024:2048`, or maps with Name, Soft and Hard. */
+export function ulimitsOf(value: Plain): Plain[] {
+  const items = Array.isArray(value) ? value : textsOf("ulimits", value);
+  return items.map((item) => {
+    const { Name, Soft, Hard } = isJson(item) ? item : {};
+    const written = isJson(item) ? `${Name}=${Soft}:${Hard ?? Soft}` : textOf(item);
+    const [, name = "", soft = "", hard = soft] = /^([a-z]+)=(-?\d+)(?::(-?\d+))?$/.exec(written ?? "") ?? [];
+    if (name === "") throw new StateFailure("ulimits: expected limits such as nofile=1024:2048");
+    return { Name: name, Soft: Number(soft), Hard: Number(hard) };
+  });
 }
 
 /** `on-failure:5` as Docker takes it. */

@@ -1,6 +1,7 @@
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext } from "../../function/mod.ts";
 import { findSource, refuseSource } from "../source.ts";
+import { environmentVariables } from "../template-variables.ts";
 import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { rendered, templateArgs } from "./managed.ts";
 import { makedirsArg } from "./parents.ts";
@@ -91,7 +92,7 @@ async function linesFor(
       : await rendered(
           found.name,
           found.content,
-          { ...defaults, ...variables } as Parameters<typeof rendered>[2],
+          { ...environmentVariables(context), ...defaults, ...variables } as Parameters<typeof rendered>[2],
           context,
         );
   return linesOf(Buffer.from(await content.bytes()).toString("utf8"));

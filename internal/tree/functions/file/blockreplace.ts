@@ -1,5 +1,6 @@
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { findSource, refuseSource } from "../source.ts";
+import { environmentVariables } from "../template-variables.ts";
 import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { compileExpression } from "./expression.ts";
 import { rendered, templateArgs } from "./managed.ts";
@@ -61,7 +62,12 @@ export const fileBlockreplace = defineState({
     const content =
       template === undefined
         ? given
-        : await rendered(args.source ?? "content", given, { ...defaults, ...variables }, context);
+        : await rendered(
+            args.source ?? "content",
+            given,
+            { ...environmentVariables(context), ...defaults, ...variables },
+            context,
+          );
     const block = linesOf(Buffer.from(await content.bytes()).toString("utf8"));
     const start = args.marker_start ?? "#-- start managed zone --";
     const end = args.marker_end ?? "#-- end managed zone --";

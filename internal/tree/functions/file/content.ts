@@ -6,8 +6,11 @@ import { readRegular } from "./look.ts";
 export interface Content {
   /** Size in bytes; `undefined` when it is unknown before the content is fetched. */
   size: number | undefined;
-  /** Digest in hexadecimal, with its algorithm such as `sha256`; absent when the bytes are in memory. */
-  digest?: { algorithm: string; value: string };
+  /**
+   * Digest in hexadecimal, with its algorithm such as `sha256`; absent when the bytes are in memory. To read `value`
+   * can cost reading the content.
+   */
+  digest?: { readonly algorithm: string; readonly value: string };
   bytes(): Promise<Uint8Array> | Uint8Array;
   /** Whether it may be secret, because it comes from the settings. */
   secret?: true;
@@ -17,6 +20,17 @@ export interface Content {
 export function contentOf(data: string | Uint8Array): Content {
   const bytes = typeof data === "string" ? Buffer.from(data) : data;
   return { size: bytes.length, bytes: () => bytes };
+}
+
+/** The same content, whose bytes are read once if they are at most so many: for a comparison, and for the file. */
+export function readOnce(content: Content, mostBytes: number): Content {
+  if (content.size === undefined || content.size > mostBytes) return content;
+  let held: Promise<Uint8Array> | Uint8Array | undefined;
+  const bytes = () => {
+    held ??= content.bytes();
+    return held;
+  };
+  return { ...content, bytes };
 }
 
 /**

@@ -22,6 +22,7 @@ import {
 } from "../../../../test/harness/honesty.ts";
 import { memoryFiles } from "../../../../test/harness/states.ts";
 import { temporaryDirectory } from "../../../../test/harness/temporary.ts";
+import type { FileSource } from "../../files/mod.ts";
 import { fileStates } from "./index.ts";
 
 const managed = [fileStates, "file.managed"] as const;
@@ -85,6 +86,19 @@ test("mode and owner alone are set on the file itself", async () => {
   expect(mode(path)).toBe("4755");
 });
 
+test("templates of lines and of a block know the environment, unless the state says otherwise", async () => {
+  using directory = temporaryDirectory("managed");
+  const path = join(directory.path, "lines");
+  const text = ["{{ saltenv }} {{ name|default('unnamed') }}"];
+  const template = { template: "jinja" };
+  await applyState(fileStates, "file.append", path, { text, ...template });
+  await applyState(fileStates, "file.append", path, { text, ...template, context: { saltenv: "dev" } });
+  await applyState(fileStates, "file.blockreplace", path, {
+    ...{ content: text, ...template, append_if_not_found: true, marker_start: "<", marker_end: ">" },
+  });
+  expect(readFileSync(path, "utf8")).toBe("base unnamed\ndev unnamed\n<\nbase unnamed\n>\n");
+});
+
 test("content comes from the first existing source, rendered as a template", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "web.conf");
@@ -103,6 +117,19 @@ test("content comes from the first existing source, rendered as a template", asy
   );
 });
 
+test("a template knows the name, the source and the attributes of its file, unless the state says otherwise", async () => {
+  using directory = temporaryDirectory("managed");
+  const path = join(directory.path, "web.conf");
+  const files = memoryFiles({ "web.conf": "{{ source }} {{ name }} {{ mode }} {{ user }} {{ saltenv }}\n" });
+  const context = stateContext({ files });
+  const args = { source: ["salt://web.conf"], template: "jinja", mode: "0644" };
+  await proveHonest(directory.path, ...managed, path, args, context);
+  expect(readFileSync(path, "utf8")).toBe(`salt://web.conf ${path} 0644 None base\n`);
+  const own = { ...args, context: { source: "mine" } };
+  await proveHonest(directory.path, ...managed, path, own, context);
+  expect(readFileSync(path, "utf8")).toBe(`mine ${path} 0644 None base\n`);
+});
+
 test("an unchanged source is compared by its digest and never read", async () => {
   using directory = temporaryDirectory("managed");
   const path = join(directory.path, "a");
@@ -111,6 +138,33 @@ test("an unchanged source is compared by its digest and never read", async () =>
   await proveHonest(directory.path, ...managed, path, { source: ["svc://a"] }, context);
   const unread = { ...files, read: () => Promise.reject(new Error("read")) };
   await proveIdle(directory.path, ...managed, path, { source: ["svc://a"] }, stateContext({ files: unread }));
+});
+
+test("the source of a new file is read once, and its digest is not asked for", async () => {
+  using directory = temporaryDirectory("managed");
+  const path = join(directory.path, "a");
+  const files = memoryFiles({ a: "new\n" });
+  const reads: string[] = [];
+  const counted: FileSource = {
+    ...files,
+    stat: () => ({
+      size: 4,
+      executable: false,
+      get digest(): string {
+        throw new Error("asked for its digest");
+      },
+    }),
+    read: (name) => {
+      reads.push(name);
+      return files.read(name);
+    },
+  };
+  const context = stateContext({ files: counted });
+  const { changes } = await applyState(...managed, path, { source: ["svc://a"] }, context);
+  expect(changes).toEqual({
+    [path]: { created: true, diff: `--- /dev/null\n+++ ${path}\n@@ -0,0 +1 @@\n+new\n` },
+  });
+  expect([readFileSync(path, "utf8"), reads]).toEqual(["new\n", ["a"]]);
 });
 
 test("content from settings is not in the diff, and missing settings are named", async () => {

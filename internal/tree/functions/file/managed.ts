@@ -1,13 +1,14 @@
 import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
-import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
+import { defineState, maxDiffInput, type StateContext, StateFailure } from "../../function/mod.ts";
 import { findHash } from "../find-hash.ts";
 import { findSource, refuseSource, type Source } from "../source.ts";
 import { sourceHashArgs, warnOfHash } from "../source-hash.ts";
+import { fileVariables } from "../template-variables.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { checkArg, checkWith } from "./check-command.ts";
-import { type Content, contentOf } from "./content.ts";
+import { type Content, contentOf, readOnce } from "./content.ts";
 import { lookAt } from "./look.ts";
 import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
@@ -75,21 +76,24 @@ export const fileManaged = defineState({
   warn: warnOfHash,
   async plan(name, args, context) {
     const path = pathOf(name);
-    if (args.create === false && lookAt(path) === undefined) {
+    const isNew = lookAt(path) === undefined;
+    if (args.create === false && isNew) {
       return { changes: {}, comment: `The file ${path} does not exist and is not created` };
     }
-    const source =
-      args.source === undefined
-        ? undefined
-        : await sourceOf(args.source, args, lookAt(path) === undefined, context);
+    const source = args.source === undefined ? undefined : await sourceOf(args.source, args, isNew, context);
     const { mode: written, ...owner } = args;
     const mode = written === "keep" ? keptMode(source) : written;
     const { template, defaults, context: variables } = args;
-    const given = source?.content ?? givenContent(args, context);
+    const given = source === undefined ? givenContent(args, context) : readOnce(source.content, maxDiffInput);
     const content =
       given === undefined || template === undefined
         ? given
-        : await rendered(source?.name ?? path, given, { ...defaults, ...variables }, context);
+        : await rendered(
+            source?.name ?? path,
+            given,
+            { ...fileVariables(name, source?.name, args, context), ...defaults, ...variables },
+            context,
+          );
     return planFile(
       {
         path,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { findSource, treePath } from "../source.ts";
+import { fileVariables } from "../template-variables.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { planClean } from "./clean.ts";
 import { planDirectory } from "./directory.ts";
@@ -135,7 +136,12 @@ async function planOne(
   const content =
     args.template === undefined
       ? source.content
-      : await rendered(name, source.content, { ...args.defaults, ...args.context }, context);
+      : await rendered(
+          name,
+          source.content,
+          { ...fileVariables(path, name, { ...args, mode }, context), ...args.defaults, ...args.context },
+          context,
+        );
   return planFile(
     {
       path,

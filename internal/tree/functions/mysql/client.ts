@@ -10,7 +10,7 @@ export const connectionArgs = {
   connection_user: { type: "string", doc: "User to connect as; root by default." },
   connection_pass: {
     type: "string",
-    doc: "Password of this user. It is passed in a file of the client and not shown.",
+    doc: "Password of this user. It is passed in the environment and not shown.",
   },
   connection_default_file: { type: "path", doc: "Option file of the client, such as /etc/mysql/debian.cnf." },
   connection_charset: { type: "string", doc: "Character set of the connection." },

@@ -51,6 +51,10 @@ export const grantStates: readonly StateFunction[] = deferring([
         type: "boolean",
         doc: "Also takes other privileges on the same object; false by default.",
       },
+      ssl_option: {
+        type: "any",
+        doc: "Not supported: a state with it fails, because without it the user could connect without TLS.",
+      },
     },
     refuse: grantProblem,
     plan: (name, wanted, context) => planGrant(name, wanted, true, context),
@@ -80,6 +84,14 @@ function privilegesOf(grant: unknown): string[] {
     .filter((each) => each !== "");
 }
 
+/** What is not written must not be left out: the user would be admitted without it. */
+function refuseTls(option: unknown): string | undefined {
+  const isGiven = Array.isArray(option)
+    ? option.length > 0
+    : option !== undefined && option !== null && option !== false;
+  return isGiven ? "ssl_option: not supported; require TLS with ALTER USER, in cmd.run" : undefined;
+}
+
 async function planGrant(
   name: string,
   wanted: Wanted,
@@ -87,7 +99,7 @@ async function planGrant(
   context: StateContext,
 ): Promise<Plan> {
   const { user, host = "localhost", grant_option = false, revoke_first = false } = wanted;
-  refuseWith(nameProblem(user) ?? nameProblem(host));
+  refuseWith(nameProblem(user) ?? nameProblem(host) ?? refuseTls(wanted.ssl_option));
   const server = await openMysql(wanted, context);
   const object = objectOf(wanted);
   const privileges = privilegesOf(wanted.grant);

@@ -102,7 +102,7 @@ describe("a statement", () => {
 
 describe("what is there already", () => {
   const user = (hash: string) => (sql: string) =>
-    sql.includes("mysql.user") ? [`mysql_native_password\t${hash}`] : [];
+    sql.includes("plugin") ? [`mysql_native_password\t${hash}\tN`] : [];
   // What SHOW GRANTS prints, in the batch mode of the client.
   const grants = () => [
     "GRANT RELOAD ON *.* TO `app`@`%` IDENTIFIED BY PASSWORD '*BC3E'",
@@ -127,6 +127,37 @@ describe("what is there already", () => {
     const args = { ...app, grant: "SELECT", database: "shop.*", revoke_first: true };
     const { statements } = await apply("mysql_grants.present", "app", args, grants);
     expect(statements).toEqual(["REVOKE INSERT, UPDATE ON `shop`.* FROM 'app'@'%'"]);
+  });
+
+  test.each([
+    ["%", ["localhost", "10.%"], "; from localhost, 10.% the server takes the anonymous user instead"],
+    ["10.%", ["localhost", "%"], "; from localhost the server takes"],
+    ["localhost", ["localhost", "%"], "as requested"],
+  ])("a user at %s says where an anonymous user at %p hides it", async (host, anonymous, said) => {
+    const rows = (sql: string) =>
+      sql.includes("plugin") ? [`mysql_native_password\t${nativeForm("password")}\tN`] : anonymous;
+    const { plan } = await apply("mysql_user.present", "app", { host, password: "password" }, rows);
+    expect([plan.changes, plan.comment.includes(said)]).toEqual([{}, true]);
+    expect(plan.comment.includes("anonymous")).toBe(host !== "localhost");
+  });
+
+  test.each([
+    ["unix_socket\t\tN", { allow_passwordless: true }],
+    [`mysql_native_password\t${nativeForm("password")}\tY`, { password: "password" }],
+    [`ed25519\t${nativeForm("password")}\tN`, { password: "password" }],
+  ])("an account that is stored as %p is not as wanted", async (row, args) => {
+    const rows = (sql: string) => (sql.includes("plugin") ? [row] : []);
+    expect((await apply("mysql_user.present", "app", args, rows)).plan.changes).toEqual({
+      "app@localhost": { password: "***" },
+    });
+  });
+
+  test("the anonymous user is removed by its empty name, and cannot be created", async () => {
+    expect((await apply("mysql_user.absent", "", {}, user(""))).statements).toEqual([
+      "DROP USER ''@'localhost'",
+    ]);
+    const args = { allow_passwordless: true };
+    expect(await failureOf(server().fixture, "mysql_user.present", "", args)).toContain("is not a name");
   });
 
   test("another password is set again, and an account removed", async () => {

@@ -43,7 +43,11 @@ export const userStates: readonly StateFunction[] = deferring([
       const server = await openMysql(args, context);
       const found = await stored(server, name, from);
       const hash = args.password_hash?.toUpperCase() ?? (password === undefined ? "" : nativeForm(password));
-      const isSame = unix_socket ? /socket/.test(found?.plugin ?? "") : found?.hash.toUpperCase() === hash;
+      const isSame = unix_socket
+        ? /socket/.test(found?.plugin ?? "")
+        : /^(?:mysql_native_password)?$/.test(found?.plugin ?? "") &&
+          found?.hash.toUpperCase() === hash &&
+          !found.isExpired;
       const who = account(name, from);
       const identified = unix_socket
         ? server.isMariadb
@@ -60,20 +64,22 @@ export const userStates: readonly StateFunction[] = deferring([
           run: () => server.run(`set the user ${name}`, [`${verb} USER ${who} ${identified}`]),
         });
       }
+      const hidden = hiddenAt(from, await anonymousHosts(server));
       return planSteps(steps, {
-        fine: `the user ${name}@${from} is as requested`,
-        due: `the user ${name}@${from} would be ${found === undefined ? "created" : "changed"}`,
-        done: `the user ${name}@${from} was ${found === undefined ? "created" : "changed"}`,
+        fine: `the user ${name}@${from} is as requested${hidden}`,
+        due: `the user ${name}@${from} would be ${found === undefined ? "created" : "changed"}${hidden}`,
+        done: `the user ${name}@${from} was ${found === undefined ? "created" : "changed"}${hidden}`,
       });
     },
   }),
   defineState({
     name: "mysql_user.absent",
-    doc: "Ensures that a user does not exist.",
+    doc: "Ensures that a user does not exist. The anonymous user has the empty name.",
+    emptyName: true,
     args: { host, ...connectionArgs },
     async plan(name, args, context) {
       const { host: from = "localhost" } = args;
-      refuseWith(nameProblem(name) ?? nameProblem(from));
+      refuseWith((name === "" ? undefined : nameProblem(name)) ?? nameProblem(from));
       const server = await openMysql(args, context);
       if ((await stored(server, name, from)) === undefined)
         return unchanged(`the user ${name}@${from} does not exist`);
@@ -88,10 +94,36 @@ export const userStates: readonly StateFunction[] = deferring([
 ]);
 
 async function stored(server: Mysql, name: string, from: string) {
+  // Before MariaDB 10.4 the stored form is in a column of its own, which MySQL does not have.
+  const hash = server.isMariadb
+    ? "IF(authentication_string = '', Password, authentication_string)"
+    : "authentication_string";
   const rows = await server.rows(
-    `SELECT plugin, authentication_string FROM mysql.user WHERE User = ${literal(name)} AND Host = ${literal(from)}`,
+    `SELECT plugin, ${hash}, password_expired FROM mysql.user
+     WHERE User = ${literal(name)} AND Host = ${literal(from)}`,
   );
   if (rows.length > 1) throw new StateFailure(`the server has ${name}@${from} more than once`);
   const [first] = rows;
-  return first === undefined ? undefined : { plugin: first[0] ?? "", hash: first[1] ?? "" };
+  if (first === undefined) return undefined;
+  return { plugin: first[0] ?? "", hash: first[1] ?? "", isExpired: first[2] === "Y" };
+}
+
+async function anonymousHosts(server: Mysql): Promise<string[]> {
+  const rows = await server.rows("SELECT Host FROM mysql.user WHERE User = '' AND Host <> ''");
+  return rows.map(([at = ""]) => at);
+}
+
+/**
+ * Where a user cannot log in although its password is right. The server takes the account whose host is the most
+ * exact one, and looks at the name only then, so that an anonymous user of `localhost` hides `app@%` there.
+ */
+function hiddenAt(from: string, anonymous: readonly string[]): string {
+  const exactness = (at: string) => {
+    const wildcard = at.search(/[%_]/);
+    return wildcard < 0 ? Number.POSITIVE_INFINITY : wildcard;
+  };
+  const hosts = anonymous.filter((at) => exactness(at) > exactness(from));
+  if (hosts.length === 0) return "";
+  const shown = hosts.slice(0, 5).join(", ");
+  return `; from ${shown} the server takes the anonymous user instead: remove it with mysql_user.absent, name: ''`;
 }

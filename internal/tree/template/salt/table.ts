@@ -3,8 +3,10 @@ import { dataFunctions } from "./data.ts";
 import type { SaltFunction } from "./function.ts";
 import { lookupFunctions } from "./lookups.ts";
 import { mergeFunctions } from "./merge.ts";
+import { networkFunctions } from "./networks.ts";
 import { pathFunctions } from "./paths.ts";
 import { smallFunctions } from "./small.ts";
+import { versionFunctions } from "./versions.ts";
 
 type Functions = ReadonlyMap<string, SaltFunction>;
 const byName = (functions: readonly SaltFunction[]): Functions =>
@@ -15,6 +17,8 @@ const ofValues = [
   ...mergeFunctions,
   ...pathFunctions,
   ...smallFunctions,
+  ...versionFunctions,
+  ...networkFunctions,
 ];
 
 /** The functions of `salt[…]` that templates of settings have: none reads a file or a text. */

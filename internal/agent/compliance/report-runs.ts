@@ -1,0 +1,25 @@
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { encodeDiffs, encodeReport, reportOf } from "../../fleet/compliance/mod.ts";
+import type { EndedRun } from "../../host/modules/mod.ts";
+import type { WaitingReport, WaitingReports } from "./waiting-reports.ts";
+
+/**
+ * Keeps the report of each run that ends. A report that cannot be kept fails no run.
+ *
+ * @returns what to call with a run before the next one begins
+ */
+export function reportRuns(reports: Pick<WaitingReports, "keep">, log: Log): (run: EndedRun) => void {
+  return (run) => {
+    try {
+      reports.keep(waitingOf(run));
+    } catch (thrown) {
+      log.error("the masters are not told of a state run", { reason: describeError(thrown) });
+    }
+  };
+}
+
+function waitingOf(run: EndedRun): WaitingReport {
+  const report = reportOf(run);
+  return { report: encodeReport(report), diffs: encodeDiffs(report, run.states) };
+}

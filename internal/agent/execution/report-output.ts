@@ -1,0 +1,60 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import { encode } from "../../base/msgpack.ts";
+import { wholeCharacters } from "../../base/process/capture.ts";
+import { progressSubject } from "../../bus/mod.ts";
+import type { Connection } from "../link/mod.ts";
+
+/** Twice a second is as people read. */
+const everyMs = 500;
+/** Bytes of one report; masters and `svc` read none of more than 4096 bytes. */
+const mostBytes = 2_400;
+/** A character takes three bytes at most, as does what stands for a broken one. */
+const mostCharacters = 1_200;
+
+/** Reports what a command writes, to those who follow its job. The reports are best effort. */
+export interface OutputReport {
+  add(chunk: Uint8Array): void;
+  /** Sends the rest. */
+  stop(): void;
+}
+
+/**
+ * Publishes what is written, twice a second. Of what is written faster, the newest part is sent, with how much was
+ * left out before: the return has it.
+ */
+export function reportOutput(options: {
+  connection: Pick<Connection, "publish">;
+  jid: string;
+  /** Encoded peel id. */
+  peelId: string;
+  clock: Clock;
+}): OutputReport {
+  const { connection, jid, peelId, clock } = options;
+  let waiting: Uint8Array = new Uint8Array();
+  let skipped = 0;
+  let timer: Timer | undefined;
+  const tell = (isEnd: boolean) => {
+    // The rest of a character may be still to come.
+    const end = isEnd ? waiting.length : wholeCharacters(waiting);
+    if (end === 0) return;
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(waiting.subarray(0, end));
+    const output = text.slice(-mostCharacters);
+    const left = skipped + text.length - output.length;
+    waiting = waiting.slice(end);
+    skipped = 0;
+    connection.publish(progressSubject(jid, peelId), encode({ output, skipped: left }));
+  };
+  return {
+    add(chunk) {
+      const all = Buffer.concat([waiting, chunk.subarray(-mostBytes)]);
+      const kept = all.subarray(-mostBytes);
+      skipped += waiting.length + chunk.length - kept.length;
+      waiting = Uint8Array.from(kept);
+      timer ??= clock.every(everyMs, () => tell(false));
+    },
+    stop() {
+      timer?.cancel();
+      tell(true);
+    },
+  };
+}

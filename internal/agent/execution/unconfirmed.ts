@@ -1,0 +1,58 @@
+import type { Clock } from "../../base/clock.ts";
+
+/** Masters send a command again after 2 s, and others after 5 s at the latest: before the deadline, whatever happens. */
+const leastLeftMs = 10_000;
+/** A function that takes longer has its command sent again while it runs, and then not so soon after it. */
+const longestMs = 1_000;
+/** A larger return costs more to send twice than its confirmation. */
+const mostBytesEach = 4 * 1024;
+const mostBytes = 1024 * 1024;
+
+/** Returns that were sent without asking for a confirmation, until masters have had time to ask for them again. */
+export interface Unconfirmed {
+  /**
+   * Keeps a return.
+   *
+   * @param deadline of the job, milliseconds since the Unix epoch
+   * @param durationMs how long the function took
+   * @returns false where it should be confirmed: masters may not ask again in time, or there is no room for it
+   */
+  keep(jid: string, payload: Uint8Array, deadline: number, durationMs: number): boolean;
+  /** Hands out a return that is asked for again, once. */
+  take(jid: string): Uint8Array | undefined;
+  /** What the kept returns take, bytes. */
+  readonly bytes: number;
+}
+
+export function createUnconfirmed(clock: Pick<Clock, "now">): Unconfirmed {
+  const kept = new Map<string, { payload: Uint8Array; deadline: number }>();
+  let bytes = 0;
+  const forget = (jid: string, size: number) => {
+    kept.delete(jid);
+    bytes -= size;
+  };
+  /** Only when there is no room: a timer for each would wake up the peel. */
+  const forgetEnded = () => {
+    const now = clock.now();
+    for (const [jid, { payload, deadline }] of kept) if (deadline <= now) forget(jid, payload.length);
+  };
+  return {
+    keep(jid, payload, deadline, durationMs) {
+      if (durationMs > longestMs || deadline - clock.now() < leastLeftMs) return false;
+      if (payload.length > mostBytesEach) return false;
+      if (bytes + payload.length > mostBytes) forgetEnded();
+      if (bytes + payload.length > mostBytes) return false;
+      kept.set(jid, { payload, deadline });
+      bytes += payload.length;
+      return true;
+    },
+    take(jid) {
+      const found = kept.get(jid)?.payload;
+      if (found !== undefined) forget(jid, found.length);
+      return found;
+    },
+    get bytes() {
+      return bytes;
+    },
+  };
+}

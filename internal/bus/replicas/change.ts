@@ -1,0 +1,83 @@
+import { sleep } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Bus } from "../connect.ts";
+import { managerOf } from "../jetstream/manager.ts";
+import { isLeaderless, requestJetStream } from "../jetstream/request.ts";
+
+const lookMs = 200;
+
+/** Where a stream is stored, as its leader sees it. */
+interface Placement {
+  leader: string;
+  servers: string[];
+  /** Whether each of them has everything. */
+  complete: boolean;
+}
+
+/** Changes on how many servers a stream is stored. @throws JetStreamError, NatsError */
+export async function setReplicas(bus: Bus, stream: string, replicas: number): Promise<void> {
+  const manager = await managerOf(bus);
+  const { config } = await manager.streams.info(stream);
+  if (config.num_replicas === replicas) return;
+  // Single copies are not read from a chosen server.
+  const changed = { ...config, num_replicas: replicas, allow_direct: replicas > 1 };
+  await manager.streams.update(stream, changed);
+}
+
+/** Has a stream leave a server; another one takes its place if there is one. @throws JetStreamError, NatsError */
+export async function leaveServer(bus: Bus, stream: string, server: string): Promise<void> {
+  await requestJetStream(bus, `$JS.API.STREAM.PEER.REMOVE.${stream}`, JSON.stringify({ peer: server }));
+}
+
+/**
+ * Waits until a stream is stored completely on as many servers as it should be.
+ *
+ * @param options.without a server that must not be one of them
+ * @returns whether it was so in time
+ */
+export async function untilComplete(
+  bus: Bus,
+  stream: string,
+  options: { replicas: number; without?: string; timeoutMs: number; signal?: AbortSignal },
+): Promise<boolean> {
+  const { replicas, without, timeoutMs, signal } = options;
+  for (let waitedMs = 0; ; waitedMs += lookMs) {
+    const placed = await placementOf(bus, stream);
+    const isThere = placed?.complete === true && placed.servers.length === replicas;
+    if (isThere && (without === undefined || !placed.servers.includes(without))) return true;
+    if (waitedMs >= timeoutMs) return false;
+    await sleep(bus.clock, lookMs, signal);
+  }
+}
+
+/** @returns `undefined` while no leader answers */
+async function placementOf(bus: Bus, stream: string): Promise<Placement | undefined> {
+  try {
+    const manager = await managerOf(bus);
+    const { cluster } = await manager.streams.info(stream);
+    if (cluster === undefined) return { leader: "", servers: [""], complete: true };
+    const followers = cluster.replicas ?? [];
+    if (!cluster.leader) return undefined;
+    return {
+      leader: cluster.leader,
+      servers: [cluster.leader, ...followers.map(({ name }) => name)],
+      complete: followers.every(({ current, offline }) => current && offline !== true),
+    };
+  } catch (thrown) {
+    if (isLeaderless(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+/**
+ * Removes a server from the JetStream group of its cluster. It needs a connection of the system account.
+ *
+ * @throws SvcError `unavailable` when no server leads the group
+ */
+export async function removeFromGroup(system: Pick<Bus, "nats">, server: string): Promise<void> {
+  try {
+    await requestJetStream(system, "$JS.API.SERVER.REMOVE", JSON.stringify({ peer: server }));
+  } catch (cause) {
+    throw new SvcError("unavailable", `the JetStream group did not remove ${server}: try again`, { cause });
+  }
+}

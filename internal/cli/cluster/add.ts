@@ -1,0 +1,132 @@
+import { formatAddress } from "../../base/address.ts";
+import { advertiseUrlProblem } from "../../base/bus-url.ts";
+import { SvcError } from "../../base/errors.ts";
+import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { parseHost, parsePort, shellWord } from "../host-words.ts";
+import { withBus } from "../operator.ts";
+import { directoryOf, joinOwn, type OwnHost, readOwnHost, writeHost } from "../setup/mod.ts";
+import { openHosts } from "./open-hosts.ts";
+import { formatStatus } from "./status.ts";
+import { untilFormed, untilStored } from "./watch-hosts.ts";
+
+const timeoutMs = 10_000;
+
+export const addCommand = command({
+  name: "add",
+  description:
+    "Add hosts to the cluster of a running fleet, or make a cluster of a fleet of one host. Run it on a host of the fleet, as the user of its directory. What an interrupted run left is continued by the next one.",
+  examples: [
+    "svc cluster add n2.example.com,n3.example.com --dir /srv/fleet --dry-run",
+    "svc cluster add n2.example.com,n3.example.com --dir /srv/fleet",
+  ],
+  args: {
+    hosts: {
+      type: "positional",
+      required: true,
+      description: "Names or addresses at which all hosts reach the new ones, separated by commas",
+    },
+    dir: {
+      type: "string",
+      valueHint: "directory",
+      required: true,
+      description: "Directory of the fleet on this host, with master.yaml",
+    },
+    "route-port": {
+      type: "string",
+      valueHint: "port",
+      default: "6222",
+      description: "Port on which the servers of the bus reach each other, of a new cluster",
+    },
+    "dry-run": { type: "boolean", description: "Show the plan, and change nothing" },
+  },
+  async run(args, cli) {
+    const wanted = readHosts(args.hosts);
+    const own = readOwnHost(args.dir, readFlag("--route-port", args["route-port"], parsePort));
+    const answer = await withBus(cli, (bus) =>
+      ask(bus, clusterOverBus.add, { hosts: wanted }, { timeoutMs }),
+    );
+    // A bus that was alone names its server as it likes.
+    const members = answer.clustered ? answer.members : [own.own];
+    const hosts = [...new Set([...own.hosts, ...members, ...wanted])];
+    const added = hosts.filter((host) => !members.includes(host));
+    const plan = planOf(own, { hosts, added, clustered: answer.clustered });
+    if (args["dry-run"] === true) {
+      await cli.print({ hosts, added, steps: plan }, () => plan.join("\n"));
+      return;
+    }
+    for (const step of plan) cli.say(step);
+    await addHosts({ own, hosts, added, clustered: answer.clustered }, cli);
+    await withStatus(cli, async (status) => {
+      await cli.print({ hosts, added, cluster: status }, () => formatStatus(status, cli));
+    });
+  },
+});
+
+interface Addition {
+  own: OwnHost;
+  hosts: string[];
+  added: string[];
+  clustered: boolean;
+}
+
+async function addHosts({ own, hosts, added, clustered }: Addition, cli: Cli): Promise<void> {
+  const options = { own, hosts, clock: cli.clock, random: cli.random };
+  for (const host of added) {
+    const dir = directoryOf(own, host);
+    const isNew = await writeHost(host, options);
+    cli.say(`${dir}: ${isNew ? "written" : "is there"}`);
+    cli.say(`  rsync -a ${shellWord(`${dir}/`)} ${shellWord(`${host}:${dir}/`)}`);
+    cli.say(`  on ${host}: svc-master --config ${shellWord(`${dir}/master.yaml`)}`);
+  }
+  const remote = openHosts(own, cli);
+  if (added.length > 0) await untilFormed(remote, { own, hosts, added, clustered }, cli);
+  const isChanged = await joinOwn(options);
+  if (!clustered) {
+    cli.say(
+      `${own.dir}: has its place in the cluster. Restart the master here now: systemctl restart svc-master`,
+    );
+  } else if (isChanged) {
+    cli.say(
+      `${own.dir}: has the new hosts. Run the same command on each other host, and restart the masters when it suits: systemctl restart svc-master`,
+    );
+  }
+  await untilStored(remote, { own, hosts, clustered }, cli);
+}
+
+function planOf(own: OwnHost, { hosts, added, clustered }: Omit<Addition, "own">): string[] {
+  if (added.length === 0 && clustered && own.clustered && hosts.every((host) => own.hosts.includes(host))) {
+    return [`${hosts.join(", ")} are the hosts of the cluster: nothing is left to add`];
+  }
+  return [
+    ...added.map((host) => `write ${directoryOf(own, host)} for ${host}, which you copy to it`),
+    ...(added.length > 0 ? [`wait until svc-master runs on ${added.join(" and ")}`] : []),
+    `change the certificate and the configuration in ${own.dir}`,
+    ...(clustered
+      ? []
+      : ["wait until you restart svc-master here: it moves all data to the cluster before it serves"]),
+    `wait until each stream is stored on ${Math.min(3, hosts.length)} servers`,
+    ...(hosts.length % 2 === 0
+      ? [`note: ${hosts.length} servers survive the loss of no more of them than ${hosts.length - 1} do`]
+      : []),
+  ];
+}
+
+/** @throws SvcError `usage` */
+function readHosts(text: string): string[] {
+  const hosts = text.split(",").map((part) => parseHost(part.trim()));
+  for (const host of hosts) {
+    const problem = advertiseUrlProblem(`tls://${formatAddress({ host, port: 4222 })}`);
+    if (problem !== undefined) throw new SvcError("usage", `${host}: ${problem}`);
+  }
+  return [...new Set(hosts)];
+}
+
+/** The masters are asked at last: also those that have just started. */
+async function withStatus(
+  cli: Cli,
+  use: (status: Parameters<typeof formatStatus>[0]) => Promise<void>,
+): Promise<void> {
+  await withBus(cli, async (bus) => use(await ask(bus, clusterOverBus.status, {}, { timeoutMs })));
+}

@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { defined } from "../../base/defined.ts";
+import { readTextFile } from "../../base/file.ts";
+import { createLog } from "../../base/log.ts";
+import {
+  type BusServerInfo,
+  connectBus,
+  createSystemBus,
+  type Membership,
+  readMembership,
+} from "../../bus/mod.ts";
+import { parseCredentials, readClaims } from "../../identity/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
+import { type OwnHost, urlsOfHosts } from "../setup/mod.ts";
+
+const connectMs = 3_000;
+
+/** The servers of a cluster, as the keys in the directory of the fleet show them: no master has to run. */
+export interface RemoteHosts {
+  /** Asks through one of these hosts. @throws SvcError `unavailable` */
+  look(hosts: readonly string[]): Promise<{ membership: Membership; present: BusServerInfo[] }>;
+}
+
+export function openHosts(own: OwnHost, { clock }: Pick<Cli, "clock">): RemoteHosts {
+  const at = (name: string) => join(own.dir, name);
+  return {
+    async look(hosts) {
+      const master = parseCredentials(readTextFile(at("auth/master.creds"), "the credentials of masters"));
+      const { iss, nats } = readClaims(master.jwt);
+      const account = typeof nats.issuer_account === "string" ? nats.issuer_account : iss;
+      const bus = await connectBus({
+        urls: urlsOfHosts(own, hosts),
+        name: "svc-cluster",
+        identity: {
+          credentials: readTextFile(at("auth/system.creds"), "the credentials of the system account"),
+        },
+        timeoutMs: connectMs,
+        ...defined({ ca: readTextFile(at("bus/nats-ca.crt"), "the CA of the bus") }),
+        clock,
+        log: createLog({ level: "error", format: "text", clock, write: () => {} }),
+      });
+      try {
+        const system = await createSystemBus(bus);
+        try {
+          return { membership: await readMembership(system, account), present: system.present() };
+        } finally {
+          system.stop();
+        }
+      } finally {
+        await bus.nats.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { command, Exit, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { type AnswerTo, ask } from "../ask.ts";
+import { withBus } from "../operator.ts";
+
+/** What masters answer about the cluster. */
+export type Status = AnswerTo<typeof clusterOverBus.status>;
+
+/** A master asks every server twice. */
+const timeoutMs = 10_000;
+
+export const statusCommand = command({
+  name: "status",
+  description:
+    "Show the servers of the bus, and where each stream is stored. The exit code is 1 when something needs attention.",
+  examples: ["svc cluster status"],
+  args: {},
+  run: (_, cli) =>
+    withBus(cli, async (bus) => {
+      const status = await ask(bus, clusterOverBus.status, {}, { timeoutMs });
+      await cli.print(status, () => formatStatus(status, cli));
+      for (const problem of status.problems) cli.say(problem);
+      if (status.problems.length > 0) throw new Exit(1);
+    }),
+});
+
+/** The status for people. */
+export function formatStatus(status: Status, style: TableStyle): string {
+  const { clustered, leader, members, streams, wanted_replicas: wanted } = status;
+  const lagOf = (behind: Status["streams"][number]["behind"]) =>
+    behind.map(({ server, lag }) => `${server} lacks ${lag}`).join(", ") || "-";
+  return [
+    formatFields([
+      ["cluster", clustered ? `${members.length} servers` : "none: the bus is one server"],
+      ...(clustered ? [["leader", leader === "" ? "none" : leader] as const] : []),
+      ["replicas", `${wanted} of each stream`],
+    ]),
+    formatTable(
+      { SERVER: "name", VERSION: "word", STATE: "state", LEADS: "word", STORES: "word", LAG: "word" },
+      members.map((one) => [
+        ...[one.server, one.version === "" ? "-" : one.version, one.state],
+        ...[one.leads, one.stores, one.lag].map(String),
+      ]),
+      style,
+    ),
+    formatTable(
+      { STREAM: "name", LEADER: "text", REPLICAS: "word", SERVERS: "prose", BEHIND: "prose" },
+      streams.map((one) => [
+        ...[one.stream, one.leader === "" ? "none" : one.leader, String(one.replicas)],
+        ...[one.servers.join(", "), lagOf(one.behind)],
+      ]),
+      style,
+    ),
+  ].join("\n\n");
+}

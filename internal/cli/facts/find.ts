@@ -1,0 +1,63 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
+import { mostPeels, mostShown } from "../../fleet/peels/mod.ts";
+import { command, formatTable, readListFlag, type TableStyle } from "../../program/command-line/mod.ts";
+import { allPages } from "../all-pages.ts";
+import { ask } from "../ask.ts";
+import { assertSomeone } from "../nobody.ts";
+import { withBus } from "../operator.ts";
+import { factCell, factColumns } from "./cell.ts";
+
+export const findCommand = command({
+  name: "find",
+  description: "Show some facts of many peels, from the memory of a master, also of peels that are off.",
+  examples: [
+    "svc facts find 'G@os:Debian' --show osrelease,num_cpus",
+    "svc facts find '*' --show mounts:/:fstype",
+  ],
+  args: {
+    target: {
+      type: "positional",
+      required: true,
+      ids: "members",
+      description: "Which peels, such as '*' or 'G@os:Debian'",
+    },
+    show: {
+      type: "string",
+      required: true,
+      valueHint: "names",
+      ids: "facts",
+      description: `Facts with commas between them, at most ${mostShown}, such as os,mounts:/:fstype`,
+    },
+  },
+  async run({ target, show }, cli) {
+    const names = [...new Set(readListFlag("--show", show, (name) => name))];
+    await withBus(cli, async (bus) => {
+      const asked = { target, show: names.join(","), limit: mostPeels };
+      const found = await allPages((after) => ask(bus, peelsOverBus.findFacts, { ...asked, ...after }));
+      if (found.length === 0) await assertSomeone(target, (id) => ask(bus, peelsOverBus.show, { id }));
+      await cli.print(
+        found,
+        () => formatFacts(names, found, cli),
+        () => ({
+          header: ["id", "peel_id", ...names],
+          rows: found.map(({ id, peel_id, facts }) => [id, peel_id, ...names.map((name) => facts[name])]),
+        }),
+      );
+      if (found.length === 0) cli.say("no peels");
+    });
+  },
+});
+
+/** Some facts of many peels, a row for each. */
+export function formatFacts(
+  names: readonly string[],
+  peels: readonly { id: string; facts: Readonly<Record<string, Plain>> }[],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { ID: "name", ...factColumns(names) },
+    peels.map(({ id, facts }) => [id, ...names.map((name) => factCell(facts[name]))]),
+    style,
+  );
+}

@@ -1,0 +1,58 @@
+import { SvcError } from "../../base/errors.ts";
+import type { IdPrefix } from "../../base/id.ts";
+
+/** A record that an id may mean. */
+export interface Candidate {
+  id: string;
+  /** What it is, for who must choose: `web-1.example.com, pending`. */
+  text: string;
+  /** What it is called as well; to be called exactly so counts more than to begin so. */
+  name?: string;
+}
+
+/** The kinds of ids that may be shortened. */
+export type ShortKind = Exclude<IdPrefix, "chl" | "ses">;
+
+const nouns: Record<ShortKind, string> = {
+  enr: "enrollment",
+  job: "job",
+  rol: "rollout",
+  apr: "request",
+  tok: "token",
+  jtk: "join token",
+};
+/** Characters behind the prefix of the kind: fewer would be a guess. */
+const leastCharacters = 4;
+/** The same of a whole id. */
+export const lengthOfIds = 27;
+/** Maximum number of candidates that an error names. */
+export const mostShown = 10;
+
+/** Whether a text is the beginning of an id of this kind, and not a whole one. One that is too short is not. */
+export function isShortId(kind: ShortKind, text: string): boolean {
+  const most = lengthOfIds - 1;
+  return new RegExp(`^${kind}-[0-9A-Za-z]{${leastCharacters},${most}}$`).test(text);
+}
+
+/**
+ * The one record that begins so.
+ *
+ * @param candidates those that begin so, among all that there are
+ * @throws SvcError `not_found` for none; `conflict` for several, with the first of them
+ */
+export function chooseOne(what: string, text: string, candidates: readonly Candidate[]): Candidate {
+  const [first, ...others] = candidates;
+  if (first === undefined) throw new SvcError("not_found", `no ${what} begins with ${text}`);
+  if (others.length === 0) return first;
+  const shown = candidates.slice(0, mostShown).map(({ id, text }) => (text === "" ? id : `${id} (${text})`));
+  const more = candidates.length > mostShown ? ", …" : "";
+  throw new SvcError(
+    "conflict",
+    `several ${what}s begin with ${text}: give more of it. There are ${shown.join("; ")}${more}`,
+  );
+}
+
+/** What ids of a kind are of. */
+export function nounOf(kind: ShortKind): string {
+  return nouns[kind];
+}

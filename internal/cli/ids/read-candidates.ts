@@ -1,0 +1,92 @@
+import { timeOfId } from "../../base/id.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import type { Bus } from "../../bus/mod.ts";
+import {
+  approvalsOverBus,
+  enrollmentsOverBus,
+  jobsOverBus,
+  joinTokensOverBus,
+  rolloutsOverBus,
+  tokensOverBus,
+} from "../../fleet/over-bus/mod.ts";
+import { ask, NoMaster } from "../ask.ts";
+import { readStored } from "../enroll/read-list.ts";
+import { type Candidate, lengthOfIds, mostShown, type ShortKind } from "./choose.ts";
+
+/** A page of a list, newest first. */
+interface Page {
+  items: Candidate[];
+  next?: string | undefined;
+}
+
+type Lister = (bus: Bus, page: { limit: number; cursor?: string }) => Promise<Page>;
+
+/** Most ids are of today: the first page is small. */
+const firstPage = 100;
+const otherPages = 1_000;
+/** A list is sorted by the time of its records, and ids are made a moment before or after. */
+const slackMs = 60_000;
+
+/** What the masters list, newest first. Anyone who may see a list may use the beginnings of its ids. */
+const listers: Record<ShortKind, Lister> = {
+  async enr(bus, page) {
+    try {
+      const found = await ask(bus, enrollmentsOverBus.list, { state: "all", ...page }, { isHasty: true });
+      return { items: found.enrollments.map(enrollmentOf), next: found.next };
+    } catch (thrown) {
+      if (!(thrown instanceof NoMaster)) throw thrown;
+      return { items: (await readStored(bus, "all")).map(enrollmentOf) };
+    }
+  },
+  async job(bus, page) {
+    const { jobs, next } = await ask(bus, jobsOverBus.list, page);
+    return {
+      items: jobs.map(({ jid, function: text, status }) => ({ id: jid, text: `${text}, ${status}` })),
+      next,
+    };
+  },
+  async rol(bus, page) {
+    const { rollouts, next } = await ask(bus, rolloutsOverBus.list, page);
+    return {
+      items: rollouts.map(({ id, function: text, status }) => ({ id, text: `${text}, ${status}` })),
+      next,
+    };
+  },
+  async apr(bus) {
+    const { approvals } = await ask(bus, approvalsOverBus.list, {});
+    return { items: approvals.map(({ id, operation, state }) => ({ id, text: `${operation}, ${state}` })) };
+  },
+  async tok(bus) {
+    const { tokens } = await ask(bus, tokensOverBus.list, {});
+    return { items: tokens.map(({ id, name, state }) => ({ id, text: `${name}, ${state}`, name })) };
+  },
+  async jtk(bus) {
+    const { tokens } = await ask(bus, joinTokensOverBus.list, {});
+    return { items: tokens.map(({ id, peel, state }) => ({ id, text: `${peel}, ${state}` })) };
+  },
+};
+
+const enrollmentOf = ({ id, peel_id, state }: { id: string; peel_id: string; state: string }) => ({
+  id,
+  text: `${displayPeelId(peel_id)}, ${state}`,
+});
+
+/**
+ * The records whose ids begin so, and enough of them to see that there are many. They are read from the lists of a master
+ * page by page, until older ones can no longer begin so: an id begins with the time at which it was made.
+ *
+ * @throws SvcError what a master answers
+ */
+export async function readCandidates(bus: Bus, kind: ShortKind, beginning: string): Promise<Candidate[]> {
+  const oldest = timeOfId(beginning.padEnd(kind.length + 1 + lengthOfIds, "0")) - slackMs;
+  const found: Candidate[] = [];
+  let page: Parameters<Lister>[1] = { limit: firstPage };
+  for (;;) {
+    const { items, next } = await listers[kind](bus, page);
+    found.push(...items.filter(({ id, name }) => id.startsWith(beginning) || name === beginning));
+    const last = items.at(-1);
+    if (found.length > mostShown) return found;
+    if (next === undefined || last === undefined || timeOfId(last.id) < oldest) return found;
+    page = { limit: otherPages, cursor: next };
+  }
+}

@@ -1,0 +1,24 @@
+import { type Cli, Exit } from "../../program/command-line/mod.ts";
+import { confirmAbove } from "../operator.ts";
+import { peelCount } from "./counts.ts";
+
+/**
+ * Asks the person at a terminal before something runs on many peels. Where nobody can be asked, it runs: scripts and
+ * pipelines name their targets, and have nobody to mistype them.
+ *
+ * @param options.isAsked `--yes`
+ * @param options.count how many peels there are; not called where nobody is asked
+ * @throws Exit 1 when the person does not want it
+ */
+export async function confirmMany(
+  cli: Cli,
+  options: { function: string; isAsked: boolean; count: () => Promise<number> },
+): Promise<void> {
+  if (cli.ask === undefined || options.isAsked) return;
+  const count = await options.count();
+  if (count <= confirmAbove(cli)) return;
+  const answer = await cli.ask(`Run ${options.function} on ${peelCount(count)}? [y/N] `);
+  if (["y", "yes"].includes(answer.trim().toLowerCase())) return;
+  cli.say("nothing was run");
+  throw new Exit(1);
+}

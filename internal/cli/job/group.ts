@@ -1,0 +1,80 @@
+import { displayPeelId } from "../../base/peel-id.ts";
+import type { JobView, Outcome } from "../../fleet/jobs/mod.ts";
+import { seconds } from "../../program/answers/mod.ts";
+import { type Answer, type Answers, keyOf } from "./answers.ts";
+import { outcomeWord } from "./counts.ts";
+import { showSilence } from "./show-return.ts";
+
+/** Width of the names of a group; the first two are named in any case. */
+const widestNames = 40;
+
+/** Peels that are shown together: with the same outcome and the same answer. */
+export interface Group {
+  /** Encoded ids. */
+  peels: string[];
+  /** `ok (late)` */
+  outcome: string;
+  answer: Answer;
+  /** The shortest and the longest run of states, milliseconds. */
+  durations?: { least: number; most: number };
+}
+
+/**
+ * Puts equal answers together. Those that did not end well come last, where the eye is when it is over; otherwise
+ * the order is that of the targets.
+ *
+ * @param options.full a group for each peel
+ */
+export function groupAnswers(
+  view: Pick<JobView, "targets" | "outcomes" | "returns">,
+  answers: Answers,
+  { full = false }: { full?: boolean } = {},
+): Group[] {
+  const groups = new Map<string, Group>();
+  const outcomeOf = (peel: string): Outcome => view.outcomes[peel] ?? "pending";
+  const ordered = [
+    ...view.targets.filter((peel) => outcomeOf(peel) === "ok"),
+    ...view.targets.filter((peel) => outcomeOf(peel) !== "ok"),
+  ];
+  for (const peel of ordered) {
+    const outcome = `${outcomeWord(outcomeOf(peel))}${view.returns[peel]?.late ? " (late)" : ""}`;
+    const answered = answers.of(peel) ?? { answer: silent(outcomeOf(peel)) };
+    const { answer, durationMs } = answered;
+    const key = full ? peel : `${outcome} ${answer.key}`;
+    const group = groups.get(key) ?? { peels: [], outcome, answer };
+    group.peels.push(peel);
+    if (durationMs !== undefined) {
+      const { least, most } = group.durations ?? { least: durationMs, most: durationMs };
+      group.durations = { least: Math.min(least, durationMs), most: Math.max(most, durationMs) };
+    }
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** What is said of a group on its line. */
+export function cellOf({ answer, durations }: Pick<Group, "answer" | "durations">): string {
+  if (durations === undefined) return answer.cell;
+  const [least, most] = [seconds(durations.least), seconds(durations.most)];
+  return `${answer.cell} (${least === most ? most : `${least} to ${most}`} s)`;
+}
+
+/** `web-1`, `3 peels: web-1, web-2, web-3` or `12 peels: web-1, web-2, …` */
+export function namesOf(peels: readonly string[]): { text: string; folded: boolean } {
+  const [only = ""] = peels;
+  if (peels.length === 1) return { text: displayPeelId(only), folded: false };
+  let text = `${peels.length} peels: ${displayPeelId(only)}`;
+  let shown = 1;
+  for (const peel of peels.slice(1)) {
+    const longer = `${text}, ${displayPeelId(peel)}`;
+    if (longer.length > widestNames && shown > 1) break;
+    text = longer;
+    shown++;
+  }
+  return shown === peels.length ? { text, folded: false } : { text: `${text}, …`, folded: true };
+}
+
+function silent(outcome: Outcome): Answer {
+  const { cell } = showSilence(outcome);
+  return { key: keyOf(cell, []), cell, lines: [], more: 0, isTail: false };
+}

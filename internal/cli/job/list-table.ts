@@ -1,0 +1,53 @@
+import type { JobSummary } from "../../fleet/jobs/mod.ts";
+import { formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { total } from "./counts.ts";
+
+const columns = {
+  JID: "id",
+  FUNCTION: "name",
+  TARGET: "text",
+  PEELS: "spare word",
+  STATUS: "state",
+  OK: "spare word",
+  "NOT OK": "spare word",
+  SOURCE: "wide",
+  BY: "text",
+  CREATED: "ago",
+} as const;
+
+/** Jobs as a table, the runs of a schedule as one row with the newest of them. While a job runs, nobody has counted yet: then a dash stands for the numbers. */
+export function formatJobs(jobs: readonly JobSummary[], style: TableStyle): string {
+  return formatTable(
+    columns,
+    jobs.map((job) => {
+      const { jid, function: name, status, source = "-", created_by, created_at } = job;
+      return [
+        jid,
+        name,
+        targetCell(job),
+        sizeCell(job),
+        status,
+        ...countCells(job),
+        source,
+        created_by,
+        created_at,
+      ];
+    }),
+    style,
+  );
+}
+
+function countCells({ counts, runs, failed_runs = 0 }: JobSummary): [ok: string, notOk: string] {
+  if (runs !== undefined) return [String(runs - failed_runs), String(failed_runs)];
+  const { ok = 0, pending = 0 } = counts;
+  return total(counts) > 0 ? [String(ok), String(total(counts) - ok - pending)] : ["-", "-"];
+}
+
+function targetCell({ target, schedule }: JobSummary): string {
+  return target ?? (schedule === undefined ? "(list)" : `schedule:${schedule}`);
+}
+
+/** How many peels it is for, or for how many runs of a schedule the row stands. */
+function sizeCell({ targets, runs }: JobSummary): string {
+  return runs === undefined ? String(targets) : `${runs.toLocaleString("en")} ${runs === 1 ? "run" : "runs"}`;
+}

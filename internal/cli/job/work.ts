@@ -1,0 +1,16 @@
+import type { JobRequest } from "../../fleet/jobs/mod.ts";
+
+/** What is run: a function with its arguments, where, and for how long. */
+export type Work = Pick<
+  JobRequest,
+  "function" | "args" | "timeout" | "target" | "targets" | "metadata" | "follow"
+>;
+
+/** The same as a question about roles. */
+export function questionOf({ function: name, target, targets }: Work) {
+  return {
+    ...{ kind: "jobs", action: "run", function: name },
+    ...(target === undefined ? {} : { target }),
+    ...(targets === undefined ? {} : { targets }),
+  };
+}

@@ -1,0 +1,33 @@
+import { SvcError } from "../../base/errors.ts";
+import { suggestName } from "../../base/nearest.ts";
+import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
+import { withBus } from "../operator.ts";
+import { ansibleInventory, hostVarsOf, usualFacts } from "./ansible.ts";
+import { readInventory } from "./read-inventory.ts";
+
+/**
+ * Prints an inventory as Ansible asks its scripts for it.
+ *
+ * @param asked `host`: the variables of this one alone
+ * @throws SvcError `not_found` for another host
+ */
+export async function printInventory(
+  cli: Cli,
+  asked: { target: string; facts: readonly string[]; host?: string },
+): Promise<void> {
+  const { target, host } = asked;
+  const facts = asked.facts.length === 0 ? usualFacts : asked.facts;
+  await withBus(cli, async (bus) => {
+    const peels = await readInventory(bus, target, facts);
+    if (host === undefined) return cli.print(ansibleInventory(peels), () => "");
+    const id = displayPeelId(encodePeelId(host));
+    const found = peels.find((peel) => peel.id === id);
+    if (found !== undefined) return cli.print(hostVarsOf(found), () => "");
+    const near = suggestName(
+      id,
+      peels.map((peel) => peel.id),
+    );
+    throw new SvcError("not_found", `the inventory has no host ${JSON.stringify(id.slice(0, 255))}${near}`);
+  });
+}

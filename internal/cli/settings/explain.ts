@@ -1,0 +1,64 @@
+import type { Plain } from "../../base/msgpack.ts";
+import { settingsOverBus } from "../../fleet/over-bus/mod.ts";
+import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { type AnswerTo, ask } from "../ask.ts";
+import { readNamedPeel } from "../ids/full-peel-id.ts";
+import { withBus } from "../operator.ts";
+import { peelArg } from "../peel-args.ts";
+import { revealArg, sayHidden } from "./hidden.ts";
+
+export const explainCommand = command({
+  name: "explain",
+  description: "Say from which file and line a setting of a peel comes, and what it covered.",
+  examples: [
+    "svc settings explain web-1.example.com app:port",
+    "svc settings explain web-1.example.com app --output json",
+  ],
+  args: {
+    peel: peelArg,
+    name: {
+      type: "positional",
+      required: true,
+      description: "A setting; one that is a map is explained by all settings in it",
+    },
+    reveal: revealArg,
+  },
+  run: ({ peel, name, reveal }, cli) =>
+    withBus(cli, async (bus) => {
+      const binding = reveal === true ? settingsOverBus.revealExplained : settingsOverBus.explain;
+      const answer = await readNamedPeel(peel, bus, cli, (id) => ask(bus, binding, { id, name }));
+      const { settings, more } = answer;
+      await cli.print(answer, () => formatExplained(settings, cli));
+      if (more === true) cli.say("there are more settings: name one of them");
+      if (reveal !== true) sayHidden(cli, settings);
+    }),
+});
+
+/** Where settings come from, each above what it covered. */
+export function formatExplained(
+  settings: AnswerTo<typeof settingsOverBus.explain>["settings"],
+  style: TableStyle,
+): string {
+  return formatTable(
+    { SETTING: "prose", FROM: "prose", VALUE: "prose", "ASKED FOR BY": "spare word" },
+    settings.flatMap(({ covered, ...one }) => [
+      rowOf(one, one.name),
+      // The last that was covered first: read downwards, it is the way back.
+      ...covered.toReversed().map((other) => rowOf(other, `  covers ${other.name ?? ""}`.trimEnd())),
+    ]),
+    style,
+  );
+}
+
+interface Row {
+  file: string;
+  line: number;
+  rendered?: true | undefined;
+  because: string;
+  value: Plain;
+}
+
+function rowOf({ file, line, rendered, because, value }: Row, name: string): string[] {
+  const place = rendered === true ? `${file} (rendered):${line}` : `${file}:${line}`;
+  return [name, place, typeof value === "string" ? value : JSON.stringify(value), because];
+}

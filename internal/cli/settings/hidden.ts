@@ -1,0 +1,14 @@
+import type { Cli } from "../../program/command-line/mod.ts";
+
+const masked = "********";
+
+export const revealArg = {
+  type: "boolean",
+  description: "Show secrets too: needs settings: [reveal], and is in the audit",
+} as const;
+
+/** Says how to see what is hidden in an answer, if anything is. */
+export function sayHidden(cli: Pick<Cli, "say">, answer: unknown): void {
+  if (!JSON.stringify(answer).includes(masked)) return;
+  cli.say(`${masked} hides a secret: --reveal shows it to who may, and the audit records that`);
+}

@@ -1,0 +1,33 @@
+import { defined } from "../../base/defined.ts";
+import { settingsOverBus } from "../../fleet/over-bus/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { readNamedPeel } from "../ids/full-peel-id.ts";
+import { withBus } from "../operator.ts";
+import { peelArg } from "../peel-args.ts";
+import { printValue } from "../print-value.ts";
+import { revealArg, sayHidden } from "./hidden.ts";
+
+export const showCommand = command({
+  name: "show",
+  description: "Show the settings that a master compiles for a peel now, with secrets hidden.",
+  examples: ["svc settings show web-1.example.com", "svc settings show web-1.example.com app:port"],
+  args: {
+    peel: peelArg,
+    name: {
+      type: "positional",
+      required: false,
+      description: "One setting; colons lead into maps and lists, as in users:0:name",
+    },
+    reveal: revealArg,
+  },
+  run: ({ peel, name, reveal }, cli) =>
+    withBus(cli, async (bus) => {
+      const binding = reveal === true ? settingsOverBus.reveal : settingsOverBus.show;
+      const { value } = await readNamedPeel(peel, bus, cli, (id) =>
+        ask(bus, binding, { id, ...defined({ name }) }),
+      );
+      await printValue(cli, value);
+      if (reveal !== true) sayHidden(cli, value);
+    }),
+});

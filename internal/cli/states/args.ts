@@ -1,0 +1,27 @@
+import { formatDuration } from "../../base/duration.ts";
+import { type ComplianceStatus, parseStale, statuses, usualStaleMs } from "../../fleet/compliance/mod.ts";
+import { readFlag } from "../../program/command-line/mod.ts";
+
+export const staleArg = {
+  type: "string",
+  valueHint: "duration",
+  default: formatDuration(usualStaleMs),
+  description: "How long a run counts; a peel without a later one is stale",
+} as const;
+
+/** The text of `--stale` as masters read it: a mistake is told before one is asked. @throws SvcError `usage` */
+export function checkStale(text: string): string {
+  readFlag("--stale", text, parseStale);
+  return text;
+}
+
+/** How many peels were counted. */
+export function countPeels(counts: Readonly<Record<ComplianceStatus, number>>): number {
+  return statuses.reduce((sum, status) => sum + counts[status], 0);
+}
+
+const shownDigits = 12;
+
+/** A commit as a table shows it. */
+export const shortCommit = (commit: string | undefined): string =>
+  commit === undefined || commit === "" ? "-" : commit.slice(0, shownDigits);

@@ -1,0 +1,49 @@
+import { statuses } from "../../fleet/compliance/mod.ts";
+import { statesOverBus } from "../../fleet/over-bus/mod.ts";
+import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { type AnswerTo, ask } from "../ask.ts";
+import { assertSomeone } from "../nobody.ts";
+import { withBus } from "../operator.ts";
+import { targetArg } from "../peel-args.ts";
+import { checkStale, countPeels, shortCommit, staleArg } from "./args.ts";
+
+const columns: Columns = {
+  ENVIRONMENT: "name",
+  COMMIT: "text",
+  ...Object.fromEntries(statuses.map((status) => [status.toUpperCase(), "word"] as const)),
+};
+
+export const statusCommand = command({
+  name: "status",
+  description: "Count the peels that are as described, by environment and commit of their last state run.",
+  examples: ["svc states status", "svc states status 'web*' --stale 2h"],
+  args: { target: targetArg, stale: staleArg },
+  async run({ target = "*", stale }, cli) {
+    const asked = { target, stale: checkStale(stale) };
+    await withBus(cli, async (bus) => {
+      const found = await ask(bus, statesOverBus.status, asked);
+      const { counts, groups, groups_left_out: leftOut = 0 } = found;
+      const peels = countPeels(counts);
+      if (peels === 0) await assertSomeone(target, (id) => ask(bus, statesOverBus.show, { id }));
+      await cli.print(found, () => formatGroups(groups, cli));
+      if (leftOut > 0) cli.say(`${leftOut} smaller groups are not listed`);
+      cli.say(peels === 0 ? "no peels" : `${counts.described} of ${peels} peels are as described`);
+    });
+  },
+});
+
+/** How many peels are as described, a row for each environment and commit. */
+export function formatGroups(
+  groups: AnswerTo<typeof statesOverBus.status>["groups"],
+  style: TableStyle,
+): string {
+  return formatTable(
+    columns,
+    groups.map((group) => [
+      group.environment ?? "-",
+      shortCommit(group.commit),
+      ...statuses.map((status) => String(group[status])),
+    ]),
+    style,
+  );
+}

@@ -1,0 +1,130 @@
+import { type Clock, sleep } from "../../base/clock.ts";
+import { ApiError, WaitsForApproval } from "./error.ts";
+import type { Route } from "./route.ts";
+
+/** One page of a list. */
+export interface Page<Items> {
+  items: Items;
+  /** Gives the next page, as `cursor`; absent on the last one. */
+  next?: string;
+}
+
+/** Asks masters over REST, with the cookie of the session. */
+export interface Client {
+  /** @throws ApiError when the master refuses or does not answer; WaitsForApproval when others must agree first */
+  call<Input, Answer>(route: Route<Input, Answer>, input: Input, signal?: AbortSignal): Promise<Answer>;
+  /** The same, for a list that comes in pages. */
+  page<Input, Items>(route: Route<Input, Items>, input: Input, signal?: AbortSignal): Promise<Page<Items>>;
+}
+
+export interface ClientOptions {
+  clock: Clock;
+  fetch: (path: string, init: RequestInit) => Promise<Response>;
+  /** The token of the session that every change needs. */
+  csrf(): string | undefined;
+  /** The session has ended: resolves when there is one again, and the request is repeated. */
+  signInAgain(): Promise<void>;
+}
+
+/** Masters take 20 requests a second of one address, which several consoles may share: the others wait. */
+const pauseMs = 1_000;
+const mostPauses = 60;
+
+export function createClient({ clock, fetch, csrf, signInAgain }: ClientOptions): Client {
+  const send = async (route: Route<unknown, unknown>, input: unknown, signal?: AbortSignal) => {
+    const { path, body } = requestOf(route, Object(input) as Record<string, unknown>);
+    const ask = () => {
+      const token = csrf();
+      return fetch(path, {
+        method: route.method,
+        headers: {
+          Accept: "application/json",
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+          ...(route.method === "GET" || token === undefined ? {} : { "X-CSRF-Token": token }),
+        },
+        credentials: "same-origin",
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+      }).catch((cause) => {
+        if (signal?.aborted) throw cause;
+        throw new ApiError(0, "no master answers; the console tries again by itself");
+      });
+    };
+    const askPatiently = async () => {
+      for (let pauses = 0; ; pauses++) {
+        const response = await ask();
+        // Who signs in too often is told so at once.
+        const signsIn = route.method !== "GET" && csrf() === undefined;
+        if (response.status !== 429 || signsIn || pauses === mostPauses) return response;
+        await sleep(clock, pauseMs, signal);
+      }
+    };
+    let response = await askPatiently();
+    if (response.status === 401) {
+      await signInAgain();
+      response = await askPatiently();
+    }
+    return answerOf(response);
+  };
+  return {
+    async call<Input, Answer>(route: Route<Input, Answer>, input: Input, signal?: AbortSignal) {
+      return (await send(route, input, signal)).answer as Answer;
+    },
+    async page<Input, Items>(route: Route<Input, Items>, input: Input, signal?: AbortSignal) {
+      const { answer, next } = await send(route, input, signal);
+      return { items: answer as Items, ...(next === undefined ? {} : { next }) };
+    },
+  };
+}
+
+/** Fields that the path names go there; the others into the query, or as JSON into the body of a change. */
+export function requestOf(
+  { method, path }: Pick<Route<unknown, unknown>, "method" | "path">,
+  input: Readonly<Record<string, unknown>>,
+): { path: string; body?: string } {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const filled = path.replace(/:([a-z_]+)/g, (_, name: string) => {
+    const value = String(rest.get(name) ?? "");
+    rest.delete(name);
+    return encodeURIComponent(value);
+  });
+  if (method === "POST" || method === "PUT")
+    return { path: filled, body: JSON.stringify(Object.fromEntries(rest)) };
+  const query = new URLSearchParams();
+  for (const [name, value] of rest) {
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one));
+  }
+  return { path: rest.size === 0 ? filled : `${filled}?${query}` };
+}
+
+async function answerOf(response: Response): Promise<{ answer: unknown; next?: string }> {
+  const text = await response.text();
+  const answer = parse(text);
+  if (response.status === 202) {
+    const { approval } = Object(answer) as { approval?: unknown };
+    if (typeof approval === "string") throw new WaitsForApproval(approval);
+  }
+  if (!response.ok) {
+    const { error } = Object(answer) as { error?: unknown };
+    throw new ApiError(
+      response.status,
+      typeof error === "string" ? error : `the master answered ${response.status}`,
+    );
+  }
+  const next = nextOf(response.headers.get("Link"));
+  return { answer, ...(next === undefined ? {} : { next }) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The cursor in `</api/v1/peels?cursor=…>; rel="next"`. */
+export function nextOf(link: string | null): string | undefined {
+  const [, query] = /<[^>?]*\?([^>]*)>;\s*rel="next"/.exec(link ?? "") ?? [];
+  return (query === undefined ? undefined : new URLSearchParams(query).get("cursor")) ?? undefined;
+}

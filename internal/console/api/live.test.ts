@@ -1,0 +1,97 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { createLive, type Source } from "./live.ts";
+
+/** A stream as a browser has it, which the test plays. */
+class FakeSource implements Source {
+  readyState = 0;
+  private readonly listeners = new Map<string, (event: MessageEvent) => void>();
+  readonly path: string;
+  constructor(path: string) {
+    this.path = path;
+  }
+  addEventListener(type: string, run: (event: MessageEvent) => void) {
+    this.listeners.set(type, run);
+  }
+  close() {
+    this.readyState = 2;
+  }
+  tell(type: string, data?: object) {
+    this.listeners.get(type)?.(new MessageEvent(type, { data: JSON.stringify(data) }));
+  }
+}
+
+function startLive() {
+  const clock = manualClock();
+  const sources: FakeSource[] = [];
+  let refused = 0;
+  const live = createLive({
+    clock,
+    open(path) {
+      const source = new FakeSource(path);
+      sources.push(source);
+      return source;
+    },
+    onRefused: () => void refused++,
+  });
+  live.start();
+  const newest = () => sources.at(-1) ?? new FakeSource("");
+  newest().tell("open");
+  return { clock, live, sources, newest, refused: () => refused };
+}
+const event = (tag: string, position: string) => ({ id: position, tag, position });
+
+test("events are told together, at most ten times a second, to those who asked for their tags", () => {
+  const { clock, live, newest } = startLive();
+  const told: string[][] = [];
+  const end = live.on(["svc/job/"], (events) => told.push(events.map(({ position }) => position)));
+  for (const at of ["a", "b", "c"]) newest().tell("event", event("svc/job/1/created", at));
+  newest().tell("event", event("svc/peel/x/lost", "d"));
+  expect(told).toEqual([]);
+  clock.advance(100);
+  newest().tell("event", event("svc/job/1/ended", "e"));
+  clock.advance(100);
+  expect(told).toEqual([["a", "b", "c"], ["e"]]);
+  end();
+  newest().tell("event", event("svc/job/1/ended", "f"));
+  clock.advance(100);
+  expect(told).toHaveLength(2);
+});
+
+test("a stream that the browser gave up begins again behind the last event", () => {
+  const { clock, live, sources, newest, refused } = startLive();
+  newest().tell("event", event("a", "1.2/3"));
+  const brokenAt = clock.now();
+  newest().readyState = 2;
+  newest().tell("error");
+  expect(live.brokenSince.value).toBeUndefined();
+  clock.advance(1_500);
+  expect(live.brokenSince.value).toBe(brokenAt);
+  clock.advance(500);
+  expect(sources.map(({ path }) => path)).toEqual(["/api/v1/events", "/api/v1/events?after=1.2%2F3"]);
+  expect(refused()).toBe(1);
+  newest().tell("open");
+  expect([live.brokenSince.value, live.returns.value]).toEqual([undefined, 1]);
+});
+
+test("of what arrives in a tab that sleeps the newest is kept, and everything counts as old", () => {
+  const { clock, live, newest } = startLive();
+  const told: string[] = [];
+  live.on(["svc/"], (events) => told.push(...events.map(({ position }) => position)));
+  for (let at = 0; at < 100_000; at++) newest().tell("event", event("svc/peel/x/lost", `${at}`));
+  clock.advance(100);
+  expect(told.length).toBeLessThanOrEqual(10_000);
+  expect([told.at(-1), live.returns.value]).toEqual(["99999", 1]);
+  newest().tell("event", event("svc/peel/x/lost", "next"));
+  clock.advance(100);
+  expect([told.at(-1), live.returns.value]).toEqual(["next", 1]);
+});
+
+test("a short break is not worth a word", () => {
+  const { clock, live, newest } = startLive();
+  newest().tell("error");
+  clock.advance(1_000);
+  newest().tell("open");
+  clock.advance(10_000);
+  expect([live.brokenSince.value, live.returns.value]).toEqual([undefined, 0]);
+});

@@ -1,0 +1,142 @@
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { Clock, Timer } from "../../base/clock.ts";
+import type { ShownEvent } from "../../fleet/events/mod.ts";
+
+/** What a page needs of an `EventSource`. */
+export interface Source {
+  readonly readyState: number;
+  addEventListener(type: string, run: (event: MessageEvent) => void): void;
+  close(): void;
+}
+
+/** What happens in the fleet, as the one stream of this tab tells it. */
+export interface Live {
+  /** Since when nothing arrives, milliseconds since the Unix epoch; `undefined` while the stream is open. */
+  readonly brokenSince: ReadonlySignal<number | undefined>;
+  /** Counts how often the stream came back, or told more than is kept: what was read before may be old. */
+  readonly returns: ReadonlySignal<number>;
+  /**
+   * Tells events whose tag begins with one of these, together, at most ten times a second.
+   *
+   * @returns what ends it
+   */
+  on(tags: readonly string[], run: (events: readonly ShownEvent[]) => void): () => void;
+  start(): void;
+  stop(): void;
+  /**
+   * A page has a stream of its own: this one closes meanwhile, so that the tab has one.
+   *
+   * @returns what opens it again, behind the last event that it told
+   */
+  rest(): () => void;
+}
+
+const pauseMs = 100;
+/** A tab in the background is woken rarely: what arrives meanwhile is not kept without end. */
+const mostQueued = 10_000;
+const retryMs = 2_000;
+/** A stream that is cut off for less is not worth a word. */
+const patienceMs = 1_500;
+const closed = 2;
+
+/**
+ * @param open opens the stream at a path
+ * @param onRefused the browser gave up: the session may have ended
+ */
+export function createLive(options: { clock: Clock; open(path: string): Source; onRefused(): void }): Live {
+  const { clock, open, onRefused } = options;
+  const brokenSince = signal<number | undefined>(undefined);
+  const returns = signal(0);
+  const listeners = new Set<{ tags: readonly string[]; run(events: readonly ShownEvent[]): void }>();
+  let source: Source | undefined;
+  let position: string | undefined;
+  let queue: ShownEvent[] = [];
+  let isTooMuch = false;
+  let telling: Timer | undefined;
+  let retrying: Timer | undefined;
+  let worrying: Timer | undefined;
+  let isStarted = false;
+  let resting = 0;
+
+  const tell = () => {
+    telling = undefined;
+    const events = queue;
+    queue = [];
+    if (isTooMuch) returns.value++;
+    isTooMuch = false;
+    for (const { tags, run } of listeners) {
+      const meant = events.filter(({ tag }) => tags.some((start) => tag.startsWith(start)));
+      if (meant.length > 0) run(meant);
+    }
+  };
+  const connect = () => {
+    retrying = undefined;
+    // The browser itself names the last event when it continues; after it gave up, the address does.
+    const opened = open(
+      `/api/v1/events${position === undefined ? "" : `?after=${encodeURIComponent(position)}`}`,
+    );
+    source = opened;
+    opened.addEventListener("open", () => {
+      worrying?.cancel();
+      worrying = undefined;
+      if (brokenSince.value !== undefined) returns.value++;
+      brokenSince.value = undefined;
+    });
+    opened.addEventListener("error", () => {
+      const at = clock.now();
+      worrying ??= clock.after(patienceMs, () => {
+        brokenSince.value ??= at;
+      });
+      if (opened.readyState !== closed) return;
+      onRefused();
+      retrying ??= clock.after(retryMs, connect);
+    });
+    opened.addEventListener("event", ({ data }) => {
+      const event = JSON.parse(String(data)) as ShownEvent;
+      position = event.position;
+      queue.push(event);
+      if (queue.length > mostQueued) {
+        queue = queue.slice(-mostQueued / 2);
+        isTooMuch = true;
+      }
+      telling ??= clock.after(pauseMs, tell);
+    });
+  };
+  const close = () => {
+    const waits = telling !== undefined;
+    for (const timer of [telling, retrying, worrying]) timer?.cancel();
+    retrying = worrying = undefined;
+    source?.close();
+    source = undefined;
+    // The next stream begins behind what arrived: it would not tell that again.
+    if (waits) tell();
+  };
+  return {
+    brokenSince,
+    returns,
+    on(tags, run) {
+      const listener = { tags, run };
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    start() {
+      isStarted = true;
+      if (source === undefined && resting === 0) connect();
+    },
+    stop() {
+      isStarted = false;
+      close();
+    },
+    rest() {
+      resting++;
+      close();
+      brokenSince.value = undefined;
+      return () => {
+        resting--;
+        if (!isStarted || resting > 0 || source !== undefined) return;
+        returns.value++;
+        connect();
+      };
+    },
+  };
+}

@@ -1,0 +1,10 @@
+export { allPages } from "./all-pages.ts";
+export type { App, ConsolePage } from "./app.ts";
+export { createClient } from "./client.ts";
+export { ApiError, WaitsForApproval } from "./error.ts";
+export { type List, withHead, withItems } from "./list.ts";
+export { createLive } from "./live.ts";
+export { type Query, useQuery } from "./query.ts";
+export { restWhileHidden } from "./rest-while-hidden.ts";
+export { routes } from "./routes.ts";
+export { createSession, type Session } from "./session.ts";

@@ -1,0 +1,71 @@
+import { expect, test } from "bun:test";
+import { ApiError } from "./error.ts";
+import { createSession } from "./session.ts";
+
+const viewOf = (name: string) => ({ name, csrf: `of-${name}`, may: {} });
+
+/** A browser whose cookie is of who is named; nobody is signed in without a name. */
+function browser() {
+  const cookie: { of: string | undefined } = { of: "ann" };
+  let announced = 0;
+  const session = createSession(
+    async (_, { method, body }) => {
+      if (method === "POST") cookie.of = (JSON.parse(String(body)) as { token: string }).token;
+      if (method === "DELETE") {
+        cookie.of = undefined;
+        return Response.json({});
+      }
+      return cookie.of === undefined
+        ? Response.json({ error: "sign in" }, { status: 401 })
+        : Response.json(viewOf(cookie.of));
+    },
+    () => announced++,
+  );
+  return { cookie, session, announced: () => announced };
+}
+
+test("a request that waits is sent when the same person is signed in again, and not for another one", async () => {
+  for (const [name, sent] of [
+    ["ann", "sent"],
+    ["bob", "ann asked, and bob signed in: it was not sent"],
+  ] as const) {
+    const { session } = browser();
+    await session.find();
+    const waiting = session.signedInAgain().then(
+      () => "sent",
+      (thrown) => (thrown instanceof ApiError ? thrown.message : "wrong"),
+    );
+    expect(session.state.value).toBe("ended");
+    await session.signIn({ token: name });
+    expect([await waiting, session.view.value?.name]).toEqual([sent, name]);
+  }
+});
+
+test("a page that was left sends nothing later", async () => {
+  const { session } = browser();
+  await session.find();
+  const waiting = session.signedInAgain();
+  session.refuse("");
+  await session.signIn({ token: "ann" });
+  await expect(waiting).rejects.toThrow("the page was left: it was not sent");
+});
+
+test("other tabs are told of a sign-in and a sign-out, and not of looking", async () => {
+  const { session, announced } = browser();
+  await session.find();
+  expect(announced()).toBe(0);
+  await session.signIn({ token: "ann" });
+  await session.signOut();
+  expect([announced(), session.state.value]).toEqual([2, "out"]);
+});
+
+test("a tab takes the session that another tab has, and ends with it", async () => {
+  const { cookie, session } = browser();
+  await session.find();
+  cookie.of = "bob";
+  await session.find();
+  expect(session.view.value).toMatchObject({ name: "bob", csrf: "of-bob" });
+  cookie.of = undefined;
+  await session.find();
+  expect(session.state.value).toBe("ended");
+});

@@ -1,0 +1,122 @@
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { ScopeKind } from "../../fleet/operation/mod.ts";
+import type { SessionView } from "../../fleet/sessions/mod.ts";
+import { ApiError } from "./error.ts";
+
+/**
+ * The session of this tab: `unknown` until a master said, `out` without one, `ended` when it ended while pages were
+ * open; they stay, and one signs in over them.
+ */
+export type SessionState = "unknown" | "out" | "in" | "ended";
+
+export interface Session {
+  readonly state: ReadonlySignal<SessionState>;
+  readonly view: ReadonlySignal<SessionView | undefined>;
+  /** Why nobody is signed in, for the page that signs in. */
+  readonly reason: ReadonlySignal<string>;
+  /** Asks a master whether there is a session. */
+  find(): Promise<void>;
+  /** @throws ApiError when it is refused */
+  signIn(shown: Shown): Promise<void>;
+  /** @param everywhere in all browsers of this person */
+  signOut(everywhere?: boolean): Promise<void>;
+  /** Nobody is signed in, for this reason. */
+  refuse(reason: string): void;
+  /**
+   * A request was refused for want of a session: resolves when there is one again.
+   *
+   * @throws ApiError when it is of another person, in whose name the request must not be sent
+   */
+  signedInAgain(): Promise<void>;
+  /** Whether a request of this kind is allowed at all; what is not is not offered. */
+  may(kind: ScopeKind, action: string): boolean;
+}
+
+/** What is shown to sign in. */
+type Shown =
+  | { token: string }
+  /** The code of a link of `svc console`. */
+  | { link: string }
+  /** What a provider of identities sent back, and what the master gave before. */
+  | { oidc: { issuer: string; code: string; verifier: string; redirect_uri: string } };
+
+const path = "/api/v1/sessions";
+
+/** @param announce tells the other tabs that the cookie is another one: they ask for their session again */
+export function createSession(
+  fetch: (path: string, init: RequestInit) => Promise<Response>,
+  announce: () => void = () => {},
+): Session {
+  const state = signal<SessionState>("unknown");
+  const view = signal<SessionView | undefined>(undefined);
+  const reason = signal("");
+  let waiting: { resolve(): void; reject(error: ApiError): void }[] = [];
+  const ask = async (method: string, to: string, body?: object) => {
+    const response = await fetch(to, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(method === "GET" || view.value === undefined ? {} : { "X-CSRF-Token": view.value.csrf }),
+      },
+      credentials: "same-origin",
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }).catch(() => {
+      throw new ApiError(0, "no master answers");
+    });
+    const answer = (await response.json().catch(() => ({}))) as SessionView & { error?: string };
+    if (!response.ok)
+      throw new ApiError(response.status, answer.error ?? `the master answered ${response.status}`);
+    return answer;
+  };
+  const take = () => {
+    const all = waiting;
+    waiting = [];
+    return all;
+  };
+  const drop = (why: string) => {
+    for (const { reject } of take()) reject(new ApiError(401, why));
+  };
+  const enter = (answer: SessionView) => {
+    const before = view.value?.name;
+    if (before !== undefined && before !== answer.name)
+      drop(`${before} asked, and ${answer.name} signed in: it was not sent`);
+    view.value = answer;
+    reason.value = "";
+    state.value = "in";
+    for (const { resolve } of take()) resolve();
+  };
+  const leave = (why: string) => {
+    drop("the page was left: it was not sent");
+    view.value = undefined;
+    reason.value = why;
+    state.value = "out";
+  };
+  return {
+    state,
+    view,
+    reason,
+    refuse: leave,
+    async find() {
+      try {
+        enter(await ask("GET", `${path}/current`));
+      } catch (thrown) {
+        if (!(thrown instanceof ApiError) || thrown.status !== 401) throw thrown;
+        state.value = state.value === "in" || state.value === "ended" ? "ended" : "out";
+      }
+    },
+    async signIn(shown) {
+      enter(await ask("POST", path, shown));
+      announce();
+    },
+    async signOut(everywhere = false) {
+      await ask("DELETE", `${path}/current${everywhere ? "?everywhere=yes" : ""}`);
+      leave("");
+      announce();
+    },
+    signedInAgain() {
+      if (state.value === "in") state.value = "ended";
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+    },
+    may: (kind, action) => view.value?.may[kind]?.includes(action) === true,
+  };
+}

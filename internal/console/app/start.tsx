@@ -1,0 +1,80 @@
+import { signal } from "@preact/signals";
+import { type Clock, sleep } from "../../base/clock.ts";
+import { type App, createClient, createLive, createSession, restWhileHidden } from "../api/mod.ts";
+import { tellFullTexts } from "../kit/full-text.ts";
+import { createKeys, listenToKeys } from "../kit/keys.ts";
+import { createRouter } from "../kit/router.ts";
+import { comeIn, SignIn } from "../pages/sign-in/mod.ts";
+import { Shell } from "./shell.tsx";
+import { createTheme } from "./theme.ts";
+
+const sayMs = 5_000;
+
+/** Creates and wires the parts of the console. There is one per tab, as long as the tab is open. */
+export function startConsole(window: Window & typeof globalThis, clock: Clock) {
+  const fetch = (path: string, init: RequestInit) => window.fetch(path, init);
+  // All tabs of a browser have one cookie.
+  const tabs = new window.BroadcastChannel("svc-session");
+  // Which session this is can wait, as everything that is only read: see api/client.ts.
+  const askPatiently = async (path: string, init: RequestInit): Promise<Response> => {
+    const response = await fetch(path, init);
+    if (response.status !== 429 || init.method !== "GET") return response;
+    await sleep(clock, 1_000);
+    return askPatiently(path, init);
+  };
+  const session = createSession(askPatiently, () => tabs.postMessage("changed"));
+  tabs.onmessage = () => void session.find().catch(() => {});
+  const keys = createKeys(() => clock.monotonic());
+  const now = signal(clock.now());
+  const says = signal("");
+  let saying = { cancel() {} };
+  const live = createLive({
+    clock,
+    open: (path) => new window.EventSource(path),
+    // The browser does not tell why: a session that has ended is the one reason that a person can mend.
+    onRefused: () => void session.find().catch(() => {}),
+  });
+  const app: App = {
+    client: createClient({
+      clock,
+      fetch,
+      csrf: () => session.view.value?.csrf,
+      signInAgain: () => session.signedInAgain(),
+    }),
+    router: createRouter(window),
+    ...{ session, keys, live, clock, now },
+    say(text) {
+      saying.cancel();
+      says.value = text;
+      saying = clock.after(sayMs, () => {
+        says.value = "";
+      });
+    },
+  };
+  restWhileHidden(window.document, live);
+  const theme = createTheme(window.document.documentElement, window.localStorage);
+  clock.every(1_000, () => {
+    now.value = clock.now();
+  });
+  listenToKeys(window.document, keys);
+  tellFullTexts(window.document);
+  session.state.subscribe((state) => {
+    if (state === "in" && session.may("events", "read")) live.start();
+    if (state === "out") live.stop();
+  });
+  comeIn(app, window);
+
+  return <Console />;
+
+  function Console() {
+    switch (session.state.value) {
+      case "unknown":
+        return <p class="visually-hidden">Loading</p>;
+      case "out":
+        return <SignIn app={app} />;
+      default:
+        // Pages of somebody else do not stay open.
+        return <Shell key={session.view.value?.name} app={app} theme={theme} says={says} />;
+    }
+  }
+}

@@ -1,0 +1,2 @@
+// Style sheets are bundled with the scripts that import them.
+declare module "*.css";

@@ -1,0 +1,48 @@
+import { type App, routes } from "../../api/mod.ts";
+import { Confirm } from "../../kit/confirm.tsx";
+import type { Approval } from "./approval.ts";
+
+/** Asks before a request is approved, denied or withdrawn. */
+export function Decide(props: {
+  app: App;
+  approval: Approval;
+  verb: "Approve" | "Deny" | "Withdraw";
+  close(): void;
+}) {
+  const { app, approval, verb, close } = props;
+  const { id, operation, asked_by, needs, agreed, targets = [], request_digest } = approval;
+  const isApproved = verb === "Approve";
+  const left = needs - agreed.length - 1;
+  return (
+    <Confirm
+      title={`${verb} ${operation} of ${asked_by}?`}
+      verb={verb}
+      // Denying touches no host.
+      count={isApproved ? targets.length : 0}
+      danger={!isApproved}
+      close={close}
+      act={async () => {
+        if (!isApproved) {
+          await app.client.call(routes.denyRequest, { id });
+          app.say(verb === "Deny" ? "The request is denied" : "The request is withdrawn");
+          return;
+        }
+        // The request that was read, and no other.
+        const signed = approval.signed === undefined ? {} : { request_digest };
+        const after = await app.client.call(routes.approveRequest, { id, ...signed });
+        app.say(after.state === "started" ? "Approved: it is started" : "Approved: it waits for others");
+      }}
+    >
+      {isApproved && left <= 0 && (
+        <p>
+          Nobody else must agree: it starts at once, as {asked_by}
+          {targets.length > 0 &&
+            `, on ${targets.length.toLocaleString("en")} ${targets.length === 1 ? "host" : "hosts"}`}
+          .
+        </p>
+      )}
+      {isApproved && left > 0 && <p>{left} more must agree before it starts.</p>}
+      {!isApproved && <p>It never starts. The operator who asked can ask again.</p>}
+    </Confirm>
+  );
+}

@@ -1,0 +1,1 @@
+export { approvalsPage } from "./page.ts";

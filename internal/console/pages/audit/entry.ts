@@ -1,0 +1,25 @@
+import type { routes } from "../../api/mod.ts";
+import type { Outcome } from "../../kit/outcome.ts";
+
+/** An entry of the audit as masters list it. */
+export type AuditEntry = NonNullable<(typeof routes.listAudit)["types"]>["answer"][number];
+
+/** What an entry can say of its request. */
+export const entryOutcomes = ["done", "refused", "failed", "begun", "unknown"] as const;
+
+const looks: Readonly<Record<AuditEntry["outcome"], Outcome>> = {
+  done: "ok",
+  refused: "timeout",
+  failed: "failed",
+  begun: "running",
+  unknown: "skipped",
+};
+
+/** How the outcome of an entry looks. */
+export const looksOf = ({ outcome }: Pick<AuditEntry, "outcome">): Outcome => looks[outcome];
+
+/** What an entry is about, on one line: `peel=web-1 job=j-1`. */
+export const subjectText = ({ subjects }: Pick<AuditEntry, "subjects">): string =>
+  Object.entries(subjects)
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" ");

@@ -1,0 +1,1 @@
+export { auditPage } from "./page.ts";

@@ -1,0 +1,1 @@
+export { enrollmentsPage } from "./page.ts";

@@ -1,0 +1,41 @@
+import { type App, routes } from "../../api/mod.ts";
+import { startAndGo } from "../../calls/mod.ts";
+import { Confirm } from "../../kit/confirm.tsx";
+import type { JobRow, ShownJob } from "./job-rows.ts";
+
+/** Runs a job again, the same way, on those of its peels on which it did not end well. */
+export function AgainDialog(props: { app: App; job: ShownJob; rows: readonly JobRow[]; close(): void }) {
+  const { app, job, rows, close } = props;
+  const mostNamed = 8;
+  return (
+    <Confirm
+      title={`Run ${job.function} again on ${rows.length} ${rows.length === 1 ? "host" : "hosts"}?`}
+      verb="Run again"
+      count={rows.length}
+      close={close}
+      act={() =>
+        startAndGo(app, "job", async () => {
+          const request = {
+            ...{ function: job.function, args: job.args, timeout: job.timeout },
+            targets: rows.map(({ peelId }) => peelId),
+          };
+          const { jid } = await app.client.call(routes.createJob, request);
+          return `/jobs/${jid}`;
+        })
+      }
+    >
+      <p>
+        A new job with the same arguments runs on those that failed, were offline, or did not answer in time.
+        Those that are offline now wait until its deadline.
+      </p>
+      <ul class="tags">
+        {rows.slice(0, mostNamed).map(({ peelId, peel }) => (
+          <li key={peelId} class="tag">
+            {peel}
+          </li>
+        ))}
+        {rows.length > mostNamed && <li class="muted small">and {rows.length - mostNamed} more</li>}
+      </ul>
+    </Confirm>
+  );
+}

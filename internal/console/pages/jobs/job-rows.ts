@@ -1,0 +1,99 @@
+import { displayPeelId } from "../../../base/peel-id.ts";
+import type { routes } from "../../api/mod.ts";
+
+/** A job with the returns of its peels. */
+export type ShownJob = NonNullable<(typeof routes.showJob)["types"]>["answer"];
+export type JobOutcome = ShownJob["outcomes"][string];
+/** A return that the stream of events told before the job was read again. */
+export interface Told {
+  outcome: JobOutcome;
+  error?: string;
+}
+
+/** What a job did on one peel. */
+export interface JobRow {
+  peelId: string;
+  /** With dots. */
+  peel: string;
+  outcome: JobOutcome;
+  durationMs?: number;
+  /** The beginning of what it returned, or why it could not. */
+  text: string;
+}
+
+const mostText = 200;
+
+type Outcomes = Pick<ShownJob, "targets" | "outcomes" | "returns">;
+
+/** From what a row was made. */
+interface Made {
+  outcome: JobOutcome;
+  answer: ShownJob["returns"][string] | undefined;
+  early: Told | undefined;
+  row: JobRow;
+}
+
+/**
+ * The peels of a job, in the order of their ids. What masters stored counts more than what was told. It is called for
+ * each change: the row of a peel whose outcome and return are the same stays the same object.
+ */
+export function createRows(): (job: Outcomes, told: ReadonlyMap<string, Told>) => JobRow[] {
+  let made = new Map<string, Made>();
+  return ({ targets, outcomes, returns }, told) => {
+    const next = new Map<string, Made>();
+    for (const peelId of targets) {
+      const stored = outcomes[peelId] ?? "pending";
+      const early = stored === "pending" ? told.get(peelId) : undefined;
+      const outcome = early?.outcome ?? stored;
+      const answer = returns[peelId];
+      const before = made.get(peelId);
+      const isSame = before?.outcome === outcome && before.answer === answer && before.early === early;
+      next.set(
+        peelId,
+        isSame ? before : { outcome, answer, early, row: rowOf(peelId, outcome, answer, early) },
+      );
+    }
+    made = next;
+    return [...next.values()].map(({ row }) => row);
+  };
+}
+
+function rowOf(peelId: string, outcome: JobOutcome, answer: Made["answer"], early: Made["early"]): JobRow {
+  return {
+    ...{ peelId, peel: displayPeelId(peelId), outcome },
+    ...(answer === undefined ? {} : { durationMs: answer.duration_ms }),
+    text: oneLine(answer?.error ?? early?.error ?? answer?.return),
+  };
+}
+
+/** How many peels there are of each outcome. */
+export function countsOf(rows: readonly JobRow[]): Map<JobOutcome, number> {
+  const counts = new Map<JobOutcome, number>();
+  for (const { outcome } of rows) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return counts;
+}
+
+const again: readonly JobOutcome[] = ["failed", "busy", "offline", "timeout", "lost"];
+
+/** Those on which it is worth another try: they failed, or were not there. */
+export const toTryAgain = (rows: readonly JobRow[]): JobRow[] =>
+  rows.filter(({ outcome }) => again.includes(outcome));
+
+function oneLine(value: unknown): string {
+  if (value === undefined) return "";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const [line = ""] = text.split("\n", 1);
+  return line.length > mostText || line.length < text.trimEnd().length
+    ? `${line.slice(0, mostText)} …`
+    : line;
+}
+
+/** The outcome that an event about a return names; an event of another form tells nothing. */
+export function toldBy(data: Readonly<Record<string, unknown>>): Told | undefined {
+  const { outcome, error } = data;
+  const known = (["ok", "failed", "busy", "timeout", "lost", "cancelled"] as const).find(
+    (one) => one === outcome,
+  );
+  if (known === undefined) return undefined;
+  return { outcome: known, ...(typeof error === "string" ? { error } : {}) };
+}

@@ -1,0 +1,29 @@
+import type { App } from "../../api/mod.ts";
+import { Empty } from "../../kit/empty.tsx";
+import type { Place } from "../../kit/router.ts";
+import { JobList } from "./job-list.tsx";
+import { JobPage } from "./job-page.tsx";
+import { NewJob } from "./new-job.tsx";
+import { ReturnPage } from "./return-page.tsx";
+
+/** The list, `/jobs/new`, one job `/jobs/<jid>`, and what one peel returned `/jobs/<jid>/<peel>`. */
+export function Jobs({ app, place }: { app: App; place: Place }) {
+  const [, , jid, peel] = place.path.split("/");
+  if (jid === undefined) return <JobList app={app} place={place} />;
+  if (jid === "new") {
+    return app.session.may("jobs", "run") ? (
+      <NewJob app={app} place={place} />
+    ) : (
+      <div class="page">
+        <header class="page-head">
+          <h1>New job</h1>
+        </header>
+        <Empty title="Your roles do not include running jobs" command="svc whoami">
+          An administrator can change the roles.
+        </Empty>
+      </div>
+    );
+  }
+  if (peel === undefined) return <JobPage key={jid} app={app} jid={jid} place={place} />;
+  return <ReturnPage key={place.path} app={app} jid={jid} peel={peel} />;
+}

@@ -1,0 +1,1 @@
+export { jobsPage } from "./page.ts";

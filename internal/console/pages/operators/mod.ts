@@ -1,0 +1,1 @@
+export { operatorsPage } from "./page.ts";

@@ -1,0 +1,51 @@
+import type { App, Session } from "../../api/mod.ts";
+import { Empty } from "../../kit/empty.tsx";
+import { hrefOf, type Place } from "../../kit/router.ts";
+import { OperatorList } from "./operator-list.tsx";
+import { OperatorPage } from "./operator-page.tsx";
+import { RoleList } from "./role-list.tsx";
+import { TokenList } from "./token-list.tsx";
+
+const mayList =
+  (kind: "operators" | "tokens") =>
+  ({ may }: Session) =>
+    may(kind, "list");
+
+// Names of operators stand in the path: the views are in the query, where no name can hide one.
+const views = [
+  { id: "", title: "Operators", may: mayList("operators"), View: OperatorList },
+  { id: "tokens", title: "Tokens", may: mayList("tokens"), View: TokenList },
+  { id: "roles", title: "Roles", may: ({ may }: Session) => may("roles", "read"), View: RoleList },
+] as const;
+
+/** Operators, tokens and roles, or one operator: `/operators/<name>`. */
+export function Operators({ app, place }: { app: App; place: Place }) {
+  const [, , name] = place.path.split("/");
+  if (name !== undefined) return <OperatorPage key={name} app={app} name={name} />;
+  const offered = views.filter(({ may }) => may(app.session));
+  const asked = place.query.get("view");
+  const shown = asked === null ? offered[0] : offered.find(({ id }) => id === asked);
+  return (
+    <div class="page tall">
+      <header class="page-head">
+        <h1>Operators</h1>
+      </header>
+      <nav class="tabs" aria-label="Views of operators">
+        {offered.map(({ id, title }) => (
+          <a
+            key={id}
+            href={hrefOf(id === "" ? "/operators" : `/operators?view=${id}`)}
+            {...(shown?.id === id ? { "aria-current": "page" } : {})}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      {shown === undefined ? (
+        <Empty title="Your roles do not include this view, or there is none" />
+      ) : (
+        <shown.View key={shown.id} app={app} place={place} />
+      )}
+    </div>
+  );
+}

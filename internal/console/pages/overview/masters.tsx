@@ -1,0 +1,68 @@
+import type { App } from "../../api/mod.ts";
+import { Status } from "../../kit/status.tsx";
+import { Table } from "../../kit/table.tsx";
+import { Since } from "../../kit/time.tsx";
+import type { judgeMasters } from "./judge-masters.ts";
+
+/** The masters, those that need a look first: how each is, and what it does alone. */
+export function Masters({ app, judged }: { app: App; judged: ReturnType<typeof judgeMasters> }) {
+  const { masters, lost } = judged;
+  return (
+    <section class="card" aria-labelledby="masters-head">
+      <header>
+        <h2 id="masters-head">Masters</h2>
+      </header>
+      {lost.length > 0 && (
+        <p class="body problem" role="alert">
+          {lost.map(({ lease, holder }) => `${holder} holds ${lease} and is not among them.`).join(" ")}{" "}
+          Another master takes over within 20 s.
+        </p>
+      )}
+      <Table
+        label="Masters"
+        short
+        rows={masters}
+        rowKey={({ name }) => name}
+        columns={[
+          {
+            id: "name",
+            title: "Master",
+            show: ({ name, answers }) => (
+              <>
+                {name}
+                {answers && <span class="muted"> (answers)</span>}
+              </>
+            ),
+          },
+          {
+            id: "state",
+            title: "State",
+            show: ({ word, outcome, reason }) => (
+              <span title={reason}>
+                <Status word={word} outcome={outcome} />
+                {reason !== undefined && <span class="muted"> {reason}</span>}
+              </span>
+            ),
+          },
+          {
+            id: "duties",
+            title: "Does alone",
+            show: ({ duties }) =>
+              duties.length === 0 ? (
+                <span class="muted">holds nothing</span>
+              ) : (
+                <span title={duties.join(", ")}>{duties.join(", ")}</span>
+              ),
+          },
+          { id: "version", title: "Version", wide: true, show: ({ version }) => version },
+          {
+            id: "since",
+            title: "Runs for",
+            wide: true,
+            show: ({ since }) => <Since at={since} now={app.now} />,
+          },
+        ]}
+      />
+    </section>
+  );
+}

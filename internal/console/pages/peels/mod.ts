@@ -1,0 +1,1 @@
+export { peelsPage } from "./page.ts";

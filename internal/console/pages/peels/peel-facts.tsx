@@ -1,0 +1,22 @@
+import { routes, useQuery } from "../../api/mod.ts";
+import { Empty } from "../../kit/empty.tsx";
+import { Problem } from "../../kit/problem.tsx";
+import { flatten } from "./flatten.ts";
+import { LeafTable } from "./leaf-table.tsx";
+import type { ViewProps } from "./shown.ts";
+
+/** What a peel reports of its host. */
+export function PeelFacts({ app, peel: { id } }: ViewProps) {
+  const { value, problem } = useQuery(app, `${id} facts`, (signal) =>
+    app.client.call(routes.getFacts, { id }, signal),
+  );
+  if (problem?.status === 404) {
+    return <Empty title="No facts yet">A peel stores its facts when it starts, and when they change.</Empty>;
+  }
+  return (
+    <>
+      <Problem problem={problem} />
+      {value !== undefined && <LeafTable label="Facts" name="Fact" leaves={flatten(value)} />}
+    </>
+  );
+}

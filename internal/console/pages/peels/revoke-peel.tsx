@@ -1,0 +1,35 @@
+import { useSignal } from "@preact/signals";
+import { routes, WaitsForApproval } from "../../api/mod.ts";
+import { Confirm } from "../../kit/confirm.tsx";
+import { ReasonField } from "../../kit/reason-field.tsx";
+import type { ViewProps } from "./shown.ts";
+
+/** Takes a peel out of the fleet. */
+export function RevokePeel({ app, peel, close }: ViewProps & { close(): void }) {
+  const reason = useSignal("");
+  return (
+    <Confirm
+      title={`Revoke ${peel.id}?`}
+      verb="Revoke"
+      count={1}
+      danger
+      close={close}
+      act={async () => {
+        const input = { id: peel.enrollment_id, ...(reason.value === "" ? {} : { reason: reason.value }) };
+        try {
+          await app.client.call(routes.revokeEnrollment, input);
+          app.say(`${peel.id} is revoked`);
+        } catch (thrown) {
+          if (!(thrown instanceof WaitsForApproval)) throw thrown;
+          app.say(`Revoking ${peel.id} ${thrown.message}`);
+        }
+      }}
+    >
+      <p>
+        1 host leaves the fleet at once: its connection to the bus is cut, and it gets no more jobs. To come
+        back it must enroll again, and be approved.
+      </p>
+      <ReasonField id="revoke-reason" label="Reason, kept with the enrollment" reason={reason} />
+    </Confirm>
+  );
+}

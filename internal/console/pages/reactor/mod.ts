@@ -1,0 +1,1 @@
+export { reactorPage } from "./page.ts";

@@ -1,0 +1,41 @@
+import type { routes } from "../../api/mod.ts";
+import { Empty } from "../../kit/empty.tsx";
+import { Status } from "../../kit/status.tsx";
+import { Table } from "../../kit/table.tsx";
+
+/** What a master tells of an event that was tried. */
+export type Told = NonNullable<(typeof routes.testEvent)["types"]>["answer"];
+
+/** For each rule whether it would fire and why, and what it would do. */
+export function TriedEvent({ told: { rules, dropped, master } }: { told: Told }) {
+  const firing = rules.filter(({ actions }) => actions.length > 0);
+  return (
+    <>
+      {dropped !== undefined && <p class="notice">{`The event would be dropped: ${dropped}`}</p>}
+      <Table
+        label="What each rule would do"
+        rows={rules}
+        rowKey={({ rule }) => rule}
+        short
+        columns={[
+          { id: "rule", title: "Rule", show: ({ rule }) => <span class="mono">{rule}</span> },
+          {
+            id: "fires",
+            title: "Fires",
+            show: ({ fires }) => <Status word={fires ? "yes" : "no"} outcome={fires ? "ok" : "skipped"} />,
+          },
+          { id: "why", title: "Why", show: ({ why }) => why },
+        ]}
+        empty={<Empty title={`${master} has no rules`} command="svc reactor status" />}
+      />
+      {firing.map(({ rule, actions }) => (
+        <section key={rule} class="card" aria-label={`${rule} does`}>
+          <header>
+            <h2>{`${rule} does`}</h2>
+          </header>
+          <pre class="body mono wrap">{JSON.stringify(actions, null, 2)}</pre>
+        </section>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+import { useSignal } from "@preact/signals";
+import { ApiError, type App, routes } from "../../api/mod.ts";
+import { Problem } from "../../kit/problem.tsx";
+import type { Place } from "../../kit/router.ts";
+import { readData } from "./read-data.ts";
+import { type Told, TriedEvent } from "./tried-event.tsx";
+
+/** What the reactor would do for an event, without doing it. The address has the event. */
+export function TryEvent({ app, place }: { app: App; place: Place }) {
+  const typed = useSignal({
+    tag: place.query.get("tag") ?? "",
+    source: place.query.get("source") ?? "",
+    data: place.query.get("data") ?? "{}",
+  });
+  const told = useSignal<Told | undefined>(undefined);
+  const problem = useSignal<Error | undefined>(undefined);
+  const { tag, source, data } = typed.value;
+  const change = (changed: Partial<typeof typed.value>) => {
+    typed.value = { ...typed.value, ...changed };
+  };
+  const test = async () => {
+    problem.value = undefined;
+    const query = new URLSearchParams({ tag, ...(source === "" ? {} : { source }), data });
+    app.router.go(`/reactor/test?${query}`, { replace: true });
+    try {
+      const event = { tag, ...(source === "" ? {} : { source }), data: readData(data) };
+      told.value = await app.client.call(routes.testEvent, { event });
+    } catch (thrown) {
+      told.value = undefined;
+      problem.value = thrown instanceof Error ? thrown : new ApiError(0, String(thrown));
+    }
+  };
+  return (
+    <>
+      <form
+        class="stack"
+        aria-label="Event"
+        onSubmit={(event) => {
+          event.preventDefault();
+          test();
+        }}
+      >
+        <div class="tools">
+          <div class="field grow">
+            <label for="try-tag">Tag</label>
+            <input
+              id="try-tag"
+              class="input mono"
+              autocomplete="off"
+              spellcheck={false}
+              required
+              placeholder="disk/full"
+              value={tag}
+              onInput={({ currentTarget }) => change({ tag: currentTarget.value.trim() })}
+            />
+          </div>
+          <div class="field grow">
+            <label for="try-source">Source, a peel ID; the masters without one</label>
+            <input
+              id="try-source"
+              class="input mono"
+              autocomplete="off"
+              spellcheck={false}
+              placeholder="web-1.example.com"
+              value={source}
+              onInput={({ currentTarget }) => change({ source: currentTarget.value.trim() })}
+            />
+          </div>
+        </div>
+        <div class="field">
+          <label for="try-data">Data, JSON</label>
+          <textarea
+            id="try-data"
+            class="input mono"
+            rows={4}
+            spellcheck={false}
+            value={data}
+            onInput={({ currentTarget }) => change({ data: currentTarget.value })}
+          />
+        </div>
+        <div class="tools">
+          <button type="submit" class="button primary">
+            Try it
+          </button>
+          <span class="muted small">Nothing is done: it shows what would be.</span>
+        </div>
+      </form>
+      <Problem problem={problem.value} />
+      {told.value !== undefined && <TriedEvent told={told.value} />}
+    </>
+  );
+}

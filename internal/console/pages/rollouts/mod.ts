@@ -1,0 +1,1 @@
+export { rolloutsPage } from "./page.ts";

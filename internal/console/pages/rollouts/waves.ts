@@ -1,0 +1,85 @@
+import type { routes } from "../../api/mod.ts";
+import { type Outcome, outcomeOf, outcomes } from "../../kit/outcome.ts";
+
+/** A rollout as masters show it. */
+export type ShownRollout = NonNullable<(typeof routes.showRollout)["types"]>["answer"];
+export type ShownWave = ShownRollout["waves"][number];
+
+/** What stands between a wave and the next one. */
+export type Gate = "passed" | "closed" | "held" | "ahead";
+
+/** A wave as it is drawn. */
+export interface DrawnWave {
+  /** Counted from 1. */
+  number: number;
+  peels: number;
+  x: number;
+  width: number;
+  /** Parts of its height, from the bottom: 0 to 1. */
+  parts: { outcome: Outcome; word: string; count: number; from: number; to: number }[];
+  /** `done`, `running`, `ahead`, and `never` for one that will not start. */
+  state: "done" | "running" | "ahead" | "never";
+  /** Behind it; absent after the last one. */
+  gate?: Gate;
+}
+
+const gap = 28;
+const least = 18;
+/** Wider ones say nothing more. */
+const most = 180;
+
+/**
+ * Lays out the waves of a rollout from left to right: each as wide as it has peels, within reason, with a gate
+ * between two.
+ *
+ * @param width of the picture, px; it becomes wider when so many waves do not fit
+ */
+export function drawWaves(
+  { waves, status }: Pick<ShownRollout, "waves" | "status">,
+  width: number,
+): { waves: DrawnWave[]; width: number } {
+  const total = waves.reduce((sum, { peels }) => sum + peels.length, 0);
+  const room = Math.max(width - gap * (waves.length - 1), least * waves.length);
+  const spread = room - least * waves.length;
+  let x = 0;
+  const drawn = waves.map((wave, index): DrawnWave => {
+    const wide = Math.min(most, least + (total === 0 ? 0 : (spread * wave.peels.length) / total));
+    const at = x;
+    x += wide + gap;
+    const next = waves[index + 1];
+    return {
+      ...{ number: index + 1, peels: wave.peels.length, x: at, width: wide },
+      ...{ parts: partsOf(wave), state: stateOf(wave, status) },
+      ...(next === undefined ? {} : { gate: gateOf(wave, next, status) }),
+    };
+  });
+  return { waves: drawn, width: Math.max(x - gap, 0) };
+}
+
+function partsOf({ peels, counts, gone = 0 }: ShownWave): DrawnWave["parts"] {
+  const known = Object.entries(counts ?? {}).filter(([, count]) => count > 0);
+  const all = [
+    ...known.map(([word, count]) => ({ word, count, outcome: outcomeOf(word) })),
+    ...(gone === 0 ? [] : [{ word: "left the fleet", count: gone, outcome: "skipped" as const }]),
+  ].toSorted((one, other) => outcomes.indexOf(one.outcome) - outcomes.indexOf(other.outcome));
+  const sum = Math.max(peels.length, 1);
+  let from = 0;
+  return all.map((part) => {
+    const start = from;
+    from += part.count / sum;
+    return { ...part, from: start, to: from };
+  });
+}
+
+function stateOf(wave: ShownWave, status: ShownRollout["status"]): DrawnWave["state"] {
+  if (wave.ended_at !== undefined) return "done";
+  if (wave.begun_at !== undefined) return "running";
+  return status === "running" || status === "paused" ? "ahead" : "never";
+}
+
+function gateOf(wave: ShownWave, next: ShownWave, status: ShownRollout["status"]): Gate {
+  if (next.begun_at !== undefined) return "passed";
+  if (wave.begun_at === undefined) return status === "running" || status === "paused" ? "ahead" : "closed";
+  if (status === "paused") return "held";
+  return status === "running" ? "ahead" : "closed";
+}

@@ -1,0 +1,84 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { App } from "../../api/mod.ts";
+import { Dialog } from "../../kit/dialog.tsx";
+import { Mark } from "../../kit/mark.tsx";
+import { addressOf, hrefOf } from "../../kit/router.ts";
+import { beginSignOn, type Provider, readProviders } from "./sign-on.ts";
+import { TokenForm } from "./token-form.tsx";
+
+/** The door: a token, a provider of identities, or `svc console`. */
+export function SignIn({ app }: { app: App }) {
+  const providers = useSignal<readonly Provider[]>([]);
+  const problem = useSignal(app.session.reason.value);
+  useEffect(() => {
+    document.title = "Sign in · svc";
+    readProviders(fetch).then((found) => {
+      providers.value = found;
+    });
+  }, []);
+  return (
+    <main class="sign-in">
+      <div class="card stack">
+        <div class="brand">
+          <Mark />
+          <h1>Sign in to svc</h1>
+        </div>
+        {problem.value !== "" && (
+          <p class="notice failed" role="alert">
+            {problem.value}
+          </p>
+        )}
+        {providers.value.map(({ issuer, name }) => (
+          <button
+            key={issuer}
+            type="button"
+            class="button"
+            onClick={() =>
+              beginSignOn(issuer, addressOf(app.router.place.value), window).catch((thrown) => {
+                problem.value = thrown.message;
+              })
+            }
+          >
+            Continue with {name}
+          </button>
+        ))}
+        {providers.value.length > 0 && <div class="or">or</div>}
+        <TokenForm app={app} verb="Sign in" />
+        <div class="or">or from a terminal</div>
+        <div class="field">
+          <code class="command">svc console</code>
+          <p class="muted small">Opens this page signed in as you. The link is good once, for 60 seconds.</p>
+        </div>
+      </div>
+    </main>
+  );
+}
+
+/** The session ended while pages are open: they stay behind this dialog, with what was typed. */
+export function SignInAgain({ app }: { app: App }) {
+  return (
+    <Dialog label="Your session has ended">
+      <div class="stack">
+        <h2>Your session has ended</h2>
+        <p class="muted">
+          Sign in again to continue. What you typed stays. Requests that were refused meanwhile are sent
+          again.
+        </p>
+        <TokenForm app={app} verb="Sign in again" />
+        <p class="muted small">
+          With <code>svc console</code>, or at a provider of identities,{" "}
+          <a href={hrefOf("/overview")} target="_blank" rel="noreferrer">
+            sign in in another tab
+          </a>
+          : this page goes on by itself.
+        </p>
+        <div class="actions">
+          <button type="button" class="button plain" onClick={() => app.session.refuse("")}>
+            Leave the page
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

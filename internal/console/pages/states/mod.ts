@@ -1,0 +1,1 @@
+export { statesPage } from "./page.ts";

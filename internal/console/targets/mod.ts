@@ -1,0 +1,2 @@
+export { TargetInput } from "./target-input.tsx";
+export { TargetSearch } from "./target-search.tsx";

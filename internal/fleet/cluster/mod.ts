@@ -1,0 +1,1 @@
+export { addHosts, type ClusterDeps, checkCluster, removeHost, showCluster } from "./operations.ts";

@@ -1,0 +1,178 @@
+import * as v from "valibot";
+import { SvcError } from "../../base/errors.ts";
+import {
+  type BusServerInfo,
+  type Membership,
+  type ReplicaCheck,
+  replicaAdvice,
+  replicaProblem,
+  type ServerHealth,
+} from "../../bus/mod.ts";
+import { described, integer, operation, titled } from "../operation/mod.ts";
+import { describeCluster, memberStates } from "./describe.ts";
+import { planSteps, type RemovalDeps, removeServer } from "./remove-server.ts";
+
+/** What the operations on the cluster of the bus need of a master. */
+export interface ClusterDeps extends RemovalDeps {
+  health(): Promise<ServerHealth[]>;
+  /** The servers that reported lately. */
+  present(): readonly BusServerInfo[];
+  /** How many servers should store each stream, of as many as there are then. */
+  replicasOn(servers: number): number;
+  /** Compares the replicas of each stream. Calls at the same time share one comparison. */
+  compare(): Promise<ReplicaCheck>;
+}
+
+/** A request over the bus gives up after it; a removal continues with the next one. */
+const removalMs = 8_000;
+const mostHosts = 6;
+
+const serverName = v.pipe(
+  v.string(),
+  v.minLength(1, "must be the name of a server"),
+  v.maxLength(255, "must have at most 255 characters"),
+  v.regex(/^[A-Za-z0-9._:-]+$/, "must be the name or address of a host"),
+);
+
+const names = described(v.string(), "Name of the server: that of its host");
+
+export const showCluster = operation({
+  name: "cluster.status",
+  kind: "read",
+  summary: "Show the servers of the bus, and where each stream is stored",
+  admits: ["operator"],
+  scope: { kind: "cluster", action: "read" },
+  input: v.strictObject({}),
+  output: titled(
+    "ClusterStatus",
+    v.object({
+      clustered: described(v.boolean(), "Whether the bus is a cluster"),
+      leader: described(v.string(), "The server that decides where streams are stored; empty without one"),
+      wanted_replicas: described(integer, "How many servers should store each stream"),
+      members: v.array(
+        v.object({
+          server: names,
+          version: described(v.string(), "Version of its nats-server; empty while it does not answer"),
+          state: v.picklist(memberStates),
+          problem: v.exactOptional(v.string()),
+          leads_group: v.boolean(),
+          leads: described(integer, "Number of streams that it leads"),
+          stores: described(integer, "Number of streams that it stores"),
+          lag: described(integer, "Entries that it lacks of all streams together"),
+        }),
+      ),
+      streams: v.array(
+        v.object({
+          stream: v.string(),
+          leader: described(v.string(), "Empty during an election"),
+          replicas: described(integer, "How many servers should store it"),
+          servers: described(v.array(v.string()), "Servers that store it, its leader first"),
+          behind: described(
+            v.array(v.object({ server: v.string(), lag: integer })),
+            "Servers that do not have all of it",
+          ),
+        }),
+      ),
+      problems: described(v.array(v.string()), "What needs attention, one sentence each"),
+    }),
+  ),
+  touches: () => ({ fleet: true }),
+  async run(deps: ClusterDeps) {
+    const [membership, health] = await Promise.all([deps.membership(), deps.health()]);
+    return describeCluster(membership, health, deps.replicasOn(sizeOf(membership)));
+  },
+});
+
+export const checkCluster = operation({
+  name: "cluster.check",
+  kind: "read",
+  summary: "Compare what the servers of the bus store of each stream",
+  description: "It takes about ten seconds: what arrives meanwhile must not look like a difference.",
+  admits: ["operator"],
+  scope: { kind: "cluster", action: "read" },
+  input: v.strictObject({}),
+  output: titled(
+    "ClusterCheck",
+    v.object({
+      streams: described(integer, "Streams that are stored on more than one server"),
+      sampled: described(integer, "Streams of which a sample of messages was compared"),
+      differences: v.array(
+        v.object({
+          stream: v.string(),
+          server: described(v.string(), "The server that differs, or all that may"),
+          message: v.string(),
+          unclear: v.exactOptional(described(v.boolean(), "Which server is wrong cannot be told")),
+        }),
+      ),
+    }),
+  ),
+  touches: () => ({ fleet: true }),
+  run: (deps: ClusterDeps) => deps.compare(),
+});
+
+export const addHosts = operation({
+  name: "cluster.add",
+  kind: "change",
+  summary: "Ask whether hosts may join the cluster of the bus",
+  description:
+    "The answer is recorded. The hosts join when their masters start, with the directories that svc cluster add writes.",
+  admits: ["operator"],
+  scope: { kind: "cluster", action: "add" },
+  input: v.strictObject({
+    hosts: described(
+      v.pipe(
+        v.array(serverName),
+        v.minLength(1, "must name a host"),
+        v.maxLength(mostHosts, `must have at most ${mostHosts} names`),
+      ),
+      "Names or addresses of the hosts",
+    ),
+  }),
+  output: v.object({
+    members: described(v.array(v.string()), "Servers that the bus has now"),
+    added: described(v.array(v.string()), "Those of the hosts that are not among them"),
+    clustered: described(v.boolean(), "Whether the bus is a cluster now"),
+    wanted_replicas: described(integer, "How many servers will store each stream"),
+  }),
+  touches: () => ({ fleet: true }),
+  async run(deps: ClusterDeps, { hosts }) {
+    const problem = replicaProblem(deps.present());
+    if (problem !== undefined) throw new SvcError("conflict", `${problem}: ${replicaAdvice}`);
+    const membership = await deps.membership();
+    const members = membersOf(membership);
+    const added = [...new Set(hosts)].filter((host) => !members.includes(host));
+    const { clustered } = membership;
+    return { members, added, clustered, wanted_replicas: deps.replicasOn(members.length + added.length) };
+  },
+});
+
+export const removeHost = operation({
+  name: "cluster.remove",
+  kind: "change",
+  summary: "Remove a host that does not run any more from the cluster of the bus",
+  description:
+    "One request does some seconds of the work. Repeat it until `done`: what remains is read from the cluster.",
+  admits: ["operator"],
+  scope: { kind: "cluster", action: "remove" },
+  input: v.strictObject({
+    host: described(serverName, "Name of its server"),
+    dry_run: v.optional(described(v.boolean(), "Only say what would be done")),
+  }),
+  output: v.object({
+    done: described(v.boolean(), "Whether the host has left the cluster"),
+    steps: described(v.array(v.string()), "What was done, or would be"),
+    left: described(integer, "How many steps are left, as far as is known"),
+  }),
+  touches: () => ({ fleet: true }),
+  async run(deps: ClusterDeps, { host, dry_run = false }) {
+    if (!dry_run) return removeServer(deps, host, removalMs);
+    return planSteps(await deps.membership(), host);
+  },
+});
+
+const membersOf = ({ clustered, leader, followers, answered }: Membership): string[] =>
+  clustered && leader !== ""
+    ? [leader, ...followers.map(({ server }) => server)].sort()
+    : [...answered.keys()].sort();
+
+const sizeOf = (membership: Membership): number => Math.max(1, membersOf(membership).length);

@@ -1,0 +1,81 @@
+import type { Membership } from "../../bus/mod.ts";
+
+/** The most servers that store a stream. */
+const mostReplicas = 3;
+
+export interface Removal {
+  /** On how many servers each stream may be stored afterwards. */
+  replicas: number;
+  /** Streams that are stored on more servers than that. */
+  lowered: string[];
+  /** Streams that are stored on the server that goes, in the group that they would have after that. */
+  left: string[];
+}
+
+/** Why a server may not be removed now, and whether that is for want of servers. */
+export interface Refusal {
+  reason: string;
+  kind: "conflict" | "unavailable";
+}
+
+/**
+ * Plans how a server leaves a cluster: streams that are stored on more servers than will be there are lowered first,
+ * then those that it stores move to others, and then the group gives it up. A server that is in no group and stores
+ * nothing has left.
+ *
+ * @returns `"gone"` when there is nothing to do
+ */
+export function planRemoval(membership: Membership, server: string): Removal | Refusal | "gone" {
+  const { clustered, leader, followers, answered, streams } = membership;
+  if (!clustered) {
+    return {
+      kind: "conflict",
+      reason: "this bus is one server and no cluster: there is nothing to remove it from",
+    };
+  }
+  if (leader === "") {
+    return {
+      kind: "unavailable",
+      reason: "no server leads the JetStream group: start servers until most of them run, and try again",
+    };
+  }
+  const group = [leader, ...followers.map((one) => one.server)];
+  const stores = streams.filter(
+    (one) => one.leader === server || one.followers.some((each) => each.server === server),
+  );
+  if (!group.includes(server) && stores.length === 0) return "gone";
+  const rest = group.filter((one) => one !== server);
+  if (rest.length < 2) {
+    return {
+      kind: "conflict",
+      reason: `${server} is the last but one: one server alone of a cluster stores nothing; add another host before`,
+    };
+  }
+  if (answered.has(server)) {
+    return { kind: "conflict", reason: `${server} still runs: stop svc-master there, and try again` };
+  }
+  const running = rest.filter((one) => answered.has(one));
+  const needed = Math.floor(group.length / 2) + 1;
+  if (running.length < needed) {
+    const missing = rest.filter((one) => !answered.has(one));
+    return {
+      kind: "conflict",
+      reason: `only ${running.length} of ${group.length} servers run, and ${needed} must: start ${missing.join(", ")} before`,
+    };
+  }
+  const alone = streams.filter((one) => one.replicas === 1 && one.leader !== "" && !answered.has(one.leader));
+  const lost = streams.filter((one) => one.leader === "");
+  if (alone.length > 0 || lost.length > 0) {
+    const names = [...alone, ...lost].map(({ name }) => name).join(", ");
+    return {
+      kind: "conflict",
+      reason: `${names}: stored on ${server} alone, or without a leader: start it before`,
+    };
+  }
+  const replicas = Math.min(mostReplicas, rest.length);
+  return {
+    replicas,
+    lowered: streams.filter((one) => one.replicas > replicas).map(({ name }) => name),
+    left: stores.filter((one) => one.replicas <= replicas).map(({ name }) => name),
+  };
+}

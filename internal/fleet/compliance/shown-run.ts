@@ -1,0 +1,21 @@
+import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
+import { described, titled } from "../operation/mod.ts";
+import { runFields } from "./report.ts";
+import { type KnownRun, runAt, statuses, statusOf } from "./status.ts";
+
+/** The last run of a peel, without the names of states. */
+export const shownRun = titled(
+  "LastRun",
+  v.object({
+    ...runFields,
+    status: described(v.picklist(statuses), "Whether the peel is as described, from this run"),
+  }),
+);
+export type ShownRun = v.InferOutput<typeof shownRun>;
+
+/** @param now milliseconds since the Unix epoch @param staleMs how long a run counts */
+export function lastRun(known: KnownRun, now: number, staleMs: number): ShownRun {
+  const { failures: _, drift: __, ...run } = known.report;
+  return { ...run, run_at: rfc3339(runAt(known)), status: statusOf(known, now, staleMs) };
+}

@@ -1,0 +1,25 @@
+import { SvcError } from "../../base/errors.ts";
+import { suggestName } from "../../base/nearest.ts";
+import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import type { Directory, Member } from "./directory.ts";
+
+/**
+ * The member with this id, with dots or encoded.
+ *
+ * @throws SvcError `not_found` with the nearest one, or with the state of an enrollment that is not one of a member
+ */
+export function memberNamed(
+  directory: Pick<Directory, "members" | "memberOf" | "stateOf">,
+  id: string,
+): { peelId: string; member: Member } {
+  const peelId = encodePeelId(id);
+  const member = directory.memberOf(peelId);
+  if (member !== undefined) return { peelId, member };
+  const name = displayPeelId(peelId).slice(0, 255);
+  const state = directory.stateOf(peelId);
+  if (state !== undefined) {
+    throw new SvcError("not_found", `${name} is not a member of the fleet: its enrollment is ${state}`);
+  }
+  const near = suggestName(name, directory.members().map(displayPeelId));
+  throw new SvcError("not_found", `there is no peel ${JSON.stringify(name)}${near}`);
+}

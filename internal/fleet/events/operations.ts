@@ -1,0 +1,124 @@
+import * as v from "valibot";
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import { encode } from "../../base/msgpack.ts";
+import { described, feed, integer, limitField, operation, operatorOf } from "../operation/mod.ts";
+import type { EventFeed } from "./feed.ts";
+import { createFilter } from "./filter.ts";
+import { follow } from "./follow.ts";
+import { beginningOf, choice } from "./input.ts";
+import { formatPosition } from "./position.ts";
+import { type ShownEvent, showEvent, shownEvent } from "./view.ts";
+
+export interface EventsDeps {
+  feed: EventFeed;
+  clock: Clock;
+  /** How many bytes of events one answer may have. */
+  answerBytes(): number;
+}
+
+export const mostEvents = 5_000;
+const longestWaitMs = 20_000;
+/** How many parts of the feed one request looks at: most of what is stored may be something else. */
+const mostParts = 16;
+
+export const listEvents = operation({
+  name: "events.list",
+  kind: "read",
+  summary: "List what happened, oldest first",
+  description:
+    "A page looks at a limited part of what is stored: with a filter it may be short, or empty, before the end.",
+  admits: ["operator"],
+  scope: { kind: "events", action: "read" },
+  input: v.strictObject({
+    ...choice,
+    limit: limitField(mostEvents, "events"),
+    wait_ms: v.optional(
+      described(
+        v.pipe(integer, v.minValue(0), v.maxValue(longestWaitMs)),
+        "How long to wait for an event when there is none",
+      ),
+      0,
+    ),
+  }),
+  output: v.object({
+    events: v.array(shownEvent),
+    position: described(v.string(), "Where the next page begins"),
+    more: described(v.boolean(), "Whether there was more when the page was read"),
+  }),
+  touches: () => ({ fleet: true }),
+  async run({ feed: events, clock, answerBytes }: EventsDeps, input, call) {
+    const { limit, wait_ms: waitMs } = input;
+    const filter = createFilter(input);
+    const leave = events.enter(operatorOf(call));
+    const patience = new AbortController();
+    const timer = clock.after(waitMs, () => patience.abort());
+    const signal = AbortSignal.any([patience.signal, events.signal]);
+    try {
+      let until = await events.end();
+      let position = await beginningOf(events, input, clock.now(), async () => until);
+      const found: ShownEvent[] = [];
+      let bytes = 0;
+      const most = answerBytes();
+      for (let parts = 0; parts < mostParts; parts++) {
+        if (formatPosition(position) === formatPosition(until)) {
+          if (found.length > 0 || waitMs === 0) break;
+          const end = await events.beyond(position, signal).catch((thrown) => {
+            if (patience.signal.aborted) return undefined;
+            throw thrown;
+          });
+          if (end === undefined) break;
+          until = end;
+        }
+        const part = await events.read({ from: position, until, wanted: filter.wanted });
+        for (const item of part.items) {
+          if (!filter.matches(item.event)) continue;
+          const shown = showEvent(item);
+          bytes += encode(shown).length;
+          if (found.length >= limit || (bytes > most && found.length > 0)) {
+            return { events: found, position: found.at(-1)?.position ?? "", more: true };
+          }
+          found.push(shown);
+        }
+        position = part.position;
+      }
+      const more = formatPosition(position) !== formatPosition(until);
+      return { events: found, position: formatPosition(position), more };
+    } finally {
+      timer.cancel();
+      leave();
+    }
+  },
+});
+
+export const followEvents = operation({
+  name: "events.follow",
+  kind: "read",
+  summary: "Follow what happens",
+  description:
+    "Server-sent events. `event`: each event as `FleetEvent`; its `id` is its position. Without `since` and without a position it begins now. A comment comes every 30 seconds. A client that was cut off continues with `Last-Event-ID`, at any master.",
+  admits: ["operator"],
+  scope: { kind: "events", action: "read" },
+  input: v.strictObject(choice),
+  output: feed,
+  touches: () => ({ fleet: true }),
+  async run({ feed: events, clock }: Omit<EventsDeps, "answerBytes">, input, call) {
+    const filter = createFilter(input);
+    const name = operatorOf(call);
+    // Refused here, where there is still an answer to refuse it in.
+    events.enter(name)();
+    const position = await beginningOf(events, input, clock.now(), () => events.end());
+    return {
+      start(sink) {
+        const stopping = new AbortController();
+        follow({ events, filter, position, operator: name, sink, clock }, stopping.signal)
+          .catch((thrown) => {
+            if (stopping.signal.aborted) return;
+            call.log.debug("a reader of events is cut off", { reason: describeError(thrown) });
+          })
+          .finally(() => sink.close());
+        return () => stopping.abort(new Error("the reader left"));
+      },
+    };
+  },
+});

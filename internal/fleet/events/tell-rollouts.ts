@@ -1,0 +1,29 @@
+import { defined } from "../../base/defined.ts";
+import { depthOf } from "../reactor/mod.ts";
+import { isLive, type Rollout } from "../rollout/mod.ts";
+import { type ChangeTeller, tellChanges } from "./tell-changes.ts";
+
+/** Reports that a rollout came to another status, or to its next wave. */
+export type RolloutTeller = ChangeTeller<Rollout>;
+
+export const tellRollouts = (deps: Parameters<typeof tellChanges>[1]): RolloutTeller =>
+  tellChanges<Rollout>(
+    {
+      name: "rollout",
+      idOf: ({ id }) => id,
+      stateOf: ({ status, waves }) => `${status} ${waves.length}`,
+      stateSaid: ({ status, wave }) =>
+        typeof status === "string" && typeof wave === "number" ? `${status} ${wave}` : undefined,
+      dataOf({ id, status, waves, plan, failures, createdBy, pause, abort, reason, ...rollout }) {
+        const by = abort?.by ?? pause?.by;
+        return {
+          ...{ id, function: rollout.function, status, wave: waves.length, waves: plan.bounds.length },
+          ...{ failures, ...defined({ by, reason }), created_by: createdBy },
+        };
+      },
+      depthOf: ({ metadata }) => depthOf(metadata),
+      isLive,
+      storedAt: ({ finishedAt, heartbeatAt }) => finishedAt ?? heartbeatAt,
+    },
+    deps,
+  );

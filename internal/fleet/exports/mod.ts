@@ -1,0 +1,2 @@
+export type { InventoryPeel } from "./inventory-peel.ts";
+export { type ExportDeps, exportInventory, listPrometheusTargets } from "./operations.ts";

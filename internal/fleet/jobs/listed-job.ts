@@ -1,0 +1,75 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import type { JobStatus, Outcome } from "./outcome.ts";
+import type { Job } from "./record.ts";
+import { type JobSource, sourceOf } from "./source.ts";
+import type { JobSummary } from "./summary.ts";
+import type { TargetSet, TargetSets } from "./target-sets.ts";
+
+/** Texts that are shared. */
+const mostTexts = 16_384;
+
+/** What a master keeps of a job to list it: there are many, so most of it is shared with others. */
+export interface ListedJob {
+  readonly jid: string;
+  readonly function: string;
+  readonly target: string | undefined;
+  readonly schedule: string | undefined;
+  readonly source: JobSource;
+  readonly targets: number;
+  readonly sentTo: TargetSet;
+  readonly status: JobStatus;
+  readonly counts: Readonly<Partial<Record<Outcome, number>>>;
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+  readonly createdBy: string;
+  readonly finishedAt: number | undefined;
+}
+
+/** Makes what is kept of a job. Equal texts and counts are kept once. */
+export function createLister(sets: TargetSets): (job: Job) => ListedJob {
+  const texts = createBoundedMap<string>(mostTexts);
+  const counts = createBoundedMap<ListedJob["counts"]>(mostTexts);
+  const share = (text: string) => texts.get(text) ?? texts.set(text, copy(text));
+  const shareIf = (text: string | undefined) => (text === undefined ? undefined : share(text));
+  const shareCounts = (found: ListedJob["counts"]) => {
+    const key = JSON.stringify(found);
+    return counts.get(key) ?? counts.set(key, found);
+  };
+  return (job) => ({
+    jid: copy(job.jid),
+    function: share(job.function),
+    target: shareIf(job.target),
+    schedule: shareIf(job.schedule),
+    source: sourceOf(job),
+    targets: job.targets.length,
+    sentTo: sets.keep(job.targets),
+    status: job.settled?.status ?? "running",
+    counts: shareCounts(job.settled?.counts ?? {}),
+    createdAt: job.createdAt,
+    createdBy: share(job.createdBy),
+    finishedAt: job.settled?.finishedAt,
+  });
+}
+
+/** A text that was read from a record may be a part of that, and would keep all of it in memory. */
+function copy(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+/** A job as lists show it. */
+export function summaryOf(job: ListedJob): JobSummary {
+  return {
+    jid: job.jid,
+    function: job.function,
+    ...defined({ target: job.target, schedule: job.schedule }),
+    source: job.source,
+    targets: job.targets,
+    status: job.status,
+    counts: { ...job.counts },
+    created_at: rfc3339(job.createdAt),
+    created_by: job.createdBy,
+    ...(job.finishedAt === undefined ? {} : { finished_at: rfc3339(job.finishedAt) }),
+  };
+}

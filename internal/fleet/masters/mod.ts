@@ -1,0 +1,3 @@
+export { type HeldLease, type MasterBeat, readLeases, readMasters } from "./heartbeats.ts";
+export { listMasters, type MastersDeps } from "./operations.ts";
+export { askReadiness, hasFailed, type MasterReadiness } from "./readiness.ts";

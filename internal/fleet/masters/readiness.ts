@@ -1,0 +1,81 @@
+import * as v from "valibot";
+import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
+import {
+  type Bus,
+  newerCredentials,
+  openReply,
+  readyzOfMasterSubject,
+  readyzSubject,
+  requestReply,
+} from "../../bus/mod.ts";
+
+/** More than the longest check of a master takes. */
+const answerMs = 3_000;
+
+const reply = v.object({
+  ready: v.boolean(),
+  checks: v.record(
+    v.string(),
+    v.object({ status: v.picklist(["up", "degraded", "down"]), message: v.optional(v.string()) }),
+  ),
+});
+
+export const readinesses = ["up", "degraded", "down", "silent", "unknown"] as const;
+
+/** What a master says of itself. */
+export interface MasterReadiness {
+  /**
+   * `silent`: it does not answer for itself, whatever its heartbeat says. `unknown`: these credentials may not
+   * ask.
+   */
+  readiness: (typeof readinesses)[number];
+  /** Why it is anything but `up`. */
+  reason?: string;
+}
+
+/** Asks a master for its own /readyz, as an operator. @param name of the master, as in its heartbeat */
+export const askReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
+  judged(() => requestReply(bus, readyzSubject(name), new Uint8Array(), answerMs));
+
+/** The same, as a master: no operator has signed its question. */
+export const askMasterReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
+  judged(async () => {
+    const answer = await requestReply(bus, readyzOfMasterSubject(name), new Uint8Array(), answerMs);
+    // One of an earlier version answers everyone on one subject.
+    return answer ?? (await requestReply(bus, readyzSubject(name), new Uint8Array(), answerMs));
+  });
+
+async function judged(ask: () => Promise<Uint8Array | undefined>): Promise<MasterReadiness> {
+  try {
+    const answer = await ask();
+    if (answer === undefined) {
+      return {
+        readiness: "silent",
+        reason: "it does not answer for itself: it has just ended, or is of an earlier version",
+      };
+    }
+    return judge(openReply(reply, answer).checks);
+  } catch (thrown) {
+    if (toSvcError(thrown).kind === "forbidden") {
+      return { readiness: "unknown", reason: `these credentials may not ask it: ${newerCredentials}` };
+    }
+    if (!(thrown instanceof SvcError)) return { readiness: "silent", reason: describeError(thrown) };
+    return { readiness: "silent", reason: `it does not answer for itself: ${thrown.message}` };
+  }
+}
+
+/** Whether a master needs attention at once. */
+export function hasFailed({ readiness }: MasterReadiness): boolean {
+  return readiness === "silent" || readiness === "down";
+}
+
+function judge(checks: v.InferOutput<typeof reply>["checks"]): MasterReadiness {
+  const said = (wanted: string) =>
+    Object.entries(checks)
+      .filter(([, { status }]) => status === wanted)
+      .map(([check, { message }]) => (message === undefined ? check : `${check}: ${message}`));
+  const [down, degraded] = [said("down"), said("degraded")];
+  if (down.length + degraded.length === 0) return { readiness: "up" };
+  // What is degraded is often why something else is down, and has the remedy.
+  return { readiness: down.length > 0 ? "down" : "degraded", reason: [...down, ...degraded].join("; ") };
+}

@@ -1,0 +1,56 @@
+import * as v from "valibot";
+import { SvcError } from "../../base/errors.ts";
+import { decodeForeign, type Plain } from "../../base/msgpack.ts";
+import { suggestion } from "../../base/nearest.ts";
+import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { lookUpFact } from "../../host/facts/mod.ts";
+import { memberNamed } from "../enrollment/mod.ts";
+import { described, operation, plain } from "../operation/mod.ts";
+import { factName } from "./fact-names.ts";
+import type { PeelsDeps } from "./operations.ts";
+
+/** Where a master reads the facts of one peel. */
+export interface FactsDeps {
+  directory: PeelsDeps["directory"];
+  facts: Pick<Bucket, "get">;
+}
+
+export const getFacts = operation({
+  name: "facts.get",
+  kind: "read",
+  summary: "Show the stored facts of a peel",
+  admits: ["operator"],
+  scope: { kind: "facts", action: "read" },
+  input: v.strictObject({
+    id: described(v.string(), "Peel id, with dots or encoded"),
+    name: v.optional(factName),
+  }),
+  output: v.object({ value: plain }),
+  touches: ({ id }) => ({ peel: encodePeelId(id) }),
+  async run({ directory, facts }: FactsDeps, { id, name }) {
+    await directory.caughtUp();
+    const { peelId } = memberNamed(directory, id);
+    const shown = displayPeelId(peelId);
+    const entry = await facts.get(peelId);
+    if (entry === undefined) throw new SvcError("not_found", `${shown} has stored no facts yet`);
+    const all = factsIn(entry.value);
+    if (all === undefined) throw new SvcError("not_found", `the stored facts of ${shown} cannot be read`);
+    if (name === undefined) return { value: all };
+    const value = lookUpFact(all, name);
+    if (value !== undefined) return { value };
+    const near = suggestion(name, Object.keys(all));
+    throw new SvcError("not_found", `${shown} has no fact ${JSON.stringify(name.slice(0, 100))}${near}`);
+  },
+});
+
+/** What a peel stored; `undefined` when it is not a map. */
+export function factsIn(stored: Uint8Array): Record<string, Plain> | undefined {
+  try {
+    const value = decodeForeign(stored);
+    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isMap && !(value instanceof Uint8Array) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

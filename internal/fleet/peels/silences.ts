@@ -1,0 +1,167 @@
+import * as v from "valibot";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import type { Bucket, Change } from "../../bus/mod.ts";
+import type { ComplianceView } from "../compliance/mod.ts";
+import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
+
+/** A peel that is away for less than this, such as for its restart, is not written down. */
+const restartMs = 10_000;
+/** A whole site may fall silent at once: how much is written in one look, and how much of it at a time. */
+const mostAtOnce = { look: 2_000, writes: 32 } as const;
+/** How often masters note that they have written all there is. No peel id begins with `_`. */
+const markEveryMs = 60_000;
+const markKey = "_seen";
+
+const time = v.pipe(v.string(), v.isoTimestamp(), v.transform(Date.parse));
+const silence = v.pipe(
+  v.object({ silent_since: time }),
+  v.transform(({ silent_since: at }) => at),
+);
+const seen = v.pipe(
+  v.object({ seen_at: time }),
+  v.transform(({ seen_at: at }) => at),
+);
+
+/** Since when peels are silent, also after the restart of the only master that heard them. */
+export interface Silences {
+  /** Resolves when what was stored at the start is known. */
+  readonly ready: Promise<void>;
+  /**
+   * Since when a silent peel is silent, milliseconds since the Unix epoch. Where no master saw it fall silent, this is
+   * the last time at which one knew it alive. `undefined` for one that was never heard.
+   */
+  sinceOf(peel: string): number | undefined;
+  /** Writes down what changed since the last look. Called when heartbeats had the time to arrive. */
+  look(): void;
+  /** Resolves when nothing is being written. */
+  stop(): Promise<void>;
+}
+
+export interface SilencesDeps {
+  /** The bucket `presence`. */
+  bucket: Pick<Bucket, "watch" | "create" | "update" | "put" | "remove">;
+  index: Pick<FleetIndex, "lifeOf" | "factsStoredAt">;
+  compliance: Pick<ComplianceView, "runOf">;
+  /** Encoded peel ids of the fleet's members. */
+  members(): readonly string[];
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+}
+
+interface Stored {
+  since: number;
+  revision: number;
+}
+
+/**
+ * Follows and keeps the bucket `presence`: an entry for each member that is silent. Every master compares it with what
+ * it hears, and writes what differs, so that one entry is written when a peel falls silent and one when it is back,
+ * whatever number of masters there is. A mark says until when all that was silent had its entry: a member without one
+ * was alive then.
+ */
+export function followSilences(deps: SilencesDeps): Silences {
+  const { bucket, index, clock, log } = deps;
+  const stored = new Map<string, Stored>();
+  /** The mark as it was when this master started, and as it is. */
+  let [firstMark, mark]: (number | undefined)[] = [];
+  let isReady = false;
+  let looking: Promise<void> | undefined;
+  let stopped = false;
+
+  const watch = bucket.watch(({ key, value, revision }: Change) => {
+    if (key === markKey) {
+      mark = value && readTime(seen, value);
+      if (!isReady) firstMark = mark;
+      return;
+    }
+    if (revision <= (stored.get(key)?.revision ?? 0)) return;
+    const since = value && readTime(silence, value);
+    if (since === undefined) stored.delete(key);
+    else stored.set(Buffer.from(key).toString(), { since, revision });
+  });
+  const ready = watch.ready.then(() => {
+    isReady = true;
+  });
+
+  /** The last sign of life of a peel that this master never heard. */
+  const lastSign = (peel: string, entry: Stored | undefined): number | undefined => {
+    const told = [index.factsStoredAt(peel), deps.compliance.runOf(peel)?.storedAt].filter(
+      (at) => at !== undefined,
+    );
+    if (entry !== undefined) return Math.max(entry.since, ...told);
+    // One that never told anything was never alive.
+    return told.length === 0 ? undefined : Math.max(firstMark ?? 0, ...told);
+  };
+  const sinceOf = (peel: string): number | undefined => {
+    const entry = stored.get(peel);
+    const since = index.lifeOf(peel).since ?? lastSign(peel, entry);
+    // Two masters differ by moments in what they heard, but not in what is stored.
+    return since !== undefined && entry !== undefined && isOf(entry, since) ? entry.since : since;
+  };
+  /** @returns what must be written; `undefined` when the entry of the peel is as it should be */
+  const changeOf = (peel: string): (() => Promise<unknown>) | undefined => {
+    const entry = stored.get(peel);
+    const life = index.lifeOf(peel);
+    if (life.alive) return entry && (() => bucket.remove(peel, entry.revision));
+    const since = life.since ?? lastSign(peel, entry);
+    if (since === undefined || clock.now() - since < restartMs) return undefined;
+    if (entry !== undefined && isOf(entry, since)) return undefined;
+    const value = encode({ silent_since: rfc3339(Math.floor(since)) });
+    return () =>
+      entry === undefined ? bucket.create(peel, value) : bucket.update(peel, value, entry.revision);
+  };
+  const write = async () => {
+    const members = deps.members();
+    const isMember = new Set(members);
+    // Masters begin at different peels, and so leave work to each other.
+    const from = Math.floor(deps.jitter() * members.length);
+    const changes: (() => Promise<unknown>)[] = [];
+    for (const peel of [...members.slice(from), ...members.slice(0, from)]) {
+      const change = changeOf(peel);
+      if (change !== undefined && changes.push(change) === mostAtOnce.look) break;
+    }
+    for (const [peel, { revision }] of stored) {
+      if (changes.length >= mostAtOnce.look) break;
+      if (!isMember.has(peel)) changes.push(() => bucket.remove(peel, revision));
+    }
+    await mapBounded(changes, { atOnce: mostAtOnce.writes }, async (change) => stopped || (await change()));
+    if (stopped || changes.length > 0 || clock.now() - (mark ?? 0) < markEveryMs) return;
+    await bucket.put(markKey, encode({ seen_at: rfc3339(Math.floor(clock.now())) }));
+  };
+
+  return {
+    ready,
+    sinceOf,
+    look() {
+      if (!isReady || stopped || looking !== undefined) return;
+      looking = write()
+        .catch((thrown) => log.warn("silent peels not written down yet", { reason: describeError(thrown) }))
+        .finally(() => {
+          looking = undefined;
+        });
+    },
+    async stop() {
+      stopped = true;
+      watch.stop();
+      await looking;
+    },
+  };
+}
+
+/** Whether an entry is about the silence that began at this time. */
+const isOf = ({ since: entry }: Stored, since: number): boolean => entry >= since - aliveMs;
+
+function readTime(schema: v.GenericSchema<unknown, number>, value: Uint8Array): number | undefined {
+  try {
+    const parsed = v.safeParse(schema, decode(value));
+    return parsed.success ? parsed.output : undefined;
+  } catch {
+    return undefined;
+  }
+}

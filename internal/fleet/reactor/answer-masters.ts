@@ -1,0 +1,48 @@
+import * as v from "valibot";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { decode } from "../../base/msgpack.ts";
+import {
+  type Bus,
+  encodeFailure,
+  encodeSuccess,
+  mastersQueue,
+  type ReactorAction,
+  relayedReactorSubject,
+} from "../../bus/mod.ts";
+import type { FieldsSchema, InputSchema, Operation } from "../operation/mod.ts";
+import { listRules, type ReactorOperationDeps, resetBreakers, showStatus, testEvent } from "./operations.ts";
+
+const relayed = v.object({ operator: v.string(), input: v.record(v.string(), v.unknown()) });
+
+/** Answers the other masters while this one reacts. They have judged and recorded each request. */
+export function answerMasters(
+  { bus, clock, log }: { bus: Pick<Bus, "serve">; clock: Pick<Clock, "monotonic">; log: Log },
+  deps: ReactorOperationDeps,
+): { stop(): void } {
+  const answer = <Input extends InputSchema, Output extends FieldsSchema>(
+    action: ReactorAction,
+    { input: schema, run }: Operation<ReactorOperationDeps, Input, Output>,
+  ) =>
+    bus.serve(relayedReactorSubject(action), mastersQueue, async (data) => {
+      try {
+        const { operator, input } = v.parse(relayed, decode(data));
+        const caller = { kind: "operator", name: operator, door: "rest" } as const;
+        const output = await run(deps, v.parse(schema, input), { caller, clock, log });
+        return encodeSuccess(output as Record<string, unknown>);
+      } catch (thrown) {
+        return encodeFailure(thrown);
+      }
+    });
+  const serving = [
+    answer("status", showStatus),
+    answer("rules", listRules),
+    answer("reset", resetBreakers),
+    answer("test", testEvent),
+  ];
+  return {
+    stop() {
+      for (const one of serving) one.stop();
+    },
+  };
+}

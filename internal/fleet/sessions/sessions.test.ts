@@ -1,0 +1,391 @@
+import { describe, expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { SvcError } from "../../base/errors.ts";
+import { systemRandom } from "../../base/id.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import { sha256Hex } from "../../base/sha256.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { createRecordMac } from "../../identity/record-mac.ts";
+import type { Caller, OperatorCaller } from "../operation/operation.ts";
+import { judgeSession } from "./judge.ts";
+import { createLink, endSession, openSession, type SessionDeps, showSession } from "./operations.ts";
+import { csrfOf, isCsrfOf, newSecret, secretOf } from "./secret.ts";
+import type { Standing, Who } from "./who.ts";
+
+const host = "master.example.com:8443";
+const own = { "sec-fetch-site": "same-origin", origin: `https://${host}`, host };
+
+function setUp() {
+  const bucket = memoryBucket();
+  const clock = manualClock();
+  const log = recordingLog();
+  const mac = createRecordMac(newKeyPair("account", systemRandom));
+  const standing = new Map<string, Standing>();
+  const begun: string[] = [];
+  const served = { now: true };
+  const deps: SessionDeps = {
+    ...{ bucket, mac, clock, random: systemRandom, log },
+    isServed: () => served.now,
+    standingOf: async ({ name }: Who) => standing.get(name) ?? { roles: ["viewer"] },
+    scopesOf: (roles) =>
+      roles === undefined || !roles.includes("none") ? ["jobs list", "jobs show", "console use"] : [],
+    async whoShows(token) {
+      if (token === "unknown") throw new SvcError("unauthorized", "a valid bearer token is required");
+      return { who: { by: "token", name: `token:${token}`, token, creator: "ann" } };
+    },
+    whoBrings: async ({ code }) => ({
+      who: { by: "oidc", name: code, issuer: "https://idp", roles: ["viewer"] },
+    }),
+    providers: () => [],
+    beginAt: async () => ({ url: "https://idp", state: "s", verifier: "v" }),
+    sourceOf: (address) => address,
+    urls: () => [`https://${host}`],
+    async begin({ action, who }) {
+      begun.push(`${action} ${who}`);
+      return async ({ outcome }) => void begun.push(outcome);
+    },
+    metrics: { consoleSignIn() {} },
+  };
+  const call = (caller: Caller) => ({ caller, log, clock });
+  const browser = (address = "192.0.2.1"): Caller => ({ kind: "anonymous", door: "rest", address });
+  const open = (token: string, address?: string) => openSession.run(deps, { token }, call(browser(address)));
+  const ask = (
+    secret: string,
+    request: { method?: string; headers?: Record<string, string | undefined>; source?: string } = {},
+  ) => {
+    const headers = { ...own, cookie: `__Host-svc=${secret}`, ...request.headers };
+    const given = Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as [string, string]],
+    );
+    return judgeSession(deps, {
+      method: request.method ?? "GET",
+      headers: new Headers(given),
+      source: request.source ?? "192.0.2.1",
+    });
+  };
+  return { bucket, clock, log, mac, deps, standing, begun, served, call, browser, open, ask };
+}
+
+const ann: OperatorCaller = { kind: "operator", name: "ann", door: "bus", roles: ["admin"], key: "UANN" };
+const refusal = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "admitted",
+    (thrown: SvcError) => `${thrown.kind}: ${thrown.message}`,
+  );
+
+test("a session tells who it is, what they may do, and nothing that is stored tells its cookie", async () => {
+  const { open, ask, bucket, begun, clock } = setUp();
+  const { secret, ...view } = await open("ci");
+  expect(view).toEqual({
+    name: "token:ci",
+    roles: ["viewer"],
+    csrf: csrfOf(secret),
+    signed_in_at: new Date(clock.now()).toISOString(),
+    expires_at: new Date(clock.now() + 8 * 3_600_000).toISOString(),
+    may: { jobs: ["list", "show"], console: ["use"] },
+  });
+  expect(begun).toEqual(["sessions.open token:ci", "done"]);
+  expect(await ask(secret)).toMatchObject({
+    name: "token:ci",
+    door: "console",
+    roles: ["viewer"],
+    bearer: { kind: "token", id: "ci", creator: "ann" },
+  });
+  const [key = ""] = bucket.keys;
+  const kept = await bucket.get(key);
+  expect(key).toBe(`session.${sha256Hex(secret)}`);
+  expect(Buffer.from(kept?.value ?? []).includes(secret)).toBeFalse();
+  expect(Buffer.from(kept?.value ?? []).includes(view.csrf)).toBeFalse();
+});
+
+describe("a request counts only when a page of the console made it", () => {
+  const foreign = /^unauthorized: the cookie of the console counts only/;
+  const forged = /^forbidden: the header X-CSRF-Token/;
+  const table: [string, { method?: string; headers?: Record<string, string | undefined> }, RegExp][] = [
+    ["no Sec-Fetch-Site", { headers: { "sec-fetch-site": undefined } }, foreign],
+    ["cross-site", { headers: { "sec-fetch-site": "cross-site" } }, foreign],
+    ["same-site", { headers: { "sec-fetch-site": "same-site" } }, foreign],
+    ["none", { headers: { "sec-fetch-site": "none" } }, foreign],
+    ["foreign origin", { headers: { origin: "https://evil.example.com" } }, foreign],
+    ["origin of another port", { headers: { origin: "https://master.example.com" } }, foreign],
+    ["origin null", { headers: { origin: "null" } }, foreign],
+    ["plain origin", { headers: { origin: `http://${host}` } }, foreign],
+    ["no origin", { headers: { origin: undefined } }, /^admitted/],
+    ["change without a token", { method: "POST" }, forged],
+    ["DELETE without a token", { method: "DELETE" }, forged],
+    ["PUT with a wrong token", { method: "PUT", headers: { "x-csrf-token": "x" } }, forged],
+    ["an unknown method", { method: "PATCH" }, forged],
+    ["HEAD", { method: "HEAD" }, /^admitted/],
+  ];
+  test.each(table)("%s", async (_, request, expected) => {
+    const { open, ask } = setUp();
+    const { secret } = await open("ci");
+    expect(await refusal(ask(secret, request))).toMatch(expected);
+    // Such a request ends nothing.
+    expect(await ask(secret)).toBeDefined();
+  });
+
+  test("a change needs the token of its own session", async () => {
+    const { open, ask } = setUp();
+    const [mine, other] = [await open("ci"), await open("cd")];
+    const change = (csrf: string) => ask(mine.secret, { method: "POST", headers: { "x-csrf-token": csrf } });
+    expect(await refusal(change(other.csrf))).toMatch(/^forbidden/);
+    expect(await refusal(change(mine.secret))).toMatch(/^forbidden/);
+    expect(await change(mine.csrf)).toMatchObject({ name: "token:ci" });
+  });
+
+  test("without a cookie of the console a request has no session", async () => {
+    const { ask } = setUp();
+    expect(await ask("", { headers: { cookie: undefined } })).toBeUndefined();
+    expect(await ask("", { headers: { cookie: "svc=x; __Host-svc2=y" } })).toBeUndefined();
+  });
+});
+
+describe("a session ends", () => {
+  test("after 8 h", async () => {
+    const { open, ask, clock } = setUp();
+    const { secret } = await open("ci");
+    clock.advance(8 * 3_600_000 - 1);
+    expect(await ask(secret)).toBeDefined();
+    clock.advance(1);
+    expect(await refusal(ask(secret))).toBe(
+      "unauthorized: your session has ended: sign in again at /console/",
+    );
+  });
+
+  test("with the token of a provider that was shown, and none begins after its end", async () => {
+    const { open, ask, deps, clock } = setUp();
+    const until = clock.now() + 300_000;
+    const who = { by: "oidc", name: "ann@idp", issuer: "https://idp", roles: ["viewer"] } as const;
+    deps.whoShows = async () => ({ who, until });
+    const { secret, expires_at } = await open("jwt");
+    expect(Date.parse(expires_at)).toBe(until);
+    clock.advance(300_000);
+    expect(await refusal(ask(secret))).toMatch(/^unauthorized: your session has ended/);
+    expect(await refusal(open("jwt"))).toMatch(/^unauthorized: the token has ended/);
+  });
+
+  test("when it is used from another address, also for its owner", async () => {
+    const { open, ask, bucket } = setUp();
+    const { secret } = await open("ci");
+    expect(await refusal(ask(secret, { source: "198.51.100.7" }))).toMatch(
+      /^unauthorized: your session has ended: it was used from another address/,
+    );
+    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+    expect(bucket.keys).toEqual([]);
+  });
+
+  test("when its owner is no longer admitted", async () => {
+    const { open, ask, standing } = setUp();
+    const { secret } = await open("ci");
+    standing.set("token:ci", { refused: "the token has ended" });
+    expect(await refusal(ask(secret))).toMatch(/the token has ended; sign in again/);
+    standing.delete("token:ci");
+    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+  });
+
+  test("when it is signed out, for its copies as well", async () => {
+    const { open, ask, deps, call, begun } = setUp();
+    const { secret } = await open("ci");
+    const caller = await ask(secret);
+    if (caller === undefined) throw new Error("not admitted");
+    await endSession.run(deps, {}, call({ kind: "operator", ...caller }));
+    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+    expect(begun).toEqual(["sessions.open token:ci", "done", "sessions.end token:ci", "done"]);
+  });
+
+  test("not by a token, which has none", async () => {
+    const { deps, call } = setUp();
+    expect(await refusal(endSession.run(deps, {}, call(ann)))).toMatch(/^not_found/);
+    expect(await refusal(showSession.run(deps, {}, call(ann)))).toMatch(/^not_found/);
+  });
+});
+
+test("the roles of now count, and one without a role for the console is refused", async () => {
+  const { open, ask, standing } = setUp();
+  const { secret } = await open("ci");
+  standing.set("token:ci", { roles: ["auditor"] });
+  expect(await ask(secret)).toMatchObject({ roles: ["auditor"] });
+  standing.set("token:ci", { roles: ["none"] });
+  expect(await refusal(ask(secret))).toMatch(/^forbidden: token:ci \(roles none\) may not use the console/);
+  expect(await refusal(open("ci"))).toMatch(/^forbidden/);
+});
+
+describe("what is stored counts only with the MAC of a master", () => {
+  test("a session that another wrote, and one under another key", async () => {
+    const { open, ask, bucket } = setUp();
+    const { secret } = await open("ci");
+    const [key = ""] = bucket.keys;
+    const value = (await bucket.get(key))?.value ?? new Uint8Array();
+    const fields = decode(value) as Record<string, unknown>;
+    const forged = newSecret(systemRandom);
+    const digest = Buffer.from(sha256Hex(forged), "hex");
+    await bucket.put(`session.${sha256Hex(forged)}`, encode({ ...fields, sha256: digest } as never));
+    expect(await refusal(ask(forged))).toMatch(/^unauthorized/);
+    await bucket.put(`session.${sha256Hex(forged)}`, value);
+    expect(await refusal(ask(forged))).toMatch(/^unauthorized/);
+    await bucket.put(key, encode({ ...fields, who: { by: "unregistered", name: "root" } } as never));
+    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+    await bucket.put(key, Buffer.from("not MessagePack"));
+    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+  });
+});
+
+describe("a link", () => {
+  const linked = async (caller: Caller = ann) => {
+    const all = setUp();
+    const code = newSecret(systemRandom);
+    const made = await createLink.run(all.deps, { digest: sha256Hex(code) }, all.call(caller));
+    const use = (link = code) => openSession.run(all.deps, { link }, all.call(all.browser()));
+    return { ...all, code, made, use };
+  };
+
+  test("signs in once", async () => {
+    const { use, made, clock, ask } = await linked();
+    expect(made).toEqual({
+      urls: [`https://${host}/console/`],
+      expires_at: new Date(clock.now() + 60_000).toISOString(),
+    });
+    const { name, secret } = await use();
+    expect(name).toBe("ann");
+    expect(await ask(secret)).toMatchObject({ name: "ann", bearer: { kind: "operator" } });
+    expect(await refusal(use())).toMatch(/^unauthorized: the link was used, or is older than 60 s/);
+  });
+
+  test("signs in one of two browsers that use it at once", async () => {
+    const { use } = await linked();
+    const outcomes = await Promise.all([refusal(use()), refusal(use())]);
+    expect(outcomes.filter((one) => one === "admitted")).toHaveLength(1);
+  });
+
+  test("is good for 60 s", async () => {
+    const { use, clock } = await linked();
+    clock.advance(60_000);
+    expect(await refusal(use())).toMatch(/^unauthorized/);
+  });
+
+  test("is not a session, and a session is not a link", async () => {
+    const { code, ask, open, use } = await linked();
+    expect(await refusal(ask(code))).toMatch(/^unauthorized/);
+    const { secret } = await open("ci");
+    expect(await refusal(use(secret))).toMatch(/^unauthorized/);
+  });
+
+  const bearers: [string, OperatorCaller, RegExp][] = [
+    ["a token of a file", { ...ann, door: "rest", bearer: { kind: "file" } }, /^forbidden/],
+    ["a person of a provider", { ...ann, door: "rest", bearer: { kind: "oidc", issuer: "x" } }, /^forbidden/],
+    ["a token", { ...ann, door: "rest", bearer: { kind: "token", id: "t", creator: "ann" } }, /^admitted/],
+    ["credentials of earlier versions", { kind: "operator", name: "old", door: "bus" }, /^admitted/],
+    [
+      "a name with roles and without a key",
+      { kind: "operator", name: "x", door: "bus", roles: [] },
+      /^forbidden/,
+    ],
+  ];
+  test.each(bearers)("is made by %s or not", async (_, caller, expected) => {
+    expect(await refusal(linked(caller))).toMatch(expected);
+  });
+
+  test("is not made by a session, which would outlive itself", async () => {
+    const { open, ask, deps, call } = setUp();
+    const { secret } = await open("ci");
+    const caller = await ask(secret);
+    if (caller === undefined) throw new Error("not admitted");
+    expect(await refusal(createLink.run(deps, {}, call({ kind: "operator", ...caller })))).toMatch(/outlive/);
+  });
+
+  test("does not cross the bus", async () => {
+    const { deps, call } = setUp();
+    expect(await refusal(createLink.run(deps, {}, call(ann)))).toMatch(/^bad_request: digest is required/);
+    const token: OperatorCaller = {
+      ...ann,
+      door: "rest",
+      bearer: { kind: "token", id: "t", creator: "ann" },
+    };
+    expect(await createLink.run(deps, {}, call(token))).toMatchObject({
+      link: expect.stringMatching(/^.{43}$/),
+    });
+  });
+});
+
+test("a person signs out everywhere: sessions and links of others stay", async () => {
+  const { open, ask, deps, call, browser, begun } = setUp();
+  const [mine, elsewhere, others] = [await open("ci"), await open("ci"), await open("cd")];
+  const caller: OperatorCaller = {
+    ...{ kind: "operator", name: "token:ci", door: "rest", roles: ["viewer"] },
+    bearer: { kind: "token", id: "ci", creator: "ann" },
+  };
+  const { link } = await createLink.run(deps, {}, call(caller));
+  const here = await ask(mine.secret);
+  if (here === undefined) throw new Error("not admitted");
+  begun.length = 0;
+  await endSession.run(deps, { everywhere: "yes" }, call({ kind: "operator", ...here }));
+  expect(begun).toEqual(Array.from({ length: 3 }, () => ["sessions.end token:ci", "done"]).flat());
+  for (const { secret } of [mine, elsewhere]) expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+  expect(await refusal(openSession.run(deps, { link }, call(browser())))).toMatch(/^unauthorized/);
+  expect(await ask(others.secret)).toBeDefined();
+});
+
+test("of one operator the oldest session gives way, and those of others stay", async () => {
+  const { open, ask } = setUp();
+  const other = await open("cd");
+  const secrets: string[] = [];
+  for (let at = 0; at < 17; at++) secrets.push((await open("ci")).secret);
+  expect(await refusal(ask(secrets[0] ?? ""))).toMatch(/^unauthorized/);
+  expect(await ask(secrets[1] ?? "")).toBeDefined();
+  expect(await ask(other.secret)).toBeDefined();
+});
+
+test("a bucket that was lost with the bus is made again by the next sign-in", async () => {
+  const { open, ask, bucket } = setUp();
+  const { secret } = await open("ci");
+  const { create, entries } = bucket;
+  let isThere = false;
+  for (const key of bucket.keys) await bucket.remove(key, (await bucket.get(key))?.revision ?? 0);
+  Object.assign(bucket, {
+    create(key: string, value: Uint8Array) {
+      isThere = true;
+      return create(key, value);
+    },
+    async entries() {
+      if (!isThere) throw new SvcError("storage", "the bucket sessions: stream not found");
+      return entries();
+    },
+  });
+  expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+  expect(await ask((await open("ci")).secret)).toBeDefined();
+});
+
+test("where the console is not served nobody signs in", async () => {
+  const { open, served, deps, call } = setUp();
+  served.now = false;
+  expect(await refusal(open("ci"))).toMatch(/^not_found: this master does not serve the console/);
+  const digest = sha256Hex("x");
+  expect(await refusal(createLink.run(deps, { digest }, call(ann)))).toMatch(/^not_found/);
+});
+
+test("a sign-in that cannot be recorded does not happen", async () => {
+  const { deps, call, browser, bucket } = setUp();
+  deps.begin = async () => {
+    throw new SvcError("unavailable", "the audit cannot be written");
+  };
+  expect(await refusal(openSession.run(deps, { token: "ci" }, call(browser())))).toMatch(/^unavailable/);
+  expect(bucket.keys).toEqual([]);
+});
+
+test("exactly one way to sign in", async () => {
+  const { deps, call, browser } = setUp();
+  const open = (input: object) => refusal(openSession.run(deps, input, call(browser())));
+  expect(await open({})).toMatch(/^bad_request/);
+  expect(await open({ token: "ci", link: "x" })).toMatch(/^bad_request/);
+});
+
+test("a cookie is read from its own name alone, and two of them do not count", () => {
+  expect(secretOf("a=b; __Host-svc=x; c=d")).toBe("x");
+  expect(secretOf("__Host-svc=x; __Host-svc=y")).toBeUndefined();
+  expect(secretOf("svc=x")).toBeUndefined();
+  expect(secretOf(null)).toBeUndefined();
+  expect(isCsrfOf("x", null)).toBeFalse();
+});

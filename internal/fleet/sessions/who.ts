@@ -1,0 +1,64 @@
+import { SvcError } from "../../base/errors.ts";
+import type { Bearer, Caller, OperatorCaller } from "../operation/mod.ts";
+
+/** Who signed in, and by what they are judged at each request. */
+export type Who = { readonly name: string } & (
+  | /** A registered operator, who signed the request for a link with this key. */
+  { readonly by: "operator"; readonly key: string }
+  /** Credentials of earlier versions, which anyone's name goes with. */
+  | { readonly by: "unregistered" }
+  /** A token of a file; `proof` is a MAC of it, so that another token in the file ends the session. */
+  | { readonly by: "file"; readonly proof: Uint8Array }
+  /** A token of the bucket `tokens`. */
+  | { readonly by: "token"; readonly token: string; readonly creator: string }
+  /** A person of an identity provider, with the roles that their token gave. */
+  | { readonly by: "oidc"; readonly issuer: string; readonly roles: readonly string[] }
+);
+
+/** What someone may do now; without `roles` everything, and `refused` says why they are not admitted any more. */
+export type Standing = { readonly roles?: readonly string[] } | { readonly refused: string };
+
+/** What a caller over a session shows to operations that judge or store who asks. */
+export function bearerOfSession(who: Who): Pick<OperatorCaller, "bearer"> {
+  const bearer = ((): Bearer | undefined => {
+    switch (who.by) {
+      case "operator":
+        return { kind: "operator" };
+      case "unregistered":
+        return undefined;
+      case "file":
+        return { kind: "file" };
+      case "token":
+        return { kind: "token", id: who.token, creator: who.creator };
+      case "oidc":
+        return { kind: "oidc", issuer: who.issuer };
+    }
+  })();
+  return bearer === undefined ? {} : { bearer };
+}
+
+/**
+ * The operator that a link signs in.
+ *
+ * @throws SvcError `forbidden` for a caller that cannot be judged later by more than a name, or has only a session
+ */
+export function whoOfCaller(caller: Caller): Who {
+  if (caller.kind !== "operator") throw new SvcError("forbidden", "a link needs an operator who asks for it");
+  const { name, key, roles, bearer, session } = caller;
+  if (session !== undefined) {
+    throw new SvcError(
+      "forbidden",
+      "a session of the console cannot make a link: it would outlive the session; use svc console",
+    );
+  }
+  if (bearer?.kind === "token") return { by: "token", name, token: bearer.id, creator: bearer.creator };
+  if (bearer !== undefined) {
+    throw new SvcError(
+      "forbidden",
+      `${name} cannot make a link with this token: paste the token into the console, or sign in at the provider there`,
+    );
+  }
+  if (key !== undefined) return { by: "operator", name, key };
+  if (roles === undefined) return { by: "unregistered", name };
+  throw new SvcError("forbidden", `${name} cannot make a link without a signed request: use svc console`);
+}

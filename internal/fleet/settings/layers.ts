@@ -1,0 +1,78 @@
+import type { TextPosition } from "../../base/place.ts";
+import type { YamlNode } from "../../base/yaml.ts";
+
+/** The settings of one file, as it was merged for one peel. */
+export interface Layer {
+  /** Path below the directory of the settings. */
+  readonly file: string;
+  /** What is in it. */
+  readonly root: YamlNode;
+  /** The line of the top file, or of another file, that asked for it: `top.sls:4`. */
+  readonly because: string;
+  /** Whether it is below a directory `secret`, or was written with a file that is. */
+  readonly isSecret: boolean;
+  /** Where a place of it is written. */
+  source(at: TextPosition): Source;
+}
+
+/** Where something is written. */
+export interface Source {
+  readonly file: string;
+  readonly line: number;
+  /** The line is one of the rendered text: the template does not tell where it is written. */
+  readonly rendered?: true;
+}
+
+/** One file that set a value. */
+export interface Assignment {
+  readonly layer: Layer;
+  readonly node: YamlNode;
+  /** Where its name is written. */
+  readonly at: TextPosition;
+  /** The names that lead to it. */
+  readonly path: readonly string[];
+}
+
+/** A setting of the merged tree, with every file that set it. */
+export interface Merged {
+  readonly path: readonly string[];
+  /** In the order of merging: the last one counts, or all of them where the value is a map. */
+  readonly sets: Assignment[];
+  /** What was in its place before it: values that were not maps, of this name or of one around it. */
+  readonly under: readonly Assignment[];
+  /** Its settings, while it is a map. */
+  entries: Map<string, Merged> | undefined;
+}
+
+/**
+ * Merges the settings of files, as `mergeSettings` does, and remembers which file set what.
+ *
+ * @param layers in the order of merging
+ */
+export function mergeLayers(layers: readonly Layer[]): Merged {
+  const root: Merged = { path: [], sets: [], under: [], entries: new Map() };
+  for (const layer of layers) {
+    if (layer.root.kind === "map") put(root, { layer, node: layer.root, at: layer.root.at, path: [] });
+  }
+  return root;
+}
+
+function put(merged: Merged, set: Assignment): void {
+  const { node, layer, path } = set;
+  const was = merged.entries;
+  const covered = was === undefined ? [...merged.under, ...merged.sets] : merged.under;
+  if (path.length > 0) merged.sets.push(set);
+  if (node.kind !== "map") {
+    merged.entries = undefined;
+    return;
+  }
+  const entries = was ?? new Map<string, Merged>();
+  merged.entries = entries;
+  for (const { key, keyAt: at, value } of node.entries) {
+    if (path.length === 0 && key === "include") continue;
+    const inner = [...path, key];
+    const child = entries.get(key) ?? { path: inner, sets: [], under: covered, entries: undefined };
+    entries.set(key, child);
+    put(child, { layer, node: value, at, path: inner });
+  }
+}

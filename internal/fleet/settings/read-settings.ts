@@ -1,0 +1,60 @@
+import { SvcError } from "../../base/errors.ts";
+import { decodeForeign } from "../../base/msgpack.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import type { SettingsCompiler } from "./compile.ts";
+import { isSettings } from "./envelope.ts";
+import { SettingsFault } from "./fault.ts";
+import type { FollowedTree } from "./follow.ts";
+import type { Merged } from "./layers.ts";
+import { topFile } from "./top.ts";
+import type { Peels } from "./tracker.ts";
+import type { SettingsTree } from "./tree.ts";
+
+/** Compiles the settings of one peel for display, from the files of this master. */
+export interface SettingsReader {
+  /**
+   * @param peelId encoded id of a member
+   * @throws SvcError `not_found` when the peel has no facts; `conflict` when its settings cannot be compiled;
+   *   `unavailable` when this master has no files
+   */
+  read(peelId: string): Promise<Merged>;
+}
+
+export function createSettingsReader(deps: {
+  tree: Pick<FollowedTree, "tree">;
+  peels: Pick<Peels, "facts" | "labelsOf">;
+  compilerOf(tree: SettingsTree): Pick<SettingsCompiler, "trace">;
+}): SettingsReader {
+  const { tree: followed, peels } = deps;
+  return {
+    async read(peelId) {
+      const { tree } = followed;
+      if (!tree.files.has(topFile)) {
+        throw new SvcError("unavailable", `this master has no ${topFile} in ${tree.directory}`);
+      }
+      const name = displayPeelId(peelId);
+      const stored = await peels.facts(peelId);
+      const facts = stored === undefined ? undefined : readMap(stored);
+      if (facts === undefined) {
+        throw new SvcError("not_found", `${name} has no settings yet: it has stored no facts`);
+      }
+      try {
+        return await deps.compilerOf(tree).trace({ peelId, facts, labels: peels.labelsOf(peelId) });
+      } catch (thrown) {
+        if (!(thrown instanceof SettingsFault)) throw thrown;
+        throw new SvcError("conflict", `the settings of ${name} cannot be compiled: ${thrown.message}`, {
+          cause: thrown,
+        });
+      }
+    },
+  };
+}
+
+function readMap(stored: Uint8Array) {
+  try {
+    const facts = decodeForeign(stored);
+    return isSettings(facts) ? facts : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+import { SvcError } from "../../base/errors.ts";
+import { shareRuns } from "../../base/share-runs.ts";
+import { newGroupUser } from "../../bus/accounts/mod.ts";
+import {
+  type Bus,
+  checkReplicas,
+  readHealth,
+  readMembership,
+  removeFromGroup,
+  replicasFor,
+  type SystemBus,
+} from "../../bus/mod.ts";
+import type { ClusterDeps } from "../../fleet/cluster/mod.ts";
+import { parseCredentials, readClaims } from "../../identity/mod.ts";
+import type { MasterDeps } from "./options.ts";
+
+/** What operators may know and change of the cluster of the bus, through one master. */
+export function clusterOperations({
+  bus,
+  system,
+  connectTo,
+  connectAs,
+  keys,
+  config,
+  clock,
+  random,
+  jitter,
+  signal,
+}: Pick<MasterDeps, "keys" | "config" | "clock" | "random" | "jitter" | "signal"> & {
+  bus: Bus;
+  system: SystemBus;
+  connectTo: (address: string) => Promise<Bus>;
+  connectAs: (address: string, credentials: string) => Promise<Bus>;
+}): ClusterDeps {
+  const account = keys.mastersAccount;
+  return {
+    bus,
+    membership: () => readMembership(system, account),
+    health: () => readHealth(system),
+    present: system.present,
+    replicasOn: (servers) => replicasFor(config.storage_replicas, servers).replicas,
+    compare: shareRuns(() => checkReplicas({ bus, system, account, connectTo, offset: jitter(), signal })),
+    async giveUp(server) {
+      const claims = readClaims(parseCredentials(keys.systemCredentials).jwt);
+      const issuedAt = Math.floor(clock.now() / 1000);
+      const user = newGroupUser(claims.iss, issuedAt, keys.operatorSigning, random);
+      if (!(await system.pushClaims(user.opened))) {
+        throw new SvcError(
+          "unavailable",
+          "not every server took the claims of the system account: try again",
+        );
+      }
+      try {
+        const connection = await connectAs(bus.nats.getServer(), user.credentials);
+        try {
+          await removeFromGroup(connection, server);
+        } finally {
+          await connection.nats.close();
+        }
+      } finally {
+        await system.pushClaims(user.closed);
+      }
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { MetricsRegistry } from "../../program/health/mod.ts";
+import { quickBuckets } from "./buckets.ts";
+
+/** One completed request. */
+export interface AnsweredRequest {
+  method: string;
+  /** The route as declared, with its `:name` parameters; `none` when no route matched. */
+  route: string;
+  status: number;
+  seconds: number;
+}
+
+export interface RequestMetrics {
+  /** A request completed; for a stream, it began. */
+  httpRequest(request: AnsweredRequest): void;
+  rateLimited(budget: string): void;
+  /** Someone signed in to the console, or was refused. */
+  consoleSignIn(way: "token" | "link" | "oidc", outcome: "ok" | "refused"): void;
+}
+
+/** Adds the metrics of the HTTPS listener. */
+export function countRequests({
+  counter,
+  histogram,
+}: Pick<MetricsRegistry, "counter" | "histogram">): RequestMetrics {
+  const requests = histogram(
+    "svc_http_request_seconds",
+    "Time to serve a request on the HTTPS listener; for a stream, until it began",
+    ["method", "route", "status"],
+    quickBuckets,
+  );
+  const limited = counter("svc_http_rate_limited_total", "Requests rejected by the rate limit", ["budget"]);
+  const signIns = counter("svc_console_sign_ins_total", "Sign-ins to the console", ["way", "outcome"]);
+  for (const budget of ["strict", "relaxed"]) limited.inc({ budget }, 0);
+  return {
+    httpRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
+    rateLimited: (budget) => limited.inc({ budget }),
+    consoleSignIn: (way, outcome) => signIns.inc({ way, outcome }),
+  };
+}

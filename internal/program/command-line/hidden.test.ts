@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { runInProcess } from "../../../test/harness/svc.ts";
+import { command, group } from "./command.ts";
+import { hiddenHint, runTree } from "./run-tree.ts";
+import { formatTable } from "./table.ts";
+
+const columns = { ID: "name", PEELS: "spare word", OK: "spare word", SOURCE: "wide", BY: "text" } as const;
+const tree = group({
+  name: "svc",
+  description: "Try lists.",
+  commands: () => [
+    command({
+      name: "list",
+      description: "Print a list.",
+      examples: ["svc list"],
+      args: { empty: { type: "boolean", description: "Print nothing below the heads" } },
+      run: ({ empty }, cli) => {
+        const rows = empty === true ? [] : [["a".repeat(30), "12", "9", "schedule", "ann"]];
+        return cli.print(rows, () => formatTable(columns, rows, cli));
+      },
+    }),
+  ],
+});
+const run = (columns: string, ...argv: string[]) =>
+  runInProcess((options) => runTree(tree, options), ["list", ...argv], {
+    env: columns === "" ? {} : { COLUMNS: columns },
+  });
+
+test.each([
+  ["80", "the column SOURCE is hidden: --wide shows it\n"],
+  ["40", "the columns PEELS, OK and SOURCE are hidden: --wide shows them\n"],
+  // Nothing limits a line of a pipe.
+  ["", ""],
+])("in %s columns what is hidden is said: %s", async (width, stderr) => {
+  expect(await run(width)).toMatchObject({ exit: 0, stderr });
+  for (const flags of [["--wide"], ["--output", "json"], ["--output", "csv"], ["--empty"]]) {
+    expect(await run(width, ...flags)).toMatchObject({ exit: 0, stderr: "" });
+  }
+});
+
+test("no more than four columns are named", () => {
+  const heads = ["A", "B", "C", "D", "E"];
+  expect(hiddenHint(heads.slice(0, 4))).toBe("the columns A, B, C and D are hidden: --wide shows them");
+  expect(hiddenHint(heads)).toBe("the columns A, B, C and 2 more are hidden: --wide shows them");
+});

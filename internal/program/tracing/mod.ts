@@ -1,0 +1,2 @@
+export { inspectReceiver } from "./inspect.ts";
+export { tracing } from "./start.ts";

@@ -1,0 +1,151 @@
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type Span as SdkSpan,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Span, SpanOptions, Tracer } from "../../base/trace.ts";
+import { version } from "../../base/version.ts";
+import { bounded } from "./bounded.ts";
+import type { Tracing } from "./tracing.ts";
+
+export interface SdkOptions {
+  service: "svc-master" | "svc-peel";
+  /** Name of the master, or the id of the peel. */
+  instance: string;
+  /** `otlp.endpoint`, without `/v1/traces`. */
+  endpoint: string;
+  /** `otlp.sample`: the fraction of the traces that begin here, 0 to 1. */
+  sample: number;
+  /** Read for each request, so that a token can be replaced. @throws SvcError */
+  headers(): Record<string, string>;
+  /** PEM; absent means the host's trust store. */
+  ca?: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** Spans that wait or are being sent, at most; what exceeds it is dropped. */
+const mostWaiting = 2_048;
+const batch = 512;
+const pauseMs = 1_000;
+/** How long one request may take with its repetitions. */
+const exportMs = 10_000;
+/** How long a program that ends waits for the receiver. */
+const stopMs = 2_000;
+
+const kinds = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+  internal: SpanKind.INTERNAL,
+} as const;
+
+/** Sends spans with the OpenTelemetry SDK, in the background: nobody waits for the receiver. */
+export function createSdk({
+  service,
+  instance,
+  endpoint,
+  sample,
+  headers,
+  ca,
+  clock,
+  log,
+}: SdkOptions): Tracing {
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/$/, "")}/v1/traces`,
+    timeoutMillis: exportMs,
+    // At the end all batches leave at once.
+    concurrencyLimit: Math.ceil(mostWaiting / batch),
+    headers: async () => {
+      try {
+        return headers();
+      } catch (error) {
+        log.warn("the headers for traces cannot be read", { error: String(error) });
+        return {};
+      }
+    },
+    // Explicit, so that no variable of the environment turns it off.
+    httpAgentOptions: { keepAlive: true, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
+  });
+  const limits = { maxQueueSize: mostWaiting, maxExportBatchSize: batch, scheduledDelayMillis: pauseMs };
+  const { processor, spans } = bounded({
+    exporter,
+    batched: (exporter) => new BatchSpanProcessor({ exporter, exportTimeoutMillis: exportMs, ...limits }),
+    most: mostWaiting,
+    endpoint,
+    log,
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({
+      "service.name": service,
+      "service.version": version,
+      "service.instance.id": instance,
+    }),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sample) }),
+    spanLimits: { attributeValueLengthLimit: 256, attributeCountLimit: 32 },
+    spanProcessors: [processor],
+  });
+  const sdk = provider.getTracer("svc", version);
+  const begin = (name: string, { kind = "internal", attributes, startedAt }: SpanOptions, parent: Context) =>
+    spanOf(
+      sdk.startSpan(
+        name,
+        {
+          kind: kinds[kind],
+          ...(attributes === undefined ? {} : { attributes }),
+          ...(startedAt === undefined ? {} : { startTime: startedAt }),
+        },
+        parent,
+      ),
+    );
+  const spanOf = (span: SdkSpan): Span => {
+    const { traceId, spanId, traceFlags } = span.spanContext();
+    return {
+      traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`,
+      begin: (name, options = {}) => begin(name, options, trace.setSpan(ROOT_CONTEXT, span)),
+      set: (attributes) => void span.setAttributes(attributes),
+      end(failure) {
+        if (failure !== undefined) {
+          span.setAttribute("error.type", failure);
+          span.setStatus({ code: SpanStatusCode.ERROR });
+        }
+        span.end();
+      },
+    };
+  };
+  const tracer: Tracer = {
+    begin: (name, { parent, ...options } = {}) => begin(name, options, contextOf(parent)),
+  };
+  return {
+    tracer,
+    spans,
+    async stop() {
+      const giveUp = new AbortController();
+      const limit = sleep(clock, stopMs, giveUp.signal).catch(() => {});
+      await Promise.race([provider.shutdown().catch(() => {}), limit]).finally(() => giveUp.abort());
+    },
+  };
+}
+
+/** @param traceparent a valid one, or none */
+function contextOf(traceparent: string | undefined): Context {
+  const [, traceId, spanId, flags] = traceparent?.split("-") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
+  // The sampled flag is the only one that is known.
+  const traceFlags = Number.parseInt(flags, 16) & 1;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}

@@ -1,0 +1,20 @@
+export { defined, itemsOf, iterate, settled, truthy } from "./ask.ts";
+export { compare, equals } from "./compare.ts";
+export { Fault } from "./fault.ts";
+export { float, isFloat, isInteger, isNumber, toNumber } from "./number.ts";
+export { copyOf, fromPlain, toPlain } from "./plain.ts";
+export {
+  type Args,
+  Callable,
+  Facade,
+  Float,
+  Group,
+  Namespace,
+  orElse,
+  Tuple,
+  typeName,
+  Undefined,
+  type Value,
+  ValueMap,
+  View,
+} from "./value.ts";

@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { ConsoleAsset, ConsoleBundle } from "../internal/master/doors/console/mod.ts";
+import { pastDoors } from "./doors.ts";
+
+const folder = join(import.meta.dir, "../internal/console/app");
+
+/**
+ * Bundles the console for browsers. The parts that only some pages need are files of their own.
+ *
+ * @throws Error with the messages of the bundler
+ */
+export async function bundleConsole(): Promise<ConsoleBundle> {
+  const built = await Bun.build({
+    entrypoints: [join(folder, "main.tsx")],
+    target: "browser",
+    format: "esm",
+    splitting: true,
+    minify: true,
+    publicPath: "/console/assets/",
+    naming: { entry: "console-[hash].[ext]", chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
+    define: { "process.env.NODE_ENV": '"production"' },
+    plugins: [pastDoors()],
+    throw: false,
+  });
+  if (!built.success) throw new Error(`cannot bundle the console:\n${built.logs.join("\n")}`);
+  const assets: ConsoleAsset[] = [];
+  let [script, style] = ["", ""];
+  for (const output of built.outputs) {
+    const bytes = new Uint8Array(await output.arrayBuffer());
+    const isStyle = output.path.endsWith(".css");
+    // The bundler takes the names of the parts of a style into its digest, but not always their content.
+    const path = isStyle ? `console-${digestOf(bytes)}.css` : basename(output.path);
+    if (isStyle) style = path;
+    if (output.kind === "entry-point") script = path;
+    const type = isStyle ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
+    assets.push({ path, type, bytes });
+  }
+  if (script === "" || style === "") throw new Error("the console has no script, or no style");
+  const page = readFileSync(join(folder, "index.html"), "utf8");
+  return { index: page.replace("SCRIPT", script).replace("STYLE", style), assets };
+}
+
+const digestOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex").slice(0, 16);

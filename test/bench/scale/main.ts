@@ -1,0 +1,163 @@
+import { cpus, totalmem } from "node:os";
+import { sleep, systemClock } from "../../../internal/base/clock.ts";
+import { requestJetStream } from "../../../internal/bus/jetstream/request.ts";
+import { startFleet } from "../../fleet/fleet.ts";
+import { connectTo, natsServerPath, startBus } from "../../harness/bus.ts";
+import { readinessBecomes } from "../../harness/enrollee.ts";
+import { type MasterDaemon, startMasterBinary } from "../../harness/fleet.ts";
+import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
+import { readFlags } from "../flags.ts";
+import { runFloor, runJob } from "../jobs/ask.ts";
+import { startObserver } from "../jobs/observer.ts";
+import { median } from "../jobs/statistics.ts";
+import { mebibytes, ratio, table } from "../table.ts";
+
+// What a fleet costs as it grows: one master and one bus from the built binaries, and peels that cost little. Each
+// size is measured in the same run. See docs/bench.md.
+
+const flags = readFlags({
+  peels: ["10,100,1000,5000,10000", "3"],
+  rounds: ["5", "1"],
+  processes: ["2", "1"],
+  ramp: ["200", "100"],
+  idle: ["20", "1"],
+});
+const rounds = flags.count("rounds");
+const clock = systemClock;
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+await using bus = await startBus();
+let master: MasterDaemon = await startMasterBinary(bus);
+await using fleet = await startFleet(bus, {
+  size: 0,
+  processes: flags.count("processes"),
+  ramp: flags.count("ramp"),
+  light: true,
+});
+const server = Bun.spawnSync([natsServerPath(), "--version"]).stdout.toString().trim();
+say(
+  `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${server}, Bun ${Bun.version}; all on one machine`,
+);
+
+const heads = [
+  ...["peels", "joined s", "master idle ms/s", "bus idle ms/s", "peels idle ms/s"],
+  ...["ping ms", "bare fan-out ms", "", "ping: master + bus cpu ms", "cpu of the fan-out ms", ""],
+  ...["reports ms", "bus killed: back s", "master killed: ready s"],
+  ...["master MiB", "bus MiB", "peels MiB", "consumers"],
+];
+const rows: string[][] = [];
+for (const size of flags.counts("peels")) {
+  const row = await measure(size);
+  rows.push(row);
+  say(row.join("  "));
+}
+const { complaints } = await fleet.report();
+say(`\n${table(heads, rows)}\n\nconnections that ended: ${JSON.stringify(complaints)}`);
+await master[Symbol.asyncDispose]();
+
+async function measure(size: number): Promise<string[]> {
+  const joined = await timed(async () => {
+    await fleet.grow(size - fleet.peels.length);
+    await fleet.greeted();
+  });
+  // The first reading of the facts of the new peels, and the compiling of their settings.
+  await sleep(clock, flags.count("idle") * 500);
+  const idle = await costOf(() => sleep(clock, flags.count("idle") * 1000));
+  const perSecond = (seconds: number) => (seconds * 1000) / flags.count("idle");
+  const { ping, bare } = await scatter(size);
+  const reports = await timed(() => fleet.reportStates());
+  const memory = [memoryOf(master.program.pid), memoryOf(bus.server().pid)].map(
+    ({ residentMib }) => residentMib,
+  );
+  const peels = fleet.pids.reduce((sum, pid) => sum + memoryOf(pid).residentMib, 0);
+  const consumers = await countConsumers();
+  const back = await timed(async () => {
+    await fleet.reset();
+    await bus.restart("SIGKILL");
+    await fleet.greeted();
+  });
+  const ready = await timed(async () => {
+    master.program.kill("SIGKILL");
+    await master.program.exited;
+    await master[Symbol.asyncDispose]();
+    master = await startMasterBinary(bus);
+    await readinessBecomes(master.healthUrl, 200);
+  });
+  const whole = (value: number) => value.toFixed(0);
+  const seconds = (ms: number) => (ms / 1000).toFixed(1);
+  const cpuOf = (samples: readonly Sample[]) =>
+    median(samples.map(({ cost }) => (cost.master + cost.bus) * 1000));
+  const lastOf = (samples: readonly Sample[]) => median(samples.map(({ last }) => last));
+  return [
+    ...[whole(size), seconds(joined)],
+    ...[idle.master, idle.bus, idle.peels].map((cost) => perSecond(cost).toFixed(1)),
+    ...[whole(lastOf(ping)), whole(lastOf(bare)), ratio(lastOf(ping) / lastOf(bare))],
+    ...[whole(cpuOf(ping)), whole(cpuOf(bare)), ratio(cpuOf(ping) / cpuOf(bare))],
+    ...[whole(reports), seconds(back), seconds(ready)],
+    ...[...memory, peels].map(mebibytes),
+    whole(consumers),
+  ];
+}
+
+interface Cost {
+  /** Processor time, seconds. */
+  master: number;
+  bus: number;
+  peels: number;
+}
+
+interface Sample {
+  /** When the last answer came, milliseconds. */
+  last: number;
+  cost: Cost;
+}
+
+/** A ping to everybody, and the bare fan-out over the same connections, in turns. */
+async function scatter(size: number): Promise<{ ping: Sample[]; bare: Sample[] }> {
+  await using observer = await startObserver(bus);
+  const found = { ping: [] as Sample[], bare: [] as Sample[] };
+  const runs = {
+    ping: () => runJob(observer, { target: "sim-*", function: "test.ping", args: {} }, size),
+    bare: () => runFloor(observer, fleet.peels, "stored"),
+  };
+  for (let round = -1; round < rounds; round++) {
+    for (const name of ["ping", "bare"] as const) {
+      let last = 0;
+      const cost = await costOf(async () => {
+        last = Math.max(...(await runs[name]()));
+      });
+      // Warm up: compiling on first use is not measured.
+      if (round >= 0) found[name].push({ last, cost });
+    }
+  }
+  return found;
+}
+
+async function costOf(act: () => Promise<unknown>): Promise<Cost> {
+  const now = (): Cost => ({
+    master: cpuSecondsOf(master.program.pid),
+    bus: cpuSecondsOf(bus.server().pid),
+    peels: fleet.pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0),
+  });
+  const before = now();
+  await act();
+  const after = now();
+  return {
+    master: after.master - before.master,
+    bus: after.bus - before.bus,
+    peels: after.peels - before.peels,
+  };
+}
+
+async function timed(act: () => Promise<unknown>): Promise<number> {
+  const from = clock.monotonic();
+  await act();
+  return clock.monotonic() - from;
+}
+
+async function countConsumers(): Promise<number> {
+  const connection = await connectTo(bus, "master");
+  const { consumers = 0 } = await requestJetStream<{ consumers: number }>(connection, "$JS.API.INFO", "");
+  await connection.nats.close();
+  return consumers;
+}

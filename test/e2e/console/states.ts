@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import type { ConsoleFleet } from "../../harness/console.ts";
+import { until } from "../../harness/until.ts";
+
+/** The page States. */
+export function statesCases(at: () => ConsoleFleet): void {
+  test("states: says what to do while no peel ran any", async () => {
+    const { page, open } = at();
+    await open("/states", "States");
+    await page.until('document.querySelector(".empty")?.innerText.includes("state.apply test=true")');
+  });
+
+  test("states: counts the runs, names what fails most, and leads to the differences of one", async () => {
+    const { page, open, peels, inspect, rest } = at();
+    const [, peel] = peels;
+    const run = { targets: [peel], function: "state.highstate" };
+    // States do not run before the first settings have come.
+    await until(async () => {
+      const { jid } = (await rest("POST", "jobs", run)).json as { jid: string };
+      const outcome = await until(async () => {
+        const { status } = (await rest("GET", `jobs/${jid}`)).json as { status: string };
+        return status === "running" || status === "pending" ? undefined : status;
+      });
+      const { counts } = (await rest("GET", "states/status")).json as { counts: { failed: number } };
+      return outcome !== undefined && counts.failed === 1 ? true : undefined;
+    });
+    await page.until(`document.body.innerText.includes("test.configurable_test_state")`);
+    expect(
+      await page.evaluate<string>(
+        `document.querySelector("section[aria-labelledby=failures-head]").innerText`,
+      ),
+    ).toContain("<b>not bold</b>");
+    expect(await inspect("states")).toEqual([]);
+    await page.evaluate(
+      `document.querySelector('section[aria-labelledby="failures-head"] a[href$="/states"]').click()`,
+    );
+    await page.until(`document.body.innerText.includes("something pretended to change")`);
+    expect(await page.evaluate<number>("document.querySelectorAll('main b').length")).toBe(0);
+    expect(await inspect("peel-states")).toEqual([]);
+    await open(`/peels/${peel}/settings`);
+    await page.until(`document.body.innerText.includes("motd")`);
+    expect(await page.evaluate<string>("document.body.innerText")).not.toContain("hunter2");
+    expect(await inspect("peel-settings")).toEqual([]);
+  });
+}

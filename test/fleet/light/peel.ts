@@ -1,0 +1,184 @@
+import { systemClock, type Timer } from "../../../internal/base/clock.ts";
+import { systemJitter } from "../../../internal/base/id.ts";
+import { encode } from "../../../internal/base/msgpack.ts";
+import { version } from "../../../internal/base/version.ts";
+import { busClientSettings } from "../../../internal/bus/connect.ts";
+import {
+  ackSubject,
+  dispatchSubject,
+  helloSubject,
+  hintSubject,
+  keySubject,
+  parseJobSubject,
+  peelInboxPrefix,
+  returnSubject,
+  stopSubject,
+} from "../../../internal/bus/subjects.ts";
+import { newestForm } from "../../../internal/fleet/jobs/mod.ts";
+import { parseCredentials } from "../../../internal/identity/credentials.ts";
+import { answerSubject, askSubject, floorJob, floorModes } from "../floor.ts";
+import type { SimulatedPeel, SimulatedPeelOptions } from "../peel.ts";
+import { openWire, pub, type Wire } from "./wire.ts";
+
+// A peel that costs its machine little: it says what a peel says, at the times at which a peel says it, and believes
+// every command. So a machine can hold many, and what is measured is the bus and the masters.
+
+/** A simulated peel that can also send the report of a state run, as large as that of a run without a change. */
+export interface LightPeel extends SimulatedPeel {
+  report(): void;
+}
+
+/** As in internal/agent/link and internal/bus/connect.ts. */
+const heartbeatMs = 10_000;
+const helloSpreadMs = 2_000;
+const helloTimeoutMs = 5_000;
+const reconnectMs = busClientSettings.reconnectWaitMs;
+const reconnectJitterMs = 1_000;
+
+const accepted = encode({ accepted: true });
+const answer = encode({
+  success: true,
+  retcode: 0,
+  return: true,
+  started_at: "2026-01-01T00:00:00.000Z",
+  duration_ms: 0,
+});
+const report = encode({
+  run_id: "run-000000000000000000000000000",
+  started_at: "2026-01-01T00:00:00.000Z",
+  duration_ms: 12,
+  counts: { unchanged: 40, changed: 0, failed: 0 },
+});
+
+/** Connects a peel, and again whenever the connection is lost. */
+export function startLightPeel(options: Omit<SimulatedPeelOptions, "commandKeys" | "dataDir">): LightPeel {
+  const { busUrl, caPem, member, counter } = options;
+  const { peelId, credentials } = member;
+  const { hostname: host, port } = new URL(busUrl);
+  const random = systemJitter;
+  const { jwt, key } = parseCredentials(credentials);
+  const inbox = peelInboxPrefix(peelId);
+  const first = [
+    `${inbox}.>`,
+    dispatchSubject("*", peelId),
+    stopSubject("*", peelId),
+    keySubject("secrets", "_cluster_info"),
+    hintSubject(peelId),
+    askSubject(peelId),
+  ]
+    .map((subject, at) => `SUB ${subject} ${at + 1}\r\n`)
+    .join("");
+  const hello = encode({ command_form: newestForm });
+  const life = { peel_id: peelId, version, started_at: "2026-01-01T00:00:00.000Z", command_form: newestForm };
+  const beat = pub(keySubject("peel-heartbeat", peelId), `${inbox}.beat`, encode(life));
+  const facts = pub(
+    keySubject("facts", peelId),
+    `${inbox}.facts`,
+    encode({ id: peelId, os: "Light", kernel: "Linux" }),
+  );
+  const helloInbox = `${inbox}.hello`;
+  let wire: Wire | undefined;
+  let timers: Timer[] = [];
+  let away = false;
+  let closed = Promise.withResolvers<void>();
+
+  const later = (ms: number, run: () => void) => timers.push(systemClock.after(ms, run));
+  /** Counts hellos: the answer to an earlier one is as good, and only the last one is asked again. */
+  let hellos = 0;
+  let isGreeted = false;
+  const sayHello = () => {
+    const own = ++hellos;
+    wire?.write(pub(helloSubject(peelId), helloInbox, hello));
+    later(helloTimeoutMs, () => {
+      if (!isGreeted && own === hellos) sayHello();
+    });
+  };
+  const onMessage = (subject: string, _: string, data: Uint8Array) => {
+    if (subject === helloInbox) {
+      // No master serves, or it answers that it has too much to do: an answer with jobs is much longer.
+      if (data.length < 20) later(400 + random() * 400, sayHello);
+      else {
+        isGreeted = true;
+        counter.greeted(peelId);
+      }
+      return;
+    }
+    // The floor: a bare answer, or one that the bus stores.
+    if (subject === askSubject(peelId)) {
+      const isBare = data[0] === floorModes.bare;
+      const to = isBare ? answerSubject(peelId) : returnSubject(floorJob, peelId);
+      wire?.write(pub(to, isBare ? "" : `${inbox}.return`, answer));
+      return;
+    }
+    const job = parseJobSubject(subject);
+    if (job?.kind !== "dispatch") return;
+    wire?.write(
+      Buffer.concat([
+        pub(ackSubject(job.jid, peelId), `${inbox}.ack`, accepted),
+        pub(returnSubject(job.jid, peelId), `${inbox}.return`, answer),
+      ]),
+    );
+  };
+  const open = () => {
+    if (away) return;
+    closed = Promise.withResolvers();
+    wire = openWire({
+      host,
+      port: Number(port),
+      caPem,
+      first,
+      onMessage,
+      connect: (nonce) => ({
+        verbose: false,
+        pedantic: false,
+        lang: "light",
+        version: "1",
+        protocol: 1,
+        headers: true,
+        no_responders: true,
+        name: `svc-peel ${peelId}`,
+        jwt,
+        sig: Buffer.from(key.sign(Buffer.from(nonce))).toString("base64url"),
+      }),
+      onOpen() {
+        isGreeted = false;
+        counter.connected(peelId);
+        wire?.write(Buffer.concat([beat, facts]));
+        later(helloSpreadMs * random(), sayHello);
+        timers.push(systemClock.every(heartbeatMs, () => wire?.write(beat)));
+      },
+      onClose(reason) {
+        for (const timer of timers) timer.cancel();
+        timers = [];
+        counter.gone(peelId);
+        closed.resolve();
+        if (away) return;
+        counter.log.warn(`closed: ${reason}`);
+        systemClock.after(reconnectMs + reconnectJitterMs * random(), open);
+      },
+    });
+  };
+  const goAway = () => {
+    away = true;
+    wire?.close();
+    return closed.promise;
+  };
+  const comeBack = () => {
+    away = false;
+    open();
+  };
+  open();
+  return {
+    report: () => wire?.write(pub(keySubject("compliance", peelId), `${inbox}.report`, report)),
+    behave() {
+      throw new Error("a light peel does what a peel does, and nothing else");
+    },
+    goAway,
+    comeBack,
+    async restart() {
+      await goAway();
+      comeBack();
+    },
+    stop: goAway,
+  };
+}

@@ -1,0 +1,93 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { natsServerDirectory } from "./bus.ts";
+import { binaries } from "./fleet.ts";
+import { freePorts } from "./free-ports.ts";
+import { type Program, runProgram, startProgram } from "./process.ts";
+import { temporaryDirectory } from "./temporary.ts";
+
+type Done = Awaited<ReturnType<typeof runProgram>>;
+
+/**
+ * Hosts on the addresses 127.0.0.2 and up, each with a file /etc/hosts of its own in a mount namespace: names lead to
+ * these addresses, and `localhost` to the own one. So all of them have the same ports, as real hosts do.
+ */
+export interface ClusterHosts extends AsyncDisposable {
+  /** `n1.fleet.test` and so on. */
+  readonly names: readonly string[];
+  /** For fleets. */
+  readonly dir: string;
+  readonly ports: {
+    readonly bus: number;
+    readonly api: number;
+    readonly route: number;
+    readonly health: number;
+  };
+  /** Flags of `svc init` for these ports. */
+  readonly flags: readonly string[];
+  /** Makes the programs of this host listen on its address only. @param dir of the host */
+  place(host: number, dir: string): void;
+  /** Starts the master of a host. It may still wait when this returns. */
+  startMaster(host: number, dir: string, binary?: string): Program;
+  start(host: number, command: readonly string[], env?: Record<string, string>): Program;
+  /** Runs a program on a host to its end. */
+  run(host: number, command: readonly string[]): Promise<Done>;
+  /** Whether the master of a host answers its readiness with 200. */
+  isReady(host: number): Promise<boolean>;
+}
+
+/** @param count how many hosts there may be */
+export async function startHosts(count = 4): Promise<ClusterHosts> {
+  const files = temporaryDirectory("hosts");
+  const [bus = 0, api = 0, route = 0, health = 0] = await freePorts(4);
+  const names = Array.from({ length: count }, (_, i) => `n${i + 1}.fleet.test`);
+  const addressOf = (host: number) => `127.0.0.${host + 1}`;
+  for (const host of names.keys()) {
+    const lines = names.map((name, i) => `${addressOf(i + 1)} ${name}`);
+    writeFileSync(
+      join(files.path, `hosts-${host + 1}`),
+      `${addressOf(host + 1)} localhost\n${lines.join("\n")}\n`,
+    );
+  }
+  const started: Program[] = [];
+  const asRoot = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
+  const on = (host: number, command: readonly string[]) => [
+    ...["unshare", ...asRoot, "--mount", "sh", "-e", "-c", 'mount --bind "$0" /etc/hosts; exec "$@"'],
+    ...[join(files.path, `hosts-${host}`), ...command],
+  ];
+  const start: ClusterHosts["start"] = (host, command, env = {}) => {
+    const program = startProgram(on(host, command), { cwd: files.path, env });
+    started.push(program);
+    return program;
+  };
+  const edit = (path: string, change: (text: string) => string) =>
+    writeFileSync(path, change(readFileSync(path, "utf8")));
+  return {
+    names,
+    dir: files.path,
+    ports: { bus, api, route, health },
+    flags: ["--bus-port", `${bus}`, "--api-port", `${api}`],
+    place(host, dir) {
+      edit(join(dir, "bus/nats-server.conf"), (text) =>
+        text.replace(/(listen: )"(?:0\.0\.0\.0|127\.0\.0\.\d+):/g, `$1"${addressOf(host)}:`),
+      );
+      edit(join(dir, "master.yaml"), (text) => text.replace(/addr: :(\d+)/, `addr: ${addressOf(host)}:$1`));
+    },
+    startMaster: (host, dir, binary = binaries.master) =>
+      start(
+        host,
+        [binary, "--config", join(dir, "master.yaml"), "--health-addr", `${addressOf(host)}:${health}`],
+        { PATH: `${natsServerDirectory()}:${process.env.PATH}`, SVC_DATA_DIR: dir },
+      ),
+    start,
+    run: (host, command) => runProgram(on(host, command), { cwd: files.path }),
+    async isReady(host) {
+      const answer = await fetch(`http://${addressOf(host)}:${health}/readyz`).catch(() => undefined);
+      return answer?.status === 200;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const program of started.reverse()) await program[Symbol.asyncDispose]();
+      files[Symbol.dispose]();
+    },
+  };
+}

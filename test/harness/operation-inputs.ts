@@ -1,0 +1,129 @@
+import { systemRandom } from "../../internal/base/id.ts";
+import type { Plain } from "../../internal/base/msgpack.ts";
+import { encodeOperator, signOperator } from "../../internal/fleet/operators/record.ts";
+import { newKeyPair } from "../../internal/identity/nkey.ts";
+import { peelInputs } from "./peel-inputs.ts";
+import { tokenInputs } from "./token-inputs.ts";
+
+const key = newKeyPair("user", systemRandom).publicKey;
+export const digest = "0".repeat(64);
+const administrator = newKeyPair("user", systemRandom);
+const anna = signOperator(
+  { name: "anna", publicKey: key, roles: ["viewer"], createdAt: 0, createdBy: "root", version: 1 },
+  administrator,
+);
+const record = Buffer.from(encodeOperator(anna)).toString("base64");
+/** Fields that an operation takes, and for each door some value that it does not. */
+export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<string, Plain>]> = {
+  "fleet.describe": [{}, {}],
+  "fleet.succession": [{}, {}],
+  "enrollments.challenge": [{ peel_id: "web-1", public_key: key }, { peel_id: "-" }],
+  "enrollments.submit": [{}, { peel_id: 5 }],
+  "enrollments.challenge-tpm": [
+    {
+      ...{ peel_id: "web-1", public_key: key, challenge_id: `chl-${"a".repeat(27)}` },
+      ...{ ek_certificate: "AAAA", ak_public: "AAAA" },
+    },
+    { ak_public: 5 },
+  ],
+  "enrollments.state": [{ id: "enr-1" }, {}],
+  "enrollments.follow": [{ id: "enr-1" }, {}],
+  "enrollments.deliver": [{ id: "enr-1" }, {}],
+  "enrollments.list": [{ state: "all", limit: 3 }, { state: "lost" }],
+  "enrollments.approve": [{ id: "enr-1", force: true }, { force: "yes" }],
+  "enrollments.reject": [{ id: "enr-1", reason: "unknown" }, { reason: 5 }],
+  "enrollments.revoke": [{ id: "enr-1", reason: "sold" }, { reason: 5 }],
+  "enrollments.label": [{ id: "enr-1", labels: { env: "lab" } }, { labels: { Env: "lab" } }],
+  "enrollments.expect": [
+    { hosts: [{ peel_id: "web-1", public_key: key, labels: { env: "lab" } }], ttl: "1h", check: true },
+    { hosts: [] },
+  ],
+  "enrollments.expected": [{ limit: 3, cursor: "web-1" }, { limit: 0 }],
+  "enrollments.ways": [{}, {}],
+  "enrollments.policy-test": [
+    { peel: "web-1", address: "192.0.2.7", trust: "unknown", evidence: "x509", fields: { a: "b" } },
+    { address: "x" },
+  ],
+  "enrollments.unexpect": [{ peel: "web-1" }, { peel: "-" }],
+  "enrollments.suspend": [{ id: "enr-1", reason: "floods" }, { reason: 5 }],
+  "enrollments.resume": [{ id: "enr-1" }, { id: 5 }],
+  "enrollments.revoke-user": [{ peel: "web-1", reason: "sold" }, { key: "U" }],
+  "enrollments.clear-clone": [{ id: "enr-1" }, { id: 5 }],
+  "enrollments.recover": [
+    {
+      ...{ id: "enr-1", challenge_id: `chl-${"a".repeat(27)}`, public_key: key, bus_public_key: key },
+      ...{ signature: Buffer.alloc(64).toString("base64"), revoke_previous: true },
+    },
+    { revoke_previous: "yes" },
+  ],
+  "enrollments.by-key": [{ key }, {}],
+  "decisions.verify": [{}, {}],
+  "enrollments.restore": [{ id: "enr-1" }, { id: 5 }],
+  "enrollments.discard": [{ id: "enr-1" }, { id: 5 }],
+  "enrollments.vouch": [{}, {}],
+  "jobs.create": [{ target: "*", function: "test.ping", args: { text: "a" } }, { args: "a" }],
+  "jobs.list": [{ limit: 3, status: "running" }, { limit: "many" }],
+  "jobs.show": [{ jid: "job-1", peel: "web-1" }, {}],
+  "jobs.cancel": [{ jid: "job-1" }, {}],
+  "jobs.follow": [{ jid: "job-1" }, {}],
+  "rollouts.start": [{ targets: ["a1"], function: "test.ping", canary: "5%" }, { dry_run: "yes" }],
+  "rollouts.list": [{ limit: 3, status: "paused" }, { status: "lost" }],
+  "rollouts.show": [{ id: "rol-1" }, {}],
+  "rollouts.pause": [{ id: "rol-1" }, { id: 5 }],
+  "rollouts.resume": [{ id: "rol-1" }, { id: 5 }],
+  "rollouts.abort": [{ id: "rol-1" }, { id: 5 }],
+  "rollouts.follow": [{ id: "rol-1" }, {}],
+  "reactor.status": [{}, {}],
+  "reactor.rules": [{}, {}],
+  "reactor.reset": [{ rule: "web" }, { rule: 5 }],
+  "reactor.test": [{ event: { tag: "disk/full" } }, { event: "disk/full" }],
+  ...peelInputs,
+  "targets.resolve": [{ target: "web-*" }, {}],
+  "exports.prometheus": [{ target: "web-*", port: 9256, fact: ["os", "a:b"] }, { port: 0 }],
+  "exports.inventory": [{ target: "web-*", facts: ["os"], limit: 3, cursor: "web-1" }, { facts: "os" }],
+  "cluster.status": [{}, {}],
+  "cluster.check": [{}, {}],
+  "cluster.add": [{ hosts: ["n2.example.com"] }, { hosts: [] }],
+  "cluster.remove": [{ host: "n2.example.com", dry_run: true }, { host: "a b" }],
+  "roles.show": [{ role: "admin" }, { role: "a".repeat(64) }],
+  "roles.can": [{ kind: "jobs", action: "run", target: "*", function: "test.ping" }, { kind: 5 }],
+  ...tokenInputs,
+  "operators.list": [{}, {}],
+  "operators.show": [{ name: "anna" }, { name: 5 }],
+  "operators.add": [{ record }, { record: 5 }],
+  "operators.disable": [{ name: "anna", record }, { record: 5 }],
+  "operators.enable": [{ name: "anna", record }, { record: 5 }],
+  "operators.roles": [{ name: "anna", record }, { record: 5 }],
+  "operators.remove": [{ name: "anna", record }, { record: 5 }],
+  "operators.adoption": [{}, {}],
+  "operators.administrators": [{}, {}],
+  "operators.replace-administrators": [{ statement: record }, { statement: 5 }],
+  "operators.whoami": [{}, {}],
+  "operators.renew": [{ name: "anna", public_key: key }, { public_key: "U" }],
+  "approvals.list": [{}, {}],
+  "approvals.show": [{ id: "apr-1" }, { id: 5 }],
+  "approvals.approve": [{ id: "apr-1" }, { id: 5 }],
+  "approvals.deny": [{ id: "apr-1" }, { id: 5 }],
+  "audit.list": [{ limit: 3, outcome: "done", action: "jobs.*" }, { outcome: "lost" }],
+  "audit.show": [{ seq: "5" }, { seq: 5 }],
+  "audit.chain": [{ from: 1 }, { from: "1" }],
+  "masters.list": [{}, {}],
+  "audit.verify": [{ again: "yes" }, { again: "no" }],
+  "audit.follow": [{}, {}],
+  "states.status": [{ target: "web*", stale: "2h" }, {}],
+  "states.drift": [
+    { target: "web*", status: "failed", limit: 3 },
+    { status: "fine", limit: 0, cursor: "-" },
+  ],
+  "states.show": [{ id: "web-1", stale: "2h" }, {}],
+  "events.list": [
+    { tag: "svc/job/**", limit: 3 },
+    { tag: "a//b", since: "soon", after: "x", limit: 0 },
+  ],
+  "events.follow": [
+    { source: "web-*", after: "1-2-3" },
+    { tag: "a b", source: "|", since: "1" },
+  ],
+  "binaries.put": [{ digest, data: Buffer.from("x") }, { digest: "0" }],
+  "binaries.commit": [{ manifest: Buffer.from("x") }, { manifest: "x" }],
+};

@@ -1,0 +1,111 @@
+import { namesOf } from "../../../internal/base/peel-id.ts";
+import { formatEntries } from "../../../internal/cli/audit/list.ts";
+import { formatBackup } from "../../../internal/cli/bus/format.ts";
+import { formatSurvey } from "../../../internal/cli/ca/rotate/format.ts";
+import { formatDifferences } from "../../../internal/cli/cluster/check.ts";
+import { formatStatus as formatClusterStatus } from "../../../internal/cli/cluster/status.ts";
+import { formatKeys } from "../../../internal/cli/keys/status.ts";
+import { formatOperators } from "../../../internal/cli/operators/list.ts";
+import { formatRules } from "../../../internal/cli/reactor/rules.ts";
+import { formatStatus as formatReactor } from "../../../internal/cli/reactor/status.ts";
+import { formatTokens } from "../../../internal/cli/token/list.ts";
+import { at, end, ids, key, many, type Samples } from "./sample.ts";
+
+/** Who may do what, and the programs themselves. */
+export const otherTables: Samples = {
+  "cluster/check.ts": (style, name) =>
+    formatDifferences([{ stream: name, server: name, message: name }], style),
+  "cluster/status.ts": (style, name) =>
+    formatClusterStatus(
+      {
+        ...{ clustered: true, leader: "bus-1", wanted_replicas: 3, problems: [] },
+        members: [
+          {
+            ...{ server: name, version: "2.15.1", state: "missing", leads_group: false },
+            ...{ leads: 99, stores: 99, lag: many },
+          },
+        ],
+        streams: [
+          {
+            ...{ stream: name, leader: name, replicas: 3, servers: [name, name] },
+            behind: [{ server: name, lag: many }],
+          },
+        ],
+      },
+      style,
+    ),
+  "audit/list.ts": (style, name) =>
+    formatEntries(
+      [
+        {
+          ...{ seq: 12_345_678, at, master: name, operator: name, key, via: "console", action: name },
+          ...{ subjects: { peel: name }, outcome: "refused", reason: name, request_id: "r" },
+          ...{ request_digest: "0", key_of_master: key, genuine: false },
+        },
+      ],
+      style,
+    ),
+  "operators/list.ts": (style, name) =>
+    formatOperators(
+      [
+        {
+          ...{ name, public_key: key, roles: [name], state: "disabled", administrator: false },
+          expires_at: end,
+        },
+      ],
+      style,
+    ),
+  "token/list.ts": (style, name) =>
+    formatTokens(
+      ids("tok").map((id) => ({
+        ...{ id, name, roles: [name], state: "orphaned", created_by: name, created_at: at },
+        ...{ expires_at: end, last_used_at: at },
+      })),
+      style,
+    ),
+  "reactor/rules.ts": (style, name) =>
+    formatRules(
+      [
+        {
+          ...{ name, match: [name], source: "peel", when: [name], actions: [name], unsafe: true },
+          ...{ file: name, line: 12_345, breaker_open_until: end },
+        },
+      ],
+      style,
+    ),
+  "reactor/status.ts": (style, name) =>
+    formatReactor(
+      {
+        ...{ master: "m", since: at, directory: "d", files: 1, rules: 1, digest: "0" },
+        breakers: [{ rule: name, opened_at: at, open_until: end }],
+        sources: [{ name, running: true, waiting: many, in_hand: many }],
+      },
+      style,
+    ),
+  "bus/format.ts": (style, name) => formatBackup({ streams: [{ name, bytes: many * many }] }, style),
+  "ca/rotate/format.ts": (style, name) =>
+    formatSurvey(
+      "",
+      {
+        masters: [{ name, phase: "announced", knows_next: true }],
+        peels: { both: many, next_only: many, current_only: many, unknown: many },
+        lacking: [{ ...namesOf(name), alive: true, reason: name }],
+      },
+      style,
+    ),
+  "keys/status.ts": (style, name) =>
+    formatKeys(
+      {
+        keys: [{ key: name, public_key: key, holder: name, since: at, depends: name }],
+        command: { phase: "none", unconfirmed: [name], unconfirmed_count: 1 },
+        account: { phase: "none", dependents: [] },
+        masters: [
+          {
+            ...{ name, command_keys: [key], account_keys: [key], signs_with: key, issues_with: key },
+          },
+        ],
+        ...{ peels: many, notes: [] },
+      },
+      style,
+    ),
+};
