@@ -10,7 +10,9 @@ import {
   type Value,
 } from "../jinja/mod.ts";
 import { formatJson } from "./json.ts";
-import { base64Lines, blockYaml, doubleQuoted, flowYaml, wordOf } from "./yaml-text.ts";
+import { doubleQuoted } from "./yaml-escapes.ts";
+import { blockYaml, flowYaml } from "./yaml-text.ts";
+import { base64Lines, wordOf } from "./yaml-word.ts";
 
 const load =
   (format: "yaml" | "json" | "text"): Filter =>
