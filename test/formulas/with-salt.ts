@@ -12,21 +12,14 @@ const { values, positionals } = parseArgs({
   options: {
     /** The directory of salt-call. */
     salt: { type: "string", default: "/usr/bin" },
-    /** Shows every difference of the formula of this name. */
-    only: { type: "string" },
+    /** Compares these formulas alone, and shows every difference. */
+    only: { type: "string", multiple: true, default: [] },
   },
 });
-/** Salt keeps lists of files for 20 s otherwise, and then a tree is compared with the one before. */
-const minion = [
-  "file_client: local",
-  "fileserver_list_cache_time: 0",
-  "enable_gpu_grains: false",
-  "grains: {init: systemd}",
-  "",
-].join("\n");
+const minion = "file_client: local\nenable_gpu_grains: false\ngrains: {init: systemd}\n";
 const [directory = "../shared/formulas"] = positionals;
 await using root = await openPrivateRoot();
-await unpackTrees(root, directory, values.only);
+await unpackTrees(root, directory);
 await root.run(["hostname", "web-1"]);
 await root.run([
   "/bin/sh",
@@ -37,7 +30,8 @@ await root.run(["tee", "/etc/salt/minion"], { stdin: minion });
 await root.run(["mkdir", "-p", "/data/facts.d"]);
 await root.run(["tee", "/data/facts.d/host.json"], { stdin: JSON.stringify({ init: "systemd" }) });
 
-const names = (await treesIn(root)).filter((name) => values.only === undefined || name === values.only);
+const isAll = values.only.length === 0;
+const names = (await treesIn(root)).filter((name) => isAll || values.only.includes(name));
 const rows: string[][] = [];
 const counted = [0, 0, 0, 0];
 for (const name of names) {
@@ -59,7 +53,7 @@ for (const name of names) {
   const words = (is ?? [undefined, undefined, undefined]).map((each) => (each === true ? "yes" : "no"));
   const compiles = is === undefined ? (problem.includes("Salt does not compile") ? "Salt no" : "no") : "yes";
   rows.push([name, compiles, ...words, `${shown.replace(/\s+/g, " ").slice(0, 200)}${more}`]);
-  if (values.only !== undefined) process.stdout.write(`${all.join("\n")}\n`);
+  if (!isAll) process.stdout.write(`${name}\n${all.join("\n")}\n\n`);
 }
 const heads = ["formula", "compile", "states", "order", "arguments", "problem or difference"];
 process.stdout.write(`${table(heads, rows, heads.length)}\n\n`);
@@ -69,6 +63,8 @@ process.stdout.write(
 );
 
 async function compare(name: string): Promise<{ difference?: LowDifference; problem: string }> {
+  // Salt keeps the list of files of a tree, and would take it for that of the next one.
+  await root.run(["rm", "-rf", "/var/cache/salt"]);
   const { stdout, stderr } = await comparePeel(root, name, values.salt);
   if (stdout === "") {
     if (stderr.includes("Salt does not compile")) return { problem: stderr.trim() };
