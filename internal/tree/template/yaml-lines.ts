@@ -2,7 +2,7 @@ import { escapedOf } from "./yaml-escapes.ts";
 
 const width = 80;
 
-/** The lines of a document of YAML, with their indentation, and the three styles of a text as PyYAML writes them. */
+/** The lines of a document of YAML, with their indentation, and the three styles of a text as libyaml writes them. */
 export class YamlLines {
   private out = "";
   private column = 0;
@@ -65,31 +65,22 @@ export class YamlLines {
     }
   }
 
-  /** A text in double quotes. */
+  /** A text in double quotes. A long line ends at a single space, which reading puts back. */
   double(text: string, splits: boolean): void {
     this.indicator('"', true);
     const characters = Array.from(text);
-    let pending = "";
+    let isBehindSpace = false;
     for (const [at, character] of characters.entries()) {
-      const escaped = escapedOf(character);
       const isInside = at > 0 && at < characters.length - 1;
-      if (escaped !== undefined) {
-        this.write(pending);
-        pending = "";
-        this.write(escaped);
-      }
-      const isLong = this.column + pending.length > width;
-      if (isInside && (character === " " || escaped !== undefined) && isLong && splits) {
-        this.write(`${pending}\\`);
-        pending = "";
+      if (character === " " && splits && isInside && !isBehindSpace && this.column > width) {
         this.newLine();
         this.isSpace = false;
         this.isIndentedLine = false;
-        if (character === " ") this.write("\\");
-      }
-      if (escaped === undefined) pending += character;
+        // Reading drops spaces at the beginning of a line.
+        if (characters[at + 1] === " ") this.write("\\");
+      } else this.write(escapedOf(character) ?? character);
+      isBehindSpace = character === " ";
     }
-    this.write(pending);
     this.indicator('"', false);
   }
 

@@ -4,7 +4,7 @@ import { YamlLines } from "./yaml-lines.ts";
 import { scalarStyle } from "./yaml-scalar.ts";
 import { base64Lines, wordOf } from "./yaml-word.ts";
 
-// YAML as Salt writes it, which is as PyYAML does: the keys of maps sorted, lines of 80 characters, lists in maps not
+// YAML as Salt writes it, which is as PyYAML does with libyaml: the keys of maps sorted, lines of 80 characters, lists in maps not
 // indented, texts without quotes where YAML 1.1 reads them as texts. Two things differ. Flow style is one line
 // unless it is asked for otherwise: a second one would need the indentation of the place where a template puts it. And
 // texts that YAML 1.2 reads as numbers, such as 1e3, have quotes.
