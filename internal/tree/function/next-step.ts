@@ -23,10 +23,7 @@ const steps: readonly (readonly [RegExp, string])[] = [
     /^state file \S+ does not exist/,
     "add the file or the formula to the directory of the states, or remove the name here",
   ],
-  [
-    /^unknown state function/,
-    "svc-peel call sys.list_state_functions lists all; cmd.run calls a program",
-  ],
+  [/^unknown state function/, "svc-peel call sys.list_state_functions lists all; cmd.run calls a program"],
   [/no state matches|no state has the id/, "include the file that declares it, or remove the reference"],
   [/^the key .* appears twice/, "join the two entries, or rename one"],
   [

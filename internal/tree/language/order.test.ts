@@ -35,12 +35,29 @@ test.each<[string, Orderable[], number[]]>([
 test.each<[string, Orderable[], number[]]>([
   [
     "needed states have the order in which they are named",
-    [state([["require", [3]], ["require", [1]]]), state([]), state([]), state([])],
+    [
+      state([
+        ["require", [3]],
+        ["require", [1]],
+      ]),
+      state([]),
+      state([]),
+      state([]),
+    ],
     [3, 1, 0, 2],
   ],
   [
     "kind by kind",
-    [state([["onchanges", [1]], ["watch", [2]], ["require", [3]]]), state([]), state([]), state([])],
+    [
+      state([
+        ["onchanges", [1]],
+        ["watch", [2]],
+        ["require", [3]],
+      ]),
+      state([]),
+      state([]),
+      state([]),
+    ],
     [3, 2, 1, 0],
   ],
   [

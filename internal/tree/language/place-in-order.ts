@@ -21,11 +21,7 @@ export type Unplaced = Omit<ReadState, "requisites"> &
  * @param compat as of `orderStates`
  * @throws StateErrors when requisites form a cycle
  */
-export function placeInOrder(
-  states: readonly Unplaced[],
-  problems: Problems,
-  compat?: Compat,
-): LowState[] {
+export function placeInOrder(states: readonly Unplaced[], problems: Problems, compat?: Compat): LowState[] {
   const indexes = placesOf(states, problems, compat);
   const orderOf = new Map(indexes.map((index, order) => [index, order]));
   return indexes.flatMap((index, order): LowState[] => {
