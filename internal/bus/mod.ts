@@ -18,6 +18,7 @@ export {
   type BusIdentity,
   type BusOptions,
   badReply,
+  busClientSettings,
   connectBus,
   connectBusForever,
   isCredentialsRefused,
