@@ -96,6 +96,7 @@ export {
   jobEventSubjects,
   jobListSubject,
   jobRequestSubject,
+  jobSubjects,
   joinTokenSubject,
   keySubject,
   knownKeysSubject,
