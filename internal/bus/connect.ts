@@ -19,6 +19,7 @@ import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
 import { traceparentOf } from "../base/trace.ts";
 import { keyPairFromSeed, parseCredentials } from "../identity/mod.ts";
+import { gatherWrites } from "./gather-writes.ts";
 
 /** How the client authenticates: with a `.creds` text, or with an nkey seed. Both are secrets. */
 export type BusIdentity = { credentials: string } | { seed: string };
@@ -179,6 +180,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     );
   }
   connected = true;
+  gatherWrites(nats);
   return watchConnection(nats, options);
 }
 

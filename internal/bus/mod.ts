@@ -97,6 +97,7 @@ export {
   jobEventSubjects,
   jobListSubject,
   jobRequestSubject,
+  jobSubjects,
   joinTokenSubject,
   keySubject,
   knownKeysSubject,
