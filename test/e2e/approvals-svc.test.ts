@@ -71,6 +71,18 @@ test("who agrees sees all of it, and then the id of the job", async () => {
   ]) {
     expect(stdout).toMatch(line);
   }
+  const another = idIn((await svc(ann, "run", "web-1", "test.ping")).stdout);
+  const denied = await svc(ben, "approval", "deny", another, "--reason", "not now\u202e");
+  expect([denied.exit, denied.stdout]).toEqual([0, `denied ${another}\n`]);
+  expect((await svc(ann, "approval", "show", another)).stdout).toMatch(
+    /^State +denied \(ben: not now\\u202e\)$/m,
+  );
+  const audit = await svc(ann, "audit", "list", "--action", "approvals.deny", "--output", "json");
+  expect(JSON.parse(audit.stdout)).toContainEqual(
+    expect.objectContaining({
+      subjects: expect.objectContaining({ approval: another, reason: "not now\u202e" }),
+    }),
+  );
   const agreed = await svc(ben, "approval", "approve", id);
   const { jid } = await peel.next("dispatch");
   await peel.answer(jid);
