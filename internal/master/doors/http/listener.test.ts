@@ -79,7 +79,7 @@ test("the budget is that of the route: a route without one is served to who has 
   expect(new Set(await statuses("/files/a", 200))).toEqual(new Set([200]));
   expect((await statuses("/e", 121)).filter((status) => status === 429)).toHaveLength(1);
   expect(await statuses("/files/a", 1)).toEqual([200]);
-  // Only that very path: another spelling of it is no route, and spends.
+  // Only that very path: another spelling is not that route, and spends.
   for (const other of ["/files/", "/files/a/b", "/%66iles/a", "/files"])
     expect([other, await statuses(other, 1)]).toEqual([other, [429]]);
 });
