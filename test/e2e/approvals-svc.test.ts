@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
-import { enrollNew, getStatus, newEnrollee } from "../harness/enrollee.ts";
+import { call, enrollNew, getStatus, newEnrollee } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
-import { startMaster, type TestMaster } from "../harness/master.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator, registryOf, type TestOperator, writeOperatorFile } from "../harness/operators.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { listAdministrators } from "../harness/registered.ts";
@@ -77,8 +77,11 @@ test("who agrees sees all of it, and then the id of the job", async () => {
   expect((await svc(ann, "approval", "show", another)).stdout).toMatch(
     /^State +denied \(ben: not now\\u202e\)$/m,
   );
-  const audit = await svc(ann, "audit", "list", "--action", "approvals.deny", "--output", "json");
-  expect(JSON.parse(audit.stdout)).toContainEqual(
+  const audit = await call(master, {
+    path: "/api/v1/audit?action=approvals.deny",
+    headers: { authorization: `Bearer ${testToken}` },
+  });
+  expect(audit.json).toContainEqual(
     expect.objectContaining({
       subjects: expect.objectContaining({ approval: another, reason: "not now\u202e" }),
     }),

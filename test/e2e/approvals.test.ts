@@ -178,8 +178,8 @@ test("over REST the answer is 202, and names where the request is", async () => 
   const deny = (reason: unknown) =>
     postJson(first(), `/api/v1/approvals/${other}/deny`, { reason }, { headers });
   for (const [wrong, said] of [
-    [5, "reason: must be a string"],
-    ["x".repeat(501), "reason: must have at most 500 characters"],
+    [5, "reason: expected string"],
+    ["x".repeat(501), "reason must have at most 500 characters"],
   ] as const) {
     const refused = await deny(wrong);
     expect([refused.status, refused.json]).toEqual([400, { error: expect.stringContaining(said) }]);
