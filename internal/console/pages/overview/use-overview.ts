@@ -32,7 +32,7 @@ export function useOverview(app: App) {
     session.may("approvals", "list") ? (signal) => client.call(routes.listApprovals, {}, signal) : undefined,
     ["svc/approval/"],
   );
-  // No event tells of masters.
+  // No event says how masters are.
   const masters = useQuery(app, "masters", (signal) => readMasters(app, signal));
 
   const parts: readonly Pick<Query<unknown>, "value" | "problem" | "off">[] = [
