@@ -148,8 +148,7 @@ export function contend(options: LeaseOptions): Lease {
     });
   };
 
-  const onChange = ({ key, value, revision }: Change) => {
-    if (key !== name) return;
+  const onChange = ({ value, revision }: Change) => {
     if (value === undefined) {
       seen = undefined;
       if (mine === undefined) wake(spreadMs * jitter());
@@ -161,7 +160,7 @@ export function contend(options: LeaseOptions): Lease {
     // The bucket removes it this long after it was stored, and does not announce the removal.
     if (mine === undefined) wake(ttlMs + spreadMs * jitter());
   };
-  const watch = bucket.watch(onChange);
+  const watch = bucket.watch(onChange, name);
   wake(spreadMs * jitter());
   return {
     name,

@@ -193,7 +193,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return denied;
     },
     async sweep() {
-      for (const one of await view.all()) {
+      // What was not seen yet began a moment ago; it is read again before it is changed.
+      for (const one of view.seen()) {
         const now = clock.now();
         const isOrphan = (found: Approval) =>
           found.state === "started" && found.outcome === undefined && (found.claimedAt ?? 0) + claimMs <= now;

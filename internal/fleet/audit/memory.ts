@@ -5,7 +5,7 @@ import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bus, messageAt, streamEnds } from "../../bus/mod.ts";
+import { type Bus, messageAt, type StreamEnds, streamEnds } from "../../bus/mod.ts";
 import { auditStream } from "./append.ts";
 import { genuineEntry, type Link } from "./entry.ts";
 
@@ -28,8 +28,13 @@ export interface RememberedAudit {
 export interface AuditMemory {
   /** Absent before the first entry. */
   readonly current: RememberedAudit | undefined;
-  /** Compares with what is stored now, and remembers that. @throws SvcError `storage` */
-  refresh(): Promise<void>;
+  /**
+   * Compares with what is stored now, and remembers that.
+   *
+   * @returns the ends of the audit, as they were asked for
+   * @throws SvcError `storage`
+   */
+  refresh(): Promise<StreamEnds>;
 }
 
 /**
@@ -71,8 +76,9 @@ export function openAuditMemory(options: {
     }
   };
   const look = async () => {
-    const { first, last } = await streamEnds(bus, auditStream);
-    if (last === 0 && known === undefined) return;
+    const ends = await streamEnds(bus, auditStream);
+    const { first, last } = ends;
+    if (last === 0 && known === undefined) return ends;
     const before = known;
     let from = before?.first;
     if (
@@ -101,6 +107,7 @@ export function openAuditMemory(options: {
       if (newest?.at !== undefined) to = { seq: last, hash: newest.hash };
     }
     if (from !== undefined && to !== undefined) remember({ first: from, last: to });
+    return ends;
   };
   return {
     get current() {
