@@ -27,7 +27,7 @@ const longestReason = 500;
 
 export interface ApprovalsDeps {
   bucket: Pick<Bucket, "get" | "create" | "update">;
-  view: Pick<ApprovalView, "all">;
+  view: Pick<ApprovalView, "all" | "seen">;
   mac: RecordMac;
   starters: Starters;
   gate: Gate;
