@@ -42,10 +42,12 @@ export {
 } from "./fullness.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
+export { listStreamNames } from "./jetstream/list-stream-names.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
 export { lookOnHints } from "./look-on-hints.ts";
 export { messageAt } from "./message-at.ts";
 export { readOffer } from "./offer.ts";
+export { orStorageError } from "./or-storage-error.ts";
 export { createOrderedView } from "./ordered-view.ts";
 export {
   type ConsumerPosition,
