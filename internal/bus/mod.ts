@@ -35,6 +35,7 @@ export { type Fullness, fullest, inspectFullness, readFullness, silentAssets } f
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
+export type { LeafNode } from "./leaf-nodes.ts";
 export { listReplicas } from "./list-replicas.ts";
 export { lookOnHints } from "./look-on-hints.ts";
 export { messageAt } from "./message-at.ts";
@@ -122,6 +123,8 @@ export {
   type SettingsAction,
   scheduleSubject,
   settingsSubject,
+  siteDispatchSubject,
+  siteHintSubject,
   statesSubject,
   stopSubject,
   type TokenAction,

@@ -53,6 +53,7 @@ const shares = {
   operators: fixed(mebibyte),
   "operator-revocations": fixed(mebibyte),
   secrets: fixed(mebibyte),
+  sites: fixed(mebibyte),
   tokens: fixed(mebibyte),
   // One key for each use.
   "join-tokens": share(mebibyte, 64 * mebibyte, 0.5),

@@ -65,6 +65,8 @@ export interface Hello {
    *   errors in the response
    */
   now(): Promise<void>;
+  /** Something changed that is for all peels of a fleet or a site: sends a hello within some seconds. */
+  hinted(): void;
   stop(): void;
 }
 
@@ -168,7 +170,8 @@ export function startHello(options: HelloOptions): Hello {
     if (answer.more) schedule(morePauseMs);
   };
 
-  connection.subscribe(keySubject("secrets", "_cluster_info"), () => soon(hintSpreadMs));
+  const hinted = () => soon(hintSpreadMs);
+  connection.subscribe(keySubject("secrets", "_cluster_info"), hinted);
   connection.subscribe(hintSubject(peelId), () => soon(ownSpreadMs));
   const unsubscribe = connection.onConnect(() => soon(connectSpreadMs));
   return {
@@ -188,6 +191,7 @@ export function startHello(options: HelloOptions): Hello {
         await sleep(clock, refused.next(), stopping.signal);
       }
     },
+    hinted,
     stop() {
       stopping.abort(new SvcError("unavailable", "the peel stops"));
       timer?.cancel();

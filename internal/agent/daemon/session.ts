@@ -11,6 +11,7 @@ import {
   askingAgain,
   type Connection,
   type Heartbeat,
+  hearSite,
   startHeartbeat,
 } from "../link/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -26,6 +27,8 @@ export interface SessionOptions {
   peelId: string;
   /** Read for each command, because keys can be replaced. */
   commandKeys: { readonly current: readonly string[] };
+  /** The site in the credentials of this peel. */
+  grantedSite?(): string | undefined;
   facts: FactStore;
   settings: PeelSettings;
   stateFiles: StateFiles;
@@ -61,9 +64,16 @@ export function startSession(options: SessionOptions): Session {
   const uncount = connection.onConnect(() => local.counts.connects++);
   // On a cluster, masters relay what it sends to the storage, and one of them may be frozen.
   local.outbox.attach(askingAgain(connection, options.clock));
+  const site = hearSite({
+    connection,
+    granted: options.grantedSite ?? (() => undefined),
+    onCommand: worker.takeForSite,
+    onHint: () => hello.hinted(),
+  });
   let lacksKey = false;
   const heartbeat = startHeartbeat({
     ...options,
+    site,
     refused: local.counts.refused,
     lacksKey: () => lacksKey,
     ...(options.insistence === undefined ? {} : defined({ insistsOn: options.administrators })),
@@ -88,6 +98,7 @@ export function startSession(options: SessionOptions): Session {
     heartbeat,
     stop() {
       uncount();
+      site.stop();
       hello.stop();
       detach();
       facts.stop();

@@ -117,21 +117,34 @@ export async function writeHost(host: string, { own, hosts, clock, random }: Add
 }
 
 /**
+ * Changes files of the own host, while no other command does.
+ *
+ * @throws SvcError `conflict` while another command does this
+ */
+export async function whileLocked<T>({ dir }: Pick<OwnHost, "dir">, change: () => Promise<T>): Promise<T> {
+  const lock = lockFile(join(dir, ".cluster.lock"));
+  if (lock === undefined) {
+    throw new SvcError(
+      "conflict",
+      `another svc cluster command changes ${dir} at this moment: try again when it has ended`,
+    );
+  }
+  try {
+    return await change();
+  } finally {
+    lock.release();
+  }
+}
+
+/**
  * Gives the own host its place in the cluster of these hosts: certificate, configuration of the master, and then that
  * of the bus. They count from the next start of the master on.
  *
  * @returns whether anything changed
  * @throws SvcError `conflict` while another command does this
  */
-export async function joinOwn({ own, hosts, clock, random }: AddOptions): Promise<boolean> {
-  const lock = lockFile(join(own.dir, ".cluster.lock"));
-  if (lock === undefined) {
-    throw new SvcError(
-      "conflict",
-      `another svc cluster add changes ${own.dir} at this moment: try again when it has ended`,
-    );
-  }
-  try {
+export function joinOwn({ own, hosts, clock, random }: AddOptions): Promise<boolean> {
+  return whileLocked(own, async () => {
     const now = readOwnHost(own.dir, own.routePort);
     const all = [...new Set([...now.hosts, ...hosts])];
     if (now.clustered && all.length === now.hosts.length) return false;
@@ -145,9 +158,7 @@ export async function joinOwn({ own, hosts, clock, random }: AddOptions): Promis
       giveTo(path, owner);
     }
     return true;
-  } finally {
-    lock.release();
-  }
+  });
 }
 
 /** The bus URLs of hosts of a cluster. */
@@ -193,7 +204,7 @@ function copyContent(from: string, to: string): void {
 }
 
 /** A command of root must not take a fleet from the user that its master runs as. */
-function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): void {
+export function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): void {
   if (process.getuid?.() !== 0) return;
   chownSync(path, uid, gid);
   if (!statSync(path).isDirectory()) return;
@@ -203,7 +214,7 @@ function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): void 
   }
 }
 
-function readFleetFile(path: string): string {
+export function readFleetFile(path: string): string {
   try {
     return readTextFile(path, "the directory of the fleet");
   } catch (cause) {

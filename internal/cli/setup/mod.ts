@@ -6,6 +6,14 @@ export {
   urlsOfHosts,
   writeHost,
 } from "./add-hosts.ts";
+export {
+  dropSiteKeys,
+  hasSiteDirectory,
+  openOwnForSites,
+  siteDirectoryOf,
+  siteKeys,
+  writeSite,
+} from "./add-site.ts";
 export { busVersion } from "./bus-version.ts";
 export { firstOperator, operatorNameOf } from "./first-operator.ts";
 export { initFleet, type Setup } from "./init.ts";

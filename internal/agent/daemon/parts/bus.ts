@@ -5,7 +5,7 @@ import { type BusOptions, connectBus, peelInboxPrefix } from "../../../bus/mod.t
 import { TrustError } from "../../../identity/trust/mod.ts";
 import { assemble, type CheckResult } from "../../../program/health/mod.ts";
 import { sendReports } from "../../compliance/mod.ts";
-import { readPeelCredentials } from "../../joining/mod.ts";
+import { grantedSite, readPeelCredentials } from "../../joining/mod.ts";
 import {
   askingAgain,
   type BusSource,
@@ -14,6 +14,7 @@ import {
   findBus,
   followCluster,
   type Obstacle,
+  returnToSite,
   startRecovery,
 } from "../../link/mod.ts";
 import type { PeelDeps } from "../options.ts";
@@ -58,6 +59,7 @@ export const bus = {
       const session = startSession({
         ...deps,
         connection,
+        grantedSite: () => grantedSite(deps.files.credentials),
         onCluster: followCluster({ ...deps, connection, explicit }),
       });
       stack.defer(() => session.stop());
@@ -75,12 +77,22 @@ export const bus = {
             const { urls } = await refresh();
             return explicit ? undefined : urls;
           },
+          isAtSite: () => connection.isAt(cache.ofSite),
           clock,
           jitter,
           log,
         });
         stack.defer(() => recovery.stop());
       }
+      const returning = returnToSite({
+        connection,
+        isAway: () => !explicit && cache.ofSite.length > 0 && !connection.isAt(cache.ofSite),
+        open: () => connectWith(deps)(cache.ofSite, readPeelCredentials(deps.files.credentials)),
+        clock,
+        jitter,
+        log,
+      });
+      stack.defer(() => returning.stop());
       return {
         checks: {
           async bus(): Promise<CheckResult> {
@@ -130,14 +142,30 @@ function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () =>
 }
 
 /** Opens one connection, with the credentials as they are on disk at that moment. */
-function opener(deps: BusDeps) {
+function opener(deps: BusDeps & Masters) {
   const open = openWith(deps);
   return (urls: readonly string[]) =>
     deps.obstacle.attempt(async () => open(urls, readPeelCredentials(deps.files.credentials)));
 }
 
-/** Opens one connection with these credentials. */
-function openWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
+/** Opens one connection with these credentials: to the bus of the site, or else to that of the masters. */
+function openWith(deps: BusDeps & Masters) {
+  const connect = connectWith(deps);
+  return async (urls: readonly string[], credentials: string) => {
+    const ofSite = deps.cache.ofSite.filter((url) => urls.includes(url));
+    const others = urls.filter((url) => !ofSite.includes(url));
+    if (ofSite.length === 0 || others.length === 0) return connect(urls, credentials);
+    try {
+      return await connect(ofSite, credentials);
+    } catch (thrown) {
+      deps.log.warn("the bus of the site is not reachable", { error: describeError(thrown) });
+      return connect(others, credentials);
+    }
+  };
+}
+
+/** Connects to one of these servers, and to no other ones after that. */
+function connectWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
   return (urls: readonly string[], credentials: string) =>
     connectBus({
       ...tls,
