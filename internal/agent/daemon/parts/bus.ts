@@ -101,7 +101,14 @@ export const bus = {
             }
             // A server that no longer answers is found out here long before its connection breaks.
             await connection.flush();
-            return { status: "up" };
+            if (cache.ofSite.length === 0) return { status: "up" };
+            const site = deps.site() ?? "";
+            return connection.isAt(cache.ofSite)
+              ? { status: "up", message: `at the bus of site ${site}` }
+              : {
+                  status: "degraded",
+                  message: `the bus of site ${site} did not answer: connected to that of the masters`,
+                };
           },
           async kv(): Promise<CheckResult> {
             await session.heartbeat.store();
