@@ -67,7 +67,7 @@ const shares = {
   "master-heartbeat": fixed(mebibyte),
   probe: fixed(mebibyte),
   "master-probe": fixed(mebibyte),
-  settings: share(6 * mebibyte, gibibyte, 2),
+  settings: share(5 * mebibyte, gibibyte, 2),
   facts: share(8 * mebibyte, 2 * gibibyte, 2),
   compliance: share(mebibyte, 512 * mebibyte, 1),
   "compliance-diffs": share(mebibyte, gibibyte, 1),

@@ -11,7 +11,7 @@ const lookMs = 60_000;
  * Brings a peel that had to leave the bus of its site back to it.
  *
  * @param options.isAway whether the site has a bus, and this peel is connected elsewhere
- * @param options.open connects to the bus of the site. @throws when that is not there
+ * @param options.open connects to the bus of the site. @throws when nothing answers there
  */
 export function returnToSite(options: {
   connection: Pick<Connection, "connected" | "reopen">;
@@ -29,7 +29,7 @@ export function returnToSite(options: {
       await connection.reopen(open, () => {});
       log.info("back at the bus of the site");
     } catch (thrown) {
-      log.debug("the bus of the site is not there", { reason: describeError(thrown) });
+      log.debug("the bus of the site does not answer", { reason: describeError(thrown) });
     }
   };
   const wait = (): Timer =>

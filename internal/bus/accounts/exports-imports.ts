@@ -45,7 +45,7 @@ export const crossings = {
 
 /**
  * What crosses the link of a site. A server refuses `$KV.>` on a link to a server with storage, whatever the accounts
- * say (NATS server source, `denyAllClientJs`), so masters relay what the storage captures, and hints tell of what
+ * say (NATS server source, `denyAllClientJs`), so masters relay what the storage captures, and a hint reports what
  * changed.
  */
 const crossingsOfSite = (site: string) => ({

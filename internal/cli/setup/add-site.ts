@@ -42,7 +42,7 @@ const stored = v.pipe(v.string(), v.parseJson(), v.strictObject({ link: v.string
  * The keys of a site whose directory is not written yet. They are on the disk before masters learn the public halves,
  * so that an interrupted command continues with the same ones.
  *
- * @returns `undefined` when there are none and none are to be made
+ * @returns `undefined` when there are none and it may not make any
  * @throws SvcError `bad_request` for a damaged file, `storage`
  */
 export function siteKeys(

@@ -20,7 +20,7 @@ const mostBytes = 512 * 1024;
 export interface SiteTargets {
   /** Encoded ids. */
   peels: readonly string[];
-  /** Where they stand in a larger tree, if the signature is for that one. */
+  /** Their places in a larger tree, if the signature is for that one. */
   part?: TreePart;
 }
 
