@@ -44,6 +44,7 @@ export { clockDifference, countStored, inspectAssets, mostReplicas } from "./ins
 export { isClustered } from "./is-clustered.ts";
 export { listStreamNames } from "./jetstream/list-stream-names.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
+export type { LeafNode } from "./leaf-nodes.ts";
 export { lookOnHints } from "./look-on-hints.ts";
 export { messageAt } from "./message-at.ts";
 export { readOffer } from "./offer.ts";
@@ -134,6 +135,8 @@ export {
   type SettingsAction,
   scheduleSubject,
   settingsSubject,
+  siteDispatchSubject,
+  siteHintSubject,
   statesSubject,
   stopSubject,
   type TokenAction,
