@@ -12,6 +12,7 @@ import {
   type Connection,
   type Heartbeat,
   hearSite,
+  type Spread,
   startHeartbeat,
 } from "../link/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -33,6 +34,8 @@ export interface SessionOptions {
   settings: PeelSettings;
   stateFiles: StateFiles;
   audit?: AuditHeads;
+  /** Spreads what the whole fleet does after the bus was away. */
+  spread: Spread;
   /** Absent in tests of other parts. */
   administrators?: Administrators;
   /** Handles the bootstrap document. After a failure, the masters are asked again later. */

@@ -10,3 +10,4 @@ export { createOutbox, type Outbox } from "./outbox.ts";
 export { startRecovery } from "./recover.ts";
 export { returnToSite } from "./return-to-site.ts";
 export { sendLatest } from "./send-latest.ts";
+export { createSpread, type Spread } from "./spread.ts";

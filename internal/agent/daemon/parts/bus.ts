@@ -11,10 +11,12 @@ import {
   type BusSource,
   builtinBusUrl,
   createConnection,
+  createSpread,
   findBus,
   followCluster,
   type Obstacle,
   returnToSite,
+  type Spread,
   startRecovery,
 } from "../../link/mod.ts";
 import type { PeelDeps } from "../options.ts";
@@ -31,7 +33,9 @@ export const bus = {
   start: (deps: BusDeps & Stores & LocalPhase & OwnCalls & Masters) =>
     assemble(async (stack) => {
       const { config, cache, refresh, firstDocument, clock, jitter, log, signal } = deps;
-      const open = opener(deps);
+      const spread = createSpread(jitter);
+      const openAs = openWith({ ...deps, spread });
+      const open = opener(deps, openAs);
       const explicit = config.bus_url !== "";
       const sources: BusSource[] = explicit
         ? [{ name: "bus_url", urls: explicitUrls(deps) }]
@@ -54,12 +58,13 @@ export const bus = {
       stack.defer(() => connection.stop());
       connection.onConnect(deps.obstacle.clear);
       deps.attachUpgrades(askingAgain(connection, clock));
-      deps.keeper.attach({ connection, open: openWith(deps), refresh });
+      deps.keeper.attach({ connection, open: openAs, refresh });
       deps.attachIdentity(deps.keeper);
       const session = startSession({
         ...deps,
         connection,
         grantedSite: () => grantedSite(deps.files.credentials),
+        spread,
         onCluster: followCluster({ ...deps, connection, explicit }),
       });
       stack.defer(() => session.stop());
@@ -87,7 +92,8 @@ export const bus = {
       const returning = returnToSite({
         connection,
         isAway: () => !explicit && cache.ofSite.length > 0 && !connection.isAt(cache.ofSite),
-        open: () => connectWith(deps)(cache.ofSite, readPeelCredentials(deps.files.credentials)),
+        open: () =>
+          connectWith({ ...deps, spread })(cache.ofSite, readPeelCredentials(deps.files.credentials)),
         clock,
         jitter,
         log,
@@ -101,7 +107,7 @@ export const bus = {
             }
             // A server that no longer answers is found out here long before its connection breaks.
             await connection.flush();
-            if (cache.ofSite.length === 0) return { status: "up" };
+            if (explicit || cache.ofSite.length === 0) return { status: "up" };
             const site = deps.site() ?? "";
             return connection.isAt(cache.ofSite)
               ? { status: "up", message: `at the bus of site ${site}` }
@@ -126,6 +132,8 @@ interface BusDeps extends PeelDeps {
   obstacle: Obstacle;
 }
 
+type LinkDeps = BusDeps & { spread: Spread };
+
 /**
  * The address of `bus_url`. When nothing answered there, the masters are asked too, for what the peel trusts alone:
  * the root of the bus may have been replaced while this peel was off.
@@ -149,14 +157,13 @@ function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () =>
 }
 
 /** Opens one connection, with the credentials as they are on disk at that moment. */
-function opener(deps: BusDeps & Masters) {
-  const open = openWith(deps);
+function opener(deps: BusDeps, open: ReturnType<typeof openWith>) {
   return (urls: readonly string[]) =>
     deps.obstacle.attempt(async () => open(urls, readPeelCredentials(deps.files.credentials)));
 }
 
 /** Opens one connection with these credentials: to the bus of the site, or else to that of the masters. */
-function openWith(deps: BusDeps & Masters) {
+function openWith(deps: LinkDeps & Masters) {
   const connect = connectWith(deps);
   return async (urls: readonly string[], credentials: string) => {
     const ofSite = deps.cache.ofSite.filter((url) => urls.includes(url));
@@ -172,7 +179,7 @@ function openWith(deps: BusDeps & Masters) {
 }
 
 /** Connects to one of these servers, and to no other ones after that. */
-function connectWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
+function connectWith({ peelId, tls, obstacle, spread, clock, log }: LinkDeps) {
   return (urls: readonly string[], credentials: string) =>
     connectBus({
       ...tls,
@@ -181,6 +188,7 @@ function connectWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
       identity: { credentials },
       inboxPrefix: peelInboxPrefix(peelId),
       onRefused: obstacle.refused,
+      reconnectDelayMs: spread.reconnectDelayMs,
       clock,
       log,
     });
