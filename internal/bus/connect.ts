@@ -56,6 +56,8 @@ export interface BusOptions {
    * as they are connected themselves.
    */
   isAwaited?: boolean;
+  /** Milliseconds until the next attempt to connect again, asked before each; 2 to 3 s when absent. */
+  reconnectDelayMs?(): number;
   /** Signs the requests to masters. */
   requester?: Requester;
   /** The trace that its requests to masters are part of. */
@@ -162,7 +164,11 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       ignoreAuthErrorAbort: true,
       // nats.js would record a stack trace for every request, even for those that succeed.
       noAsyncTraces: true,
-      ...defined({ timeout: options.timeoutMs, inboxPrefix: options.inboxPrefix }),
+      ...defined({
+        timeout: options.timeoutMs,
+        inboxPrefix: options.inboxPrefix,
+        reconnectDelayHandler: options.reconnectDelayMs,
+      }),
     });
   } catch (cause) {
     throw new SvcError(
