@@ -18,6 +18,7 @@ export {
   type BusIdentity,
   type BusOptions,
   badReply,
+  busClientSettings,
   connectBus,
   connectBusForever,
   isCredentialsRefused,
@@ -41,10 +42,13 @@ export {
 } from "./fullness.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
+export { listStreamNames } from "./jetstream/list-stream-names.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
+export type { LeafNode } from "./leaf-nodes.ts";
 export { lookOnHints } from "./look-on-hints.ts";
 export { messageAt } from "./message-at.ts";
 export { readOffer } from "./offer.ts";
+export { orStorageError } from "./or-storage-error.ts";
 export { createOrderedView } from "./ordered-view.ts";
 export {
   type ConsumerPosition,
@@ -104,6 +108,7 @@ export {
   jobEventSubjects,
   jobListSubject,
   jobRequestSubject,
+  jobSubjects,
   joinTokenSubject,
   keySubject,
   knownKeysSubject,
@@ -130,6 +135,8 @@ export {
   type SettingsAction,
   scheduleSubject,
   settingsSubject,
+  siteDispatchSubject,
+  siteHintSubject,
   statesSubject,
   stopSubject,
   type TokenAction,
