@@ -13,7 +13,7 @@ BINARIES := dist/svc-master dist/svc-peel dist/svc
 # The commit whose binaries a fleet is upgraded from.
 EARLIER ?= c330496
 BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main peels/main reactor/main reactor/dispatch settings/main render/main states-publish/main \
-  commands/main jobs/main history/main job-list/main lists/main answers/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main join/main start/main idle/main console/main
+  commands/main jobs/main dispatch/main run-client/main history/main job-list/main lists/main answers/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main join/main start/main idle/main console/main
 
 .PHONY: help
 help: ## List the targets.

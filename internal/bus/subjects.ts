@@ -141,6 +141,9 @@ export const readyzOfMasterSubject = (master: string): string => `svc.master.rea
 /** The inbox prefix of a peel: no other client may subscribe below it. */
 export const peelInboxPrefix = (peel: string): string => `_INBOX_${peel}`;
 
+/** What peels say of a job, of each kind and each peel; and what masters sent them, which is not stored. */
+export const jobSubjects = (jid: string): string => `svc.job.${jid}.*.*`;
+
 /** The parts of a job subject; `undefined` for another subject. */
 export function parseJobSubject(subject: string): { jid: string; kind: string; peel: string } | undefined {
   const [svc, job, jid, kind, peel, ...rest] = subject.split(".");

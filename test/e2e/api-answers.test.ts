@@ -265,6 +265,11 @@ test("the answers about masters, roles and the cluster of the bus are as describ
   await expectDescribed("listMasters", read("masters"), 200);
   await expectDescribed("showRoles", read("roles"), 200);
   await expectDescribed("showRoles", read("roles?role=nosuch"), 400);
+  const can = (question: object) => postJson(master, "/api/v1/roles/can", question, { headers: bearer });
+  const run = { kind: "jobs", action: "run", target: "*", function: "test.ping" };
+  await expectDescribed("mayDo", can({ ...run, roles: ["operator"] }), 200);
+  await expectDescribed("mayDo", can({ ...run, roles: ["viewer"] }), 200);
+  await expectDescribed("mayDo", can({ ...run, kind: "job" }), 400);
   await expectDescribed("verifyAudit", read("audit/chain"), 200);
   await expectDescribed("showCluster", read("cluster"), 200);
   await expectDescribed("checkCluster", read("cluster/check"), 200);

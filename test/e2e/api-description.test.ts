@@ -52,7 +52,10 @@ test("the console asks for routes that masters serve", () => {
 });
 
 test("the walk finds a route that is not described, and one that is not served", () => {
-  const planted = [...master.routes.slice(1), { method: "GET", path: "/planted/:x", auth: "none" as const }];
+  const planted = [
+    ...master.routes.slice(1),
+    { method: "GET", path: "/planted/:x", auth: "none", budget: "relaxed" } as const,
+  ];
   expect(differences(planted, description)).toEqual([
     "GET /planted/{x} none is not described",
     "GET /api/v1/enroll/nonce none is not served",

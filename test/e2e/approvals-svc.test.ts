@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
-import { enrollNew, getStatus, newEnrollee } from "../harness/enrollee.ts";
+import { call, enrollNew, getStatus, newEnrollee } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
-import { startMaster, type TestMaster } from "../harness/master.ts";
+import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator, registryOf, type TestOperator, writeOperatorFile } from "../harness/operators.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { listAdministrators } from "../harness/registered.ts";
@@ -71,6 +71,21 @@ test("who agrees sees all of it, and then the id of the job", async () => {
   ]) {
     expect(stdout).toMatch(line);
   }
+  const another = idIn((await svc(ann, "run", "web-1", "test.ping")).stdout);
+  const denied = await svc(ben, "approval", "deny", another, "--reason", "not now\u202e");
+  expect([denied.exit, denied.stdout]).toEqual([0, `denied ${another}\n`]);
+  expect((await svc(ann, "approval", "show", another)).stdout).toMatch(
+    /^State +denied \(ben: not now\\u202e\)$/m,
+  );
+  const audit = await call(master, {
+    path: "/api/v1/audit?action=approvals.deny",
+    headers: { authorization: `Bearer ${testToken}` },
+  });
+  expect(audit.json).toContainEqual(
+    expect.objectContaining({
+      subjects: expect.objectContaining({ approval: another, reason: "not now\u202e" }),
+    }),
+  );
   const agreed = await svc(ben, "approval", "approve", id);
   const { jid } = await peel.next("dispatch");
   await peel.answer(jid);

@@ -175,9 +175,19 @@ test("over REST the answer is 202, and names where the request is", async () => 
   expect(await approve(ben, approval)).toMatchObject({ approval: { outcome: "done" } });
   await peel.answer((await peel.next("dispatch")).jid);
   const other = await run(ann);
-  const denied = await postJson(first(), `/api/v1/approvals/${other}/deny`, {}, { headers });
-  expect([denied.status, denied.json]).toMatchObject([200, { state: "denied", denied_by: "eve" }]);
-  expect((await approve(ben, other)).error?.message).toContain("was denied by eve");
+  const deny = (reason: unknown) =>
+    postJson(first(), `/api/v1/approvals/${other}/deny`, { reason }, { headers });
+  for (const [wrong, said] of [
+    [5, "reason: expected string"],
+    ["x".repeat(501), "reason must have at most 500 characters"],
+  ] as const) {
+    const refused = await deny(wrong);
+    expect([refused.status, refused.json]).toEqual([400, { error: expect.stringContaining(said) }]);
+  }
+  const denied = await deny(" not during the sale \ud83d");
+  const reason = "not during the sale \ufffd";
+  expect([denied.status, denied.json]).toMatchObject([200, { state: "denied", denied_by: "eve", reason }]);
+  expect((await approve(ben, other)).error?.message).toContain(`was denied by eve: ${reason}`);
 });
 
 test("svc says that it waits, and shows, approves and denies", async () => {

@@ -99,6 +99,11 @@ test("every route of a running master has a rule that is enforced", async () => 
   expect(await violations(master.routes, ask)).toEqual([]);
 });
 
+test("every route of a running master but the files of the console has a budget", () => {
+  const without = master.routes.filter(({ budget }) => budget === undefined || budget === "none");
+  expect(without.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /console/assets/:name"]);
+});
+
 test("the walk finds a route without a rule, one that is not enforced, and one that is open by mistake", async () => {
   const handle = () => json(200, {});
   const doc = anyDoc;

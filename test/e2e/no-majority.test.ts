@@ -217,6 +217,10 @@ function requestsOf(fleet: Fleet) {
       ...{ body: { name: "a" }, authorization, well: 503 },
     },
     "GET /api/v1/prometheus/targets": { path: "/api/v1/prometheus/targets", authorization, well: 200 },
+    "POST /api/v1/roles/can": {
+      ...{ path: "/api/v1/roles/can", authorization, well: 200 },
+      body: { kind: "jobs", action: "run", target: "*", function: "test.ping", roles: ["operator"] },
+    },
     "GET /api/v1/targets": { path: "/api/v1/targets?target=*", authorization, well: 200 },
     "GET /api/v1/facts": { path: "/api/v1/facts?show=os", authorization, well: 200 },
     "GET /api/v1/facts/count": { path: "/api/v1/facts/count?by=os", authorization, well: 200 },

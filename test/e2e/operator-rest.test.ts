@@ -219,6 +219,15 @@ describe("the list", () => {
     for (const state of ["issued", "active", "revoked"]) expect(await idsOf(`?state=${state}`)).toEqual([]);
   });
 
+  test("picks those with some ids, if they are in this state", async () => {
+    const some = [ids[0], ids[3], "enr-no-such", ids[3]].map((id) => `ids=${id}`).join("&");
+    expect((await idsOf(`?state=all&${some}`)).toSorted()).toEqual([ids[0], ids[3]].toSorted() as string[]);
+    expect(await idsOf(`?state=pending&${some}`)).toEqual(ids.slice(3, 4));
+    expect(await idsOf(`?state=pending&ids=${ids[0]}`)).toEqual([]);
+    const many = Array.from({ length: 1_001 }, () => "ids=a").join("&");
+    expect((await call(listing, { path: `/api/v1/enrollments?${many}`, headers: bearer })).status).toBe(400);
+  });
+
   test.each([1, 4, 5, 11, 12, 13])("by pages of %i is the same list", async (limit) => {
     const seen: string[] = [];
     let path: string | undefined = `/api/v1/enrollments?state=all&limit=${limit}`;

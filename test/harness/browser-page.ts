@@ -113,11 +113,19 @@ export async function openPage(
   };
   const look = <T>(expression: string) =>
     evaluate<T>(`new Promise((resolve, reject) => {
+      let problem = "";
       const late = setTimeout(() => {
-        reject(new Error("never true; the page says: " + document.body?.innerText.slice(0, 2000)));
+        reject(new Error("never true" + problem + "; the page says: " + document.body?.innerText.slice(0, 2000)));
       }, ${timeoutMs});
       const look = () => {
-        const value = (${expression});
+        let value;
+        try {
+          value = (${expression});
+          problem = "";
+        } catch (thrown) {
+          // An element that is not there yet.
+          problem = ", " + thrown;
+        }
         if (!value) return;
         observer.disconnect();
         clearTimeout(late);

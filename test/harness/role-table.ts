@@ -93,8 +93,8 @@ export const mayUse: Readonly<Record<string, readonly BuiltInRole[]>> = {
   "audit.verify": readersOfAudit,
   "audit.follow": readersOfAudit,
   "masters.list": everyRole,
-  "events.list": workers,
-  "events.follow": workers,
+  "events.list": deciders,
+  "events.follow": deciders,
   "binaries.put": workers,
   "binaries.commit": workers,
 };

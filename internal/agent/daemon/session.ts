@@ -11,6 +11,7 @@ import {
   askingAgain,
   type Connection,
   type Heartbeat,
+  type Spread,
   startHeartbeat,
 } from "../link/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -30,6 +31,8 @@ export interface SessionOptions {
   settings: PeelSettings;
   stateFiles: StateFiles;
   audit?: AuditHeads;
+  /** Spreads what the whole fleet does after the bus was away. */
+  spread: Spread;
   /** Absent in tests of other parts. */
   administrators?: Administrators;
   /** Handles the bootstrap document. After a failure, the masters are asked again later. */

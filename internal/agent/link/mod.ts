@@ -8,3 +8,4 @@ export { createObstacle, type Obstacle } from "./obstacle.ts";
 export { createOutbox, type Outbox } from "./outbox.ts";
 export { startRecovery } from "./recover.ts";
 export { sendLatest } from "./send-latest.ts";
+export { createSpread, type Spread } from "./spread.ts";

@@ -43,12 +43,18 @@ export const approveCommand = command({
 export const denyCommand = command({
   name: "deny",
   description: "Deny a request that waits, or withdraw your own.",
-  examples: ["svc approval deny apr-3MRx"],
-  args: idArg,
+  examples: ["svc approval deny apr-3MRx --reason 'not during the sale'"],
+  args: {
+    ...idArg,
+    reason: {
+      ...{ type: "string", valueHint: "text" },
+      description: "Why; who asked reads it, and the audit has it",
+    },
+  },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await fullId("apr", args.id, bus, cli);
-      const { approval } = await ask(bus, approvalsOverBus.deny, { id });
+      const { approval } = await ask(bus, approvalsOverBus.deny, { id, ...defined({ reason: args.reason }) });
       await cli.print(approval, () => `denied ${id}`);
     }),
 });

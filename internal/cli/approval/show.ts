@@ -21,7 +21,8 @@ export const showCommand = command({
       const id = await fullId("apr", args.id, bus, cli);
       const { approval } = await ask(bus, approvalsOverBus.show, { id });
       const { targets, agreed, needs, outcome, reason, denied_by } = approval;
-      const ending = denied_by ?? (reason === undefined ? outcome : `${outcome}: ${reason}`);
+      const ended = denied_by ?? outcome;
+      const ending = reason === undefined ? ended : `${ended}: ${reason}`;
       const more = (targets?.length ?? 0) > mostShown ? ", …" : "";
       await cli.print(approval, () =>
         formatFields([

@@ -1,5 +1,6 @@
-import { type Clock, sleep } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { ApiError, WaitsForApproval } from "./error.ts";
+import { patiently } from "./patiently.ts";
 import type { Route } from "./route.ts";
 
 /** One page of a list. */
@@ -26,10 +27,6 @@ export interface ClientOptions {
   signInAgain(): Promise<void>;
 }
 
-/** Masters take 20 requests a second of one address, which several consoles may share: the others wait. */
-const pauseMs = 1_000;
-const mostPauses = 60;
-
 export function createClient({ clock, fetch, csrf, signInAgain }: ClientOptions): Client {
   const send = async (route: Route<unknown, unknown>, input: unknown, signal?: AbortSignal) => {
     const { path, body } = requestOf(route, Object(input) as Record<string, unknown>);
@@ -50,19 +47,11 @@ export function createClient({ clock, fetch, csrf, signInAgain }: ClientOptions)
         throw new ApiError(0, "no master answers; the console tries again by itself");
       });
     };
-    const askPatiently = async () => {
-      for (let pauses = 0; ; pauses++) {
-        const response = await ask();
-        // Who signs in too often is told so at once.
-        const signsIn = route.method !== "GET" && csrf() === undefined;
-        if (response.status !== 429 || signsIn || pauses === mostPauses) return response;
-        await sleep(clock, pauseMs, signal);
-      }
-    };
-    let response = await askPatiently();
+    const signsIn = route.method !== "GET" && csrf() === undefined;
+    let response = await patiently(clock, ask, { signsIn, signal });
     if (response.status === 401) {
       await signInAgain();
-      response = await askPatiently();
+      response = await patiently(clock, ask, { signsIn, signal });
     }
     return answerOf(response);
   };

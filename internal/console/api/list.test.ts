@@ -17,35 +17,39 @@ const items = ids.chain((some) =>
     .map((texts) => some.toSorted().map((id, at) => item(id, texts[at]))),
 );
 
-test("what was read again is as masters have it, in the order of the ids, and the rest stays", () => {
-  fc.assert(
-    fc.property(items, items, ids, (known, truth, asked) => {
-      const covers = (id: string) => asked.includes(id);
-      const before = { items: known, more: false };
-      const after = withItems(
-        before,
-        covers,
-        truth.filter(({ id }) => covers(id)),
-        idOf,
-      );
-      const wanted = [...known.filter(({ id }) => !covers(id)), ...truth.filter(({ id }) => covers(id))];
-      expect(after.items).toEqual(wanted.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
-      // What is equal is the same object, and so is a list of which nothing changed.
-      for (const one of after.items) {
-        const same = known.find(({ id, text }) => id === one.id && text === one.text);
-        if (same !== undefined) expect(one).toBe(same);
-      }
-      if (after.items.length === known.length && after.items.every((one, at) => one === known[at])) {
-        expect(after).toBe(before);
-      }
-    }),
-  );
-});
+const order = (falls: boolean) => ({ idOf, placeOf: idOf, falls });
+
+test.each([false, true])(
+  "what was read again is as masters have it, and the rest stays; falls: %p",
+  (falls) => {
+    const ordered = (some: Item[]) => (falls ? some.toReversed() : some);
+    fc.assert(
+      fc.property(items, items, ids, (rising, others, asked) => {
+        const [known, truth] = [ordered(rising), ordered(others)];
+        const covers = ({ id }: Pick<Item, "id">) => asked.includes(id);
+        const before = { items: known, more: false };
+        const after = withItems(before, covers, truth.filter(covers), order(falls));
+        const wanted = [...known.filter((one) => !covers(one)), ...truth.filter(covers)];
+        expect(after.items).toEqual(ordered(wanted.toSorted((a, b) => (a.id < b.id ? -1 : 1))));
+        // What is equal is the same object, and so is a list of which nothing changed.
+        for (const one of after.items) {
+          const same = known.find(({ id, text }) => id === one.id && text === one.text);
+          if (same !== undefined) expect(one).toBe(same);
+        }
+        if (after.items.length === known.length && after.items.every((one, at) => one === known[at])) {
+          expect(after).toBe(before);
+        }
+      }),
+    );
+  },
+);
 
 test("behind the end of a part of a list nothing is added", () => {
-  expect(withItems(listOf("bc", true), () => true, [item("a"), item("b"), item("z")], idOf)).toEqual(
-    listOf("ab", true),
-  );
+  const found = [item("a"), item("b"), item("z")];
+  const after = (ids: string, falls: boolean) =>
+    withItems(listOf(ids, true), () => true, found, order(falls));
+  expect(after("bc", false)).toEqual(listOf("ab", true));
+  expect(after("yb", true)).toEqual(listOf("zb", true));
 });
 
 test("the first page is put before the rest that it reaches", () => {

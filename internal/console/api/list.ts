@@ -7,19 +7,31 @@ export interface List<Item> {
   more: boolean;
 }
 
+/** How a list is ordered. */
+export interface Order<Item> {
+  idOf(item: Item): string;
+  /** A text by which the list is sorted; no two items have the same. */
+  placeOf(item: Item): string;
+  falls: boolean;
+}
+
+/** Whether an item at this place comes after one at the other place. */
+export const isBehind = (place: string, other: string, { falls }: Pick<Order<never>, "falls">): boolean =>
+  falls ? place < other : place > other;
+
 /**
  * A list with what was read again of it. Items that are the same stay the same objects, and so does the list: what
  * did not change is not drawn again.
  *
- * @param list in the order of the ids
- * @param covers whether an item with this id would be in `found`, if there is one
+ * @param covers whether a known item would be in `found`, if it were still in the list
  */
 export function withItems<Item>(
   list: List<Item>,
-  covers: (id: string) => boolean,
+  covers: (item: Item) => boolean,
   found: readonly Item[],
-  idOf: (item: Item) => string,
+  order: Order<Item>,
 ): List<Item> {
+  const { idOf, placeOf } = order;
   const fresh = new Map(found.map((item) => [idOf(item), item]));
   let isSame = true;
   const items: Item[] = [];
@@ -27,19 +39,19 @@ export function withItems<Item>(
     const id = idOf(item);
     const read = fresh.get(id);
     fresh.delete(id);
-    const next = read === undefined ? (covers(id) ? undefined : item) : eldest(item, read);
+    const next = read === undefined ? (covers(item) ? undefined : item) : eldest(item, read);
     if (next !== undefined) items.push(next);
     isSame &&= next === item;
   }
   const last = list.items.at(-1);
-  for (const [id, item] of fresh) {
+  for (const item of fresh.values()) {
     // What is behind the last one that is known would leave a gap before it.
-    if (list.more && last !== undefined && id > idOf(last)) continue;
+    if (list.more && last !== undefined && isBehind(placeOf(item), placeOf(last), order)) continue;
     items.push(item);
     isSame = false;
   }
   if (isSame) return list;
-  if (fresh.size > 0) items.sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+  if (fresh.size > 0) items.sort((one, other) => (isBehind(placeOf(other), placeOf(one), order) ? -1 : 1));
   return { items, more: list.more };
 }
 

@@ -10,6 +10,8 @@ export interface Query<T> {
   value: T | undefined;
   /** Why it could not be read last. */
   problem: ApiError | undefined;
+  /** Nothing is read. */
+  off: boolean;
   /** Reads it again now. */
   reload(): void;
 }
@@ -19,26 +21,28 @@ export interface Query<T> {
  * every 15 seconds.
  *
  * @param key what is read: for another one, nothing is known yet
- * @param how a function reads all of it each time
+ * @param how a function reads all of it each time; absent means that nothing is read
  * @param on beginnings of tags of events that change it
  */
 export function useQuery<T>(
   app: Pick<App, "clock" | "live">,
   key: string,
-  how: Reading<T>["load"] | Reading<T>,
+  how: Reading<T>["load"] | Reading<T> | undefined,
   on: readonly string[] = [],
 ): Query<T> {
   const value = useSignal<{ key: string; value: T } | undefined>(undefined);
   const problem = useSignal<ApiError | undefined>(undefined);
-  const latest = useRef(how);
-  latest.current = how;
+  const off = how === undefined;
+  const latest = useRef<Reading<T>>({ load: async (signal) => Promise.reject(signal.reason) });
+  if (how !== undefined) latest.current = typeof how === "function" ? { load: how } : how;
   const again = useRef(() => {});
 
   useEffect(() => {
+    if (off) return;
     const { clock, live } = app;
     const reader = startReader<T>({
       ...{ clock, live, on },
-      how: () => (typeof latest.current === "function" ? { load: latest.current } : latest.current),
+      how: () => latest.current,
       onValue(found) {
         // What is the same is not drawn again.
         const before = value.peek();
@@ -51,8 +55,8 @@ export function useQuery<T>(
     });
     again.current = reader.reload;
     return reader.end;
-  }, [app, key, on.join(" ")]);
+  }, [app, key, on.join(" "), off]);
 
   const known = value.value?.key === key ? value.value.value : undefined;
-  return { value: known, problem: problem.value, reload: () => again.current() };
+  return { value: known, problem: problem.value, off, reload: () => again.current() };
 }

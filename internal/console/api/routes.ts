@@ -13,7 +13,7 @@ import type { listMasters } from "../../fleet/masters/mod.ts";
 import type { listOperators, showOperator } from "../../fleet/operators/mod.ts";
 import type { countFacts, getFacts, listPeels, showPeel } from "../../fleet/peels/mod.ts";
 import type { listRules, resetBreakers, showStatus, testEvent } from "../../fleet/reactor/mod.ts";
-import type { showRoles } from "../../fleet/roles/mod.ts";
+import type { mayDo, showRoles } from "../../fleet/roles/mod.ts";
 import type {
   abort as abortRollout,
   list as listRollouts,
@@ -198,6 +198,11 @@ export const routes = {
     operation: "roles.show",
     method: "GET",
     path: "/api/v1/roles",
+  }),
+  mayDo: whole<typeof mayDo>({
+    operation: "roles.can",
+    method: "POST",
+    path: "/api/v1/roles/can",
   }),
   listTokens: whole<typeof listTokens>({
     operation: "tokens.list",

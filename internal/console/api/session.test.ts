@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
 import { ApiError } from "./error.ts";
 import { createSession } from "./session.ts";
 
@@ -8,8 +9,13 @@ const viewOf = (name: string) => ({ name, csrf: `of-${name}`, may: {} });
 function browser() {
   const cookie: { of: string | undefined } = { of: "ann" };
   let announced = 0;
-  const session = createSession(
-    async (_, { method, body }) => {
+  const clock = manualClock();
+  const refusals: Response[] = [];
+  const session = createSession({
+    clock,
+    async fetch(_, { method, body }) {
+      const refusal = refusals.shift();
+      if (refusal !== undefined) return refusal;
       if (method === "POST") cookie.of = (JSON.parse(String(body)) as { token: string }).token;
       if (method === "DELETE") {
         cookie.of = undefined;
@@ -19,9 +25,9 @@ function browser() {
         ? Response.json({ error: "sign in" }, { status: 401 })
         : Response.json(viewOf(cookie.of));
     },
-    () => announced++,
-  );
-  return { cookie, session, announced: () => announced };
+    announce: () => void announced++,
+  });
+  return { clock, cookie, session, refusals, announced: () => announced };
 }
 
 test("a request that waits is sent when the same person is signed in again, and not for another one", async () => {
@@ -68,4 +74,14 @@ test("a tab takes the session that another tab has, and ends with it", async () 
   cookie.of = undefined;
   await session.find();
   expect(session.state.value).toBe("ended");
+});
+
+test("a master that has enough is asked for the session again later, and who signs in is told so at once", async () => {
+  const { clock, session, refusals } = browser();
+  const tooMany = () => Response.json({ error: "rate limit exceeded" }, { status: 429 });
+  refusals.push(tooMany());
+  await clock.until(session.find(), 1_000);
+  expect(session.state.value).toBe("in");
+  refusals.push(tooMany());
+  await expect(session.signIn({ token: "ann" })).rejects.toEqual(new ApiError(429, "rate limit exceeded"));
 });

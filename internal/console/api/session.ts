@@ -1,7 +1,9 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
+import type { Clock } from "../../base/clock.ts";
 import type { ScopeKind } from "../../fleet/operation/mod.ts";
 import type { SessionView } from "../../fleet/sessions/mod.ts";
 import { ApiError } from "./error.ts";
+import { patiently } from "./patiently.ts";
 
 /**
  * The session of this tab: `unknown` until a master said, `out` without one, `ended` when it ended while pages were
@@ -42,25 +44,29 @@ type Shown =
 
 const path = "/api/v1/sessions";
 
-/** @param announce tells the other tabs that the cookie is another one: they ask for their session again */
-export function createSession(
-  fetch: (path: string, init: RequestInit) => Promise<Response>,
-  announce: () => void = () => {},
-): Session {
+/** @param options.announce tells the other tabs that the cookie is another one: they ask for their session again */
+export function createSession(options: {
+  clock: Clock;
+  fetch: (path: string, init: RequestInit) => Promise<Response>;
+  announce(): void;
+}): Session {
+  const { clock, fetch, announce } = options;
   const state = signal<SessionState>("unknown");
   const view = signal<SessionView | undefined>(undefined);
   const reason = signal("");
   let waiting: { resolve(): void; reject(error: ApiError): void }[] = [];
   const ask = async (method: string, to: string, body?: object) => {
-    const response = await fetch(to, {
-      method,
-      headers: {
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...(method === "GET" || view.value === undefined ? {} : { "X-CSRF-Token": view.value.csrf }),
-      },
-      credentials: "same-origin",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }).catch(() => {
+    const send = () =>
+      fetch(to, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+          ...(method === "GET" || view.value === undefined ? {} : { "X-CSRF-Token": view.value.csrf }),
+        },
+        credentials: "same-origin",
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const response = await patiently(clock, send, { signsIn: method === "POST" }).catch(() => {
       throw new ApiError(0, "no master answers");
     });
     const answer = (await response.json().catch(() => ({}))) as SessionView & { error?: string };

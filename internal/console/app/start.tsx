@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { type Clock, sleep } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { type App, createClient, createLive, createSession, restWhileHidden } from "../api/mod.ts";
 import { tellFullTexts } from "../kit/full-text.ts";
 import { createKeys, listenToKeys } from "../kit/keys.ts";
@@ -15,14 +15,7 @@ export function startConsole(window: Window & typeof globalThis, clock: Clock) {
   const fetch = (path: string, init: RequestInit) => window.fetch(path, init);
   // All tabs of a browser have one cookie.
   const tabs = new window.BroadcastChannel("svc-session");
-  // Which session this is can wait, as everything that is only read: see api/client.ts.
-  const askPatiently = async (path: string, init: RequestInit): Promise<Response> => {
-    const response = await fetch(path, init);
-    if (response.status !== 429 || init.method !== "GET") return response;
-    await sleep(clock, 1_000);
-    return askPatiently(path, init);
-  };
-  const session = createSession(askPatiently, () => tabs.postMessage("changed"));
+  const session = createSession({ clock, fetch, announce: () => tabs.postMessage("changed") });
   tabs.onmessage = () => void session.find().catch(() => {});
   const keys = createKeys(() => clock.monotonic());
   const now = signal(clock.now());

@@ -21,10 +21,13 @@ export interface ConfirmProps {
   danger?: boolean;
   /** Something in it must be answered first. */
   blocked?: boolean;
+  /** What the button says that leaves it as it is. */
+  leave?: string;
 }
 
 /** Asks before something happens to hosts. For more than 10 hosts, their number is typed first. */
-export function Confirm({ title, verb, count, children, act, close, danger, blocked }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { title, verb, count, children, act, close, danger, blocked, leave = "Cancel" } = props;
   const typed = useSignal("");
   const problem = useSignal("");
   const busy = useSignal(false);
@@ -73,7 +76,7 @@ export function Confirm({ title, verb, count, children, act, close, danger, bloc
         )}
         <div class="actions">
           <button type="button" class="button" onClick={close}>
-            Cancel
+            {leave}
           </button>
           <button type="submit" class={danger ? "button danger" : "button primary"} disabled={!ready}>
             {busy.value ? `${verb} …` : verb}

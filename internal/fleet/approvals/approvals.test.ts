@@ -175,6 +175,26 @@ test("what was denied, or waited too long, starts no more", async () => {
   expect(one.ran).toEqual([]);
 });
 
+test("why a request was denied is stored, bounded and well-formed, and a record without it is read as before", async () => {
+  const one = fleet();
+  const ids = [await one.park(), await one.park(), await one.park()] as const;
+  const reasons = ["  not now \ud83d ", "x".repeat(600), "   "];
+  for (const [at, id] of ids.entries()) await one.master().deny(id, one.party("ben"), reasons[at]);
+  const found = await Promise.all(ids.map((id) => one.master().find(id)));
+  expect(found.map(({ reason }) => reason)).toEqual(["not now \ufffd", "x".repeat(500), undefined]);
+  await expect(one.master().approve(ids[0], one.party("cho"))).rejects.toThrow(
+    "denied by ben: not now \ufffd",
+  );
+  // What a master of an earlier version wrote has the same fields, and none for the reason.
+  const { value } = (await one.bucket.get(ids[2])) ?? { value: new Uint8Array() };
+  expect(Object.keys(decode(value) as object).toSorted()).toEqual(
+    [
+      ...["agreed", "asker", "denied_by", "expires_at", "id", "input", "needs", "operation"],
+      ...["rule", "state", "targets", "v", "voucher"],
+    ].toSorted(),
+  );
+});
+
 test("a master that is killed before it starts is followed by another one, with the same job", async () => {
   const one = fleet();
   const id = await one.park();

@@ -23,7 +23,8 @@ const mostOfOne = 20;
 const mostBytes = 128 * 1024;
 /** A master that said longer ago that it starts a request was killed. */
 const claimMs = 15_000;
-const longestReason = 500;
+/** UTF-16 code units. */
+export const longestReason = 500;
 
 export interface ApprovalsDeps {
   bucket: Pick<Bucket, "get" | "create" | "update">;
@@ -64,8 +65,13 @@ export interface Approvals {
    *   may not do the same; `storage`
    */
   approve(id: string, by: Party, digest?: Uint8Array): Promise<Approval>;
-  /** Ends a request that waits. @throws SvcError `not_found`, `conflict`, `storage` */
-  deny(id: string, by: Party): Promise<Approval>;
+  /**
+   * Ends a request that waits.
+   *
+   * @param why for who asked; shortened to 500 characters
+   * @throws SvcError `not_found`, `conflict`, `storage`
+   */
+  deny(id: string, by: Party, why?: string): Promise<Approval>;
   /** Continues what a master that was killed had begun. */
   sweep(): Promise<void>;
 }
@@ -117,7 +123,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       // A bus that does not answer: the request is started again, by the next sweep.
       const isAway = kind === "storage" || kind === "unavailable";
       if (isAway && clock.now() < claimed.expiresAt) return claimed;
-      ending = { outcome: "failed", reason: message.slice(0, longestReason).toWellFormed() };
+      ending = { outcome: "failed", reason: reasonOf(message) };
     }
     return change(claimed.id, (now) => (now.outcome === undefined ? { ...now, ...ending } : now));
   };
@@ -184,10 +190,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       });
       return isOurs ? run(claimed) : claimed;
     },
-    async deny(id, by) {
+    async deny(id, by, why = "") {
+      const reason = reasonOf(why.trim());
       const denied = await change(id, (now) => {
         assertWaiting(now, clock.now());
-        return { ...now, state: "denied", deniedBy: by.name };
+        return { ...now, state: "denied", deniedBy: by.name, ...(reason === "" ? {} : { reason }) };
       });
       log.info("an operator denied a request", { approval: id, operator: by.name });
       return denied;
@@ -210,6 +217,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
   };
 }
+
+/** What is stored must be read back as it was written: half of a character is not. */
+const reasonOf = (text: string): string => text.slice(0, longestReason).toWellFormed();
 
 /** Starts a request as the operator who asked, with the roles that this operator has now. */
 async function startNow(deps: ApprovalsDeps, approval: Approval): Promise<unknown> {
@@ -306,7 +316,7 @@ function assertWaiting(approval: Approval, now: number): void {
   if (state === "waiting") return;
   const how = {
     started: "was started",
-    denied: `was denied by ${approval.deniedBy}`,
+    denied: `was denied by ${approval.deniedBy}${approval.reason === undefined ? "" : `: ${approval.reason}`}`,
     expired: `expired at ${rfc3339(approval.expiresAt)}`,
   }[state];
   throw new SvcError("conflict", `the request ${approval.id} ${how}`);

@@ -13,7 +13,7 @@ import {
   timestamp,
   titled,
 } from "../operation/mod.ts";
-import { type Approvals, stateOf } from "./approvals.ts";
+import { type Approvals, longestReason, stateOf } from "./approvals.ts";
 import { partyOf } from "./party.ts";
 import { type Approval, type Party, startOutcomes } from "./record.ts";
 
@@ -33,7 +33,7 @@ const summaryFields = {
   denied_by: v.exactOptional(v.string()),
   started_at: v.exactOptional(timestamp),
   outcome: v.exactOptional(v.picklist(startOutcomes)),
-  reason: v.exactOptional(described(v.string(), "Why it failed")),
+  reason: v.exactOptional(described(v.string(), "Why it failed, or why it was denied")),
   job: v.exactOptional(described(v.string(), "Id of the job that it started")),
   rollout: v.exactOptional(described(v.string(), "Id of the rollout that it started")),
 };
@@ -127,11 +127,20 @@ export const denyRequest = operation({
   summary: "Deny the request of an operator that waits, or withdraw your own",
   admits: ["operator"],
   scope: { kind: "approvals", action: "deny" },
-  input: onlyId,
+  input: v.strictObject({
+    id,
+    reason: v.optional(
+      described(
+        v.pipe(v.string(), v.maxLength(longestReason, `must have at most ${longestReason} characters`)),
+        "Why, as free text; who asked reads it, and the audit has it",
+      ),
+    ),
+  }),
   output: v.object({ approval: view }),
   touches,
-  async run({ approvals, clock }: ApprovalDeps, { id }, { caller }: Call) {
-    return { approval: show(await approvals.deny(id, partyOf(caller, clock.now())), clock.now()) };
+  async run({ approvals, clock }: ApprovalDeps, { id, reason }, { caller }: Call) {
+    const by = partyOf(caller, clock.now());
+    return { approval: show(await approvals.deny(id, by, reason), clock.now()) };
   },
 });
 

@@ -49,7 +49,7 @@ export interface Approval {
   /** When a master last said that it starts it. */
   claimedAt?: number;
   outcome?: (typeof startOutcomes)[number];
-  /** Why it failed. */
+  /** Why it failed, or why it was denied. */
   reason?: string;
   /** Id of the job that it started. */
   job?: string;

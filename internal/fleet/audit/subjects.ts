@@ -21,6 +21,7 @@ export function describeSubjects(
     ...ofTouch(touched),
     ...texts({ approval: agreement?.approval }),
     ...(scope.kind === "settings" ? texts({ setting: fields.name }) : {}),
+    ...(scope.kind === "approvals" ? texts({ reason: fields.reason }) : {}),
     // `versions.ts` reads them.
     ...(scope.kind === "operators" ? { ...texts({ operator: fields.name }), ...versionOf(touched) } : {}),
     ...(typeof called === "string"

@@ -34,6 +34,8 @@ export interface Directory {
    * @throws SvcError `bad_request` when that ID is unknown
    */
   list(query: { state: EnrollmentState | "all"; limit: number; after?: string }): EnrollmentSummary[];
+  /** Those of these ids that a list of this state has; each costs one look-up. */
+  pick(query: { state: EnrollmentState | "all"; ids: readonly string[] }): EnrollmentSummary[];
   /** Whether this peel is a member, and this key of the bus is one of its own. */
   holds(peelId: string, busPublicKey: string): boolean;
   /** The enrollment that is in force and has this key of the bus. */
@@ -239,18 +241,20 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     }
   });
 
+  const listed = (record: Listed, state: EnrollmentState | "all"): EnrollmentSummary | undefined => {
+    if (!isVisible(record) && !isDistrusted(record)) return undefined;
+    if (state !== "all" && record.state !== state) return undefined;
+    return { ...shownOf(record), trust: trustOf(record) };
+  };
+
   return {
     ready: watch.ready,
     caughtUp: () => watch.caughtUp(),
-    list: ({ state, limit, after }) =>
-      view.page({
-        limit,
-        after,
-        show(record): EnrollmentSummary | undefined {
-          if (!isVisible(record) && !isDistrusted(record)) return undefined;
-          if (state !== "all" && record.state !== state) return undefined;
-          return { ...shownOf(record), trust: trustOf(record) };
-        },
+    list: ({ state, limit, after }) => view.page({ limit, after, show: (record) => listed(record, state) }),
+    pick: ({ state, ids }) =>
+      [...new Set(ids)].flatMap((id) => {
+        const record = view.get(id)?.item;
+        return (record === undefined ? undefined : listed(record, state)) ?? [];
       }),
     holds(peelId, busPublicKey) {
       const record = view.get(index.get(peelId) ?? "")?.item;

@@ -264,6 +264,9 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
   }),
 );
 
+/** Ids that one request can pick. */
+const mostPicked = 1_000;
+
 export const listEnrollments = operation({
   name: "enrollments.list",
   kind: "read",
@@ -272,6 +275,12 @@ export const listEnrollments = operation({
   scope: { kind: "enrollments", action: "list" },
   input: v.strictObject({
     state: v.optional(described(v.picklist([...enrollmentStates, "all"]), "Which ones"), "pending"),
+    ids: v.optional(
+      described(
+        v.pipe(v.array(v.string()), v.maxLength(mostPicked, `must have at most ${mostPicked} ids`)),
+        "Of these only those with these ids, in no order and on one page",
+      ),
+    ),
     ...pageFields("enr"),
   }),
   output: v.object({
@@ -281,12 +290,14 @@ export const listEnrollments = operation({
     distrusted: v.number(),
   }),
   touches: () => ({ fleet: true }),
-  async run({ directory }: { directory: Directory }, { state, limit, cursor }) {
+  async run({ directory }: { directory: Directory }, { state, ids, limit, cursor }) {
     await directory.caughtUp();
+    const distrusted = directory.distrusted().TAMPERED;
+    if (ids !== undefined) return { enrollments: directory.pick({ state, ids }), distrusted };
     const after = defined({ after: cursor });
     const found = directory.list({ state, limit: limit + 1, ...after });
     const { items, ...next } = pageOf(found, limit, ({ id }) => id);
-    return { enrollments: items, ...next, distrusted: directory.distrusted().TAMPERED };
+    return { enrollments: items, ...next, distrusted };
   },
 });
 

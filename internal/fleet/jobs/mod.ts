@@ -27,6 +27,7 @@ export {
 } from "./operations.ts";
 export { endings, type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
 export { findOwnJob } from "./own-job.ts";
+export { createOwnRecords } from "./own-records.ts";
 export type { PeelProgress } from "./progress.ts";
 export { readEvents } from "./read-events.ts";
 export {

@@ -34,7 +34,8 @@ const declared: Readonly<Record<string, Declared>> = {
     settings: scopes.settings.filter((action) => action !== "reveal"),
     cluster: ["read"],
   },
-  approver: { ...reads, ...all(["enrollments", "join-tokens", "approvals"]) },
+  // Who decides about what waits is told at once that something waits. Events say what was asked for, without its arguments.
+  approver: { ...reads, events: ["read"], ...all(["enrollments", "join-tokens", "approvals"]) },
   viewer: reads,
   auditor: { ...reads, ...all(["audit"]) },
 };

@@ -134,7 +134,7 @@ test("a built-in role has what the page says", () => {
   expect(words("viewer")).toEqual(reads);
   expect(words("auditor")).toEqual([...reads, "audit read", "audit verify"].sort());
   expect(words("approver")).toEqual(
-    [...new Set([...reads, ...all(["enrollments", "join-tokens", "approvals"])])].sort(),
+    [...new Set([...reads, "events read", ...all(["enrollments", "join-tokens", "approvals"])])].sort(),
   );
   for (const { name, jobs } of builtIn.values()) {
     const isWorker = name === "admin" || name === "operator";

@@ -59,11 +59,14 @@ export function approvalsCases(at: () => ConsoleFleet): void {
       await page.evaluate<string>(`document.querySelector("[aria-label=Signature]").innerText`),
     ).toContain(`svc approval approve ${denied}`);
     await page.click(".page-head .button.danger");
+    await page.type("#deny-reason", markup);
     await page.click("dialog .button.danger");
     await page.until(`document.querySelector(".page-head .status").innerText === "denied"`);
+    const facts = `document.querySelector("[aria-labelledby=approval-agreed] dl").innerText`;
+    await page.until(`/Denied by\\s+ci\\s+Reason\\s+<img src=x .*<b>bold/.test(${facts})`);
+    expect(await page.evaluate<number>(`document.querySelectorAll("main img, main b").length`)).toBe(0);
     expect((await rest("GET", `approvals/${denied}`)).json).toMatchObject({
-      state: "denied",
-      denied_by: "ci",
+      ...{ state: "denied", denied_by: "ci", reason: markup },
     });
 
     // Nobody knows ann any more: that is told where it was approved.

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ConsoleFleet } from "../../harness/console.ts";
+import { until } from "../../harness/until.ts";
 
 const outcomes = `[...document.querySelectorAll("tbody tr td:nth-child(2)")].map((one) => one.innerText)`;
 /** What a program could write to be more than text. */
@@ -41,9 +42,10 @@ export function jobsCases(at: () => ConsoleFleet): void {
 
   test("jobs: again for those that failed, and cancelled while it runs", async () => {
     const { page, open, inspect, rest } = at();
-    const [{ jid } = { jid: "" }] = (await rest("GET", "jobs?status=failed&function=cmd.run")).json as {
-      jid: string;
-    }[];
+    const [{ jid } = { jid: "" }] = await until(
+      async () => (await rest("GET", "jobs?status=failed&function=cmd.run")).json as { jid: string }[],
+      ({ length }) => length > 0,
+    );
     await open(`/jobs/${jid}`, "cmd.run");
     await page.until(`${outcomes}.length === 2`);
     expect(await inspect("job")).toEqual([]);

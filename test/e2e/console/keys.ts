@@ -66,7 +66,7 @@ export function keysCases(at: () => ConsoleFleet): void {
     await page.press("Escape");
     await page.until(`document.querySelector("dialog") === null`);
     // The row has the focus again.
-    expect(await page.evaluate<string>(focusedRow)).toBe("2");
+    await page.until(`${focusedRow} === "2"`);
     await page.press("x");
     await page.until(`document.querySelector("tbody tr[aria-selected=true]") === null`);
   });
@@ -78,10 +78,9 @@ export function keysCases(at: () => ConsoleFleet): void {
     await control("k");
     await page.until(`document.activeElement?.matches(".palette input")`);
     await page.type(".palette input", "web-");
-    await page.until(`${options}.length >= 2`);
-    expect(await page.evaluate<string[]>(options)).toEqual(
-      expect.arrayContaining(peels.map((id) => expect.stringMatching(new RegExp(`^Peel ${id} alive`)))),
-    );
+    // Peels and jobs are read apart, and each is offered as it comes. A busy peel can count as silent for a moment.
+    for (const id of peels)
+      await page.until(`${options}.some((one) => /^(?:alive|silent), /.test(one.split("Peel ${id} ")[1]))`);
     expect(await barriers()).toEqual([]);
     const chosen = `document.querySelector(".palette [aria-selected=true]")?.innerText`;
     await page.until(`${chosen}.includes("${peels[0]}")`);

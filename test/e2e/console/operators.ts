@@ -20,7 +20,7 @@ export function operatorsCases(at: () => ConsoleFleet): void {
     const { page, master, open, inspect, rest } = at();
     const file = join(master.dir, "roles.yaml");
     writeFileAtomic(file, webTeam, 0o600);
-    await rest("POST", "tokens", { name: "web-ci", roles: ["web-team"] });
+    expect((await rest("POST", "tokens", { name: "web-ci", roles: ["web-team"] })).status).toBe(201);
     await open("/operators?view=roles", "Operators");
     await page.until(`document.querySelectorAll("tbody tr").length === 6`);
     expect(await page.evaluate<string[][]>(rowsShown)).toContainEqual([

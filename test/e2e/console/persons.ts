@@ -44,7 +44,7 @@ export function personsCases(at: () => Company): void {
     );
     await program.page.type("dialog #token", token);
     await program.page.press("Enter");
-    await program.page.until(`document.querySelector("#token-problem")?.innerText !== ""`);
+    await program.page.until(`document.querySelector("#token-problem").innerText !== ""`);
     for (const { page } of [hugo, program]) await page[Symbol.asyncDispose]();
   });
 }

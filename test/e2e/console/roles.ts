@@ -73,7 +73,8 @@ export function roleCases(at: () => Company): void {
   let things: Things;
 
   test("roles: the table of this test has every change that the console can ask for", () => {
-    const changes = names.filter((name) => routes[name].method !== "GET");
+    // A question about what one may do is asked by forms, and changes nothing.
+    const changes = names.filter((name) => routes[name].method !== "GET" && name !== "mayDo");
     expect(Object.keys(offers).toSorted()).toEqual(changes.toSorted());
   });
 

@@ -12,6 +12,8 @@ export function twoPersonsCases(at: () => Company): void {
     await open(`/jobs/new?function=test.echo&target=${encodeURIComponent("web-*")}`, "New job");
     await page.type("#arg-text", text);
     await choose("Run on 2 peels");
+    await page.until(`document.querySelector("dialog")?.innerText.includes(
+      "It waits until another operator agrees, and then runs on those that web-* means")`);
     await choose("Run", "dialog");
     await page.until(`document.querySelector("h1")?.innerText === "Approvals"`);
     expect(await page.until<string>(`document.querySelector(".says")?.innerText`)).toMatch(

@@ -11,9 +11,11 @@ import {
   type BusSource,
   builtinBusUrl,
   createConnection,
+  createSpread,
   findBus,
   followCluster,
   type Obstacle,
+  type Spread,
   startRecovery,
 } from "../../link/mod.ts";
 import type { PeelDeps } from "../options.ts";
@@ -30,7 +32,9 @@ export const bus = {
   start: (deps: BusDeps & Stores & LocalPhase & OwnCalls & Masters) =>
     assemble(async (stack) => {
       const { config, cache, refresh, firstDocument, clock, jitter, log, signal } = deps;
-      const open = opener(deps);
+      const spread = createSpread(jitter);
+      const openAs = openWith({ ...deps, spread });
+      const open = opener(deps, openAs);
       const explicit = config.bus_url !== "";
       const sources: BusSource[] = explicit
         ? [{ name: "bus_url", urls: explicitUrls(deps) }]
@@ -53,11 +57,12 @@ export const bus = {
       stack.defer(() => connection.stop());
       connection.onConnect(deps.obstacle.clear);
       deps.attachUpgrades(askingAgain(connection, clock));
-      deps.keeper.attach({ connection, open: openWith(deps), refresh });
+      deps.keeper.attach({ connection, open: openAs, refresh });
       deps.attachIdentity(deps.keeper);
       const session = startSession({
         ...deps,
         connection,
+        spread,
         onCluster: followCluster({ ...deps, connection, explicit }),
       });
       stack.defer(() => session.stop());
@@ -130,14 +135,13 @@ function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () =>
 }
 
 /** Opens one connection, with the credentials as they are on disk at that moment. */
-function opener(deps: BusDeps) {
-  const open = openWith(deps);
+function opener(deps: BusDeps, open: ReturnType<typeof openWith>) {
   return (urls: readonly string[]) =>
     deps.obstacle.attempt(async () => open(urls, readPeelCredentials(deps.files.credentials)));
 }
 
 /** Opens one connection with these credentials. */
-function openWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
+function openWith({ peelId, tls, obstacle, spread, clock, log }: BusDeps & { spread: Spread }) {
   return (urls: readonly string[], credentials: string) =>
     connectBus({
       ...tls,
@@ -146,6 +150,7 @@ function openWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
       identity: { credentials },
       inboxPrefix: peelInboxPrefix(peelId),
       onRefused: obstacle.refused,
+      reconnectDelayMs: spread.reconnectDelayMs,
       clock,
       log,
     });

@@ -66,7 +66,7 @@ export function ApprovalFacts({ app: { now }, approval }: { app: App; approval: 
           </dd>
           {approval.reason !== undefined && (
             <>
-              <dt>Failed</dt>
+              <dt>{approval.denied_by === undefined ? "Failed" : "Reason"}</dt>
               <dd>{approval.reason}</dd>
             </>
           )}

@@ -1,5 +1,7 @@
+import { useSignal } from "@preact/signals";
 import { type App, routes } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
+import { ReasonField } from "../../kit/reason-field.tsx";
 import type { Approval } from "./approval.ts";
 
 /** Asks before a request is approved, denied or withdrawn. */
@@ -12,6 +14,7 @@ export function Decide(props: {
   const { app, approval, verb, close } = props;
   const { id, operation, asked_by, needs, agreed, targets = [], request_digest } = approval;
   const isApproved = verb === "Approve";
+  const reason = useSignal("");
   const left = needs - agreed.length - 1;
   return (
     <Confirm
@@ -23,7 +26,8 @@ export function Decide(props: {
       close={close}
       act={async () => {
         if (!isApproved) {
-          await app.client.call(routes.denyRequest, { id });
+          const why = reason.value.trim();
+          await app.client.call(routes.denyRequest, why === "" ? { id } : { id, reason: why });
           app.say(verb === "Deny" ? "The request is denied" : "The request is withdrawn");
           return;
         }
@@ -43,6 +47,9 @@ export function Decide(props: {
       )}
       {isApproved && left > 0 && <p>{left} more must agree before it starts.</p>}
       {!isApproved && <p>It never starts. The operator who asked can ask again.</p>}
+      {verb === "Deny" && (
+        <ReasonField id="deny-reason" label={`Reason, which ${asked_by} reads`} reason={reason} />
+      )}
     </Confirm>
   );
 }

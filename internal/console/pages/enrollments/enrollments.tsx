@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
-import { type App, allPages, routes, useQuery } from "../../api/mod.ts";
+import type { App } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf, type Place } from "../../kit/router.ts";
@@ -10,9 +10,9 @@ import { columnsOf } from "./columns.tsx";
 import { DecideDialog } from "./decide-dialog.tsx";
 import { type Action, actions, type Listed, offered } from "./listed.ts";
 import { OneEnrollment } from "./one-enrollment.tsx";
+import { useEnrollments } from "./use-enrollments.ts";
 
 const states = ["pending", "active", "rejected", "revoked", "all"] as const;
-const mostListed = 20_000;
 const verbs = { approve: "Approve", reject: "Reject", revoke: "Revoke" } as const;
 const actionKeys = { approve: "a", reject: "r", revoke: "v" } as const;
 
@@ -22,12 +22,7 @@ export function Enrollments({ app, place }: { app: App; place: Place }) {
   const state = states.find((one) => one === place.query.get("state")) ?? "pending";
   const chosen = useSignal<ReadonlySet<string>>(new Set());
   const deciding = useSignal<{ action: Action; chosen: readonly Listed[] } | undefined>(undefined);
-  const { value, problem, reload } = useQuery(
-    app,
-    state,
-    (signal) => allPages(app, routes.listEnrollments, { state, limit: 1_000 }, { most: mostListed, signal }),
-    ["svc/enrollment/"],
-  );
+  const { value, problem, reload } = useEnrollments(app, state);
   const rows = value?.items ?? [];
   const one = id === undefined ? undefined : rows.find((row) => row.id === id);
   const inHand = () => {

@@ -1,5 +1,5 @@
 import { type App, routes } from "../../api/mod.ts";
-import { startAndGo } from "../../calls/mod.ts";
+import { OutlookNotes, startAndGo, useOutlook } from "../../calls/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import type { JobRow, ShownJob } from "./job-rows.ts";
 
@@ -7,6 +7,8 @@ import type { JobRow, ShownJob } from "./job-rows.ts";
 export function AgainDialog(props: { app: App; job: ShownJob; rows: readonly JobRow[]; close(): void }) {
   const { app, job, rows, close } = props;
   const mostNamed = 8;
+  const targets = rows.map(({ peelId }) => peelId);
+  const outlook = useOutlook(app, { kind: "jobs", function: job.function, on: { targets } });
   return (
     <Confirm
       title={`Run ${job.function} again on ${rows.length} ${rows.length === 1 ? "host" : "hosts"}?`}
@@ -15,19 +17,17 @@ export function AgainDialog(props: { app: App; job: ShownJob; rows: readonly Job
       close={close}
       act={() =>
         startAndGo(app, "job", async () => {
-          const request = {
-            ...{ function: job.function, args: job.args, timeout: job.timeout },
-            targets: rows.map(({ peelId }) => peelId),
-          };
+          const request = { function: job.function, args: job.args, timeout: job.timeout, targets };
           const { jid } = await app.client.call(routes.createJob, request);
           return `/jobs/${jid}`;
         })
       }
     >
       <p>
-        A new job with the same arguments runs on those that failed, were offline, or did not answer in time.
-        Those that are offline now wait until its deadline.
+        It is a new job with the same arguments. {outlook.words} on those that failed, were offline, or did
+        not answer in time. For those that are offline then, it waits until its deadline.
       </p>
+      <OutlookNotes outlook={outlook} />
       <ul class="tags">
         {rows.slice(0, mostNamed).map(({ peelId, peel }) => (
           <li key={peelId} class="tag">

@@ -1,8 +1,7 @@
-import type { App } from "../../api/mod.ts";
+import type { App, ListedJob } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table.tsx";
 import { Duration, Time } from "../../kit/time.tsx";
-import type { ListedJob } from "./use-jobs.ts";
 
 /** Every column of the list of jobs. */
 export const jobColumns = (app: Pick<App, "now">): readonly Column<ListedJob>[] => [

@@ -1,13 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { App } from "../../api/mod.ts";
+import { type App, useJobs } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf, type Place } from "../../kit/router.ts";
 import { Table } from "../../kit/table.tsx";
 import { jobColumns } from "./job-columns.tsx";
-import { useJobs } from "./use-jobs.ts";
 
+const mostJobs = 2_000;
 const statuses = ["running", "failed", "completed", "cancelled"] as const;
 
 /** Jobs, newest first. The address has the filters, so that it can be sent to others. */
@@ -16,10 +16,8 @@ export function JobList({ app, place }: { app: App; place: Place }) {
   const fn = place.query.get("function") ?? "";
   const typed = useSignal(fn);
   const field = useRef<HTMLInputElement>(null);
-  const { value, problem } = useJobs(app, {
-    ...(status === undefined ? {} : { status }),
-    ...(fn === "" ? {} : { function: fn }),
-  });
+  const filter = { ...(status === undefined ? {} : { status }), ...(fn === "" ? {} : { function: fn }) };
+  const { value, problem } = useJobs(app, filter, { most: mostJobs });
   // The same objects each time: the table draws only the rows that changed.
   const columns = useMemo(() => jobColumns(app), [app]);
   const mayRun = app.session.may("jobs", "run");

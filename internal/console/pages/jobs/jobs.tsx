@@ -1,5 +1,5 @@
 import type { App } from "../../api/mod.ts";
-import { Empty } from "../../kit/empty.tsx";
+import { NotOffered } from "../../kit/not-offered.tsx";
 import type { Place } from "../../kit/router.ts";
 import { JobList } from "./job-list.tsx";
 import { JobPage } from "./job-page.tsx";
@@ -14,14 +14,7 @@ export function Jobs({ app, place }: { app: App; place: Place }) {
     return app.session.may("jobs", "run") ? (
       <NewJob app={app} place={place} />
     ) : (
-      <div class="page">
-        <header class="page-head">
-          <h1>New job</h1>
-        </header>
-        <Empty title="Your roles do not include running jobs" command="svc whoami">
-          An administrator can change the roles.
-        </Empty>
-      </div>
+      <NotOffered title="New job" what="running jobs" />
     );
   }
   if (peel === undefined) return <JobPage key={jid} app={app} jid={jid} place={place} />;

@@ -1,16 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { type App, routes } from "../../api/mod.ts";
 import {
-  ArgumentList,
+  CallPage,
   FunctionFields,
+  SubmitFields,
   startAndGo,
   TargetFields,
-  TextField,
+  TimeoutField,
   useCall,
   useTarget,
 } from "../../calls/mod.ts";
-import { Confirm } from "../../kit/confirm.tsx";
-import { hrefOf, type Place } from "../../kit/router.ts";
+import type { Place } from "../../kit/router.ts";
+import { RunDialog } from "./run-dialog.tsx";
 
 /** Runs a function: which, with which arguments, on whom. `?target=` and `?function=` fill it in. */
 export function NewJob({ app, place }: { app: App; place: Place }) {
@@ -49,79 +50,42 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
   };
 
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>New job</h1>
-        <div class="actions">
-          <a class="button" href={hrefOf("/jobs")}>
-            All jobs
-          </a>
+    <CallPage
+      title="New job"
+      list={{ words: "All jobs", path: "/jobs" }}
+      submit={submit}
+      dialog={
+        confirming.value && (
+          <RunDialog
+            {...{ app, name, args, total, target: wanted, act: run }}
+            close={() => {
+              confirming.value = false;
+            }}
+          />
+        )
+      }
+    >
+      <section class="card" aria-labelledby="what-head">
+        <header>
+          <h2 id="what-head">What</h2>
+          {known !== undefined && (
+            <span class="tag">{known.readOnly ? "only reads" : "can change hosts"}</span>
+          )}
+        </header>
+        <div class="body stack">
+          <FunctionFields call={call} id="job" arg="arg" label="Function" />
+          <TimeoutField id="job-timeout" value={timeout} />
         </div>
-      </header>
-      <form
-        class="grid"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        <section class="card" aria-labelledby="what-head">
-          <header>
-            <h2 id="what-head">What</h2>
-            {known !== undefined && (
-              <span class="tag">{known.readOnly ? "only reads" : "can change hosts"}</span>
-            )}
-          </header>
-          <div class="body stack">
-            <FunctionFields call={call} id="job" arg="arg" label="Function" />
-            <TextField
-              id="job-timeout"
-              label="Timeout"
-              value={timeout}
-              hint="How long a peel may take: 90s or 1h30m, at most 24h."
-            />
-          </div>
-        </section>
-        <section class="card" aria-labelledby="who-head">
-          <header>
-            <h2 id="who-head">On whom</h2>
-          </header>
-          <div class="body stack">
-            <TargetFields app={app} id="job-target" target={target} onSubmit={submit} />
-            {problem !== "" && (
-              <p class="problem" role="alert">
-                {problem}
-              </p>
-            )}
-            <div class="tools">
-              <button type="submit" class="button primary">
-                {total === 0
-                  ? "Run"
-                  : `Run on ${total.toLocaleString("en")} ${total === 1 ? "peel" : "peels"}`}
-              </button>
-            </div>
-          </div>
-        </section>
-      </form>
-      {confirming.value && (
-        <Confirm
-          title={`Run ${name} on ${total === 1 ? "1 host" : `${total} hosts`}?`}
-          verb="Run"
-          count={total}
-          danger
-          act={run}
-          close={() => {
-            confirming.value = false;
-          }}
-        >
-          <p>
-            {name} can change hosts. It runs at once on those that <code>{wanted}</code> means, and on silent
-            ones if they return in time.
-          </p>
-          <ArgumentList args={args} />
-        </Confirm>
-      )}
-    </div>
+      </section>
+      <section class="card" aria-labelledby="who-head">
+        <header>
+          <h2 id="who-head">On whom</h2>
+        </header>
+        <div class="body stack">
+          <TargetFields app={app} id="job-target" target={target} onSubmit={submit} />
+          <SubmitFields problem={problem} verb="Run" total={total} />
+        </div>
+      </section>
+    </CallPage>
   );
 }

@@ -1,5 +1,5 @@
 import { Fragment } from "preact";
-import { type App, useQuery } from "../../api/mod.ts";
+import type { App } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
@@ -10,21 +10,12 @@ import { Figure } from "./figure.tsx";
 import { judgeMasters } from "./judge-masters.ts";
 import { LatestJobs } from "./latest-jobs.tsx";
 import { Masters } from "./masters.tsx";
-import { readOverview } from "./read.ts";
 import { summarize } from "./summary.ts";
-
-const changes = [
-  "svc/peel/",
-  "svc/enrollment/",
-  "svc/job/",
-  "svc/compliance/",
-  "svc/rollout/",
-  "svc/approval/",
-];
+import { useOverview } from "./use-overview.ts";
 
 /** How the fleet is, on one page. */
 export function Overview({ app }: { app: App }) {
-  const { value, problem } = useQuery(app, "overview", (signal) => readOverview(app, signal), changes);
+  const { value, problem } = useOverview(app);
   const peels = value?.peels === undefined ? undefined : summarize(value.peels.items, app.now.value);
   const jobs = value?.jobs?.items;
   const counts = value?.states?.counts;
@@ -62,12 +53,14 @@ export function Overview({ app }: { app: App }) {
               outcome="running"
             />
             <Figure
-              label="Failed (24 h)"
+              label="Failed"
               value={jobs?.filter(({ status }) => status === "failed").length}
-              more={value.jobs.next !== undefined}
+              more={value.jobs.more}
               to="/jobs?status=failed"
               outcome="failed"
-            />
+            >
+              in 24 h
+            </Figure>
           </>
         )}
         {counts !== undefined && (
@@ -84,7 +77,9 @@ export function Overview({ app }: { app: App }) {
           />
         )}
         {breakers !== undefined && (
-          <Figure label="Open breakers" value={breakers.length} to="/reactor" outcome="failed" />
+          <Figure label="Breakers" value={breakers.length} to="/reactor" outcome="failed">
+            open
+          </Figure>
         )}
         {judged !== undefined && (
           <Figure

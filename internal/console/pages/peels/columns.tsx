@@ -1,10 +1,7 @@
-import type { App, routes } from "../../api/mod.ts";
+import type { App, ListedPeel } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
 import type { Column } from "../../kit/table.tsx";
 import { Since, Time } from "../../kit/time.tsx";
-
-/** A peel as masters list it. */
-export type ListedPeel = NonNullable<(typeof routes.listPeels)["types"]>["answer"][number];
 
 /** Columns that are shown until somebody chooses others. */
 export const usualColumns: readonly string[] = ["id", "alive", "os", "labels", "version", "states", "job"];

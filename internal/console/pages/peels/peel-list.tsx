@@ -1,13 +1,12 @@
 import { useMemo, useRef } from "preact/hooks";
-import type { App, List } from "../../api/mod.ts";
+import { type App, type List, type ListedPeel, usePeels } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
 import { Table } from "../../kit/table.tsx";
 import { TargetSearch } from "../../targets/mod.ts";
 import { ColumnChoice } from "./column-choice.tsx";
-import { type ListedPeel, peelColumns, usualColumns } from "./columns.tsx";
-import { usePeels } from "./use-peels.ts";
+import { peelColumns, usualColumns } from "./columns.tsx";
 
 const shows = ["all", "alive", "silent"] as const;
 
@@ -18,7 +17,7 @@ export function PeelList({ app, place }: { app: App; place: Place }) {
   const chosen = place.query.get("columns")?.split(",") ?? usualColumns;
   const last = useRef<List<ListedPeel> | undefined>(undefined);
   const inSight = useRef<readonly ListedPeel[]>([]);
-  const { value: found, problem } = usePeels(app, target, inSight);
+  const { value: found, problem } = usePeels(app, target, { inSight });
   // While another target is read, the peels of the last one stay.
   if (found !== undefined) last.current = found;
   const value = found ?? last.current;

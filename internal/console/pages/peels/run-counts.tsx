@@ -1,7 +1,7 @@
+import type { ListedPeel } from "../../api/mod.ts";
 import { Shares } from "../../kit/shares.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Duration } from "../../kit/time.tsx";
-import type { ListedPeel } from "./columns.tsx";
 
 /** What a state run did, in numbers. */
 export function RunCounts({ run }: { run: NonNullable<ListedPeel["last_run"]> }) {

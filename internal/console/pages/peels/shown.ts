@@ -1,5 +1,4 @@
-import type { App } from "../../api/mod.ts";
-import type { ListedPeel } from "./columns.tsx";
+import type { App, ListedPeel } from "../../api/mod.ts";
 
 /** What each view of a peel gets. */
 export interface ViewProps {

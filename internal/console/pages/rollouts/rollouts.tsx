@@ -1,5 +1,5 @@
 import type { App } from "../../api/mod.ts";
-import { Empty } from "../../kit/empty.tsx";
+import { NotOffered } from "../../kit/not-offered.tsx";
 import type { Place } from "../../kit/router.ts";
 import { NewRollout } from "./new-rollout.tsx";
 import { RolloutList } from "./rollout-list.tsx";
@@ -13,13 +13,6 @@ export function Rollouts({ app, place }: { app: App; place: Place }) {
   return app.session.may("rollouts", "start") ? (
     <NewRollout app={app} place={place} />
   ) : (
-    <div class="page">
-      <header class="page-head">
-        <h1>New rollout</h1>
-      </header>
-      <Empty title="Your roles do not include starting rollouts" command="svc whoami">
-        An administrator can change the roles.
-      </Empty>
-    </div>
+    <NotOffered title="New rollout" what="starting rollouts" />
   );
 }

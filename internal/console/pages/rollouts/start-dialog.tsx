@@ -1,10 +1,11 @@
-import { ArgumentList } from "../../calls/mod.ts";
+import type { App } from "../../api/mod.ts";
+import { ArgumentList, OutlookNotes, useOutlook } from "../../calls/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import type { RolloutForm } from "./use-rollout-form.ts";
 
 /** Says what a rollout will do to how many hosts, before it starts. */
-export function StartDialog(props: { form: RolloutForm; act(): Promise<void>; close(): void }) {
-  const { form, act, close } = props;
+export function StartDialog(props: { app: App; form: RolloutForm; act(): Promise<void>; close(): void }) {
+  const { app, form, act, close } = props;
   const { call, check, hasCheck, target, total, planned, wait } = form;
   const plan = planned?.plan;
   const waves = plan !== undefined && "waves" in plan ? plan.waves : [];
@@ -12,6 +13,11 @@ export function StartDialog(props: { form: RolloutForm; act(): Promise<void>; cl
   const name = call.name.value.trim();
   const hosts = (count: number) => (count === 1 ? "1 host" : `${count.toLocaleString("en")} hosts`);
   const soak = wait.value.trim();
+  const checkName = check.name.value.trim();
+  const outlook = useOutlook(app, {
+    ...{ kind: "rollouts", function: name, on: { target: target.wanted } },
+    ...(hasCheck ? { check: checkName } : {}),
+  });
   return (
     <Confirm
       title={`Start a rollout of ${name} on ${hosts(total)}?`}
@@ -22,7 +28,7 @@ export function StartDialog(props: { form: RolloutForm; act(): Promise<void>; cl
       close={close}
     >
       <p>
-        It runs at once on {hosts(waves[0] ?? 0)} of those that <code>{target.wanted}</code> means now
+        {outlook.words} on {hosts(waves[0] ?? 0)} of those that <code>{target.wanted}</code> means now
         {waves.length > 1 && `, and then by itself on the others, in ${planned?.words}`}.
       </p>
       <p>
@@ -30,9 +36,10 @@ export function StartDialog(props: { form: RolloutForm; act(): Promise<void>; cl
           ? "If one host fails, no further wave starts."
           : `If more than ${hosts(most)} fail, no further wave starts.`}
         {soak !== "0" && soak !== "" && ` It waits ${soak} after each wave.`}
-        {hasCheck && ` ${check.name.value.trim()} must then succeed on each host of the wave.`} You can pause
-        and abort it at any time.
+        {hasCheck && ` ${checkName} must then succeed on each host of the wave.`} You can pause and abort it
+        at any time.
       </p>
+      <OutlookNotes outlook={outlook} />
       <ArgumentList args={call.args} />
     </Confirm>
   );

@@ -1,9 +1,9 @@
-import type { DriftedPeel } from "../../../fleet/compliance/mod.ts";
 import type { App } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Time } from "../../kit/time.tsx";
+import type { DriftedPeel } from "./use-drift.ts";
 
 /** Peels, each with what its last run found. A row leads to that run with its differences. */
 export function DriftTable({ app, peels }: { app: App; peels: readonly DriftedPeel[] }) {

@@ -1,4 +1,4 @@
-import { type App, allPages, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useQuery } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
@@ -8,10 +8,10 @@ import { DriftTable } from "./drift-table.tsx";
 import { FailureTable } from "./failure-table.tsx";
 import { GroupTable } from "./group-table.tsx";
 import { topFailures } from "./top-failures.ts";
+import { useDrift } from "./use-drift.ts";
 
 const changes = ["svc/compliance/"];
 const shows = ["differ", "failed", "drifted", "stale", "never", "described"] as const;
-const mostPeels = 5_000;
 
 /** How the fleet follows what is described. The address has the target, and which peels are listed. */
 export function States({ app, place }: { app: App; place: Place }) {
@@ -24,18 +24,7 @@ export function States({ app, place }: { app: App; place: Place }) {
     (signal) => app.client.call(routes.countStates, input, signal),
     changes,
   );
-  const drift = useQuery(
-    app,
-    `${show} ${target}`,
-    (signal) =>
-      allPages(
-        app,
-        routes.listDrift,
-        { ...input, ...(show === "differ" ? {} : { status: show }), limit: 1_000 },
-        { most: mostPeels, signal },
-      ),
-    changes,
-  );
+  const drift = useDrift(app, target, show === "differ" ? undefined : show);
   const change = (name: string, text: string) => {
     const query = new URLSearchParams(place.query);
     if (text === "") query.delete(name);

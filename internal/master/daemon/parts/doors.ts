@@ -23,6 +23,7 @@ import {
   serveStates,
   serveTargets,
 } from "../../../fleet/over-bus/mod.ts";
+import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { createJobLookup, tellClone } from "../../../fleet/reactor/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
 import type { EnrollCertificate } from "../../certificate/mod.ts";
@@ -155,6 +156,7 @@ export const doors = {
         states: deps.stateFiles.inForce,
         auditHead: deps.auditHead,
         administrators: deps.statements.after,
+        spreadMs: () => comeBackMs(directory.members().length),
         knows: deps.rotation.told,
         clock,
         log,

@@ -7,6 +7,7 @@ import { keepRoomForEvents, tellJobs, tellRollouts } from "../../../fleet/events
 import {
   createCommands,
   createJobController,
+  createOwnRecords,
   keepRoomForReturns,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
@@ -58,7 +59,8 @@ export const work = {
       const { send, sendSingly } = commands;
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
-      const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
+      const records = createOwnRecords();
+      const settle = { bus, jobs: storage.jobs, records, alive, metrics, clock };
       const told = { bus, clock, log };
       const jobTeller = tellJobs(told);
       stack.defer(() => jobTeller.stop());
@@ -91,6 +93,7 @@ export const work = {
       const jobs = {
         dispatch: {
           jobs: storage.jobs,
+          records,
           resolve: resolver.resolve,
           alive,
           send,

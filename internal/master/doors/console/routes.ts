@@ -46,8 +46,12 @@ export function consoleRoutes({ bundle = withoutPages, isServed }: ConsolePages)
   );
   const index = Buffer.from(bundle.index);
   const showIndex = () => answer(index, { "Content-Type": "text/html; charset=utf-8" });
-  const get = (path: string, handle: (call: Call) => Response): Route => ({
-    ...{ method: "GET", path, auth: "none", budget: "relaxed" },
+  const get = (
+    path: string,
+    handle: (call: Call) => Response,
+    budget: Route["budget"] = "relaxed",
+  ): Route => ({
+    ...{ method: "GET", path, auth: "none", budget },
     doc: { tag: "Sessions", id: "showConsole", summary: "The console", responses: {} },
     handle(call) {
       if (!isServed()) throw new SvcError("not_found", "not found");
@@ -60,15 +64,20 @@ export function consoleRoutes({ bundle = withoutPages, isServed }: ConsolePages)
       () => new Response(null, { status: 308, headers: { ...everywhere, Location: "/console/" } }),
     ),
     get("/console/", showIndex),
-    get("/console/assets/:name", ({ params, headers }) => {
-      const file = files.get(params.name ?? "");
-      if (file === undefined) throw new SvcError("not_found", "not found");
-      const kept = { "Cache-Control": forever, ETag: file.etag };
-      if (headers.get("if-none-match") === file.etag) {
-        return new Response(null, { status: 304, headers: { ...everywhere, ...kept } });
-      }
-      return answer(file.bytes, { ...kept, "Content-Type": file.type });
-    }),
+    get(
+      "/console/assets/:name",
+      ({ params, headers }) => {
+        const file = files.get(params.name ?? "");
+        if (file === undefined) throw new SvcError("not_found", "not found");
+        const kept = { "Cache-Control": forever, ETag: file.etag };
+        if (headers.get("if-none-match") === file.etag) {
+          return new Response(null, { status: 304, headers: { ...everywhere, ...kept } });
+        }
+        return answer(file.bytes, { ...kept, "Content-Type": file.type });
+      },
+      // A file costs less than a refusal, and a page of which one is missing does not work.
+      "none",
+    ),
     get("/console/*", ({ params }) => {
       // The name of a page has no dot, unlike the ids below it: a file that does not exist is not a page.
       if (/^[^/]*\./.test(params["*"] ?? "")) throw new SvcError("not_found", "not found");

@@ -7,12 +7,11 @@ import {
   streamJob,
 } from "../../../fleet/jobs/mod.ts";
 import type { HttpDoor } from "./bind.ts";
+import { mostTargetsBytes } from "./body.ts";
 import type { Route } from "./route.ts";
 import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Jobs" } as const;
-/** A list of targets, such as those of an earlier job that failed, has an id for each peel. */
-const mostRequestBytes = 512 * 1024;
 const noSuchJob = "There is no job with this id";
 
 /** The operator's routes to jobs (specification, "Operator REST API"). */
@@ -24,7 +23,7 @@ export function jobRoutes({ bind, stream }: HttpDoor, deps: JobOperationDeps): R
       path: "/api/v1/jobs",
       id: "createJob",
       body: "required",
-      maxBodyBytes: mostRequestBytes,
+      maxBodyBytes: mostTargetsBytes,
       show: ["jid", "targets", "status"],
       answers: { 202: "The job is stored and sent", 404: "No peel matches", 503: notRead },
     }),

@@ -12,6 +12,9 @@ export const budgets = {
   relaxed: { capacity: 120, tokensPerSecond: 20 },
 } as const satisfies Record<string, Budget>;
 
+/** The budget of a route; `none` is for answers that cost less than a refusal. */
+export type BudgetName = keyof typeof budgets | "none";
+
 const evictAbove = 5_000;
 const evictOlderThanMs = 5 * 60 * 1000;
 /**

@@ -16,19 +16,28 @@ const route = (method: "GET" | "POST", path: string, body?: "json"): Route => ({
 });
 
 const { handle } = createHandler({
-  routes: [route("GET", "/e"), route("POST", "/e", "json"), route("GET", "/things/:name/e")],
+  routes: [
+    ...[route("GET", "/e"), route("POST", "/e", "json"), route("GET", "/things/:name/e")],
+    { ...route("GET", "/files/:name"), budget: "none" },
+  ],
   tokens: [],
   metrics: { rateLimited: () => {}, httpRequest: () => {} },
   clock: manualClock(),
   log: recordingLog(),
 });
 
-const ask = async (method: string, target: string, body = "", headers: Record<string, string> = {}) => {
+const ask = async (
+  method: string,
+  target: string,
+  body = "",
+  headers: Record<string, string> = {},
+  ip = "127.0.0.1",
+) => {
   const response = await handle({
     method,
     target,
     headers: new Headers(headers),
-    ip: "127.0.0.1",
+    ip,
     signal: new AbortController().signal,
     body: async () => Buffer.from(body),
     keepOpen: () => {},
@@ -61,4 +70,16 @@ test("another method of a path is 405, also one that no Request can hold", async
     expect([method, (await ask(method, "/e")).status]).toEqual([method, 405]);
   }
   expect((await ask("TRACE", "/nothing")).status).toBe(404);
+});
+
+test("the budget is that of the route: a route without one is served to who has spent theirs", async () => {
+  const from = "192.0.2.7";
+  const statuses = async (target: string, count: number) =>
+    Promise.all(Array.from({ length: count }, async () => (await ask("GET", target, "", {}, from)).status));
+  expect(new Set(await statuses("/files/a", 200))).toEqual(new Set([200]));
+  expect((await statuses("/e", 121)).filter((status) => status === 429)).toHaveLength(1);
+  expect(await statuses("/files/a", 1)).toEqual([200]);
+  // Only that very path: another spelling is not that route, and spends.
+  for (const other of ["/files/", "/files/a/b", "/%66iles/a", "/files"])
+    expect([other, await statuses(other, 1)]).toEqual([other, [429]]);
 });

@@ -6,7 +6,7 @@ import type { Log, LogFields } from "../../../base/log.ts";
 import { newRequestId, requestIdOf } from "../../../base/request-id.ts";
 import { type Span, type Tracer, traceparentOf, untraced } from "../../../base/trace.ts";
 import { readJson } from "./body.ts";
-import type { budgets } from "./limit.ts";
+import type { BudgetName } from "./limit.ts";
 import { liveSession } from "./live-session.ts";
 import { createRateLimits, type LimitedNetwork } from "./rate-limits.ts";
 import { type AuthRule, type Call, json, type Route } from "./route.ts";
@@ -46,12 +46,13 @@ export interface ListenerOptions {
   log: Log;
 }
 
-/** A served route, and who may call it. */
+/** A served route, who may call it, and how often. */
 export interface ServedRoute {
   method: string;
   path: string;
   /** Absent for a route that was added without a rule. */
   auth: AuthRule | undefined;
+  budget: BudgetName | undefined;
 }
 
 export interface Listener {
@@ -195,7 +196,7 @@ export function createHandler(
   };
   const routeOf = (path: string): Route | undefined =>
     patterns.find(({ pattern }) => pattern.test(path))?.route;
-  const budgetOf = (path: string): keyof typeof budgets =>
+  const budgetOf = (path: string): BudgetName =>
     routeOf(path)?.budget ?? (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
 
   const handle = async (incoming: Incoming): Promise<Response> => {
@@ -237,8 +238,7 @@ export function createHandler(
     };
     let response: Response;
     const budget = budgetOf(url.pathname);
-    // The files of the console cost less than a refusal, and a page of which one is missing does not work.
-    if (!url.pathname.startsWith("/console/assets/") && !limits.allow(budget, ip)) {
+    if (!limits.allow(budget, ip)) {
       options.metrics.rateLimited(budget);
       requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
       response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
@@ -267,10 +267,13 @@ export function createHandler(
     });
     return response;
   };
-  const rules = new Map(routes.map((route) => [`${route.method} ${route.path}`, route.auth]));
+  const rules = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
   return {
     handle,
-    routes: app.routes.map(({ method, path }) => ({ method, path, auth: rules.get(`${method} ${path}`) })),
+    routes: app.routes.map(({ method, path }) => {
+      const { auth, budget } = rules.get(`${method} ${path}`) ?? {};
+      return { method, path, auth, budget };
+    }),
   };
 }
 

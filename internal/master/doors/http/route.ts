@@ -1,6 +1,6 @@
 import type { Log, LogFields } from "../../../base/log.ts";
 import type { Span } from "../../../base/trace.ts";
-import type { budgets } from "./limit.ts";
+import type { BudgetName } from "./limit.ts";
 import type { RouteDoc } from "./route-doc.ts";
 import type { SignedIn } from "./tokens.ts";
 
@@ -42,7 +42,7 @@ export interface Route {
   /** Path with `:name` parameters. */
   path: string;
   auth: AuthRule;
-  budget: keyof typeof budgets;
+  budget: BudgetName;
   /** Whether a body is read: `json` requires one, `optional-json` accepts one. */
   body?: "json" | "optional-json";
   /** The largest body, where it is not the usual one. */

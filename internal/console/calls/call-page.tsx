@@ -1,0 +1,42 @@
+import type { ComponentChildren } from "preact";
+import { hrefOf } from "../kit/router.ts";
+
+/**
+ * The page of a form that starts something on peels.
+ *
+ * @param list the page that lists what was started: its words and its path
+ * @param submit also called for Enter in a field
+ * @param dialog asks before it starts; false while there is none
+ */
+export function CallPage(props: {
+  title: string;
+  list: { words: string; path: string };
+  submit(): void;
+  dialog: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const { title, list, submit, dialog, children } = props;
+  return (
+    <div class="page">
+      <header class="page-head">
+        <h1>{title}</h1>
+        <div class="actions">
+          <a class="button" href={hrefOf(list.path)}>
+            {list.words}
+          </a>
+        </div>
+      </header>
+      <form
+        class="grid"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        {children}
+      </form>
+      {dialog}
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import { Empty } from "./empty.tsx";
+
+/**
+ * A page for which the roles of the session do not suffice.
+ *
+ * @param title of the page
+ * @param what it does, which the roles do not include: `running jobs`
+ */
+export function NotOffered({ title, what }: { title: string; what: string }) {
+  return (
+    <div class="page">
+      <header class="page-head">
+        <h1>{title}</h1>
+      </header>
+      <Empty title={`Your roles do not include ${what}`} command="svc whoami">
+        An administrator can change the roles.
+      </Empty>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import type { Plain } from "../../../base/msgpack.ts";
+import type { App } from "../../api/mod.ts";
+import { ArgumentList, OutlookNotes, useOutlook } from "../../calls/mod.ts";
+import { Confirm } from "../../kit/confirm.tsx";
+
+/** Says what a job will do to how many hosts, before it starts. */
+export function RunDialog(props: {
+  app: App;
+  name: string;
+  args: Readonly<Record<string, Plain>>;
+  target: string;
+  total: number;
+  act(): Promise<void>;
+  close(): void;
+}) {
+  const { app, name, args, target, total, act, close } = props;
+  const outlook = useOutlook(app, { kind: "jobs", function: name, on: { target } });
+  return (
+    <Confirm
+      title={`Run ${name} on ${total === 1 ? "1 host" : `${total} hosts`}?`}
+      verb="Run"
+      count={total}
+      danger
+      act={act}
+      close={close}
+    >
+      <p>
+        {name} can change hosts. {outlook.words} on those that <code>{target}</code> means, and on silent ones
+        if they return in time.
+      </p>
+      <OutlookNotes outlook={outlook} />
+      <ArgumentList args={args} />
+    </Confirm>
+  );
+}

@@ -1,0 +1,71 @@
+import { ApiError, type App, type Query, routes, useJobs, usePeels, useQuery } from "../../api/mod.ts";
+
+const mostJobs = 500;
+const dayMs = 24 * 60 * 60_000;
+
+/**
+ * What the overview shows, each part read again when events change it. What the session may not read is absent.
+ *
+ * @returns no `value` before each part has been read once, or could not be
+ */
+export function useOverview(app: App) {
+  const { client, session } = app;
+  const peels = usePeels(app, "", { off: !session.may("facts", "read") });
+  const jobs = useJobs(app, { withinMs: dayMs }, { most: mostJobs, off: !session.may("jobs", "list") });
+  const pending = useQuery(
+    app,
+    "pending",
+    session.may("enrollments", "list")
+      ? (signal) => client.page(routes.listEnrollments, { state: "pending" }, signal)
+      : undefined,
+    ["svc/enrollment/"],
+  );
+  const states = useQuery(
+    app,
+    "states",
+    session.may("states", "read") ? (signal) => client.call(routes.countStates, {}, signal) : undefined,
+    ["svc/compliance/", "svc/enrollment/"],
+  );
+  const approvals = useQuery(
+    app,
+    "approvals",
+    session.may("approvals", "list") ? (signal) => client.call(routes.listApprovals, {}, signal) : undefined,
+    ["svc/approval/"],
+  );
+  // No event says how masters are.
+  const masters = useQuery(app, "masters", (signal) => readMasters(app, signal));
+
+  const parts: readonly Pick<Query<unknown>, "value" | "problem" | "off">[] = [
+    ...[peels, jobs, pending, states, approvals, masters],
+  ];
+  const isRead = parts.every(
+    ({ value, problem, off }) => off || value !== undefined || problem !== undefined,
+  );
+  const known = {
+    ...{ peels: peels.value, jobs: jobs.value, pending: pending.value, states: states.value },
+    ...{ approvals: approvals.value, masters: masters.value?.masters, breakers: masters.value?.breakers },
+  };
+  return {
+    value: isRead ? known : undefined,
+    problem: parts.find(({ problem }) => problem !== undefined)?.problem,
+  };
+}
+
+/** The masters, and the open breakers of the one that reacts, if there is one. */
+async function readMasters({ client, session }: App, signal: AbortSignal) {
+  const masters = session.may("masters", "read")
+    ? await client.call(routes.listMasters, {}, signal)
+    : undefined;
+  // Without a holder nobody could answer for the reactor, which a fleet need not have.
+  const reacts = masters === undefined || masters.leases.some(({ name }) => name === "reactor");
+  if (!reacts || !session.may("reactor", "status")) return { masters, breakers: undefined };
+  const breakers = await client.call(routes.showReactor, {}, signal).then(
+    (status) => status.breakers,
+    (thrown) => {
+      // Its master is changing: the rest of the page is worth reading.
+      if (thrown instanceof ApiError && thrown.status === 503) return undefined;
+      throw thrown;
+    },
+  );
+  return { masters, breakers };
+}
