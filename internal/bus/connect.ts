@@ -19,6 +19,7 @@ import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
 import { traceparentOf } from "../base/trace.ts";
 import { keyPairFromSeed, parseCredentials } from "../identity/mod.ts";
+import { gatherWrites } from "./gather-writes.ts";
 
 /** How the client authenticates: with a `.creds` text, or with an nkey seed. Both are secrets. */
 export type BusIdentity = { credentials: string } | { seed: string };
@@ -55,6 +56,8 @@ export interface BusOptions {
    * as they are connected themselves.
    */
   isAwaited?: boolean;
+  /** Milliseconds until the next attempt to connect again, asked before each; 2 to 3 s when absent. */
+  reconnectDelayMs?(): number;
   /** Signs the requests to masters. */
   requester?: Requester;
   /** The trace that its requests to masters are part of. */
@@ -161,7 +164,11 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       ignoreAuthErrorAbort: true,
       // nats.js would record a stack trace for every request, even for those that succeed.
       noAsyncTraces: true,
-      ...defined({ timeout: options.timeoutMs, inboxPrefix: options.inboxPrefix }),
+      ...defined({
+        timeout: options.timeoutMs,
+        inboxPrefix: options.inboxPrefix,
+        reconnectDelayHandler: options.reconnectDelayMs,
+      }),
     });
   } catch (cause) {
     throw new SvcError(
@@ -173,6 +180,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     );
   }
   connected = true;
+  gatherWrites(nats);
   return watchConnection(nats, options);
 }
 

@@ -3,6 +3,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
+import { createOwnRecords } from "../../internal/fleet/jobs/own-records.ts";
 import { decodeJob, encodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
 import { createRolloutJobs } from "../../internal/fleet/rollout/jobs.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -126,7 +127,14 @@ test("nobody but a master stops a job that runs", async () => {
 
 test("an aborted rollout cancels its own jobs, whatever job its record names", async () => {
   const common = {
-    ...{ bus: intruder, jobs, alive: () => true, clock: systemClock, random: systemRandom },
+    ...{
+      bus: intruder,
+      jobs,
+      records: createOwnRecords(),
+      alive: () => true,
+      clock: systemClock,
+      random: systemRandom,
+    },
     ...{ send: () => {}, own: () => {}, mac: () => new Uint8Array(32), log: intruder.log },
     resolve: async () => [],
     metrics: { jobSettled() {}, jobDispatched() {} },

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Local } from "../../internal/agent/daemon/local.ts";
 import { startSession } from "../../internal/agent/daemon/session.ts";
 import type { Connection } from "../../internal/agent/link/connection.ts";
+import { createSpread } from "../../internal/agent/link/spread.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory } from "../../internal/base/file.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
@@ -70,6 +71,7 @@ async function live(local: Local, log = observedLog(), through = (connection: Co
     onCluster: async () => {},
     local,
     clock: systemClock,
+    spread: createSpread(() => 0),
     jitter: () => 0,
     log,
   });

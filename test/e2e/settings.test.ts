@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { startSession } from "../../internal/agent/daemon/session.ts";
 import { openPeelSettings } from "../../internal/agent/daemon/settings.ts";
 import { createKeyRing } from "../../internal/agent/joining/key-ring.ts";
+import { createSpread } from "../../internal/agent/link/spread.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
@@ -121,6 +122,7 @@ async function live(peel: EnrolledPeel): Promise<LivePeel> {
     onCluster: async () => {},
     local,
     clock: systemClock,
+    spread: createSpread(() => 0),
     jitter: () => 0,
     log,
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startSession } from "../../internal/agent/daemon/session.ts";
+import { createSpread } from "../../internal/agent/link/spread.ts";
 import { openStateFiles, type StateFiles } from "../../internal/agent/state-files/state-files.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
@@ -73,6 +74,7 @@ beforeAll(async () => {
     onCluster: async () => {},
     local,
     clock: systemClock,
+    spread: createSpread(() => 0),
     jitter: () => 0,
     log,
   });

@@ -50,7 +50,8 @@ export function mintMember(peelId: string, account: KeyPair): Member {
 export function mintAsker(authDir: string): Member {
   const everything = { pub: { allow: [">"] }, sub: { allow: [">"] } };
   const key = newKeyPair("user", systemRandom);
-  const peelId = "floor";
+  // Of each asker its own: a peel has one key, and masters end the connections of another one.
+  const peelId = `floor-${key.publicKey.slice(-8).toLowerCase()}`;
   return { peelId, key, credentials: mintUser(peelId, key, peelsAccountKey(authDir), everything) };
 }
 

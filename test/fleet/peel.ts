@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { openOutbox, startLocal } from "../../internal/agent/daemon/local.ts";
 import { startSession } from "../../internal/agent/daemon/session.ts";
 import { createConnection } from "../../internal/agent/link/connection.ts";
+import { createSpread } from "../../internal/agent/link/spread.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory } from "../../internal/base/file.ts";
 import { systemJitter } from "../../internal/base/id.ts";
@@ -61,6 +62,7 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
   const [clock, jitter, log] = [systemClock, systemJitter, counter.log];
   const dataDir = join(options.dataDir, peelId);
   makeDirectory(dataDir, 0o700);
+  const spread = createSpread(jitter);
   let away = Promise.withResolvers<void>();
   away.resolve();
   let current: Bus | undefined;
@@ -72,6 +74,7 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
       identity: { credentials: member.credentials },
       ca: options.caPem,
       inboxPrefix: peelInboxPrefix(peelId),
+      reconnectDelayMs: spread.reconnectDelayMs,
       clock,
       log,
     });
@@ -97,6 +100,7 @@ async function live(options: SimulatedPeelOptions, behavior: () => Behavior) {
     stateFiles: noStateFiles(),
     onCluster: async () => {},
     local,
+    spread,
     clock,
     jitter,
     log,

@@ -105,7 +105,7 @@ function differentArguments(salt: SaltState, own: OwnState, common: readonly str
   const given = isMap(context)
     ? Object.fromEntries(Object.entries(context).filter(([name]) => !isVariable(name)))
     : context;
-  const isMade = isMap(given) && Object.keys(given).length === 0 && salt.context === undefined;
+  const isMade = isMap(given) && Object.keys(given).length === 0 && (salt.context ?? null) === null;
   return [...names].sort().flatMap((argument) => {
     const theirs = plain(salt[argument]);
     const shown = isVariable(argument) && isMap(context) ? context[argument] : own.args[argument];

@@ -28,6 +28,7 @@ function hello(
   const commands: Uint8Array[] = [];
   const settings: SettingsAnswer[] = [];
   const statements: (Uint8Array | undefined)[] = [];
+  const spreads: unknown[] = [];
   const log = recordingLog();
   const requests: { subject: string; data: unknown }[] = [];
   let hint = () => {};
@@ -77,6 +78,12 @@ function hello(
         statements.push(statement);
       },
     },
+    spread: {
+      helloMs: 2_000,
+      told: (spreadMs) => {
+        spreads.push(spreadMs);
+      },
+    },
     clock,
     jitter: () => jitter,
     log,
@@ -94,6 +101,7 @@ function hello(
     ownHint: () => ownHint(),
     settings,
     statements,
+    spreads,
     order,
     commandKeys,
     connect: () => connect(),
@@ -113,6 +121,18 @@ test("asks on its own subject after each connect, a little later", async () => {
   clock.advance(1_000);
   await settle();
   expect(requests).toHaveLength(2);
+});
+
+test("each answer says over what time a fleet comes back, or nothing", async () => {
+  const answer = encode({ server_time: "", cluster_info: clusterInfo, spread_ms: 15_000 });
+  const answers = [answer, await good()];
+  const { clock, spreads, connect } = hello(async () => answers.shift() ?? new Uint8Array());
+  clock.advance(1_000);
+  await settle();
+  connect();
+  clock.advance(1_000);
+  await settle();
+  expect(spreads).toEqual([15_000, undefined]);
 });
 
 test("while no master is connected a peel asks again soon; a master that does not answer is left in peace", async () => {

@@ -9,13 +9,12 @@ import { failureOf, helloSubject, hintSubject, isUnserved, keySubject } from "..
 import type { FedSettingsStore, SettingsAnswer } from "../../fleet/settings/mod.ts";
 import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
 import type { Administrators } from "../joining/mod.ts";
-import type { AuditHeads, Connection } from "../link/mod.ts";
+import type { AuditHeads, Connection, Spread } from "../link/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
 
 const requestTimeoutMs = 5_000;
 /** Spreads the requests of a fleet that learns of a change at the same moment. */
 const hintSpreadMs = 10_000;
-const connectSpreadMs = 2_000;
 /** For a change of one peel. Masters already spread the notifications of a fleet-wide change. */
 const ownSpreadMs = 1_000;
 const pauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
@@ -49,6 +48,8 @@ export interface HelloOptions {
   stateFiles: Pick<StateFiles, "told">;
   /** Receives the newest entry of the audit, as masters signed it. */
   audit?: Pick<AuditHeads, "take">;
+  /** Receives over what time the masters want a whole fleet to come back. */
+  spread: Pick<Spread, "helloMs" | "told">;
   /** Receives statements that change the administrators. */
   administrators?: Pick<Administrators, "version" | "take">;
   clock: Clock;
@@ -65,6 +66,8 @@ export interface Hello {
    *   errors in the response
    */
   now(): Promise<void>;
+  /** Something changed that is for all peels of a fleet or a site: sends a hello within some seconds. */
+  hinted(): void;
   stop(): void;
 }
 
@@ -140,6 +143,7 @@ export function startHello(options: HelloOptions): Hello {
     const answer = readAnswer(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
     log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
     warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
+    options.spread.told(answer.spreadMs);
     const document = parseDocument(answer.clusterInfo);
     const take = () => {
       options.settings.take(answer.settings);
@@ -168,9 +172,10 @@ export function startHello(options: HelloOptions): Hello {
     if (answer.more) schedule(morePauseMs);
   };
 
-  connection.subscribe(keySubject("secrets", "_cluster_info"), () => soon(hintSpreadMs));
+  const hinted = () => soon(hintSpreadMs);
+  connection.subscribe(keySubject("secrets", "_cluster_info"), hinted);
   connection.subscribe(hintSubject(peelId), () => soon(ownSpreadMs));
-  const unsubscribe = connection.onConnect(() => soon(connectSpreadMs));
+  const unsubscribe = connection.onConnect(() => soon(options.spread.helloMs));
   return {
     async now() {
       if (!connection.connected) {
@@ -188,6 +193,7 @@ export function startHello(options: HelloOptions): Hello {
         await sleep(clock, refused.next(), stopping.signal);
       }
     },
+    hinted,
     stop() {
       stopping.abort(new SvcError("unavailable", "the peel stops"));
       timer?.cancel();
@@ -207,6 +213,8 @@ interface Answer {
   administrators: Uint8Array[];
   jobs: Uint8Array[];
   more: boolean;
+  /** Whatever the masters said of it. */
+  spreadMs: unknown;
   /** Whether data is missing because the masters could not read it. */
   incomplete: boolean;
 }
@@ -226,7 +234,7 @@ function readAnswer(bytes: Uint8Array): Answer {
   const map = typeof value === "object" && value !== null ? { ...value } : {};
   const { cluster_info, server_time, settings, settings_error, states, audit, jobs, more, incomplete } =
     map as Record<string, unknown>;
-  const { administrators } = map as Record<string, unknown>;
+  const { administrators, spread_ms } = map as Record<string, unknown>;
   const { statement } = (typeof states === "object" && states !== null ? states : {}) as {
     statement?: unknown;
   };
@@ -248,6 +256,7 @@ function readAnswer(bytes: Uint8Array): Answer {
       .slice(0, mostStatements),
     jobs: commands.filter((item) => item instanceof Uint8Array).slice(0, mostCommands),
     more: more === true,
+    spreadMs: spread_ms,
     incomplete: incomplete === true,
   };
 }

@@ -11,6 +11,8 @@ import {
   askingAgain,
   type Connection,
   type Heartbeat,
+  hearSite,
+  type Spread,
   startHeartbeat,
 } from "../link/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -26,10 +28,14 @@ export interface SessionOptions {
   peelId: string;
   /** Read for each command, because keys can be replaced. */
   commandKeys: { readonly current: readonly string[] };
+  /** The site in the credentials of this peel. */
+  grantedSite?(): string | undefined;
   facts: FactStore;
   settings: PeelSettings;
   stateFiles: StateFiles;
   audit?: AuditHeads;
+  /** Spreads what the whole fleet does after the bus was away. */
+  spread: Spread;
   /** Absent in tests of other parts. */
   administrators?: Administrators;
   /** Handles the bootstrap document. After a failure, the masters are asked again later. */
@@ -61,9 +67,16 @@ export function startSession(options: SessionOptions): Session {
   const uncount = connection.onConnect(() => local.counts.connects++);
   // On a cluster, masters relay what it sends to the storage, and one of them may be frozen.
   local.outbox.attach(askingAgain(connection, options.clock));
+  const site = hearSite({
+    connection,
+    granted: options.grantedSite ?? (() => undefined),
+    onCommand: worker.takeForSite,
+    onHint: () => hello.hinted(),
+  });
   let lacksKey = false;
   const heartbeat = startHeartbeat({
     ...options,
+    site,
     refused: local.counts.refused,
     lacksKey: () => lacksKey,
     ...(options.insistence === undefined ? {} : defined({ insistsOn: options.administrators })),
@@ -88,6 +101,7 @@ export function startSession(options: SessionOptions): Session {
     heartbeat,
     stop() {
       uncount();
+      site.stop();
       hello.stop();
       detach();
       facts.stop();

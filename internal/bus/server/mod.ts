@@ -1,5 +1,13 @@
 export { carriedServer } from "./carried.ts";
 export { isOfCluster, joinCluster, routesOf, serverNameOf } from "./cluster-block.ts";
+export {
+  type LinkTls,
+  linkToBus,
+  listenForSites,
+  listensForSites,
+  type SiteLinks,
+  sitePortOf,
+} from "./leaf-block.ts";
 export { moveToCluster } from "./move-to-cluster.ts";
 export { freePort, listenAddressOf } from "./port.ts";
 export { findServer, systemPath } from "./program.ts";

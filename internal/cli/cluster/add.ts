@@ -6,7 +6,16 @@ import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { parseHost, parsePort, shellWord } from "../host-words.ts";
 import { withBus } from "../operator.ts";
-import { directoryOf, joinOwn, type OwnHost, readOwnHost, writeHost } from "../setup/mod.ts";
+import {
+  assertNoOther,
+  beginAdding,
+  directoryOf,
+  endAdding,
+  joinOwn,
+  type OwnHost,
+  readOwnHost,
+  writeHost,
+} from "../setup/mod.ts";
 import { openHosts } from "./open-hosts.ts";
 import { formatStatus } from "./status.ts";
 import { untilFormed, untilStored } from "./watch-hosts.ts";
@@ -51,13 +60,17 @@ export const addCommand = command({
     const members = answer.clustered ? answer.members : [own.own];
     const hosts = [...new Set([...own.hosts, ...members, ...wanted])];
     const added = hosts.filter((host) => !members.includes(host));
+    const addition = { dir: own.dir, added, members };
+    assertNoOther(addition);
     const plan = planOf(own, { hosts, added, clustered: answer.clustered });
     if (args["dry-run"] === true) {
       await cli.print({ hosts, added, steps: plan }, () => plan.join("\n"));
       return;
     }
     for (const step of plan) cli.say(step);
+    if (added.length > 0) await beginAdding(addition, cli.clock);
     await addHosts({ own, hosts, added, clustered: answer.clustered }, cli);
+    endAdding(own.dir);
     await withStatus(cli, async (status) => {
       await cli.print({ hosts, added, cluster: status }, () => formatStatus(status, cli));
     });

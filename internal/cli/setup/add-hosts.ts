@@ -5,9 +5,8 @@ import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import type { Clock } from "../../base/clock.ts";
 import { setYamlKeys } from "../../base/edit-yaml.ts";
 import { SvcError } from "../../base/errors.ts";
-import { publicMode, readTextFile, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { publicMode, readTextFile, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
-import { lockFile } from "../../base/lock-file.ts";
 import { type NewFile, writing } from "../../base/new-files.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
 import { placeOf } from "../../bus/mod.ts";
@@ -116,40 +115,6 @@ export async function writeHost(host: string, { own, hosts, clock, random }: Add
   return true;
 }
 
-/**
- * Gives the own host its place in the cluster of these hosts: certificate, configuration of the master, and then that
- * of the bus. They count from the next start of the master on.
- *
- * @returns whether anything changed
- * @throws SvcError `conflict` while another command does this
- */
-export async function joinOwn({ own, hosts, clock, random }: AddOptions): Promise<boolean> {
-  const lock = lockFile(join(own.dir, ".cluster.lock"));
-  if (lock === undefined) {
-    throw new SvcError(
-      "conflict",
-      `another svc cluster add changes ${own.dir} at this moment: try again when it has ended`,
-    );
-  }
-  try {
-    const now = readOwnHost(own.dir, own.routePort);
-    const all = [...new Set([...now.hosts, ...hosts])];
-    if (now.clustered && all.length === now.hosts.length) return false;
-    const authority = await loadAuthority(join(own.dir, "auth/ca"));
-    const changed = ["bus/nats-server.key", "bus/nats-server.crt", "master.yaml", "bus/nats-server.conf"];
-    const files = changed.map((name) => fileAt(join(own.dir, name)));
-    const options = { ...now, hosts: all, from: own.dir, dir: own.dir, authority, clock, random };
-    const owner = statSync(own.dir);
-    for (const { path, data, mode } of await filesOfHost(files, options)) {
-      writing(path, () => writeFileAtomic(path, data, mode));
-      giveTo(path, owner);
-    }
-    return true;
-  } finally {
-    lock.release();
-  }
-}
-
 /** The bus URLs of hosts of a cluster. */
 export const urlsOfHosts = (own: OwnHost, hosts: readonly string[]): string[] => busUrls({ ...own, hosts });
 
@@ -177,7 +142,8 @@ function filesToCopy(dir: string): NewFile[] {
   ].map((name) => fileAt(join(dir, name)));
 }
 
-function fileAt(path: string): NewFile {
+/** A file of the fleet, as it is now. */
+export function fileAt(path: string): NewFile {
   const mode = (lstatSync(path).mode & 0o077) === 0 ? secretMode : publicMode;
   return { path, data: readTextFile(path, "the file of the fleet"), mode };
 }
@@ -193,7 +159,7 @@ function copyContent(from: string, to: string): void {
 }
 
 /** A command of root must not take a fleet from the user that its master runs as. */
-function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): void {
+export function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): void {
   if (process.getuid?.() !== 0) return;
   chownSync(path, uid, gid);
   if (!statSync(path).isDirectory()) return;
@@ -203,7 +169,7 @@ function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): void 
   }
 }
 
-function readFleetFile(path: string): string {
+export function readFleetFile(path: string): string {
   try {
     return readTextFile(path, "the directory of the fleet");
   } catch (cause) {

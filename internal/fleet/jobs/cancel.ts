@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { readEvents } from "./read-events.ts";
-import { decodeJob, encodeJob, type Job, type SignedRequestOf } from "./record.ts";
+import { decodeJob, type Job, type SignedRequestOf } from "./record.ts";
 import { isGenuineJob, withCancelMac } from "./record-mac.ts";
 import type { SendCommand } from "./send.ts";
 import type { SettleDeps } from "./settle.ts";
@@ -43,7 +43,8 @@ export function cancelJob(deps: CancelDeps, jid: string, operator: string): Prom
       const cancelled = withCancelMac(deps.mac, { ...job, cancelledAt: now, cancelledBy: operator });
       if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
       if (deps.signed !== undefined) cancelled.cancelRequest = deps.signed;
-      if ((await deps.jobs.update(jid, encodeJob(cancelled), entry.revision)) === undefined) return conflict;
+      if ((await deps.jobs.update(jid, deps.records.encode(cancelled), entry.revision)) === undefined)
+        return conflict;
       deps.log.info("job cancelled", { jid, operator });
       tellOpen(deps.send, cancelled, tally);
       return cancelled;

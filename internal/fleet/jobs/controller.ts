@@ -5,13 +5,13 @@ import { type Tracer, untraced } from "../../base/trace.ts";
 import { type Bucket, type Bus, createOrderedView, jobEventSubjects } from "../../bus/mod.ts";
 import type { CommandKind } from "./command.ts";
 import { createConfirmer } from "./confirm-returns.ts";
-import { type JobEvent, readEvent } from "./events.ts";
+import { type JobNews, readNews } from "./events.ts";
 import { checkCursor, findJobs, type JobQuery } from "./find-jobs.ts";
 import { createLastJobs, type LastJob } from "./last-jobs.ts";
 import { createLister, type ListedJob, summaryOf } from "./listed-job.ts";
 import { outcomeOf } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
-import { decodeJob, type Job, type Settled } from "./record.ts";
+import type { Job, Settled } from "./record.ts";
 import { resendJob } from "./resender.ts";
 import { createRunningJobs, type RunningJob } from "./running-jobs.ts";
 import type { SendCommand } from "./send.ts";
@@ -119,7 +119,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     if (ended <= mostTraced) traceReturn(tracer, job.traceparent, event);
   });
 
-  const note = (event: JobEvent) => {
+  const note = (event: JobNews) => {
     const { jid } = event;
     const noted = running.note(event);
     if (noted !== undefined) {
@@ -163,7 +163,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
   };
   const lastJobs = createLastJobs(retentionMs);
   const view = createOrderedView<Job, ListedJob>({
-    read: decodeJob,
+    read: (bytes, _, { key }) => deps.records.decode(key, bytes),
     itemOf: createLister(createTargetSets()),
     placeOf: ({ jid, createdAt }) => ({ id: jid, createdAt: rfc3339(createdAt) }),
     onValue(job, { revision }, before) {
@@ -202,7 +202,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
         if (error !== null) return log.error("subscription error", { subject: pattern, error });
         // The last token, as `parseJobSubject` reads it: a peel chooses how long the subject is.
         if (!deps.admit(subject.slice(subject.lastIndexOf(".") + 1), data.length)) return;
-        const event = readEvent({ subject, data, storedAt: clock.now() });
+        const event = readNews({ subject, data, storedAt: clock.now() });
         if (event !== undefined) note(event);
       },
     }),

@@ -8,6 +8,7 @@ import { createRecordMac, newKeyPair } from "../../identity/mod.ts";
 import { signRequest } from "../requests/mod.ts";
 import { decodeCall, encodeCall } from "./call.ts";
 import { dispatchJob } from "./dispatch.ts";
+import { createOwnRecords } from "./own-records.ts";
 import { decodeJob } from "./record.ts";
 
 test("a signed request that a second master takes is the same job, also after its record was deleted", async () => {
@@ -19,7 +20,14 @@ test("a signed request that a second master takes is the same job, also after it
   const request = { body: encode({}), operator: "ann", sentAt: clock.now(), nonce: systemRandom(16) };
   const envelope = signRequest(subject, request, newKeyPair("user", systemRandom));
   const master = () => ({
-    ...{ jobs, clock, random: systemRandom, log: recordingLog(), mac: createRecordMac(account) },
+    ...{
+      jobs,
+      records: createOwnRecords(),
+      clock,
+      random: systemRandom,
+      log: recordingLog(),
+      mac: createRecordMac(account),
+    },
     ...{ resolve: async () => ["web-1"], alive: () => true, own() {}, metrics: { jobDispatched() {} } },
     send: (_: unknown, { jid }: { jid: string }) => void sent.push(jid),
     signed: { envelope, subject },
@@ -49,7 +57,16 @@ test("the output of more than 16 peels cannot be followed, and of fewer it is as
   const follow = (count: number) =>
     dispatchJob(
       {
-        ...{ jobs, clock, random: systemRandom, log: recordingLog(), alive: () => true, own() {}, send() {} },
+        ...{
+          jobs,
+          records: createOwnRecords(),
+          clock,
+          random: systemRandom,
+          log: recordingLog(),
+          alive: () => true,
+          own() {},
+          send() {},
+        },
         mac: createRecordMac(newKeyPair("account", systemRandom)),
         resolve: async () => Array.from({ length: count }, (_, i) => `web-${i + 10}`),
         metrics: { jobDispatched() {} },

@@ -11,7 +11,8 @@ import { merkleTree, type RecordMac, type TreePart } from "../../identity/mod.ts
 import { idOfRequest } from "../requests/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
 import { findOwnJob } from "./own-job.ts";
-import { encodeJob, type Job, type SignedRequestOf } from "./record.ts";
+import type { OwnRecords } from "./own-records.ts";
+import type { Job, SignedRequestOf } from "./record.ts";
 import { withJobMac } from "./record-mac.ts";
 import { type JobRequest, mostFollowed } from "./request.ts";
 import type { SendCommand } from "./send.ts";
@@ -22,6 +23,7 @@ const maxTimeoutMs = 24 * 60 * 60 * 1000;
 
 export interface DispatchDeps {
   jobs: Bucket;
+  records: Pick<OwnRecords, "encode">;
   /**
    * Resolves a target to the encoded peel IDs of members.
    *
@@ -114,7 +116,7 @@ export async function dispatchJob(
     deadline: createdAt + timeoutMs,
   });
   span?.set({ "svc.jid": job.jid });
-  const created = await deps.jobs.create(job.jid, encodeJob(job)).catch((thrown) => {
+  const created = await deps.jobs.create(job.jid, deps.records.encode(job)).catch((thrown) => {
     span?.end(toSvcError(thrown).kind);
     throw thrown;
   });
@@ -143,7 +145,10 @@ function newJobId({ signed, mac, random }: DispatchDeps, createdAt: number): str
 }
 
 function signedFor({ signed, partOf }: DispatchDeps, targets: string[]): SignedRequestOf | undefined {
-  return signed === undefined || partOf === undefined ? signed : { ...signed, part: partOf(targets) };
+  if (signed === undefined) return undefined;
+  // A copy, as when it is read: it is a part of all that the bus sent at that moment.
+  const kept = { ...signed, envelope: Uint8Array.from(signed.envelope) };
+  return partOf === undefined ? kept : { ...kept, part: partOf(targets) };
 }
 
 /**

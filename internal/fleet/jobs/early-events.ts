@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import type { JobEvent } from "./events.ts";
+import type { JobNews } from "./events.ts";
 
 /** How long events of unknown jobs are kept. */
 const keptMs = 30_000;
@@ -13,16 +13,16 @@ const fixedBytes = 256;
 /** Events that arrived before the record of their job: the two travel separately. */
 export interface EarlyEvents {
   /** Keeps of an event what a tally needs. @returns whether there was room for it */
-  keep(event: JobEvent): boolean;
+  keep(event: JobNews): boolean;
   /** Removes the events of a job. */
-  take(jid: string): JobEvent[];
+  take(jid: string): JobNews[];
   /** What all kept events take, bytes. */
   readonly bytes: number;
 }
 
 interface Kept {
   at: number;
-  events: JobEvent[];
+  events: JobNews[];
 }
 
 /**
@@ -33,7 +33,7 @@ export function createEarlyEvents(clock: Pick<Clock, "monotonic">): EarlyEvents 
   const kept = new Map<string, Kept>();
   const byPeel = new Map<string, number>();
   let bytes = 0;
-  const release = (jid: string): JobEvent[] => {
+  const release = (jid: string): JobNews[] => {
     const events = kept.get(jid)?.events ?? [];
     kept.delete(jid);
     for (const event of events) {
@@ -69,25 +69,16 @@ export function createEarlyEvents(clock: Pick<Clock, "monotonic">): EarlyEvents 
   };
 }
 
-function sizeOf({ jid, peel }: JobEvent): number {
+function sizeOf({ jid, peel }: JobNews): number {
   return fixedBytes + jid.length + peel.length;
 }
 
 /** Outcome and success alone. The texts are copied: parts of a subject would keep all of it in memory. */
-function essenceOf({ jid, peel, at, return: returned }: JobEvent): JobEvent {
+function essenceOf({ jid, peel, at, return: returned }: JobNews): JobNews {
   const small = { jid: copy(jid), peel: copy(peel), at };
   if (returned === undefined) return small;
   const { success, outcome } = returned;
-  return {
-    ...small,
-    return: {
-      success,
-      ...defined({ outcome }),
-      retcode: 0,
-      started_at: "",
-      duration_ms: 0,
-    },
-  };
+  return { ...small, return: { success, ...defined({ outcome }) } };
 }
 
 function copy(text: string): string {

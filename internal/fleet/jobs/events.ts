@@ -1,15 +1,22 @@
 import { MessageTooLarge } from "../../base/msgpack.ts";
 import { parseJobSubject, type StoredMessage } from "../../bus/mod.ts";
+import type { Ending } from "./outcome.ts";
+import { readEnding } from "./read-ending.ts";
 import { decodeReturn, type JobReturn } from "./record.ts";
 
-/** The ack or the return of a peel for a job. */
-export interface JobEvent {
+/** That a peel took a job, or how it ended there. */
+export interface JobNews {
   jid: string;
   /** Encoded peel ID from the subject; claims in the message are ignored. */
   peel: string;
   /** When it was stored or received; milliseconds since the Unix epoch. */
   at: number;
   /** Absent for an acknowledgement. */
+  return?: Ending;
+}
+
+/** The ack or the return of a peel for a job. */
+export interface JobEvent extends JobNews {
   return?: JobReturn;
 }
 
@@ -23,12 +30,25 @@ const maxAckBytes = 4096;
 /**
  * Reads a message of the stream `job-events`, or one in transit to it; `undefined` when it is not an event.
  */
-export function readEvent({ subject, data, storedAt }: StoredMessage): JobEvent | undefined {
+export function readEvent(message: StoredMessage): JobEvent | undefined {
+  return readWith(message, readReturn);
+}
+
+/** The same, of a return only how it ended. */
+export function readNews(message: StoredMessage): JobNews | undefined {
+  return readWith(message, (data) => readEnding(data) ?? readReturn(data));
+}
+
+function readWith<T extends Ending>(
+  { subject, data, storedAt }: StoredMessage,
+  readReturned: (data: Uint8Array) => T,
+): (Omit<JobNews, "return"> & { return?: T }) | undefined {
   const parsed = parseJobSubject(subject);
   if (parsed === undefined) return undefined;
   const { jid, kind, peel } = parsed;
   if (kind === "ack") return data.length > maxAckBytes ? undefined : { jid, peel, at: storedAt };
-  if (kind === "return" || kind === "schedule") return { jid, peel, at: storedAt, return: readReturn(data) };
+  if (kind === "return" || kind === "schedule")
+    return { jid, peel, at: storedAt, return: readReturned(data) };
   return undefined;
 }
 

@@ -6,20 +6,21 @@ import { followJob } from "./follow.ts";
 import type { ShowDeps } from "./show.ts";
 
 test("a signal before the first reply of the bus ends following, and nothing remains", async () => {
-  const flushed = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<undefined>();
   let subscribed = 0;
   const subscribe = () => {
     subscribed++;
     return { unsubscribe: () => subscribed-- };
   };
-  const bus = { nats: { subscribe, flush: () => flushed.promise } } as unknown as Bus;
-  const deps: ShowDeps = { bus, jobs: memoryBucket(), alive: () => new Set(), clock: manualClock() };
+  const bus = { nats: { subscribe } } as unknown as Bus;
+  const jobs = { ...memoryBucket(), get: () => answered.promise };
+  const deps: ShowDeps = { bus, jobs, alive: () => new Set(), clock: manualClock() };
   const leaving = new AbortController();
   const following = followJob(deps, `job-${"0".repeat(27)}`, () => {}, { signal: leaving.signal });
   leaving.abort(new Error("enough"));
   // An unhandled rejection is detected at the end of a turn of the event loop.
   await settle();
-  flushed.resolve();
+  answered.resolve(undefined);
   await expect(following).rejects.toThrow();
   expect(subscribed).toBe(0);
 });

@@ -13,7 +13,7 @@ import type { Outcome } from "./outcome.ts";
 import { createPace } from "./pace.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "./progress.ts";
 import { decodeJob } from "./record.ts";
-import { type JobView, type KnownJob, loadJob, type ShowDeps, viewOf } from "./show.ts";
+import { type JobView, type KnownJob, loadJob, type ShowDeps, storedJob, viewOf } from "./show.ts";
 import { countOutcomes, isSilent } from "./tally.ts";
 
 /** How long after the deadline to wait for returns in transit. */
@@ -54,27 +54,31 @@ export async function followJob(
   const ended = Promise.withResolvers<void>();
   // The signal may abort before it is awaited.
   ended.promise.catch(() => {});
-  const early: JobEvent[] = [];
-  let take = (event: JobEvent) => void early.push(event);
+  const early: { event: JobEvent; bytes: number }[] = [];
+  let take = (event: JobEvent, bytes: number) => void early.push({ event, bytes });
   let hasChanged = false;
   let recordChanged = () => {
     hasChanged = true;
   };
-  // Subscribe first and read second: an event between the two is seen twice, never missed. Subscribe only to
-  // messages of peels: one wildcard for all messages of a job would include its commands.
+  // Subscribe first and read second: an event between the two is seen twice, never missed. A server takes both in this
+  // order. Subscribe only to messages of peels: one wildcard for all messages of a job would include its commands.
   const events = [ackSubject, returnSubject, scheduleSubject].map((subjectOf) =>
     bus.nats.subscribe(subjectOf(jid, "*"), {
       callback(error, { subject, data }) {
         const event = error === null ? readEvent({ subject, data, storedAt: clock.now() }) : undefined;
-        if (event !== undefined) take(event);
+        if (event !== undefined) take(event, data.length);
       },
     }),
   );
   // A hint that a master wrote the record, because the job was cancelled or has ended.
   const hints = lookOnHints(clock, () => recordChanged());
+  /** How many hints came, and how many of them the record that is known here includes. */
+  let [hinted, included] = [0, 0];
   const record = bus.nats.subscribe(keySubject("jobs", jid), {
     callback(error, message) {
-      if (error === null && message.subject === keySubject("jobs", jid)) hints.take();
+      if (error !== null || message.subject !== keySubject("jobs", jid)) return;
+      hinted++;
+      hints.take();
     },
   });
   let takeReport = (_: Pick<Progress, "running" | "output">, _peel: string) => {};
@@ -92,7 +96,6 @@ export async function followJob(
   signal?.addEventListener("abort", abort, { once: true });
   try {
     signal?.throwIfAborted();
-    await bus.nats.flush();
     const known: KnownJob = await loadJob(deps, jid);
     const count = countOutcomes(known);
     let last: Progress = { targets: known.job.targets.length, counts: {} };
@@ -103,8 +106,8 @@ export async function followJob(
       onProgress({ ...last, ...defined({ event }) });
       if (status !== "running") ended.resolve();
     };
-    take = (event) => {
-      if (known.tally.note(event)) report(event);
+    take = (event, bytes) => {
+      if (known.take(event, bytes)) report(event);
     };
     const pace = createPace(clock);
     takeReport = (report, peel) => {
@@ -114,9 +117,11 @@ export async function followJob(
       }
     };
     recordChanged = () => {
+      const before = hinted;
       deps.jobs.get(jid).then(
         (entry) => {
           if (entry !== undefined) known.job = decodeJob(entry.value);
+          included = before;
           report();
           // A message that the bus took before the subscription, and stored after the read, was not seen here.
           if (known.job.settled !== undefined) ended.resolve();
@@ -126,13 +131,16 @@ export async function followJob(
         },
       );
     };
-    for (const event of early) known.tally.note(event);
+    for (const { event, bytes } of early) known.take(event, bytes);
     if (options.replay === true) for (const event of eventsOf(known)) report(event);
     report();
     if (hasChanged) recordChanged();
     const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
     await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
-    return await showStored(deps, known);
+    if (!hasSeenAll(known)) return await showStored(deps, known);
+    // A cancellation, for example, is in the record before a peel learns of it.
+    if (hinted !== included) known.job = await storedJob(deps, jid);
+    return await viewOf(deps, known);
   } finally {
     done.abort();
     signal?.removeEventListener("abort", abort);
@@ -141,6 +149,15 @@ export async function followJob(
     hints.stop();
     running.unsubscribe();
   }
+}
+
+/**
+ * Whether every target has returned in time, so that reading the returns again says nothing else. The times of what was
+ * received are those of this host, whose clock may be wrong.
+ */
+function hasSeenAll({ job, tally }: KnownJob): boolean {
+  const { open, lastReturnAt } = tally;
+  return open === 0 && lastReturnAt >= job.createdAt && lastReturnAt <= job.deadline;
 }
 
 /**

@@ -52,10 +52,15 @@ const returned = (fields: Record<string, unknown> = {}) =>
 const store = async (subject: string, data: Uint8Array = new Uint8Array()) => {
   expect((await master.nats.request(subject, data)).string()).toContain('"seq"');
 };
-async function tallyOf(job: Job) {
+async function tallyOf(job: Job, by: Bus = master) {
   const tally = createTally(job);
-  await readEvents(master, job, (event) => tally.note(event));
+  await readEvents(by, job, (event) => tally.note(event));
   return tally;
+}
+/** The bus as a client sees one that is alone, of this version. */
+function seenAs(version: string): Bus {
+  const info = { ...master.nats.info, version, cluster: undefined };
+  return { ...master, nats: Object.create(master.nats, { info: { value: info } }) as Bus["nats"] };
 }
 /** What JetStream was asked. */
 async function requests(): Promise<string[]> {
@@ -63,12 +68,12 @@ async function requests(): Promise<string[]> {
   return asked;
 }
 
-test("a job with a few targets is read message by message: nothing is created or compared for it", async () => {
+test("of a few targets an old server is asked message by message: nothing is created or compared for it", async () => {
   const job = jobOf({ targets: peels(3) });
   await store(ackSubject(job.jid, "web-0"));
   await store(returnSubject(job.jid, "web-0"), returned());
   await store(ackSubject(job.jid, "web-1"));
-  const tally = await tallyOf(job);
+  const tally = await tallyOf(job, seenAs("2.9.10"));
   expect(job.targets.map((peel) => tally.known(peel))).toEqual([
     { acknowledged: true, ending: { success: true } },
     { acknowledged: true },
@@ -80,8 +85,36 @@ test("a job with a few targets is read message by message: nothing is created or
   }
 });
 
+test("a server that tells what it stores is asked for that first, and of a few messages for each", async () => {
+  const job = jobOf({ targets: peels(100) });
+  await tallyOf(job, seenAs("2.10.27"));
+  expect(await requests()).toEqual([
+    `$JS.API.STREAM.INFO.job-events {"subjects_filter":"svc.job.${job.jid}.*.*","offset":0}`,
+  ]);
+  asked = [];
+  await store(ackSubject(job.jid, "web-7"));
+  await store(returnSubject(job.jid, "web-7"), returned());
+  await store(returnSubject(job.jid, "web-99"), returned());
+  await store(returnSubject(job.jid, "stranger"), returned());
+  const tally = await tallyOf(job, seenAs("2.10.27"));
+  expect([tally.open, tally.known("web-7")]).toEqual([98, { acknowledged: true, ending: { success: true } }]);
+  const gets = (await requests()).filter((request) => !request.includes("subjects_filter"));
+  expect(gets.map((request) => /"last_by_subj":"[^"]*\.(\w+\.[^"]*)"/.exec(request)?.[1]).toSorted()).toEqual(
+    ["ack.web-7", "return.web-7", "return.web-99"],
+  );
+});
+
+test("of more messages than a few, it is read by a reader of each kind that there is", async () => {
+  const job = jobOf({ targets: peels(20) });
+  for (const peel of job.targets) await store(returnSubject(job.jid, peel), returned());
+  expect((await tallyOf(job, seenAs("2.10.27"))).open).toBe(0);
+  const readers = (await requests()).filter((request) => request.startsWith("$JS.API.CONSUMER.CREATE."));
+  expect(readers).toHaveLength(1);
+  expect(readers[0]).toContain(".return.*");
+});
+
 test("a target in a record that is not an ID of a peel is not asked for", async () => {
-  await tallyOf(jobOf({ targets: ["*", ">", "web-0.>", "web-1"] }));
+  await tallyOf(jobOf({ targets: ["*", ">", "web-0.>", "web-1"] }), seenAs("2.9.10"));
   expect((await requests()).filter((request) => !request.includes("web-1"))).toEqual([]);
 });
 
@@ -92,11 +125,11 @@ test("the result of a schedule is read in the same way", async () => {
   expect(await requests()).toHaveLength(1);
 });
 
-test("many targets are read by one reader for each kind, which begins where the job began", async () => {
+test("many targets are read from an old server by one reader for each kind, which begins where the job began", async () => {
   const job = jobOf({ targets: peels(65) });
   await store(ackSubject(job.jid, "web-0"));
   for (const peel of job.targets) await store(returnSubject(job.jid, peel), returned());
-  const tally = await tallyOf(job);
+  const tally = await tallyOf(job, seenAs("2.9.10"));
   expect([tally.open, tally.known("web-0").acknowledged]).toEqual([0, true]);
   const readers = (await requests()).filter((request) => request.startsWith("$JS.API.CONSUMER.CREATE."));
   expect(readers).toHaveLength(2);

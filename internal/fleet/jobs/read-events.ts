@@ -3,19 +3,28 @@ import { isPeelId } from "../../base/peel-id.ts";
 import {
   ackSubject,
   type Bus,
+  jobSubjects,
   readLatest,
   readStream,
   returnSubject,
   type StoredMessage,
   scheduleSubject,
+  storedSubjects,
+  tellsStored,
 } from "../../bus/mod.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import { isAssumed } from "./outcome.ts";
 import type { Job } from "./record.ts";
 
 const stream = "job-events";
-/** From this number of targets on, one reader of all messages costs the bus less than a request for each. */
-const mostSingly = 64;
+/**
+ * From this number of messages on, one reader of all of them costs the bus less than a request for each: less where it
+ * can be asked which ones there are, because there a reader does not make it compare all that it stores.
+ */
+const mostSingly = 128;
+const mostSinglyKnown = 16;
+/** Of a job with more targets, the list of what is stored may be as long as the messages. */
+const mostListed = 2_000;
 const atOnce = 32;
 /** The clocks of masters and of the bus may differ. */
 const clockMarginMs = 5 * 60_000;
@@ -31,7 +40,8 @@ type OnEvent = (event: JobEvent, size: number) => void;
  *
  * Of a few targets, the last message of each is requested by its subject. A reader of all messages, which
  * makes servers before 2.10 compare every subject they store, is left to jobs with many targets, and to
- * those where earlier messages may matter. It begins where the job began.
+ * those where earlier messages may matter. It begins where the job began. A bus that can tell what it stores is asked
+ * for that first: of a job that has just begun that is little, and nobody acknowledges a quick function.
  *
  * @param onEvent called with each event and the size of its message in bytes, in any order; an event may be
  *   repeated, and one that a later one of the same target replaces may be left out
@@ -48,13 +58,16 @@ export async function readEvents(bus: Bus, job: ReadableJob, onEvent: OnEvent): 
         readStream(bus, stream, subject, (message) => report(message, onEvent), { since }),
       ),
     );
-  if (targets.length > mostSingly) {
-    await readAll(kinds.map((subjectOf) => subjectOf(jid, "*")));
-    return;
-  }
   // What is not an ID of a peel could be a pattern: records are read from the bus.
   const senders = targets.filter(isPeelId);
-  const subjects = kinds.flatMap((subjectOf) => senders.map((peel) => subjectOf(jid, peel)));
+  const wanted = kinds.map((subjectOf) => senders.map((peel) => subjectOf(jid, peel)));
+  const stored = await storedOf(bus, job);
+  const subjects = wanted.flat().filter((subject) => stored?.has(subject) ?? true);
+  if (subjects.length > (stored === undefined ? mostSingly : mostSinglyKnown)) {
+    const needed = kinds.filter((_, kind) => wanted[kind]?.some((subject) => stored?.has(subject) ?? true));
+    await readAll(needed.map((subjectOf) => subjectOf(jid, "*")));
+    return;
+  }
   const doubtful: StoredMessage[] = [];
   await mapBounded(subjects, { atOnce }, async (subject) => {
     const message = await readLatest(bus, stream, subject);
@@ -68,6 +81,12 @@ export async function readEvents(bus: Bus, job: ReadableJob, onEvent: OnEvent): 
   await readAll([returnSubject(jid, "*")]);
   // In a cluster the reader may be on a server that lags behind.
   for (const message of doubtful) report(message, onEvent);
+}
+
+/** The subjects of a job on which messages are stored; `undefined` where to ask for them is not possible, or no use. */
+async function storedOf(bus: Bus, { jid, targets }: ReadableJob): Promise<ReadonlySet<string> | undefined> {
+  const isListed = targets.length > 1 && targets.length <= mostListed;
+  return isListed && tellsStored(bus) ? storedSubjects(bus, stream, jobSubjects(jid)) : undefined;
 }
 
 /** Whether an earlier return of the same target may say more: how it ended, or that this was in time. */

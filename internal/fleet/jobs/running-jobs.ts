@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { createEarlyEvents } from "./early-events.ts";
-import type { JobEvent } from "./events.ts";
+import type { JobNews } from "./events.ts";
 import type { Job } from "./record.ts";
 import { createTally, type Tally } from "./tally.ts";
 
@@ -29,19 +29,19 @@ export interface RunningJobs {
   begin(job: Job, revision: number): RunningJob;
   end(jid: string): void;
   /** Counts an event. @returns `undefined` when its job does not run here */
-  note(event: JobEvent): { entry: RunningJob; isNew: boolean } | undefined;
+  note(event: JobNews): { entry: RunningJob; isNew: boolean } | undefined;
   /** Keeps an event whose job is not known yet, for `begin`. @returns whether there was room for it */
-  keepEarly(event: JobEvent): boolean;
+  keepEarly(event: JobNews): boolean;
 }
 
 /** @param onReturn called when a target of a job has returned, once for each */
 export function createRunningJobs(
   clock: Pick<Clock, "monotonic">,
-  onReturn: (entry: RunningJob, event: JobEvent) => void,
+  onReturn: (entry: RunningJob, event: JobNews) => void,
 ): RunningJobs {
   const running = new Map<string, RunningJob>();
   const early = createEarlyEvents(clock);
-  const take = (entry: RunningJob, event: JobEvent): boolean => {
+  const take = (entry: RunningJob, event: JobNews): boolean => {
     const isNew = entry.tally.note(event);
     if (isNew && event.return !== undefined) {
       if (!entry.tally.known(event.peel).acknowledged) entry.passed.add(event.peel);

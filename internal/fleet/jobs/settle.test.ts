@@ -4,11 +4,13 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
+import { createOwnRecords } from "./own-records.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { settleJob } from "./settle.ts";
 import { createTally } from "./tally.ts";
 
 const second = 1_000;
+const records = createOwnRecords();
 const beat = new Uint8Array([0x80]);
 
 /** A master over heartbeats and one job with a deadline in a minute. */
@@ -34,7 +36,7 @@ async function master() {
   const beats = () => heartbeats.put("web-1", beat);
   /** The outcome that this master writes now. */
   const settle = async (index: ReturnType<typeof start>) => {
-    const deps = { bus: {} as Bus, jobs, alive: index.alive, clock, metrics };
+    const deps = { bus: {} as Bus, jobs, records, alive: index.alive, clock, metrics };
     await settleJob(deps, job.jid, createTally(job));
     const entry = await jobs.get(job.jid);
     const settled = entry === undefined ? undefined : decodeJob(entry.value).settled;
@@ -112,7 +114,7 @@ test("a record that this master knows is not read again, unless it has changed s
   const tally = createTally(job);
   tally.note({
     ...{ jid: job.jid, peel: "web-1", at: clock.now() },
-    return: { success: true, retcode: 0, started_at: "", duration_ms: 0 },
+    return: { success: true },
   });
   let reads = 0;
   const counting = {
@@ -123,7 +125,7 @@ test("a record that this master knows is not read again, unless it has changed s
     },
   };
   const metrics = { jobSettled: () => {} };
-  const deps = { bus: {} as Bus, jobs: counting, alive: () => true, clock, metrics };
+  const deps = { bus: {} as Bus, jobs: counting, records, alive: () => true, clock, metrics };
   const revision = (await jobs.create(job.jid, encodeJob(job))) ?? 0;
   const settled = await settleJob(deps, job.jid, tally, { job, revision });
   expect([settled?.settled?.counts, reads]).toEqual([{ ok: 1 }, 0]);

@@ -1,13 +1,15 @@
 import type { Clock } from "../../base/clock.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
+import type { OwnRecords } from "./own-records.ts";
 import { readEvents } from "./read-events.ts";
-import { decodeJob, encodeJob, type Job, type Settled } from "./record.ts";
+import { decodeJob, type Job, type Settled } from "./record.ts";
 import { createTally, settledOf, standingOf, type Tally } from "./tally.ts";
 
 export interface SettleDeps {
   bus: Bus;
   jobs: Bucket;
+  records: OwnRecords;
   /** Whether a peel is alive, or was at that moment, milliseconds since the Unix epoch. */
   alive(peel: string, at?: number): boolean;
   clock: Clock;
@@ -61,7 +63,7 @@ export function settleJob(
     const settled = settledOf(standingOf(job, tally, alive, deps.clock.now()));
     if (settled === undefined || Bun.deepEquals(settled, job.settled)) return job;
     const next = { ...job, settled };
-    if ((await deps.jobs.update(jid, encodeJob(next), revision)) === undefined) return conflict;
+    if ((await deps.jobs.update(jid, deps.records.encode(next), revision)) === undefined) return conflict;
     deps.metrics.jobSettled(settled, job.settled);
     return next;
   };

@@ -4,6 +4,7 @@ import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
+import type { JobEvent } from "./events.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job, type JobReturn } from "./record.ts";
@@ -68,6 +69,8 @@ export interface KnownJob {
   job: Job;
   tally: Tally;
   returns: Map<string, SeenReturn>;
+  /** Takes an event and the size of its message in bytes. @returns whether it contained news */
+  take(event: JobEvent, bytes: number): boolean;
 }
 
 /**
@@ -83,34 +86,53 @@ export async function showJob(deps: ShowDeps, jid: string, peel?: string): Promi
 
 /** The same in parts, for callers that continue counting. */
 export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
-  const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
-  if (entry === undefined) throw new SvcError("not_found", "no job with this id");
-  const job = decodeJob(entry.value);
+  const job = await storedJob(deps, jid);
   const tally = createTally(job);
   if (only !== undefined && !tally.isTarget(only)) {
     throw new SvcError("not_found", "this peel is not a target of the job");
   }
+  const known = knownOf(deps, job, tally, only);
+  await readEvents(deps.bus, job, known.take);
+  return known;
+}
+
+/**
+ * The record of a job.
+ *
+ * @throws SvcError `not_found`, also for a malformed ID
+ */
+export async function storedJob({ jobs }: Pick<ShowDeps, "jobs">, jid: string): Promise<Job> {
+  const entry = isId("job", jid) ? await jobs.get(jid) : undefined;
+  if (entry === undefined) throw new SvcError("not_found", "no job with this id");
+  return decodeJob(entry.value);
+}
+
+/** @param only keep only the return of this target */
+function knownOf(deps: Pick<ShowDeps, "onReturn">, job: Job, tally: Tally, only?: string): KnownJob {
   const returns: KnownJob["returns"] = new Map();
   let bytes = 0;
-  await readEvents(deps.bus, job, (event, size) => {
-    if (!tally.note(event) || event.return === undefined) return;
-    if (only !== undefined && event.peel !== only) return;
-    const { return: value, error, ...rest } = event.return;
-    const isLate = job.schedule === undefined && event.at > job.deadline + graceMs;
-    const essence = { ...rest, ...(isLate ? { late: true as const } : {}) };
-    if (deps.onReturn !== undefined) {
-      deps.onReturn(event.peel, event.return, job);
-      returns.set(event.peel, essence);
-      return;
-    }
-    bytes += size;
-    returns.set(event.peel, {
-      ...essence,
-      ...(bytes > maxReturnBytes ? { truncated: true } : defined({ return: value })),
-      ...defined({ error }),
-    });
-  });
-  return { job, tally, returns };
+  return {
+    ...{ job, tally, returns },
+    take(event, size) {
+      if (!tally.note(event)) return false;
+      if (event.return === undefined || (only !== undefined && event.peel !== only)) return true;
+      const { return: value, error, ...rest } = event.return;
+      const isLate = job.schedule === undefined && event.at > job.deadline + graceMs;
+      const essence = { ...rest, ...(isLate ? { late: true as const } : {}) };
+      if (deps.onReturn !== undefined) {
+        deps.onReturn(event.peel, event.return, job);
+        returns.set(event.peel, essence);
+        return true;
+      }
+      bytes += size;
+      returns.set(event.peel, {
+        ...essence,
+        ...(bytes > maxReturnBytes ? { truncated: true } : defined({ return: value })),
+        ...defined({ error }),
+      });
+      return true;
+    },
+  };
 }
 
 /** Combines a job and what is known about its targets. */

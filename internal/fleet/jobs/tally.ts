@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import type { JobEvent } from "./events.ts";
+import type { JobNews } from "./events.ts";
 import { type Ending, isAssumed, type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
 import { placesOf } from "./outcome-places.ts";
 import type { Job, Settled } from "./record.ts";
@@ -7,7 +7,7 @@ import type { Job, Settled } from "./record.ts";
 /** What is known about the targets of one job, from events in any order and number. */
 export interface Tally {
   /** @returns whether it contained news about a target of this job */
-  note(event: JobEvent): boolean;
+  note(event: JobNews): boolean;
   /**
    * Forgets how a target ended: its return is not stored. One that acknowledged the job keeps it until it is.
    *

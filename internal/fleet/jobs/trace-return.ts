@@ -1,5 +1,5 @@
 import type { Tracer } from "../../base/trace.ts";
-import type { JobEvent } from "./events.ts";
+import type { JobNews } from "./events.ts";
 
 /** Returns of one job in a trace, at most: those of a large fleet would displace all other spans. */
 export const mostTraced = 256;
@@ -8,7 +8,7 @@ export const mostTraced = 256;
 export function traceReturn(
   tracer: Tracer,
   parent: string | undefined,
-  { jid, peel, at, return: returned }: JobEvent,
+  { jid, peel, at, return: returned }: JobNews,
 ): void {
   if (parent === undefined) return;
   const outcome = returned?.outcome ?? (returned?.success === true ? "ok" : "failed");

@@ -1,4 +1,5 @@
 export { assertIndexed } from "./assert-indexed.ts";
+export { comeBackMs } from "./come-back.ts";
 export { countFacts, mostCounted } from "./count-facts-operation.ts";
 export { checkFactNames } from "./fact-names.ts";
 export { type FactsHistoryDeps, factsHistory } from "./facts-history-operation.ts";

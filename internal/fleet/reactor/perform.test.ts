@@ -39,6 +39,7 @@ function master(jobs = memoryBucket()) {
   const sent: string[] = [];
   const dispatch: PerformDeps["dispatch"] = {
     jobs,
+    records: { encode: encodeJob },
     resolve: async () => ["web1"],
     alive: () => true,
     send: (_kind, { jid }) => void sent.push(jid),

@@ -32,6 +32,43 @@ test.each<[string, Orderable[], number[]]>([
   expect(orderStates(states)).toEqual(expected);
 });
 
+test.each<[string, Orderable[], number[]]>([
+  [
+    "needed states have the order in which they are named",
+    [
+      state([
+        ["require", [3]],
+        ["require", [1]],
+      ]),
+      state([]),
+      state([]),
+      state([]),
+    ],
+    [3, 1, 0, 2],
+  ],
+  [
+    "kind by kind",
+    [
+      state([
+        ["onchanges", [1]],
+        ["watch", [2]],
+        ["require", [3]],
+      ]),
+      state([]),
+      state([]),
+      state([]),
+    ],
+    [3, 2, 1, 0],
+  ],
+  [
+    "several that one requisite names keep their own",
+    [state([["require", [3, 1]]]), state([]), state([]), state([])],
+    [1, 3, 0, 2],
+  ],
+])("as Salt, %s", (_, states, expected) => {
+  expect(orderStates(states, "salt")).toEqual(expected);
+});
+
 test("a cycle is reported as its path", () => {
   const states = [state([]), state([["require", [2]]]), state([["watch", [3]]]), state([["onfail", [1]]])];
   expect(() => orderStates(states)).toThrow(Cycle);

@@ -25,6 +25,9 @@ export interface Observer extends AsyncDisposable {
   forget(key: string): void;
 }
 
+/** A bench that waits forever says nothing. */
+const mostMs = 180_000;
+
 /** The key of the floor's bare answers; the key of stored returns is their job. */
 export const bareAnswers = "bare";
 
@@ -43,11 +46,16 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
     for (const look of waiting) look();
   };
   const wait = (key: string, count: number) =>
-    new Promise<readonly number[]>((resolve) => {
+    new Promise<readonly number[]>((resolve, reject) => {
+      const over = systemClock.after(mostMs, () => {
+        waiting.delete(look);
+        reject(new Error(`${arrivals.get(key)?.length ?? 0} of ${count} answers (${key}) in ${mostMs / 1000} s`));
+      });
       const look = () => {
         const times = arrivals.get(key);
         if (times === undefined || times.length < count) return;
         waiting.delete(look);
+        over.cancel();
         resolve(times);
       };
       waiting.add(look);

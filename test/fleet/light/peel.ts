@@ -1,8 +1,8 @@
+import { createSpread } from "../../../internal/agent/link/spread.ts";
 import { systemClock, type Timer } from "../../../internal/base/clock.ts";
 import { systemJitter } from "../../../internal/base/id.ts";
-import { encode } from "../../../internal/base/msgpack.ts";
+import { decode, encode } from "../../../internal/base/msgpack.ts";
 import { version } from "../../../internal/base/version.ts";
-import { busClientSettings } from "../../../internal/bus/connect.ts";
 import {
   ackSubject,
   dispatchSubject,
@@ -30,10 +30,7 @@ export interface LightPeel extends SimulatedPeel {
 
 /** As in internal/agent/link and internal/bus/connect.ts. */
 const heartbeatMs = 10_000;
-const helloSpreadMs = 2_000;
 const helloTimeoutMs = 5_000;
-const reconnectMs = busClientSettings.reconnectWaitMs;
-const reconnectJitterMs = 1_000;
 
 const accepted = encode({ accepted: true });
 const answer = encode({
@@ -56,6 +53,7 @@ export function startLightPeel(options: Omit<SimulatedPeelOptions, "commandKeys"
   const { peelId, credentials } = member;
   const { hostname: host, port } = new URL(busUrl);
   const random = systemJitter;
+  const spread = createSpread(random);
   const { jwt, key } = parseCredentials(credentials);
   const inbox = peelInboxPrefix(peelId);
   const first = [
@@ -99,6 +97,7 @@ export function startLightPeel(options: Omit<SimulatedPeelOptions, "commandKeys"
       if (data.length < 20) later(400 + random() * 400, sayHello);
       else {
         isGreeted = true;
+        spread.told((decode(data) as { spread_ms?: unknown }).spread_ms);
         counter.greeted(peelId);
       }
       return;
@@ -144,7 +143,7 @@ export function startLightPeel(options: Omit<SimulatedPeelOptions, "commandKeys"
         isGreeted = false;
         counter.connected(peelId);
         wire?.write(Buffer.concat([beat, facts]));
-        later(helloSpreadMs * random(), sayHello);
+        later(spread.helloMs * random(), sayHello);
         timers.push(systemClock.every(heartbeatMs, () => wire?.write(beat)));
       },
       onClose(reason) {
@@ -154,7 +153,7 @@ export function startLightPeel(options: Omit<SimulatedPeelOptions, "commandKeys"
         closed.resolve();
         if (away) return;
         counter.log.warn(`closed: ${reason}`);
-        systemClock.after(reconnectMs + reconnectJitterMs * random(), open);
+        systemClock.after(spread.reconnectDelayMs(), open);
       },
     });
   };

@@ -5,15 +5,18 @@ import { type BusOptions, connectBus, peelInboxPrefix } from "../../../bus/mod.t
 import { TrustError } from "../../../identity/trust/mod.ts";
 import { assemble, type CheckResult } from "../../../program/health/mod.ts";
 import { sendReports } from "../../compliance/mod.ts";
-import { readPeelCredentials } from "../../joining/mod.ts";
+import { grantedSite, readPeelCredentials } from "../../joining/mod.ts";
 import {
   askingAgain,
   type BusSource,
   builtinBusUrl,
   createConnection,
+  createSpread,
   findBus,
   followCluster,
   type Obstacle,
+  returnToSite,
+  type Spread,
   startRecovery,
 } from "../../link/mod.ts";
 import type { PeelDeps } from "../options.ts";
@@ -30,7 +33,10 @@ export const bus = {
   start: (deps: BusDeps & Stores & LocalPhase & OwnCalls & Masters) =>
     assemble(async (stack) => {
       const { config, cache, refresh, firstDocument, clock, jitter, log, signal } = deps;
-      const open = opener(deps);
+      const spread = createSpread(jitter);
+      const spreading = { ...deps, spread };
+      const openAs = openWith(spreading);
+      const open = opener(deps, openAs);
       const explicit = config.bus_url !== "";
       const sources: BusSource[] = explicit
         ? [{ name: "bus_url", urls: explicitUrls(deps) }]
@@ -53,11 +59,13 @@ export const bus = {
       stack.defer(() => connection.stop());
       connection.onConnect(deps.obstacle.clear);
       deps.attachUpgrades(askingAgain(connection, clock));
-      deps.keeper.attach({ connection, open: openWith(deps), refresh });
+      deps.keeper.attach({ connection, open: openAs, refresh });
       deps.attachIdentity(deps.keeper);
       const session = startSession({
         ...deps,
         connection,
+        spread,
+        grantedSite: () => grantedSite(deps.files.credentials),
         onCluster: followCluster({ ...deps, connection, explicit }),
       });
       stack.defer(() => session.stop());
@@ -75,12 +83,22 @@ export const bus = {
             const { urls } = await refresh();
             return explicit ? undefined : urls;
           },
+          isAtSite: () => connection.isAt(cache.ofSite),
           clock,
           jitter,
           log,
         });
         stack.defer(() => recovery.stop());
       }
+      const returning = returnToSite({
+        connection,
+        isAway: () => !explicit && cache.ofSite.length > 0 && !connection.isAt(cache.ofSite),
+        open: () => connectWith(spreading)(cache.ofSite, readPeelCredentials(deps.files.credentials)),
+        clock,
+        jitter,
+        log,
+      });
+      stack.defer(() => returning.stop());
       return {
         checks: {
           async bus(): Promise<CheckResult> {
@@ -89,7 +107,14 @@ export const bus = {
             }
             // A server that no longer answers is found out here long before its connection breaks.
             await connection.flush();
-            return { status: "up" };
+            if (cache.ofSite.length === 0) return { status: "up" };
+            const site = deps.site() ?? "";
+            return connection.isAt(cache.ofSite)
+              ? { status: "up", message: `at the bus of site ${site}` }
+              : {
+                  status: "degraded",
+                  message: `the bus of site ${site} did not answer: connected to that of the masters`,
+                };
           },
           async kv(): Promise<CheckResult> {
             await session.heartbeat.store();
@@ -130,14 +155,29 @@ function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () =>
 }
 
 /** Opens one connection, with the credentials as they are on disk at that moment. */
-function opener(deps: BusDeps) {
-  const open = openWith(deps);
+function opener(deps: BusDeps & Masters, open: ReturnType<typeof openWith>) {
   return (urls: readonly string[]) =>
     deps.obstacle.attempt(async () => open(urls, readPeelCredentials(deps.files.credentials)));
 }
 
-/** Opens one connection with these credentials. */
-function openWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
+/** Opens one connection with these credentials: to the bus of the site, or else to that of the masters. */
+function openWith(deps: BusDeps & Masters & { spread: Spread }) {
+  const connect = connectWith(deps);
+  return async (urls: readonly string[], credentials: string) => {
+    const ofSite = deps.cache.ofSite.filter((url) => urls.includes(url));
+    const others = urls.filter((url) => !ofSite.includes(url));
+    if (ofSite.length === 0 || others.length === 0) return connect(urls, credentials);
+    try {
+      return await connect(ofSite, credentials);
+    } catch (thrown) {
+      deps.log.warn("the bus of the site is not reachable", { error: describeError(thrown) });
+      return connect(others, credentials);
+    }
+  };
+}
+
+/** Connects to one of these servers, and to no other ones after that. */
+function connectWith({ peelId, tls, obstacle, spread, clock, log }: BusDeps & { spread: Spread }) {
   return (urls: readonly string[], credentials: string) =>
     connectBus({
       ...tls,
@@ -146,6 +186,7 @@ function openWith({ peelId, tls, obstacle, clock, log }: BusDeps) {
       identity: { credentials },
       inboxPrefix: peelInboxPrefix(peelId),
       onRefused: obstacle.refused,
+      reconnectDelayMs: spread.reconnectDelayMs,
       clock,
       log,
     });

@@ -7,6 +7,7 @@ import { keepRoomForEvents, tellJobs, tellRollouts } from "../../../fleet/events
 import {
   createCommands,
   createJobController,
+  createOwnRecords,
   keepRoomForReturns,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
@@ -20,6 +21,7 @@ import { followCommandForms } from "../command-forms.ts";
 import type { MasterDeps } from "../options.ts";
 import { startMasterReactor } from "../reactor.ts";
 import { startRollouts } from "../rollouts.ts";
+import { followSitesOfPeels } from "../sites-of-peels.ts";
 import { startStateFiles } from "../state-files.ts";
 import type { Audited } from "./audit.ts";
 import { catchUp } from "./catch-up.ts";
@@ -53,12 +55,24 @@ export const work = {
       const { mac, signer } = keyring;
       const { opensProofs, stop: stopForms } = followCommandForms(index);
       stack.defer(stopForms);
-      const resends = () => tellsStored(bus);
-      const commands = createCommands({ bus, key: signer, mac, recordsOf, opensProofs, resends, log });
+      const { siteOf, stop: stopSites } = followSitesOfPeels(index);
+      stack.defer(stopSites);
+      const resends = () => tellsStored(bus) && !deps.relayed();
+      const commands = createCommands({
+        bus,
+        key: signer,
+        mac,
+        recordsOf,
+        opensProofs,
+        siteOf,
+        resends,
+        log,
+      });
       const { send, sendSingly } = commands;
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
-      const settle = { bus, jobs: storage.jobs, alive, metrics, clock };
+      const records = createOwnRecords();
+      const settle = { bus, jobs: storage.jobs, records, alive, metrics, clock };
       const told = { bus, clock, log };
       const jobTeller = tellJobs(told);
       stack.defer(() => jobTeller.stop());
@@ -91,6 +105,7 @@ export const work = {
       const jobs = {
         dispatch: {
           jobs: storage.jobs,
+          records,
           resolve: resolver.resolve,
           alive,
           send,
@@ -163,6 +178,7 @@ export const work = {
         rollouts,
         stateFiles,
         silences,
+        siteOf,
         /** The rules of the reactor that are in force here. */
         reactorRules: () => reactor?.rules() ?? [],
         reacting: () => reactor?.reacting(),

@@ -41,6 +41,7 @@ beforeAll(async () => {
       settings: async () => ({}),
       states: async () => undefined,
       auditHead: () => undefined,
+      spreadMs: () => 15_000,
       knows: () => {},
       clock,
       log,
@@ -83,7 +84,12 @@ test("a peel gets the time and the cluster information from one of two masters",
   const told = [];
   for await (const answer of answers) told.push(decode(answer.data));
   expect(told).toEqual([
-    { server_time: "2026-01-01T00:00:00.000Z", cluster_info: { ...document }, jobs: [] },
+    {
+      server_time: "2026-01-01T00:00:00.000Z",
+      cluster_info: { ...document },
+      spread_ms: 15_000,
+      jobs: [],
+    },
   ]);
   expect(records).toMatchObject([{ level: "debug", fields: { peel_id: peelId } }]);
 });
@@ -155,6 +161,7 @@ test("a peel that asks more than its budget, or again before it was answered, is
     },
     states: async () => undefined,
     auditHead: () => undefined,
+    spreadMs: () => 15_000,
     knows: () => {},
     clock: systemClock,
     log,

@@ -41,6 +41,8 @@ export interface HelloDeps {
   auditHead(): Uint8Array | undefined;
   /** The statements of administrators about the administrators that follow a version. */
   administrators?(version: number): readonly Uint8Array[];
+  /** Over how many milliseconds the whole fleet is to come back after the bus was away. */
+  spreadMs(): number;
   /** Takes note of the command keys that a peel says it knows. */
   knows(peelId: string, commandKeys: readonly string[]): void;
   clock: Clock;
@@ -55,7 +57,8 @@ export interface HelloDeps {
  * are no newer ones. `incomplete` means that something could not be read, so the peel asks again. `states`
  * has the digest of the snapshot of the environment `base`, whose files are fetched, and the signed
  * `statement` that proves it. Each request goes to one master. The token of the subject identifies the peel.
- * `audit` is the newest entry of the audit, signed, which the peel remembers. `administrators` are signed statements
+ * `audit` is the newest entry of the audit, signed, which the peel remembers. `spread_ms` is the time over
+ * which the whole fleet is to connect again after the bus was away. `administrators` are signed statements
  * that change the administrators of the peel, whose version is `administrators_version` of the request.
  * `knows_command_keys` of the request are the public keys whose commands the peel accepts. A malformed request is
  * answered with an error map.
@@ -87,6 +90,7 @@ export function serveHello(deps: HelloDeps): {
         settings_error: told?.error,
         states: await states(),
         audit: auditHead(),
+        spread_ms: deps.spreadMs(),
         administrators: later === undefined || later.length === 0 ? undefined : later,
         jobs,
         incomplete: told === undefined ? true : undefined,

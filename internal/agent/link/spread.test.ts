@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { createSpread } from "./spread.ts";
+
+const pauseMs = 2_000;
+const at = (part: number) => createSpread(() => part);
+
+test("a peel that was told nothing comes back within 3 s, and says hello within 2 s", () => {
+  expect(at(0).reconnectDelayMs()).toBe(2_000);
+  expect(at(1).reconnectDelayMs()).toBe(3_000);
+  expect(at(0).helloMs).toBe(2_000);
+});
+
+test("a peel of a large fleet takes its part of the time that masters name", () => {
+  const spread = at(0.5);
+  spread.told(20_000);
+  expect(spread.reconnectDelayMs()).toBe(12_000);
+  expect(spread.helloMs).toBe(5_000);
+  // A master of an earlier version says nothing.
+  spread.told(undefined);
+  expect(spread.reconnectDelayMs()).toBe(2_500);
+});
+
+test("whatever masters say, a peel waits no longer than two minutes, and at least as long as before", () => {
+  const said = fc.oneof(fc.anything(), fc.double(), fc.constantFrom(-1, 0, Number.POSITIVE_INFINITY, 1e300));
+  fc.assert(
+    fc.property(said, fc.double({ min: 0, max: 1, noNaN: true }), (value, part) => {
+      const spread = at(part);
+      spread.told(value);
+      expect(spread.reconnectDelayMs()).toBeGreaterThanOrEqual(pauseMs);
+      expect(spread.reconnectDelayMs()).toBeLessThanOrEqual(pauseMs + 120_000);
+      expect(spread.helloMs).toBeGreaterThanOrEqual(2_000);
+      expect(spread.helloMs).toBeLessThanOrEqual(30_000);
+    }),
+  );
+});

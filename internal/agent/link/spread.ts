@@ -1,0 +1,37 @@
+import { busClientSettings } from "../../bus/mod.ts";
+
+/** How a peel spreads what the whole fleet does at the same moment, after the bus was away. */
+export interface Spread {
+  /** Milliseconds until the next attempt to connect: a fixed pause, and a random part. */
+  reconnectDelayMs(): number;
+  /** The hello after a connect comes within so many milliseconds. */
+  readonly helloMs: number;
+  /** Takes what masters said last; anything else than a number counts as unsaid. */
+  told(spreadMs: unknown): void;
+}
+
+const unsaidMs = 1_000;
+const leastHelloMs = 2_000;
+/** Whatever a master says: a peel is not away for longer than that because of it. */
+const mostMs = 120_000;
+
+/**
+ * Spreads reconnects over the time that masters name: they know the size of the fleet, and a connection costs the bus
+ * processor time.
+ *
+ * @param jitter a number in [0, 1)
+ */
+export function createSpread(jitter: () => number): Spread {
+  let spreadMs = unsaidMs;
+  return {
+    reconnectDelayMs: () => Math.round(busClientSettings.reconnectWaitMs + spreadMs * jitter()),
+    // The reconnects are spread already. Masters need less for a hello than a bus for a connection.
+    get helloMs() {
+      return Math.max(leastHelloMs, Math.round(spreadMs / 4));
+    },
+    told(said) {
+      const isNumber = typeof said === "number" && Number.isFinite(said);
+      spreadMs = isNumber ? Math.min(Math.max(said, unsaidMs), mostMs) : unsaidMs;
+    },
+  };
+}
