@@ -88,6 +88,7 @@ export const assets = {
   "operator-revocations": { kind: "bucket", decisions: true },
   rollouts: { kind: "bucket" },
   reactor: { kind: "bucket" },
+  sites: { kind: "bucket", decisions: true },
   tokens: { kind: "bucket", decisions: true },
   "join-tokens": { kind: "bucket", decisions: true },
   // Longer than a request waits: who asked can see how it ended.

@@ -53,6 +53,7 @@ const shares = {
   operators: fixed(mebibyte),
   "operator-revocations": fixed(mebibyte),
   secrets: fixed(mebibyte),
+  sites: fixed(mebibyte),
   tokens: fixed(mebibyte),
   // One key for each use.
   "join-tokens": share(mebibyte, 64 * mebibyte, 0.5),
@@ -66,7 +67,7 @@ const shares = {
   "master-heartbeat": fixed(mebibyte),
   probe: fixed(mebibyte),
   "master-probe": fixed(mebibyte),
-  settings: share(6 * mebibyte, gibibyte, 2),
+  settings: share(5 * mebibyte, gibibyte, 2),
   facts: share(8 * mebibyte, 2 * gibibyte, 2),
   compliance: share(mebibyte, 512 * mebibyte, 1),
   "compliance-diffs": share(mebibyte, gibibyte, 1),

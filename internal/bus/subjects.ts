@@ -73,7 +73,7 @@ export const settingsSubject = (action: SettingsAction): string => `svc.admin.se
 export type TokenAction = "create" | "list" | "revoke";
 export const tokenSubject = (action: TokenAction): string => `svc.admin.token.${action}`;
 /** Requests of operators about the cluster of the bus. */
-export type ClusterAction = "status" | "check" | "add" | "remove";
+export type ClusterAction = "status" | "check" | "add" | "remove" | "add-site" | "remove-site";
 export const clusterSubject = (action: ClusterAction): string => `svc.admin.cluster.${action}`;
 /** Where an operator asks for a link to the console. */
 export const consoleLinkSubject = "svc.admin.console.link";
@@ -124,6 +124,10 @@ export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
 export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
 /** Where a peel receives hints; their content has no meaning. */
 export const hintSubject = (peel: string): string => `svc.peel.${peel}.hint`;
+/** Where masters give all peels of a site a command at once; `*` is every job. */
+export const siteDispatchSubject = (site: string, jid: string): string => `svc.site.${site}.dispatch.${jid}`;
+/** Where the peels of a site receive hints that are for all of them. */
+export const siteHintSubject = (site: string): string => `svc.site.${site}.hint`;
 /** Where masters tell each other which command keys a peel has confirmed in its hello. It is not stored. */
 export const knownKeysSubject = "svc.master.known-keys";
 /** Where a peel fetches state files and binaries; `*` is every peel. */

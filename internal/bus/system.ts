@@ -2,6 +2,7 @@ import { NatsError, type RequestManyOptions, RequestStrategy } from "nats";
 import * as v from "valibot";
 import type { Bus } from "./connect.ts";
 import { type ConnectedUser, listConnectedUsers, nameOfUser } from "./connected-users.ts";
+import { type LeafNode, listLeafNodes } from "./leaf-nodes.ts";
 import { readAnswer } from "./replicas/read-answer.ts";
 import type { BusServerInfo } from "./replicas/servers.ts";
 
@@ -53,6 +54,8 @@ export interface SystemBus {
   followConnections(account: string, run: ConnectionListener): () => void;
   /** The users of this account that are connected to the servers that answered within 2 s, one per connection. */
   connectedUsers(account: string): Promise<ConnectedUser[]>;
+  /** The servers that are linked to the bus without being a part of it; `undefined` when no server answered. */
+  leafNodes(): Promise<LeafNode[] | undefined>;
   /** Calls `run` when a new server appears, or a server has restarted. */
   onServerJoin(run: () => void): () => void;
   stop(): void;
@@ -217,6 +220,7 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
       };
     },
     connectedUsers: (account) => listConnectedUsers(account, askAll),
+    leafNodes: () => listLeafNodes(askAll),
     onServerJoin(run) {
       onJoin.add(run);
       return () => onJoin.delete(run);

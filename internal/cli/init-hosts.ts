@@ -16,6 +16,7 @@ interface HostsArgs {
   "bus-port": string;
   "api-port": string;
   "route-port": string;
+  "site-port"?: string | undefined;
 }
 
 /** Creates a fleet whose bus is a cluster, and prints what is where and what to do next. */
@@ -34,7 +35,11 @@ export async function printHosts(args: HostsArgs, cli: Cli): Promise<void> {
     organization: args.org,
     owner: operatorName(),
     programs: programs(),
-    ...defined({ busVersion: await busVersion(programs(), cli) }),
+    ...defined({
+      busVersion: await busVersion(programs(), cli),
+      sitePort:
+        args["site-port"] === undefined ? undefined : readFlag("--site-port", args["site-port"], parsePort),
+    }),
     clock: cli.clock,
     random: cli.random,
   });

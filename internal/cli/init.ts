@@ -32,6 +32,12 @@ export const initArgs = {
     default: `${defaultApiPort}`,
     description: "Port of the HTTPS listener",
   },
+  "site-port": {
+    type: "string",
+    valueHint: "port",
+    description:
+      "Port on which the bus listens for sites from the start (see svc cluster add-site); off unless given",
+  },
 } as const;
 
 /** Their values. */
@@ -41,6 +47,7 @@ interface InitArgs {
   advertise?: string | undefined;
   "bus-port": string;
   "api-port": string;
+  "site-port"?: string | undefined;
 }
 
 export const initCommand = command({
@@ -133,7 +140,10 @@ export function sayWhatIsTaken(cause: unknown, dir: string): unknown {
 }
 
 /** What the flags wish for. @throws SvcError `usage` */
-export function readWishes(args: InitArgs, { hostname }: Pick<Cli, "hostname">): Wishes {
+export function readWishes(
+  args: InitArgs,
+  { hostname }: Pick<Cli, "hostname">,
+): Wishes & { sitePort?: number } {
   const apiPort = readFlag("--api-port", args["api-port"], parsePort);
   return {
     dir: args.dir,
@@ -144,8 +154,13 @@ export function readWishes(args: InitArgs, { hostname }: Pick<Cli, "hostname">):
     hostname,
     busPort: readFlag("--bus-port", args["bus-port"], parsePort),
     apiPort,
+    ...defined({ sitePort: readSitePort(args) }),
   };
 }
+
+/** @throws SvcError `usage` */
+const readSitePort = ({ "site-port": text }: Pick<InitArgs, "site-port">): number | undefined =>
+  text === undefined ? undefined : readFlag("--site-port", text, parsePort);
 
 /** What to type next, in order. */
 function nextCommands({ plan }: Setup): { purpose: string; command: string }[] {

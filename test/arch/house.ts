@@ -136,7 +136,12 @@ export const house: readonly Wing[] = [
       room("fleet/audit", 4, "the record of every decision: its chain, its writers, its readers"),
       room("fleet/budget", 4, "how much one peel may ask, send and cause to be logged"),
       room("fleet/bootstrap", 4, "publishing the bootstrap document on the bus"),
-      room("fleet/cluster", 4, "the servers of the bus: who stores what, who may join, how one leaves"),
+      room("fleet/cluster", 5, "the servers of the bus: who stores what, who may join, how one leaves"),
+      room(
+        "fleet/sites",
+        4,
+        "sites: servers of the bus that stand with their peels; who has one, and how it is linked",
+      ),
       room("fleet/binaries", 4, "the binaries that peels can be upgraded to"),
       room("fleet/enrollment", 4, "records, transitions, challenges, credentials, revocation"),
       room("fleet/targeting", 4, "which peels an expression means"),

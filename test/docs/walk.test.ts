@@ -68,6 +68,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/peels.md": 1,
   "docs/publishing-states.md": 1,
   "docs/settings.md": 1,
+  "docs/sites.md": 4,
   "docs/sign-on.md": 2,
   "docs/states.md": 4,
   "docs/succession.md": 2,

@@ -25,6 +25,7 @@ import * as roles from "../../internal/fleet/roles/operations.ts";
 import * as rollout from "../../internal/fleet/rollout/operations.ts";
 import * as sessions from "../../internal/fleet/sessions/operations.ts";
 import * as settings from "../../internal/fleet/settings/operations.ts";
+import * as sites from "../../internal/fleet/sites/operations.ts";
 import * as targeting from "../../internal/fleet/targeting/operations.ts";
 import * as tokens from "../../internal/fleet/tokens/operations.ts";
 import * as http from "../../internal/master/doors/http/mod.ts";
@@ -42,6 +43,7 @@ export const operations = [
   audit,
   bootstrap,
   cluster,
+  sites,
   compliance,
   decisions,
   enrollment,

@@ -85,6 +85,16 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
   "cluster.check": [{}, {}],
   "cluster.add": [{ hosts: ["n2.example.com"] }, { hosts: [] }],
   "cluster.remove": [{ host: "n2.example.com", dry_run: true }, { host: "a b" }],
+  "cluster.add-site": [
+    {
+      site: "berlin",
+      urls: ["tls://leaf.example.com:4222"],
+      link_key: key,
+      system_key: key,
+    },
+    { site: "Berlin" },
+  ],
+  "cluster.remove-site": [{ site: "munich" }, { site: "a b" }],
   "roles.show": [{ role: "admin" }, { role: "a".repeat(64) }],
   "roles.can": [{ kind: "jobs", action: "run", target: "*", function: "test.ping" }, { kind: 5 }],
   ...tokenInputs,

@@ -64,6 +64,8 @@ export const mayUse: Readonly<Record<string, readonly BuiltInRole[]>> = {
   "cluster.check": workers,
   "cluster.add": admins,
   "cluster.remove": admins,
+  "cluster.add-site": admins,
+  "cluster.remove-site": admins,
   "roles.show": admins,
   "sessions.link": everyRole,
   "tokens.create": admins,

@@ -66,6 +66,8 @@ export interface Hello {
    *   errors in the response
    */
   now(): Promise<void>;
+  /** Something changed that is for all peels of a fleet or a site: sends a hello within some seconds. */
+  hinted(): void;
   stop(): void;
 }
 
@@ -170,7 +172,8 @@ export function startHello(options: HelloOptions): Hello {
     if (answer.more) schedule(morePauseMs);
   };
 
-  connection.subscribe(keySubject("secrets", "_cluster_info"), () => soon(hintSpreadMs));
+  const hinted = () => soon(hintSpreadMs);
+  connection.subscribe(keySubject("secrets", "_cluster_info"), hinted);
   connection.subscribe(hintSubject(peelId), () => soon(ownSpreadMs));
   const unsubscribe = connection.onConnect(() => soon(options.spread.helloMs));
   return {
@@ -190,6 +193,7 @@ export function startHello(options: HelloOptions): Hello {
         await sleep(clock, refused.next(), stopping.signal);
       }
     },
+    hinted,
     stop() {
       stopping.abort(new SvcError("unavailable", "the peel stops"));
       timer?.cancel();

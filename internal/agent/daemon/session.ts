@@ -11,6 +11,7 @@ import {
   askingAgain,
   type Connection,
   type Heartbeat,
+  hearSite,
   type Spread,
   startHeartbeat,
 } from "../link/mod.ts";
@@ -27,6 +28,8 @@ export interface SessionOptions {
   peelId: string;
   /** Read for each command, because keys can be replaced. */
   commandKeys: { readonly current: readonly string[] };
+  /** The site in the credentials of this peel. */
+  grantedSite?(): string | undefined;
   facts: FactStore;
   settings: PeelSettings;
   stateFiles: StateFiles;
@@ -64,9 +67,16 @@ export function startSession(options: SessionOptions): Session {
   const uncount = connection.onConnect(() => local.counts.connects++);
   // On a cluster, masters relay what it sends to the storage, and one of them may be frozen.
   local.outbox.attach(askingAgain(connection, options.clock));
+  const site = hearSite({
+    connection,
+    granted: options.grantedSite ?? (() => undefined),
+    onCommand: worker.takeForSite,
+    onHint: () => hello.hinted(),
+  });
   let lacksKey = false;
   const heartbeat = startHeartbeat({
     ...options,
+    site,
     refused: local.counts.refused,
     lacksKey: () => lacksKey,
     ...(options.insistence === undefined ? {} : defined({ insistsOn: options.administrators })),
@@ -91,6 +101,7 @@ export function startSession(options: SessionOptions): Session {
     heartbeat,
     stop() {
       uncount();
+      site.stop();
       hello.stop();
       detach();
       facts.stop();

@@ -15,6 +15,7 @@ import {
   decodeCall,
   type JobReturn,
   openCommand,
+  openSiteCommand,
   readTrace,
 } from "../../fleet/jobs/mod.ts";
 import type { Consent, Insistence } from "../consent/mod.ts";
@@ -62,6 +63,8 @@ export interface WorkerOptions {
 export interface Worker {
   /** Handles a signed command from the response to a hello. */
   take(command: Uint8Array): void;
+  /** Handles a signed command for peels of its site, which this peel may not be one of. */
+  takeForSite(jid: string, command: Uint8Array): void;
 }
 
 /**
@@ -79,10 +82,12 @@ export function startWorker(options: WorkerOptions): Worker {
   /** Jobs that may be stopped without an operator: those that run without one, and the waves of rollouts. */
   const automatic = createBoundedMap<true>(rememberedJobs);
 
-  const open = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }): Command | undefined => {
+  type On = { kind: CommandKind; jid: string };
+  const open = (bytes: Uint8Array, on: On | undefined, isForSite: boolean): Command | undefined => {
+    const trust = { keys: options.commandKeys.current, now: clock.now() };
     try {
-      const expected = on === undefined ? { peel: peelId } : { peel: peelId, on };
-      return openCommand(bytes, expected, { keys: options.commandKeys.current, now: clock.now() });
+      if (isForSite) return openSiteCommand(bytes, { peel: peelId, jid: on?.jid ?? "" }, trust);
+      return openCommand(bytes, { peel: peelId, ...defined({ on }) }, trust);
     } catch (thrown) {
       if (!(thrown instanceof CommandRefused)) throw thrown;
       counts.refused[thrown.reason]++;
@@ -298,9 +303,9 @@ export function startWorker(options: WorkerOptions): Worker {
       ...(durable ? {} : { until: deadline + graceMs }),
     });
 
-  const handle = (bytes: Uint8Array, on?: { kind: CommandKind; jid: string }) => {
+  const handle = (bytes: Uint8Array, on?: On, isForSite = false) => {
     const take = async () => {
-      const command = open(bytes, on);
+      const command = open(bytes, on, isForSite);
       if (command !== undefined) await obey(command);
     };
     take().catch((thrown) => log.error("command lost", { ...on, error: describeError(thrown) }));
@@ -312,5 +317,8 @@ export function startWorker(options: WorkerOptions): Worker {
     });
   listen("dispatch", dispatchSubject("*", peelId));
   listen("stop", stopSubject("*", peelId));
-  return { take: (command) => handle(command) };
+  return {
+    take: (command) => handle(command),
+    takeForSite: (jid, command) => handle(command, { kind: "dispatch", jid }, true),
+  };
 }

@@ -1,7 +1,13 @@
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type BootstrapCache, checkDiscovered, parseDocument, pinsOf } from "../../identity/bootstrap/mod.ts";
+import {
+  type BootstrapCache,
+  checkDiscovered,
+  parseDocument,
+  pinsOf,
+  urlsFor,
+} from "../../identity/bootstrap/mod.ts";
 import type { CommandKeys } from "./command-keys.ts";
 import type { MasterClient } from "./master-client.ts";
 import type { RecoveryKeys } from "./recovery-keys.ts";
@@ -12,6 +18,8 @@ export interface FetchDocumentOptions {
   /** Maximum number of failed requests. */
   attempts: number;
   cache: BootstrapCache;
+  /** The site of this peel. */
+  site(): string | undefined;
   commandKeys: CommandKeys;
   recoveryKeys: Pick<RecoveryKeys, "learn">;
   roots: Pick<Roots, "take">;
@@ -35,7 +43,7 @@ export interface FetchedDocument {
  * @throws SvcError `unavailable` when no master serves the document; TrustError
  */
 export async function fetchDocument(options: FetchDocumentOptions): Promise<FetchedDocument> {
-  const { masters, attempts, cache, commandKeys, recoveryKeys, roots, log } = options;
+  const { masters, attempts, cache, site, commandKeys, recoveryKeys, roots, log } = options;
   const { status, body, verifiedBy } = await masters.request("GET", "/api/v1/enroll/ca", { attempts });
   const document = status === 200 ? parseDocument(body) : undefined;
   if (document === undefined) {
@@ -47,8 +55,9 @@ export async function fetchDocument(options: FetchDocumentOptions): Promise<Fetc
   commandKeys.replace(document.command_keys);
   recoveryKeys.learn(document.recovery_keys);
   try {
-    const urls = checkDiscovered("nats_urls of the bootstrap document", document.nats_urls);
-    if (urls !== undefined) cache.save(urls);
+    const listed = urlsFor(document, site());
+    const urls = checkDiscovered("nats_urls of the bootstrap document", listed.urls);
+    if (urls !== undefined) cache.save(urls, listed.ofSite);
     return { ...defined({ urls }), pins, again };
   } catch (thrown) {
     log.warn("bus URLs refused", { reason: describeError(thrown) });

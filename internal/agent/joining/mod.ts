@@ -7,6 +7,7 @@ export { keepEnrollmentId, readEnrollmentId } from "./enrollment-id.ts";
 export { parseObject } from "./events.ts";
 export { fetchDocument } from "./fetch-document.ts";
 export { findEnrollment } from "./find-enrollment.ts";
+export { grantedSite } from "./granted-site.ts";
 export {
   enrollAgain,
   type IdentityFiles,

@@ -1,8 +1,9 @@
+import { formatAddress } from "../../base/address.ts";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, untilAborted } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bus } from "../../bus/mod.ts";
+import { type Bus, placeOf } from "../../bus/mod.ts";
 import { MetObstacle } from "./obstacle.ts";
 
 const pauses = { firstMs: 1_000, longestMs: 30_000 };
@@ -12,6 +13,8 @@ export interface Connection {
   readonly connected: boolean;
   /** The configured servers. */
   readonly urls: readonly string[];
+  /** Whether it is connected to one of these servers, or was before it broke. */
+  isAt(urls: readonly string[]): boolean;
   /** @throws on timeout, or when the bus is unreachable */
   request(subject: string, data: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
   /** Resolves when the server has confirmed all messages sent so far. */
@@ -156,6 +159,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     get urls() {
       return current.urls;
+    },
+    isAt(urls) {
+      const server = current.bus.nats.getServer();
+      return urls.some((url) => formatAddress(placeOf(url)) === server);
     },
     async request(subject, data, timeoutMs) {
       const { bus, asked } = current;

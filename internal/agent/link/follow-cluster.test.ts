@@ -23,6 +23,7 @@ function peel(served: readonly string[][], takes = true) {
   const options: FollowOptions = {
     connection: { urls: [] } as unknown as FollowOptions["connection"],
     explicit: true,
+    site: () => undefined,
     cache: { save() {} } as unknown as FollowOptions["cache"],
     commandKeys: { current: ["U"], differs: () => false } as unknown as FollowOptions["commandKeys"],
     recoveryKeys: { lacks: () => false },

@@ -6,6 +6,7 @@ import {
   checkDiscovered,
   pinsOf,
   sameServers,
+  urlsFor,
 } from "../../identity/bootstrap/mod.ts";
 import type { CommandKeys, RecoveryKeys, Roots } from "../joining/mod.ts";
 import type { Connection } from "./connection.ts";
@@ -15,6 +16,8 @@ export interface FollowOptions {
   /** Whether `bus_url` is set. It overrides all other sources. */
   explicit: boolean;
   cache: BootstrapCache;
+  /** The site of this peel. */
+  site(): string | undefined;
   commandKeys: CommandKeys;
   recoveryKeys: Pick<RecoveryKeys, "lacks">;
   roots: Pick<Roots, "differs">;
@@ -31,12 +34,13 @@ export interface FollowOptions {
  * @returns a function that takes a document. It rejects when keys or roots could not be fetched, or still differ
  */
 export function followCluster(options: FollowOptions): (document: BootstrapDocument) => Promise<void> {
-  const { connection, explicit, cache, commandKeys, recoveryKeys, roots, refresh, log } = options;
+  const { connection, explicit, cache, site, commandKeys, recoveryKeys, roots, refresh, log } = options;
   return async (document) => {
     if (!explicit) {
-      const urls = accepted(document.nats_urls, log);
+      const listed = urlsFor(document, site());
+      const urls = accepted(listed.urls, log);
       if (urls !== undefined) {
-        cache.save(urls);
+        cache.save(urls, listed.ofSite);
         if (!sameServers(urls, connection.urls)) await connection.repoint(urls);
       }
     }

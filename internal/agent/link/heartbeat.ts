@@ -1,4 +1,5 @@
 import { type Clock, rfc3339, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
@@ -38,6 +39,8 @@ export function startHeartbeat(options: {
   lacksKey(): boolean;
   /** The administrators that it knows; absent where it obeys masters. */
   insistsOn?: { digest: string | undefined };
+  /** The site whose commands it hears. */
+  site?: { readonly current: string | undefined };
   clock: Clock;
   log: Log;
 }): Heartbeat {
@@ -59,6 +62,7 @@ export function startHeartbeat(options: {
       ...(commandKeys.current.length < 2 && !lacksKey() ? {} : { knows_command_keys: commandKeys.current }),
       // Empty where it knows none.
       administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
+      ...defined({ site: options.site?.current }),
       ...more,
     });
     return connection.request(keySubject("peel-heartbeat", peelId), value, withinMs);

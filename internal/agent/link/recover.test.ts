@@ -22,6 +22,7 @@ function recovery(discover: () => Promise<readonly string[] | undefined>) {
       asked.times++;
       return discover();
     },
+    isAtSite: () => false,
     clock,
     jitter: () => 0,
     log,

@@ -6,11 +6,15 @@ import type { Connection } from "./connection.ts";
 const lookMs = 10_000;
 /** How long the bus may be unreachable before its URLs are fetched again (specification, "Limits"). */
 const unhealthyMs = 5 * 60_000;
+/** The same at a site: the peel does not know other servers then. */
+const unhealthyAtSiteMs = 60_000;
 
 export interface RecoverOptions {
   connection: Connection;
   /** Fetches the bus URLs from the masters. @returns `undefined` when they have none */
   discover(): Promise<readonly string[] | undefined>;
+  /** Whether the peel was connected to the bus of its site. */
+  isAtSite(): boolean;
   clock: Clock;
   /** A number in [0, 1) that spreads a fleet over half a minute. */
   jitter: () => number;
@@ -24,6 +28,7 @@ export function startRecovery(options: RecoverOptions): { stop(): void } {
   let actAt = 0;
   let acting = false;
 
+  const patienceMs = () => (options.isAtSite() ? unhealthyAtSiteMs : unhealthyMs);
   const act = async () => {
     acting = true;
     try {
@@ -32,9 +37,11 @@ export function startRecovery(options: RecoverOptions): { stop(): void } {
       if (!connection.connected) await connection.repoint(urls ?? connection.urls);
     } catch (thrown) {
       log.error("the masters could not be asked where the bus is", { error: describeError(thrown) });
+      // A site without its bus may be without a way to the masters' listener too, and the bus of the masters is known.
+      if (options.isAtSite() && !connection.connected) await connection.repoint(connection.urls);
     } finally {
       acting = false;
-      actAt = clock.monotonic() + unhealthyMs * (0.5 + options.jitter() / 2);
+      actAt = clock.monotonic() + patienceMs() * (0.5 + options.jitter() / 2);
     }
   };
   const timer = clock.every(lookMs, () => {
@@ -45,7 +52,7 @@ export function startRecovery(options: RecoverOptions): { stop(): void } {
     const now = clock.monotonic();
     if (downSince === undefined) {
       downSince = now;
-      actAt = now + unhealthyMs + options.jitter() * 30_000;
+      actAt = now + patienceMs() + options.jitter() * 30_000;
     }
     if (!acting && now > actAt) void act();
   });

@@ -33,8 +33,32 @@ export const crossings = {
     "svc.peel.*.renew",
     "svc.peel.*.rekey",
   ],
-  streams: ["svc.job.*.dispatch.*", "svc.job.*.stop.*", "$KV.secrets._cluster_info", "svc.peel.*.hint"],
+  streams: [
+    "svc.job.*.dispatch.*",
+    "svc.job.*.stop.*",
+    "$KV.secrets._cluster_info",
+    "svc.peel.*.hint",
+    "svc.site.*.dispatch.*",
+    "svc.site.*.hint",
+  ],
 } as const;
+
+/**
+ * What crosses the link of a site. A server refuses `$KV.>` on a link to a server with storage, whatever the accounts
+ * say (NATS server source, `denyAllClientJs`), so masters relay what the storage captures, and a hint reports what
+ * changed.
+ */
+const crossingsOfSite = (site: string) => ({
+  services: [
+    ...crossings.stored.map(relaySubject),
+    ...crossings.services.filter((subject) => !crossings.stored.some((one) => one === subject)),
+  ],
+  streams: [
+    ...crossings.streams.filter((subject) => !subject.startsWith("$KV.") && !subject.startsWith("svc.site.")),
+    `svc.site.${site}.dispatch.*`,
+    `svc.site.${site}.hint`,
+  ],
+});
 
 interface Crossing {
   name: string;
@@ -73,4 +97,21 @@ export function importsOfPeels(
       ? { name: subject, subject: relaySubject(subject), local_subject: subject, type, account: masters }
       : { name: subject, subject, type, account: masters };
   return [...crossings.services.map(crossing("service")), ...crossings.streams.map(crossing("stream"))];
+}
+
+/**
+ * The `imports` claim of the account of a site.
+ *
+ * @param masters public key of the masters' account
+ * @param site name of the site
+ */
+export function importsOfSite(masters: string, site: string): (Crossing & { account: string })[] {
+  const { services, streams } = crossingsOfSite(site);
+  const crossing = (type: Crossing["type"]) => (subject: string) => ({
+    name: subject,
+    subject,
+    type,
+    account: masters,
+  });
+  return [...services.map(crossing("service")), ...streams.map(crossing("stream"))];
 }

@@ -1,6 +1,6 @@
 import type { Random } from "../../base/id.ts";
 import { encodeJwt, formatCredentials, type KeyPair, newKeyPair } from "../../identity/mod.ts";
-import { encodeSystemAccount } from "./operator.ts";
+import { encodeSystemAccount, type SystemSites } from "./operator.ts";
 
 /** How long the credentials are good for, seconds. */
 const validitySeconds = 60;
@@ -22,9 +22,14 @@ export interface GroupUser {
  *
  * @param account public key of the system account
  * @param issuedAt Unix seconds
+ * @param sites what the account has for sites, and keeps
  * @param signer a signing key of the operator
  */
-export function newGroupUser(account: string, issuedAt: number, signer: KeyPair, random: Random): GroupUser {
+export function newGroupUser(
+  account: string,
+  issuedAt: number,
+  { sites, signer, random }: { sites: SystemSites; signer: KeyPair; random: Random },
+): GroupUser {
   const [key, user] = [newKeyPair("account", random), newKeyPair("user", random)];
   const nats = {
     pub: { allow: ["$JS.API.SERVER.REMOVE"] },
@@ -41,7 +46,7 @@ export function newGroupUser(account: string, issuedAt: number, signer: KeyPair,
   );
   return {
     credentials: formatCredentials(jwt, user.seed),
-    opened: encodeSystemAccount(account, issuedAt, signer, [key.publicKey]),
-    closed: encodeSystemAccount(account, issuedAt + 1, signer),
+    opened: encodeSystemAccount(account, issuedAt, signer, sites, [key.publicKey]),
+    closed: encodeSystemAccount(account, issuedAt + 1, signer, sites),
   };
 }

@@ -15,8 +15,11 @@ export {
   replaceKey,
 } from "./key-files.ts";
 export { lintCredentials } from "./lint.ts";
+export { encodeSystemAccount, leafNodesOfMasters, type SystemSites } from "./operator.ts";
 export { encodeOperatorUser, operatorInboxPrefix, operatorScope } from "./operator-users.ts";
 export { makeOperatorsKey, operatorsSeedFile, readOperatorsKey } from "./operators-key.ts";
 export { encodePeelsAccount } from "./peels-account.ts";
 export { makeRecoveryKey } from "./recovery-key.ts";
+export { formatServerConfig } from "./server-config.ts";
+export { encodeSiteAccount, newSite } from "./site-account.ts";
 export { lackingGrants, newCredentials } from "./users.ts";

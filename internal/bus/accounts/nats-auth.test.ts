@@ -205,7 +205,7 @@ describe("the files", () => {
 
 describe("the wall", () => {
   test("lets through exactly the subjects that a peel may use", () => {
-    const { pub, sub } = peelPermissions("*");
+    const { pub, sub } = peelPermissions("*", "*");
     expect<readonly string[]>([...crossings.services].sort()).toEqual(pub.allow.sort());
     const inbox = "_INBOX_*.>";
     expect<readonly string[]>([...crossings.streams, inbox].sort()).toEqual(sub.allow.sort());

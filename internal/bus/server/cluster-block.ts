@@ -1,5 +1,6 @@
 import { formatAddress } from "../../base/address.ts";
 import { SvcError } from "../../base/errors.ts";
+import { findBlock, withoutBlock } from "./config-block.ts";
 import { listenAddressOf } from "./port.ts";
 
 /** The name that all servers of a fleet give their cluster. */
@@ -35,7 +36,7 @@ export function joinCluster(text: string, { serverName, hosts, routePort, tls }:
   const routes = hosts.map(
     (host) => `    ${JSON.stringify(`nats-route://${formatAddress({ host, port: routePort })}`)}`,
   );
-  return `${withoutCluster(own).trimEnd()}
+  return `${withoutBlock(own, "cluster").trimEnd()}
 
 cluster {
   # Both sides of a route show a certificate of the fleet.
@@ -65,7 +66,7 @@ export function standAlone(text: string, { port, storeDir }: { port: number; sto
     [/^listen[ \t]*[:=]?[ \t]*.*$/m, `listen: "127.0.0.1:${port}"`],
     [storeLine, `  store_dir: ${JSON.stringify(storeDir)}`],
   ] as const;
-  let alone = withoutCluster(text);
+  let alone = withoutBlock(withoutBlock(text, "cluster"), "leafnodes");
   for (const [pattern, line] of lines) {
     if (!pattern.test(alone))
       throw new SvcError("bad_request", `nats-server.conf has no line ${line.trim().split(":")[0]}`);
@@ -94,38 +95,16 @@ const storeLine = /^[ \t]*store_dir[ \t]*[:=]?[ \t]*("(?:[^"\\]|\\.)*")[ \t]*$/m
 
 /** Whether a configuration has a place in a cluster. */
 export function isOfCluster(text: string): boolean {
-  return clusterStart.test(text);
+  return findBlock(text, "cluster") !== undefined;
 }
 
 /** The hosts that a configuration has routes to, and its own. */
 export function routesOf(text: string): string[] {
-  const block = blockOf(text)?.body ?? "";
+  const block = findBlock(text, "cluster")?.body ?? "";
   const found = [...block.matchAll(/nats-route:\/\/(?:\[([^\]]+)\]|([^:"\]\s]+)):\d+/g)];
   const routes = found.map(([, v6, name]) => v6 ?? name ?? "");
   const own = block === "" ? undefined : serverNameOf(text);
   return own === undefined || routes.includes(own) ? routes : [...routes, own].sort();
-}
-
-const clusterStart = /^cluster[ \t]*[:=]?[ \t]*\{/m;
-
-function withoutCluster(text: string): string {
-  const block = blockOf(text);
-  return block === undefined ? text : `${text.slice(0, block.start).trimEnd()}\n${text.slice(block.end)}`;
-}
-
-function blockOf(text: string): { start: number; end: number; body: string } | undefined {
-  const found = clusterStart.exec(text);
-  if (found === null) return undefined;
-  let depth = 0;
-  for (const token of text.slice(found.index).matchAll(/"(?:[^"\\]|\\.)*"|#[^\n]*|[{}]/g)) {
-    if (token[0] === "{") depth++;
-    if (token[0] !== "}") continue;
-    depth--;
-    if (depth > 0) continue;
-    const end = found.index + token.index + 1;
-    return { start: found.index, end, body: text.slice(found.index, end) };
-  }
-  throw new SvcError("bad_request", "nats-server.conf: a brace of the block cluster is not closed");
 }
 
 /** Routes listen where clients are listened to. */

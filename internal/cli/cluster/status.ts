@@ -26,7 +26,7 @@ export const statusCommand = command({
 
 /** The status for people. */
 export function formatStatus(status: Status, style: TableStyle): string {
-  const { clustered, leader, members, streams, wanted_replicas: wanted } = status;
+  const { clustered, leader, members, streams, sites = [], wanted_replicas: wanted } = status;
   const lagOf = (behind: Status["streams"][number]["behind"]) =>
     behind.map(({ server, lag }) => `${server} lacks ${lag}`).join(", ") || "-";
   return [
@@ -51,5 +51,18 @@ export function formatStatus(status: Status, style: TableStyle): string {
       ]),
       style,
     ),
+    ...(sites.length === 0
+      ? []
+      : [
+          formatTable(
+            { SITE: "name", STATE: "state", PEELS: "word", LINK: "text", TRIP: "word", URLS: "prose" },
+            sites.map((one) => [
+              ...[one.site, one.state, String(one.peels), one.server ?? "-"],
+              one.round_trip_ms === undefined ? "-" : `${Math.round(one.round_trip_ms)}ms`,
+              one.urls.join(", "),
+            ]),
+            style,
+          ),
+        ]),
   ].join("\n\n");
 }

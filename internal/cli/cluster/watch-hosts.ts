@@ -72,7 +72,7 @@ export async function untilStored(
 }
 
 /** Looks again and again, and says what it waits for when that changes. */
-async function until(cli: Cli, look: () => Promise<string | undefined>): Promise<void> {
+export async function until(cli: Cli, look: () => Promise<string | undefined>): Promise<void> {
   let said = "";
   for (;;) {
     let waits: string | undefined;

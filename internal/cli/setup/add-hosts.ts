@@ -189,7 +189,7 @@ export function giveTo(path: string, { uid, gid }: { uid: number; gid: number })
   }
 }
 
-function readFleetFile(path: string): string {
+export function readFleetFile(path: string): string {
   try {
     return readTextFile(path, "the directory of the fleet");
   } catch (cause) {

@@ -7,7 +7,7 @@ import { publicMode, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
 import { newNatsAuth, operatorsSeedFile } from "../../bus/accounts/mod.ts";
-import { oldestThatSyncs } from "../../bus/server/mod.ts";
+import { listenForSites, oldestThatSyncs } from "../../bus/server/mod.ts";
 import { type Authority, authorityPaths, issueCertificate, newAuthority } from "../../identity/ca/mod.ts";
 import { keyPairFromSeed, readClaims } from "../../identity/mod.ts";
 import { contentDirectories, masterFile, operatorFile, peelFile } from "./files.ts";
@@ -30,6 +30,8 @@ export interface SetupOptions extends Wishes {
   busVersion?: string;
   /** Public key of a recovery key that exists; absent makes a new one. */
   recovery?: string;
+  /** Port on which the bus listens for sites; absent means that it does not. */
+  sitePort?: number;
   /** Further files of the directory. */
   further?: (made: Made) => readonly NewFile[];
   clock: Clock;
@@ -133,7 +135,7 @@ export async function newFleet(options: SetupOptions): Promise<NewFleet> {
   const secret = (path: string, data: string): NewFile => ({ path, data, mode: secretMode });
   const files: NewFile[] = [
     ...ca.files,
-    ...auth,
+    ...auth.map((file) => (file.path === paths.busConfig ? listening(file, options, paths) : file)),
     secret(paths.busKey, bus.keyPem),
     open(paths.busCert, bus.certPem),
     open(paths.busCa, rootPem),
@@ -168,4 +170,11 @@ export async function newFleet(options: SetupOptions): Promise<NewFleet> {
     files,
     offline: new Set([authorityPaths(join(paths.auth, "ca")).rootKey, ...ofNobody.map(({ path }) => path)]),
   };
+}
+
+/** The configuration of the bus, which listens for sites where a port is given. */
+function listening<T extends NewFile>(file: T, { sitePort: port }: SetupOptions, paths: Plan["paths"]): T {
+  if (port === undefined) return file;
+  const tls = { cert: paths.busCert, key: paths.busKey, ca: paths.busCa };
+  return { ...file, data: listenForSites(file.data, { port, tls }) };
 }

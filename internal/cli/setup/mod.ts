@@ -6,6 +6,14 @@ export {
   readOwnHost,
   writeHost,
 } from "./add-hosts.ts";
+export {
+  dropSiteKeys,
+  hasSiteDirectory,
+  openOwnForSites,
+  siteDirectoryOf,
+  siteKeys,
+  writeSite,
+} from "./add-site.ts";
 export { assertNoOther, beginAdding, endAdding } from "./adding.ts";
 export { busVersion } from "./bus-version.ts";
 export { dropHost, joinOwn } from "./change-own.ts";

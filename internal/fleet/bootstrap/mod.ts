@@ -1,2 +1,2 @@
 export { describeFleet, describeSuccession, type FleetDeps, type SuccessionDeps } from "./operations.ts";
-export { startPublisher } from "./publish.ts";
+export { clusterInfoKey, startPublisher } from "./publish.ts";

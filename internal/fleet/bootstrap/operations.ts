@@ -49,6 +49,10 @@ export const describeFleet = operation({
           "After a rotation: certificates in PEM that lead to the root from those before it, for peels that were off",
         ),
         nats_urls: described(v.array(v.string()), "Addresses of the bus"),
+        sites: described(
+          v.exactOptional(v.record(v.string(), v.array(v.string()))),
+          "Addresses of the bus at sites, by name: peels of a site try these first",
+        ),
         issued_at: timestamp,
         command_keys: described(v.array(v.string()), "Public keys that sign commands"),
         recovery_keys: described(v.array(v.string()), "Public keys that may sign a succession"),

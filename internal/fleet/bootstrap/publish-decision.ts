@@ -26,7 +26,8 @@ export function readStored(value: Uint8Array | undefined, pinOf: (pem: string) =
 }
 
 function isConsistent(document: BootstrapDocument, pinOf: (pem: string) => string): boolean {
-  const { ca_bundle_pem: bundle, fingerprint, nats_urls: urls } = document;
+  const { ca_bundle_pem: bundle, fingerprint, nats_urls, sites = {} } = document;
+  const urls = [...nats_urls, ...Object.values(sites).flat()];
   if (urls.some((url) => advertiseUrlProblem(url) !== undefined)) return false;
   if (fingerprint === "" || bundle === "") return fingerprint === bundle;
   const certificates = bundle.match(/-----BEGIN [\s\S]+?-----END [^-]+-----/g) ?? [];

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import {
   type BusServerInfo,
@@ -9,6 +10,7 @@ import {
   type ServerHealth,
 } from "../../bus/mod.ts";
 import { described, integer, operation, titled } from "../operation/mod.ts";
+import { problemsOf, type SiteState } from "../sites/mod.ts";
 import { describeCluster, memberStates } from "./describe.ts";
 import { planSteps, type RemovalDeps, removeServer } from "./remove-server.ts";
 
@@ -21,6 +23,8 @@ export interface ClusterDeps extends RemovalDeps {
   replicasOn(servers: number): number;
   /** Compares the replicas of each stream. Calls at the same time share one comparison. */
   compare(): Promise<ReplicaCheck>;
+  /** The sites, and how many peels that live say that they are there. */
+  sites(): Promise<readonly (SiteState & { peels: number })[]>;
 }
 
 /** A request over the bus gives up after it; a removal continues with the next one. */
@@ -73,13 +77,37 @@ export const showCluster = operation({
           ),
         }),
       ),
+      sites: described(
+        v.exactOptional(
+          v.array(
+            v.object({
+              site: v.string(),
+              state: v.picklist(["up", "cut off", "unknown"]),
+              urls: v.array(v.string()),
+              server: described(v.exactOptional(v.string()), "The server of the bus that it is linked to"),
+              round_trip_ms: v.exactOptional(v.number()),
+              cut_off_ms: described(v.exactOptional(integer), "How long this master has not seen its link"),
+              peels: described(integer, "Peels with this site that are alive"),
+            }),
+          ),
+        ),
+        "Servers of the bus that stand with their peels",
+      ),
       problems: described(v.array(v.string()), "What needs attention, one sentence each"),
     }),
   ),
   touches: () => ({ fleet: true }),
   async run(deps: ClusterDeps) {
-    const [membership, health] = await Promise.all([deps.membership(), deps.health()]);
-    return describeCluster(membership, health, deps.replicasOn(sizeOf(membership)));
+    const [membership, health, sites] = await Promise.all([deps.membership(), deps.health(), deps.sites()]);
+    const described = describeCluster(membership, health, deps.replicasOn(sizeOf(membership)));
+    return {
+      ...described,
+      sites: sites.map(({ name, state, urls, link, cutOffMs, peels }) => ({
+        ...{ site: name, state, urls: [...urls], peels },
+        ...defined({ server: link?.server, round_trip_ms: link?.roundTripMs, cut_off_ms: cutOffMs }),
+      })),
+      problems: [...described.problems, ...problemsOf(sites)],
+    };
   },
 });
 

@@ -56,7 +56,7 @@ export async function deliverCredentials(
   // Create them before the state changes: after a failure here the record is still approved, and the peel can
   // try again.
   const key = newKeyPair("user", deps.random);
-  const { jwt, expiresAt } = mint(deps, record.peelId, key.publicKey);
+  const { jwt, expiresAt } = mint(deps, record, key.publicKey);
   const credentials = formatCredentials(jwt, key.seed);
   const issued = transition(
     record,

@@ -1,6 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
+import { isSiteName, siteLabel } from "../../base/site-name.ts";
 import { type AccountSigner, encodeJwt, type KeyPair } from "../../identity/mod.ts";
 import { peelLimits, peelPermissions } from "./permissions.ts";
+import type { Enrollment } from "./record.ts";
 
 /** The longest that `enroll.creds_validity` allows: credentials of which nothing is known last no longer. */
 export const longestValidityMs = 87_600 * 60 * 60 * 1000;
@@ -16,15 +18,17 @@ export interface MintDeps {
 /**
  * The JWT with which a peel connects to the bus.
  *
+ * @param labels of the peel; one of them may name its site
  * @param busPublicKey `U…`, the key that it connects with
  * @param until when the JWT expires, milliseconds since the Unix epoch; a whole lifetime from now unless given
  */
 export function mint(
   { account, validityMs, clock }: MintDeps,
-  peelId: string,
+  { peelId, labels }: Pick<Enrollment, "peelId" | "labels">,
   busPublicKey: string,
   until?: number,
 ): { jwt: string; expiresAt: number } {
+  const site = labels?.[siteLabel];
   const issuedAt = Math.floor(clock.now() / 1000);
   const expiresAt = Math.floor((until ?? issuedAt * 1000 + validityMs) / 1000);
   const jwt = encodeJwt(
@@ -34,7 +38,10 @@ export function mint(
       subject: busPublicKey,
       issuedAt,
       expiresAt,
-      nats: { ...peelPermissions(peelId), ...peelLimits },
+      nats: {
+        ...peelPermissions(peelId, site !== undefined && isSiteName(site) ? site : undefined),
+        ...peelLimits,
+      },
     },
     account(),
   );

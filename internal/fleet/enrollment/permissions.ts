@@ -1,4 +1,4 @@
-import { peelInboxPrefix } from "../../bus/mod.ts";
+import { peelInboxPrefix, siteDispatchSubject, siteHintSubject } from "../../bus/mod.ts";
 
 /**
  * Limits of a peel on a bus server. A peel has about ten subscriptions, and the largest message that it sends
@@ -9,8 +9,13 @@ export const peelLimits = { subs: 64, data: -1, payload: 1024 * 1024 } as const;
 /**
  * The permissions of a peel inside the peels' account: only subjects with its own token, and the published
  * cluster information. It has no permission for the JetStream API.
+ *
+ * @param site the one whose commands it hears
  */
-export function peelPermissions(peelId: string): { pub: { allow: string[] }; sub: { allow: string[] } } {
+export function peelPermissions(
+  peelId: string,
+  site?: string,
+): { pub: { allow: string[] }; sub: { allow: string[] } } {
   return {
     pub: {
       allow: [
@@ -36,6 +41,7 @@ export function peelPermissions(peelId: string): { pub: { allow: string[] }; sub
         `svc.job.*.stop.${peelId}`,
         `svc.peel.${peelId}.hint`,
         "$KV.secrets._cluster_info",
+        ...(site === undefined ? [] : [siteDispatchSubject(site, "*"), siteHintSubject(site)]),
       ],
     },
   };

@@ -112,7 +112,7 @@ export async function issueAgain(
   if (holder !== undefined && holder !== record.id) {
     throw new SvcError("bad_request", "bus_public_key is a key of another peel");
   }
-  const { jwt, expiresAt } = mint(deps, record.peelId, busPublicKey);
+  const { jwt, expiresAt } = mint(deps, record, busPublicKey);
   const event = eventOf({ publicKey: busPublicKey, expiresAt });
   const next = transition(record, event, now);
   const { revoked } = withBusKey(record, event.key, { now, revokePrevious: event.revokePrevious === true });
@@ -129,5 +129,5 @@ export async function issueAgain(
 /** The credentials of the current key again. */
 function repeated(deps: MintDeps, record: Enrollment): Renewed {
   const { busPublicKey = "", credsExpiresAt } = record;
-  return { verdict: "repeat", record, ...mint(deps, record.peelId, busPublicKey, credsExpiresAt) };
+  return { verdict: "repeat", record, ...mint(deps, record, busPublicKey, credsExpiresAt) };
 }

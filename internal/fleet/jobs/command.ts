@@ -43,7 +43,7 @@ export interface Command {
 }
 
 /** What a command is about, without its peel. */
-type Order = Omit<Command, "peel" | "proof">;
+export type Order = Omit<Command, "peel" | "proof">;
 
 const envelope = v.object({
   kind: v.picklist(["dispatch", "stop"]),
@@ -95,6 +95,13 @@ export function signCommand({ peel, ...order }: Omit<Command, "proof">, key: Key
   return signForEach(order, key)(peel);
 }
 
+/** The order of a command, encoded with the signature that is for all peels of the tree. @internal */
+export function signOrder(order: Order, root: Uint8Array, key: KeyPair) {
+  const deadline = rfc3339(order.deadline);
+  const signature = key.sign(signedForAll({ ...order, deadline }, sha256(order.body), root));
+  return { ...order, deadline, key: key.publicKey, signature };
+}
+
 /** Signs the same order for one peel after the other; the common parts are computed once. */
 export function signForEach(order: Order, key: KeyPair): (peel: string) => Uint8Array {
   const deadline = rfc3339(order.deadline);
@@ -112,9 +119,7 @@ export function signForEach(order: Order, key: KeyPair): (peel: string) => Uint8
  * @returns what encodes the command for one of them; it throws for another peel
  */
 export function signForAll(order: Order, tree: ProvingTree, key: KeyPair): (peel: string) => Uint8Array {
-  const deadline = rfc3339(order.deadline);
-  const signature = key.sign(signedForAll({ ...order, deadline }, sha256(order.body), tree.root));
-  const encodeWith = mapEncoder({ ...order, deadline, key: key.publicKey, signature });
+  const encodeWith = mapEncoder(signOrder(order, tree.root, key));
   return (peel) => {
     const proof = tree.proofOf(peel);
     if (proof === undefined) throw new RangeError("a command for a peel that is not signed for");
@@ -135,7 +140,16 @@ export function openCommand(
   expected: { peel: string; on?: { kind: CommandKind; jid: string } },
   trust: { keys: readonly string[]; now: number },
 ): Command {
-  const { key, signature, proof, ...rest } = decodeEnvelope(bytes);
+  return openSigned(decodeEnvelope(bytes), expected, trust);
+}
+
+/** Judges a command that was decoded. @throws CommandRefused @internal */
+export function openSigned(
+  decoded: v.InferOutput<typeof envelope>,
+  expected: { peel: string; on?: { kind: CommandKind; jid: string } },
+  trust: { keys: readonly string[]; now: number },
+): Command {
+  const { key, signature, proof, ...rest } = decoded;
   const command: Command = { ...rest, deadline: Date.parse(rest.deadline), ...defined({ proof }) };
   if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
   const order = { ...command, deadline: rfc3339(command.deadline) };

@@ -46,6 +46,7 @@ export { startScheduleResults } from "./schedule-results.ts";
 export { decodeScheduledRun, encodeScheduledRun, maxArgsBytes, type ScheduledRun } from "./scheduled.ts";
 export { createCommands } from "./send.ts";
 export { type JobView, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+export { openSiteCommand } from "./site-command.ts";
 export { type JobSource, jobSources } from "./source.ts";
 export type { JobSummary } from "./summary.ts";
 export { createTally, standingOf } from "./tally.ts";

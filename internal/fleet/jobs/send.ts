@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bus, dispatchSubject, stopSubject } from "../../bus/mod.ts";
+import { type Bus, dispatchSubject, siteDispatchSubject, stopSubject } from "../../bus/mod.ts";
 import {
   type KeyPair,
   merkleTree,
@@ -12,6 +12,7 @@ import { type Evidence, encodeCall, encodeStop } from "./call.ts";
 import { type CommandKind, signForAll, signForEach } from "./command.ts";
 import type { Job, SignedRequestOf } from "./record.ts";
 import { isGenuineJob } from "./record-mac.ts";
+import { type SiteTargets, signForSite } from "./site-command.ts";
 
 /** Sends peels a signed command about a job; it does not wait for their replies. */
 export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>) => void;
@@ -25,6 +26,9 @@ export interface Commands {
   /** The command for one of the job's targets; `undefined` when no master made that job. */
   sign(kind: CommandKind, job: Job, peel: string): Uint8Array | undefined;
 }
+
+/** From so many peels of one site on, one command is sent for all of them. */
+const fewestOfSite = 4;
 
 const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
   dispatch: dispatchSubject,
@@ -43,11 +47,14 @@ export function createCommands(deps: {
   recordsOf?(operator: string): readonly Uint8Array[];
   /** Whether a peel opens commands that are signed for many at once. */
   opensProofs?(peel: string): boolean;
+  /** The site whose commands a peel hears. */
+  siteOf?(peel: string): string | undefined;
   /** Whether a command is sent again until its return is known to be stored. */
   resends?(): boolean;
   log: Log;
 }): Commands {
   const { bus, key, mac, log, recordsOf = () => [], opensProofs = () => false, resends = () => false } = deps;
+  const { siteOf = () => undefined } = deps;
   /** By the record as it was read: a whole fleet may ask for the same one. */
   const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
   const mayBeSigned = (kind: CommandKind, job: Job): boolean => {
@@ -67,6 +74,13 @@ export function createCommands(deps: {
       trees.get(job) ?? (part === undefined ? merkleTree(job.targets) : partialTree(part, job.targets));
     trees.set(job, tree);
     return tree;
+  };
+  /** What a command for peels of a site is signed for: the tree that an operator signed for, if one did. */
+  const targetsAt = (job: Job, peels: readonly string[], evidence: Evidence | undefined): SiteTargets => {
+    if (evidence === undefined) return { peels };
+    const { part } = job.request ?? {};
+    if (part !== undefined) return { peels: job.targets, part };
+    return { peels, part: merkleTree(job.targets).partOf(peels) };
   };
   const callOf = (job: Job, evidence: Evidence | undefined): Uint8Array =>
     encodeCall(
@@ -103,6 +117,24 @@ export function createCommands(deps: {
     const tree = kind === "dispatch" && evidence !== undefined ? treeOf(job) : merkleTree(peels);
     return signForAll({ kind, jid, deadline, body }, tree, key);
   };
+  /** Sends one command for the peels of each site that has enough of them. @returns the other peels */
+  const sendToSites = (kind: CommandKind, job: Job, peels: readonly string[]): readonly string[] => {
+    if (kind !== "dispatch") return peels;
+    const { jid, deadline } = job;
+    const bySite = Map.groupBy(peels, (peel) => siteOf(peel));
+    const rest = [...(bySite.get(undefined) ?? [])];
+    bySite.delete(undefined);
+    for (const [site = "", there] of bySite) {
+      const { body, evidence } = bodyFor(kind, job);
+      const bytes =
+        there.length < fewestOfSite
+          ? undefined
+          : signForSite({ kind, jid, deadline, body }, targetsAt(job, there, evidence), key);
+      if (bytes === undefined) rest.push(...there);
+      else bus.publish(siteDispatchSubject(site, jid), bytes);
+    }
+    return rest;
+  };
   const evidenceOf = (signed: SignedRequestOf | undefined, operator: string): Evidence | undefined =>
     signed && {
       request: signed.envelope,
@@ -129,10 +161,11 @@ export function createCommands(deps: {
       const { together = [], alone = [] } = Object.groupBy(peels, (peel) =>
         opensProofs(peel) ? "together" : "alone",
       );
+      const others = sendToSites(kind, job, together);
       // A signature for one peel needs no proof.
-      const isShared = together.length > 1;
-      if (isShared) publish(kind, job, together, signerForAll(kind, job, together));
-      const rest = isShared ? alone : [...together, ...alone];
+      const isShared = others.length > 1;
+      if (isShared) publish(kind, job, others, signerForAll(kind, job, others));
+      const rest = isShared ? alone : [...others, ...alone];
       if (rest.length > 0) publish(kind, job, rest, signerFor(kind, job));
     },
     sendSingly(kind, job, peels) {

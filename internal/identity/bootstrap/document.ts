@@ -28,6 +28,8 @@ export interface BootstrapDocument {
   /** After a rotation: PEM of certificates that lead to the root from those before it. None of them is a root. */
   ca_cross_pem?: string;
   nats_urls: string[];
+  /** The bus URLs of sites, by name: those of a peel of the site come before all others. */
+  sites?: Record<string, string[]>;
   /** RFC 3339; not part of the document's identity. */
   issued_at: string;
   /** Public keys that sign commands. */
@@ -46,6 +48,7 @@ const schema = v.object({
   recovery_keys: v.optional(v.array(v.string()), []),
   // A field that cannot be read must not hide the rest.
   ca_cross_pem: v.exactOptional(v.fallback(v.optional(v.string()), undefined)),
+  sites: v.exactOptional(v.fallback(v.optional(v.record(v.string(), v.array(v.string()))), undefined)),
   fingerprints: v.exactOptional(v.fallback(v.optional(v.array(v.string())), undefined)),
   trust_rotation: v.exactOptional(
     v.fallback(
@@ -69,8 +72,8 @@ export function createDocument(
 export function parseDocument(value: unknown): BootstrapDocument | undefined {
   const parsed = v.safeParse(schema, value);
   if (!parsed.success) return undefined;
-  const { fingerprints, trust_rotation, ca_cross_pem, ...document } = parsed.output;
-  return { ...document, ...defined({ fingerprints, trust_rotation, ca_cross_pem }) };
+  const { fingerprints, trust_rotation, ca_cross_pem, sites, ...document } = parsed.output;
+  return { ...document, ...defined({ fingerprints, trust_rotation, ca_cross_pem, sites }) };
 }
 
 /** The bytes that a command key signs, so that a peel trusts the next root as well. */
@@ -91,4 +94,19 @@ export function pinsOf({ fingerprint, fingerprints }: BootstrapDocument): readon
 export function documentTag({ issued_at: _, ...content }: BootstrapDocument): string {
   const fields = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1));
   return `"${sha256Hex(JSON.stringify(fields)).slice(0, 32)}"`;
+}
+
+/**
+ * The bus URLs of a document for a peel: those of its site first. A document without other URLs has none for anybody,
+ * because discovery is off.
+ *
+ * @param site name of the site of the peel, if it has one
+ */
+export function urlsFor(
+  { nats_urls: urls, sites = {} }: Pick<BootstrapDocument, "nats_urls" | "sites">,
+  site: string | undefined,
+): { urls: string[]; ofSite: string[] } {
+  const ofSite =
+    site !== undefined && urls.length > 0 && Object.hasOwn(sites, site) ? (sites[site] ?? []) : [];
+  return { urls: [...new Set([...ofSite, ...urls])], ofSite };
 }

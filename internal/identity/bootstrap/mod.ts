@@ -7,4 +7,5 @@ export {
   parseDocument,
   pinsOf,
   rotationMessage,
+  urlsFor,
 } from "./document.ts";

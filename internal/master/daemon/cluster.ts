@@ -11,8 +11,11 @@ import {
   type SystemBus,
 } from "../../bus/mod.ts";
 import type { ClusterDeps } from "../../fleet/cluster/mod.ts";
+import { type Sites, systemSitesOf, type WatchedLinks } from "../../fleet/sites/mod.ts";
+import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
 import type { MasterDeps } from "./options.ts";
+import type { SitesOfPeels } from "./sites-of-peels.ts";
 
 /** What operators may know and change of the cluster of the bus, through one master. */
 export function clusterOperations({
@@ -26,11 +29,19 @@ export function clusterOperations({
   random,
   jitter,
   signal,
+  sites,
+  siteLinks,
+  siteOf,
+  index,
 }: Pick<MasterDeps, "keys" | "config" | "clock" | "random" | "jitter" | "signal"> & {
   bus: Bus;
   system: SystemBus;
   connectTo: (address: string) => Promise<Bus>;
   connectAs: (address: string, credentials: string) => Promise<Bus>;
+  sites: Pick<Sites, "all" | "open" | "caughtUp">;
+  siteLinks: Pick<WatchedLinks, "states" | "look">;
+  siteOf: SitesOfPeels["siteOf"];
+  index: Pick<FleetIndex, "members" | "alive">;
 }): ClusterDeps {
   const account = keys.mastersAccount;
   return {
@@ -40,10 +51,24 @@ export function clusterOperations({
     present: system.present,
     replicasOn: (servers) => replicasFor(config.storage_replicas, servers).replicas,
     compare: shareRuns(() => checkReplicas({ bus, system, account, connectTo, offset: jitter(), signal })),
+    async sites() {
+      await sites.caughtUp();
+      await siteLinks.look();
+      const peels = new Map<string, number>();
+      for (const peel of index.members()) {
+        const site = siteOf(peel);
+        if (site !== undefined && index.alive(peel)) peels.set(site, (peels.get(site) ?? 0) + 1);
+      }
+      return siteLinks.states().map((state) => ({ ...state, peels: peels.get(state.name) ?? 0 }));
+    },
     async giveUp(server) {
       const claims = readClaims(parseCredentials(keys.systemCredentials).jwt);
       const issuedAt = Math.floor(clock.now() / 1000);
-      const user = newGroupUser(claims.iss, issuedAt, keys.operatorSigning, random);
+      const user = newGroupUser(claims.iss, issuedAt, {
+        sites: systemSitesOf(sites),
+        signer: keys.operatorSigning,
+        random,
+      });
       if (!(await system.pushClaims(user.opened))) {
         throw new SvcError(
           "unavailable",

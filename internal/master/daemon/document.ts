@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { startPublisher } from "../../fleet/bootstrap/mod.ts";
+import type { Sites } from "../../fleet/sites/mod.ts";
 import {
   type BootstrapDocument,
   createDocument,
@@ -26,17 +27,19 @@ export function startDocument(options: {
   keyring: Pick<Keyring, "publicKeys" | "signer" | "onChange">;
   /** Public keys. */
   recoveryKeys: readonly string[];
+  sites: Pick<Sites, "open" | "onChange">;
   /** The bucket `secrets`. */
   secrets: Bucket;
   clock: Clock;
   log: Log;
 }): { current(): BootstrapDocument; stop(): void } {
-  const { certificates, urls, keyring, recoveryKeys, secrets, clock, log } = options;
+  const { certificates, urls, keyring, recoveryKeys, sites, secrets, clock, log } = options;
   const describeFleet = () =>
     createDocument(
       {
         ...trustIn(certificates.current(), keyring.signer),
         nats_urls: [...urls],
+        ...sitesIn(sites),
         command_keys: [...keyring.publicKeys],
         recovery_keys: [...recoveryKeys],
       },
@@ -52,14 +55,23 @@ export function startDocument(options: {
   };
   const forget = certificates.onChange(follow);
   const forgetKeys = keyring.onChange(follow);
+  const forgetSites = sites.onChange(follow);
   return {
     current: () => document,
     stop() {
       forget();
       forgetKeys();
+      forgetSites();
       publisher.stop();
     },
   };
+}
+
+/** Where peels of sites connect. A fleet without sites has the document of an earlier version. */
+function sitesIn(sites: Pick<Sites, "open">): Pick<BootstrapDocument, "sites"> {
+  const open = sites.open();
+  if (open.length === 0) return {};
+  return { sites: Object.fromEntries(open.map(({ name, urls }) => [name, [...urls]])) };
 }
 
 /** What a document says of the root, and of its rotation. */

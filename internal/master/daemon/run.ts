@@ -24,6 +24,7 @@ import { joining } from "./parts/joining.ts";
 import { operators } from "./parts/operators.ts";
 import { requests } from "./parts/requests.ts";
 import { roles } from "./parts/roles.ts";
+import { sites } from "./parts/sites.ts";
 import { storage } from "./parts/storage.ts";
 import { work } from "./parts/work.ts";
 import { readyzOnBus } from "./readyz.ts";
@@ -124,7 +125,8 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     const registered = { ...ruled, ...(await running.start(operators, { ...certified, ...ruled })) };
     const judging = { ...registered, ...(await running.start(requests, registered)) };
     const kept = { ...judging, ...(await running.start(decisions, judging)) };
-    const known = { ...kept, ...(await running.start(fleet, kept)) };
+    const placed = { ...kept, ...(await running.start(sites, kept)) };
+    const known = { ...placed, ...(await running.start(fleet, placed)) };
     keyReport = known.reportKeys;
     const gated = { ...known, ...(await running.start(gate, known)) };
     const working = { ...gated, ...(await running.start(work, gated)) };

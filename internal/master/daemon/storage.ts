@@ -39,6 +39,7 @@ export interface Storage {
   operators: Bucket;
   operatorRevocations: Bucket;
   reactor: Bucket;
+  sites: Bucket;
   tokens: Bucket;
   joinTokens: Bucket;
   expected: Bucket;
@@ -102,6 +103,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     operators: await open("operators"),
     operatorRevocations: await open("operator-revocations"),
     reactor: await open("reactor"),
+    sites: await open("sites"),
     tokens: await open("tokens"),
     joinTokens: await open("join-tokens"),
     expected: await open("expected"),

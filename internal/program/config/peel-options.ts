@@ -1,6 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { logFormats, logLevels } from "../../base/log.ts";
 import { peelIdFromConfig } from "../../base/peel-id.ts";
+import { isSiteName } from "../../base/site-name.ts";
 import { listOf } from "./list.ts";
 import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
 import { otlpOptions } from "./otlp.ts";
@@ -19,6 +20,15 @@ const peelId = text({
     } catch (thrown) {
       throw new Complaint(thrown instanceof SvcError ? thrown.message : "not a peel id");
     }
+  },
+});
+
+const site = text({
+  name: "site",
+  placeholder: "<name>",
+  read: (name) => {
+    if (name === "" || isSiteName(name)) return name;
+    throw new Complaint("expected the name of a site, as svc cluster status shows it");
   },
 });
 
@@ -72,6 +82,12 @@ export const peelOptions = {
     doc: "client certificate for the bus, together with bus_tls_key",
   }),
   bus_tls_key: option({ group: "Bus", type: path, default: "", doc: "private key of bus_tls_cert" }),
+  site: option({
+    group: "Bus",
+    type: site,
+    default: "",
+    doc: "site of this peel, whose bus it tries first; empty means the site in its credentials, from its label site",
+  }),
   master_url: option({
     group: "Enrollment",
     type: optionalHttpsUrl,

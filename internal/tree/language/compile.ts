@@ -76,6 +76,7 @@ export async function compileStates(
   const ordered = placeInOrder(
     states.map((state, index) => ({ ...state, requisites: requisites[index] ?? [] })),
     deps.problems,
+    options.compat,
   );
   return {
     states: ordered,

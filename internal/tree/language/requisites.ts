@@ -30,6 +30,8 @@ export function resolveRequisites(
 ): Requisite[][] {
   const index = new Index(states, loaded);
   const resolved: Requisite[][] = states.map(() => []);
+  // What other states add comes behind what a state has itself, as in Salt.
+  const added: Requisite[][] = states.map(() => []);
   for (const [at, state] of states.entries()) {
     for (const written of state.requisites) {
       const found = index.find(written);
@@ -54,10 +56,11 @@ export function resolveRequisites(
         continue;
       }
       const label = ownLabel(state);
-      for (const target of targets) resolved[target]?.push({ kind: written.kind, label, targets: [at] });
+      for (const target of targets) added[target]?.push({ kind: written.kind, label, targets: [at] });
     }
   }
-  return withPrerequired(states, resolved);
+  const all = resolved.map((own, at) => [...own, ...(added[at] ?? [])]);
+  return withPrerequired(states, all);
 }
 
 /** Makes each target of a `prereq` require the state that declares it. */

@@ -123,11 +123,12 @@ function newPeel(at: number) {
     log,
     signal,
   });
-  const cache = { load: () => undefined, save() {} };
+  const cache = { load: () => undefined, save() {}, ofSite: [] };
+  const site = () => undefined;
   const recoveryKeys = createRecoveryKeys(own("recovery-keys"), log);
   return {
     roots,
-    fetch: () => fetchDocument({ masters, attempts: 1, cache, commandKeys, recoveryKeys, roots, log }),
+    fetch: () => fetchDocument({ masters, attempts: 1, cache, site, commandKeys, recoveryKeys, roots, log }),
     bytes: () => statSync(own("enroll-ca.crt")).size + statSync(own("bus-ca.crt")).size,
   };
 }

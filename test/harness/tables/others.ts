@@ -31,6 +31,12 @@ export const otherTables: Samples = {
             behind: [{ server: name, lag: many }],
           },
         ],
+        sites: [
+          {
+            ...{ site: name, state: "cut off", urls: [`tls://${name}:4222`], peels: 99, server: name },
+            ...{ round_trip_ms: 100.5, cut_off_ms: 60_000 },
+          },
+        ],
       },
       style,
     ),

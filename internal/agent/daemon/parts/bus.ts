@@ -5,7 +5,7 @@ import { type BusOptions, connectBus, peelInboxPrefix } from "../../../bus/mod.t
 import { TrustError } from "../../../identity/trust/mod.ts";
 import { assemble, type CheckResult } from "../../../program/health/mod.ts";
 import { sendReports } from "../../compliance/mod.ts";
-import { readPeelCredentials } from "../../joining/mod.ts";
+import { grantedSite, readPeelCredentials } from "../../joining/mod.ts";
 import {
   askingAgain,
   type BusSource,
@@ -15,6 +15,7 @@ import {
   findBus,
   followCluster,
   type Obstacle,
+  returnToSite,
   type Spread,
   startRecovery,
 } from "../../link/mod.ts";
@@ -62,6 +63,7 @@ export const bus = {
       const session = startSession({
         ...deps,
         connection,
+        grantedSite: () => grantedSite(deps.files.credentials),
         spread,
         onCluster: followCluster({ ...deps, connection, explicit }),
       });
@@ -80,12 +82,23 @@ export const bus = {
             const { urls } = await refresh();
             return explicit ? undefined : urls;
           },
+          isAtSite: () => connection.isAt(cache.ofSite),
           clock,
           jitter,
           log,
         });
         stack.defer(() => recovery.stop());
       }
+      const returning = returnToSite({
+        connection,
+        isAway: () => !explicit && cache.ofSite.length > 0 && !connection.isAt(cache.ofSite),
+        open: () =>
+          connectWith({ ...deps, spread })(cache.ofSite, readPeelCredentials(deps.files.credentials)),
+        clock,
+        jitter,
+        log,
+      });
+      stack.defer(() => returning.stop());
       return {
         checks: {
           async bus(): Promise<CheckResult> {
@@ -94,7 +107,14 @@ export const bus = {
             }
             // A server that no longer answers is found out here long before its connection breaks.
             await connection.flush();
-            return { status: "up" };
+            if (explicit || cache.ofSite.length === 0) return { status: "up" };
+            const site = deps.site() ?? "";
+            return connection.isAt(cache.ofSite)
+              ? { status: "up", message: `at the bus of site ${site}` }
+              : {
+                  status: "degraded",
+                  message: `the bus of site ${site} did not answer: connected to that of the masters`,
+                };
           },
           async kv(): Promise<CheckResult> {
             await session.heartbeat.store();
@@ -111,6 +131,8 @@ interface BusDeps extends PeelDeps {
   tls: Pick<BusOptions, "ca" | "clientCertificate">;
   obstacle: Obstacle;
 }
+
+type LinkDeps = BusDeps & { spread: Spread };
 
 /**
  * The address of `bus_url`. When nothing answered there, the masters are asked too, for what the peel trusts alone:
@@ -140,8 +162,24 @@ function opener(deps: BusDeps, open: ReturnType<typeof openWith>) {
     deps.obstacle.attempt(async () => open(urls, readPeelCredentials(deps.files.credentials)));
 }
 
-/** Opens one connection with these credentials. */
-function openWith({ peelId, tls, obstacle, spread, clock, log }: BusDeps & { spread: Spread }) {
+/** Opens one connection with these credentials: to the bus of the site, or else to that of the masters. */
+function openWith(deps: LinkDeps & Masters) {
+  const connect = connectWith(deps);
+  return async (urls: readonly string[], credentials: string) => {
+    const ofSite = deps.cache.ofSite.filter((url) => urls.includes(url));
+    const others = urls.filter((url) => !ofSite.includes(url));
+    if (ofSite.length === 0 || others.length === 0) return connect(urls, credentials);
+    try {
+      return await connect(ofSite, credentials);
+    } catch (thrown) {
+      deps.log.warn("the bus of the site is not reachable", { error: describeError(thrown) });
+      return connect(others, credentials);
+    }
+  };
+}
+
+/** Connects to one of these servers, and to no other ones after that. */
+function connectWith({ peelId, tls, obstacle, spread, clock, log }: LinkDeps) {
   return (urls: readonly string[], credentials: string) =>
     connectBus({
       ...tls,

@@ -15,6 +15,7 @@ import {
   enrollAndKeep,
   fetchDocument,
   findEnrollment,
+  grantedSite,
   keepEnrollmentId,
   type MasterClient,
   masterUrls,
@@ -50,11 +51,13 @@ export const masters = {
       pins: succession === undefined ? config.enroll_ca_pin : [succession.fingerprint],
       log,
     });
+    const site = () => grantedSite(files.credentials) ?? (config.site || undefined);
     // The guessed master is for enrolling alone.
     const refresh =
       configured.length === 0
         ? undefined
-        : () => fetchDocument({ masters: client, attempts, cache, commandKeys, recoveryKeys, roots, log });
+        : () =>
+            fetchDocument({ masters: client, attempts, cache, site, commandKeys, recoveryKeys, roots, log });
     /** Before the first connection a master that is not who it must be ends the peel; one that is away does not. */
     const firstDocument = () =>
       refresh?.().then(
@@ -70,6 +73,7 @@ export const masters = {
     }
     return {
       cache,
+      site,
       refresh,
       firstDocument,
       keeper,

@@ -58,6 +58,7 @@ import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
 import { startApprovals } from "../approvals.ts";
 import { clusterOperations } from "../cluster.ts";
 import { startDocument } from "../document.ts";
+import { hintSites } from "../hint-sites.ts";
 import type { MasterDeps } from "../options.ts";
 import { viewRotations } from "../rotation-view.ts";
 import { startSessions } from "../sessions.ts";
@@ -74,6 +75,7 @@ import type { Joining } from "./joining.ts";
 import type { Operators } from "./operators.ts";
 import type { Requests } from "./requests.ts";
 import type { Roles } from "./roles.ts";
+import type { SitesPart } from "./sites.ts";
 import type { Stored } from "./storage.ts";
 import type { Work } from "./work.ts";
 
@@ -96,6 +98,7 @@ export const doors = {
       Roles &
       Audited &
       Joining &
+      SitesPart &
       Work,
   ) =>
     assemble(async (stack) => {
@@ -141,11 +144,14 @@ export const doors = {
         urls: config.bus_advertise_urls,
         keyring: deps.keyring,
         recoveryKeys: keys.recoveryKeys,
+        sites: deps.sites,
         secrets: storage.secrets,
         clock,
         log,
       });
       stack.defer(() => document.stop());
+      const hinting = hintSites({ bus, sites: deps.sites, secrets: storage.secrets });
+      stack.defer(() => hinting.stop());
       const hello = serveHello({
         bus: deps.peelBus,
         budgets: deps.budgets,
@@ -207,6 +213,10 @@ export const doors = {
         ...{ silences: deps.silences, files: deps.stateFiles },
       };
       const cluster = clusterOperations(deps);
+      const sites = {
+        ...{ bucket: storage.sites, mac: deps.recordMac, sites: deps.sites, system: deps.system },
+        ...{ accounts: deps.siteAccounts, keeper: deps.siteKeeper, enforcer, clock, random },
+      };
       const states = {
         ...{ directory, resolver, compliance: deps.compliance, diffs: storage.complianceDiffs, clock },
       };
@@ -311,7 +321,7 @@ export const doors = {
       serveStates(busDoor, states);
       serveSettings(busDoor, settings);
       serveExports(busDoor, peels);
-      serveCluster(busDoor, cluster);
+      serveCluster(busDoor, cluster, sites);
       serveRoles(busDoor, roles);
       serveOperators(busDoor, {
         ...deps.operatorOperations,

@@ -34,11 +34,12 @@ import type { SoundClock } from "./clock.ts";
 import type { Connected } from "./connect.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Operators } from "./operators.ts";
+import type { SitesPart } from "./sites.ts";
 import type { Stored } from "./storage.ts";
 
 /** The members of the fleet, their facts, the resolution of targets, and their settings. */
 export const fleet = {
-  start: (deps: MasterDeps & Connected & Stored & SoundClock & Audited & Operators & Decisions) =>
+  start: (deps: MasterDeps & Connected & Stored & SoundClock & Audited & Operators & Decisions & SitesPart) =>
     assemble(async (stack) => {
       const { config, bus, peelBus, storage, system, keys, recordMac, vouchers, metrics } = deps;
       const { clock, log, signal } = deps;
@@ -83,6 +84,8 @@ export const fleet = {
       stack.defer(() => dropping.stop());
 
       const account = keys.account.publicKey;
+      // What the storage captures cannot cross the link of a site by itself.
+      const relayed = () => isClustered(bus) || deps.sites.open().length > 0;
       // Before the imports of the peels' account, which the enforcer keeps.
       const exported = keepExports({
         ...{ system, account: keys.mastersAccount, signer: keys.operatorSigning, clock, log },
@@ -101,13 +104,14 @@ export const fleet = {
             revocations: list,
             issuedAt,
             signingKeys,
-            relayed: isClustered(bus),
+            relayed: relayed(),
             signer: keys.operatorSigning,
           }),
         mayPrune,
         clock,
         log,
       });
+      stack.defer(deps.sites.onChange(() => void enforcer.enforce().catch(() => {})));
       const reconciling = enforcer.start();
       stack.defer(() => reconciling.stop());
       const disconnections = createDisconnections(system, account, clock);
@@ -196,6 +200,7 @@ export const fleet = {
         revocations,
         enforcer,
         disconnections,
+        relayed,
         budgets,
         lines,
         suspension,

@@ -21,6 +21,7 @@ import { followCommandForms } from "../command-forms.ts";
 import type { MasterDeps } from "../options.ts";
 import { startMasterReactor } from "../reactor.ts";
 import { startRollouts } from "../rollouts.ts";
+import { followSitesOfPeels } from "../sites-of-peels.ts";
 import { startStateFiles } from "../state-files.ts";
 import type { Audited } from "./audit.ts";
 import { catchUp } from "./catch-up.ts";
@@ -54,8 +55,19 @@ export const work = {
       const { mac, signer } = keyring;
       const { opensProofs, stop: stopForms } = followCommandForms(index);
       stack.defer(stopForms);
-      const resends = () => tellsStored(bus);
-      const commands = createCommands({ bus, key: signer, mac, recordsOf, opensProofs, resends, log });
+      const { siteOf, stop: stopSites } = followSitesOfPeels(index);
+      stack.defer(stopSites);
+      const resends = () => tellsStored(bus) && !deps.relayed();
+      const commands = createCommands({
+        bus,
+        key: signer,
+        mac,
+        recordsOf,
+        opensProofs,
+        siteOf,
+        resends,
+        log,
+      });
       const { send, sendSingly } = commands;
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
@@ -166,6 +178,7 @@ export const work = {
         rollouts,
         stateFiles,
         silences,
+        siteOf,
         /** The rules of the reactor that are in force here. */
         reactorRules: () => reactor?.rules() ?? [],
         reacting: () => reactor?.reacting(),

@@ -1,0 +1,23 @@
+import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { command } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
+import { withBus } from "../operator.ts";
+
+const timeoutMs = 15_000;
+
+export const removeSiteCommand = command({
+  name: "remove-site",
+  description:
+    "Remove a site: its server is disconnected at once, and its credentials never count again. Its peels connect to the bus of the masters when that server is stopped.",
+  examples: ["svc cluster remove-site berlin"],
+  args: { site: { type: "positional", required: true, description: "Name of the site" } },
+  run: ({ site }, cli) =>
+    withBus(cli, async (bus) => {
+      const { removed } = await ask(bus, clusterOverBus.removeSite, { site }, { timeoutMs });
+      await cli.print({ site, removed }, () =>
+        removed
+          ? `${site} is removed: stop svc-master there, and destroy its directory`
+          : `${site} was removed before`,
+      );
+    }),
+});

@@ -1,0 +1,57 @@
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
+import { decodeSite, type SiteRecord } from "./record.ts";
+
+/** The sites of the fleet, in memory, kept current by one watch. */
+export interface Sites {
+  /** All that were ever added, by name; also those that were removed. */
+  all(): readonly SiteRecord[];
+  /** Those that are there now, by name. */
+  open(): readonly SiteRecord[];
+  /** Resolves when the sites that were there at the start are known. */
+  readonly ready: Promise<void>;
+  /** @throws SvcError `unavailable` or `storage` */
+  caughtUp(): Promise<void>;
+  /** Calls `run` after each change. @returns a function that unsubscribes */
+  onChange(run: () => void): () => void;
+  stop(): void;
+}
+
+/** Follows the bucket of sites. A record that no master vouches for is ignored, and logged. */
+export function followSites(options: { bucket: Pick<Bucket, "watch">; mac: RecordMac; log: Log }): Sites {
+  const { bucket, mac, log } = options;
+  const known = new Map<string, { site: SiteRecord; revision: number }>();
+  const listeners = new Set<() => void>();
+  const read = (name: string, value: Uint8Array): SiteRecord | undefined => {
+    try {
+      const site = decodeSite(mac, name, value);
+      if (site === undefined) log.error("a stored site is not as a master made it", { site: name });
+      return site;
+    } catch (thrown) {
+      log.error("a stored site cannot be read", { site: name, reason: describeError(thrown) });
+      return undefined;
+    }
+  };
+  const watch = bucket.watch(({ key, value, revision }) => {
+    if ((known.get(key)?.revision ?? 0) >= revision || value === undefined) return;
+    const site = read(key, value);
+    if (site === undefined) return;
+    known.set(key, { site, revision });
+    for (const run of [...listeners]) run();
+  });
+  const all = () =>
+    [...known.values()].map(({ site }) => site).sort((one, other) => (one.name < other.name ? -1 : 1));
+  return {
+    all,
+    open: () => all().filter(({ removedAt }) => removedAt === undefined),
+    ready: watch.ready,
+    caughtUp: watch.caughtUp,
+    onChange(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+    stop: watch.stop,
+  };
+}

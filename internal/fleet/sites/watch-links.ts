@@ -1,0 +1,122 @@
+import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { LeafNode, SystemBus } from "../../bus/mod.ts";
+import type { CheckResult } from "../../program/health/mod.ts";
+import type { Sites } from "./follow.ts";
+
+const everyMs = 10_000;
+
+/** A site as it is now. */
+export interface SiteState {
+  name: string;
+  urls: readonly string[];
+  /** `unknown` before the first look. */
+  state: "up" | "cut off" | "unknown";
+  /** Absent while there is no link. */
+  link?: {
+    /** Name of the server of the bus that it leads to. */
+    server: string;
+    /** As that server measures it. */
+    roundTripMs: number;
+    /** Whether new claims reach the site: otherwise a revocation does not. */
+    hasClaims: boolean;
+  };
+  /** How long it is cut off, milliseconds, as far as this master knows. */
+  cutOffMs?: number;
+}
+
+/** The links of the sites, as one master watches them. */
+export interface WatchedLinks {
+  states(): SiteState[];
+  /** `sites` of /readyz. */
+  check(): CheckResult;
+  /** Looks now. */
+  look(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Watches the links of the sites: the servers of the bus tell them every 10 s. Only the name of its server comes from a
+ * site, and it says no more than which of its own links belong together.
+ */
+export function watchLinks(options: {
+  sites: Pick<Sites, "open" | "onChange">;
+  system: Pick<SystemBus, "leafNodes">;
+  /** Public key of the system account. */
+  systemAccount: string;
+  clock: Clock;
+  log: Log;
+}): WatchedLinks {
+  const { sites, system, systemAccount, clock, log } = options;
+  let nodes: readonly LeafNode[] | undefined;
+  const lostAt = new Map<string, number>();
+  const nodeOf = (account: string) => nodes?.find((one) => one.account === account);
+
+  const look = async () => {
+    if (sites.open().length === 0) return;
+    nodes = (await system.leafNodes()) ?? nodes;
+    if (nodes === undefined) return;
+    for (const { name, account } of sites.open()) {
+      const isUp = nodeOf(account) !== undefined;
+      if (isUp !== lostAt.has(account)) continue;
+      if (isUp) {
+        lostAt.delete(account);
+        log.info("site is linked again", { site: name });
+      } else {
+        lostAt.set(account, clock.monotonic());
+        log.warn("site is cut off", { site: name });
+      }
+    }
+  };
+  const lookOrSay = () => {
+    look().catch((thrown) =>
+      log.debug("the links of sites are not known", { reason: describeError(thrown) }),
+    );
+  };
+  const states = () =>
+    sites.open().map(({ name, urls, account }): SiteState => {
+      if (nodes === undefined) return { name, urls, state: "unknown" };
+      const node = nodeOf(account);
+      if (node === undefined) {
+        const since = lostAt.get(account);
+        const cutOffMs = since === undefined ? undefined : Math.round(clock.monotonic() - since);
+        return { name, urls, state: "cut off", ...defined({ cutOffMs }) };
+      }
+      const { server, roundTripMs } = node;
+      const hasClaims = nodes.some((one) => one.account === systemAccount && one.name === node.name);
+      return { name, urls, state: "up", link: { server, roundTripMs, hasClaims } };
+    });
+  const timer = clock.every(everyMs, lookOrSay);
+  const forget = sites.onChange(lookOrSay);
+  lookOrSay();
+  return {
+    states,
+    look,
+    check() {
+      const told = problemsOf(states());
+      return told.length === 0 ? { status: "up" } : { status: "degraded", message: told.join("; ") };
+    },
+    stop() {
+      timer.cancel();
+      forget();
+    },
+  };
+}
+
+/** What needs attention, one sentence each. */
+export function problemsOf(states: readonly SiteState[]): string[] {
+  const cutOff = states.filter(({ state }) => state === "cut off").map(({ name }) => name);
+  const deaf = states.filter(({ link }) => link?.hasClaims === false).map(({ name }) => name);
+  return [
+    ...(cutOff.length === 0
+      ? []
+      : [
+          `cut off: site ${cutOff.join(", ")}: start svc-master there, and check the network; its peels keep their schedules and returns`,
+        ]),
+    ...(deaf.length === 0
+      ? []
+      : [`revocations do not reach site ${deaf.join(", ")}: see the log of svc-master there`]),
+  ];
+}

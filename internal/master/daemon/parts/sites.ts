@@ -1,0 +1,32 @@
+import { followSites, keepSiteAccounts, watchLinks } from "../../../fleet/sites/mod.ts";
+import { parseCredentials, readClaims } from "../../../identity/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import type { MasterDeps } from "../options.ts";
+import { catchUp } from "./catch-up.ts";
+import type { Connected } from "./connect.ts";
+import type { Stored } from "./storage.ts";
+
+/** The sites: their records, their accounts on the bus, and their links. */
+export const sites = {
+  start: (deps: MasterDeps & Connected & Stored) =>
+    assemble(async (stack) => {
+      const { storage, system, keys, recordMac, clock, log } = deps;
+      const sites = followSites({ bucket: storage.sites, mac: recordMac, log });
+      stack.defer(() => sites.stop());
+      await catchUp("sites", sites.ready, deps);
+      const siteAccounts = {
+        peels: keys.account.publicKey,
+        masters: keys.mastersAccount,
+        system: readClaims(parseCredentials(keys.systemCredentials).jwt).iss,
+      };
+      const signer = keys.operatorSigning;
+      const siteKeeper = keepSiteAccounts({ sites, system, accounts: siteAccounts, signer, clock, log });
+      const keeping = siteKeeper.start();
+      stack.defer(() => keeping.stop());
+      const siteLinks = watchLinks({ sites, system, systemAccount: siteAccounts.system, clock, log });
+      stack.defer(() => siteLinks.stop());
+      return { sites, siteAccounts, siteKeeper, siteLinks, checks: { sites: siteLinks.check } };
+    }),
+};
+
+export type SitesPart = OffersOf<typeof sites>;

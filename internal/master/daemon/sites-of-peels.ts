@@ -1,0 +1,38 @@
+import * as v from "valibot";
+import { decodeForeign } from "../../base/msgpack.ts";
+import { isSiteName } from "../../base/site-name.ts";
+import type { FleetIndex } from "../../fleet/targeting/mod.ts";
+
+/** Heartbeats take up to this many bytes. */
+const maxMessageBytes = 4096;
+const beat = v.object({ site: v.pipe(v.string(), v.check(isSiteName)) });
+
+/** The sites of peels, as their last heartbeats say. */
+export interface SitesOfPeels {
+  /** The site whose commands a peel hears; `undefined` for a peel that hears its own commands alone. */
+  siteOf(peel: string): string | undefined;
+  stop(): void;
+}
+
+/**
+ * Follows which peels hear the commands for all peels of their site. Nothing depends on the truth of it: a peel that
+ * says it and does not hear them gets its own command when it has not accepted the first.
+ */
+export function followSitesOfPeels(index: Pick<FleetIndex, "onBeat">): SitesOfPeels {
+  const sites = new Map<string, string>();
+  const stop = index.onBeat((peel, _, value) => {
+    const site = siteIn(value);
+    if (site === undefined) sites.delete(peel);
+    else sites.set(peel, site);
+  });
+  return { siteOf: (peel) => sites.get(peel), stop };
+}
+
+function siteIn(value: Uint8Array): string | undefined {
+  try {
+    const parsed = v.safeParse(beat, decodeForeign(value, maxMessageBytes));
+    return parsed.success ? parsed.output.site : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,118 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { natsServerDirectory } from "./bus.ts";
+import { type ClusterHosts, startHosts } from "./cluster-hosts.ts";
+import { binaries } from "./fleet.ts";
+import { freePorts } from "./free-ports.ts";
+import type { Program } from "./process.ts";
+import { until } from "./until.ts";
+
+/** A fleet of one host (host 1), with hosts for sites. */
+export interface SiteFleet extends AsyncDisposable {
+  readonly hosts: ClusterHosts;
+  /** Directory of the fleet. */
+  readonly dir: string;
+  readonly sitePort: number;
+  svc(...args: string[]): ReturnType<ClusterHosts["run"]>;
+  startMaster(): Promise<Program>;
+  /** The words of `svc cluster add-site` for a site on a host. */
+  addWords(site: string, host: number): string[];
+  siteDir(site: string): string;
+  /** Starts the server of a site. */
+  startSite(site: string, host: number, server?: string): Program;
+  /** Starts a peel on a host, and approves it with the label of its site. */
+  startPeel(
+    id: string,
+    host: number,
+    options?: { site?: string; flags?: string[]; label?: boolean },
+  ): Promise<Program>;
+  /** What the readiness of a peel says of its bus. */
+  busOf(peel: Program, host: number): Promise<{ status: string; message?: string }>;
+  /** What `svc cluster status` shows of a site. */
+  stateOf(site: string): Promise<{ state: string; peels: number; round_trip_ms?: number } | undefined>;
+}
+
+/** @param count how many hosts there may be */
+export async function startSiteFleet(count = 4): Promise<SiteFleet> {
+  const hosts = await startHosts(count);
+  const [sitePort = 0] = await freePorts(1);
+  const dir = join(hosts.dir, "fleet");
+  const nameOf = (host: number) => hosts.names[host - 1] ?? "";
+  const svcWords = (...args: string[]) => [binaries.cli, "--config", join(dir, "svc.yaml"), ...args];
+  const svc = (...args: string[]) => hosts.run(1, svcWords(...args));
+  const made = await hosts.run(1, [binaries.cli, "init", dir, "--host", nameOf(1), ...hosts.flags]);
+  if (made.code !== 0) throw new Error(made.stderr);
+  hosts.place(1, dir);
+  const siteDir = (site: string) => `${dir}-site-${site}`;
+  return {
+    hosts,
+    dir,
+    sitePort,
+    svc,
+    siteDir,
+    async startMaster() {
+      const master = hosts.startMaster(1, dir);
+      await master.waitFor("master ready");
+      return master;
+    },
+    addWords: (site, host) =>
+      svcWords(
+        ...["cluster", "add-site", site, "--dir", dir, "--host", nameOf(host)],
+        ...["--port", `${hosts.ports.bus}`, "--site-port", `${sitePort}`],
+      ),
+    startSite(site, host, server = natsServerDirectory()) {
+      const own = siteDir(site);
+      const config = join(own, "bus/nats-server.conf");
+      const text = readFileSync(config, "utf8");
+      writeFileSync(config, text.replace('listen: "0.0.0.0:', `listen: "127.0.0.${host + 1}:`));
+      return hosts.start(host, [binaries.master, "--config", join(own, "master.yaml")], {
+        PATH: `${server}:${process.env.PATH}`,
+        SVC_DATA_DIR: own,
+      });
+    },
+    async startPeel(id, host, { site, flags = [], label = true } = {}) {
+      const data = join(hosts.dir, `peel-${id}`);
+      const peel = hosts.start(
+        host,
+        [
+          ...[binaries.peel, "--config", join(dir, "peel.yaml"), "--id", id],
+          ...[
+            "--bus-ca",
+            join(dir, "peel/auth/bus-ca.crt"),
+            "--health-addr",
+            `127.0.0.${host + 1}:0`,
+            ...flags,
+          ],
+        ],
+        { SVC_DATA_DIR: data },
+      );
+      await peel.waitFor("enrollment pending");
+      const listed = JSON.parse(
+        (await svc("enroll", "list", "--state", "pending", "--output", "json")).stdout,
+      );
+      const enrollment = listed.find((one: { peel_id: string }) => one.peel_id === id)?.id;
+      if (site !== undefined && label) await svc("enroll", "label", enrollment, `site=${site}`);
+      const approved = await svc("enroll", "approve", enrollment, "--yes");
+      if (approved.code !== 0) throw new Error(approved.stderr);
+      await peel.waitFor("peel connected");
+      return peel;
+    },
+    async busOf(peel, host) {
+      const port = /"health_port":(\d+)/.exec(peel.output())?.[1];
+      const answer = await fetch(`http://127.0.0.${host + 1}:${port}/readyz`);
+      return ((await answer.json()) as { checks: { bus: { status: string } } }).checks.bus;
+    },
+    async stateOf(site) {
+      const { stdout } = await svc("cluster", "status", "--output", "json");
+      return JSON.parse(stdout).sites.find((one: { site: string }) => one.site === site);
+    },
+    [Symbol.asyncDispose]: () => hosts[Symbol.asyncDispose](),
+  };
+}
+
+/** Waits until a site is in a state. */
+export const untilSite = (fleet: SiteFleet, site: string, state: string) =>
+  until(
+    () => fleet.stateOf(site),
+    (found) => found?.state === state,
+  );
