@@ -115,8 +115,8 @@ chaos: build tools ## Break a fleet in its own namespaces (docs/development.md):
 	@$(BUN) test/chaos/main.ts
 
 .PHONY: formulas
-formulas: build ## Compare the states of public formulas with those of Salt; needs root. FORMULAS=DIR, ARGS="--only NAME".
-	@$(BUN) test/formulas/main.ts $(ARGS) $(or $(FORMULAS),../shared/formulas)
+formulas: build ## Compare the states of public formulas with those of Salt; needs root. FORMULAS=DIR, ARGS="--only NAME"; SALT=DIR runs the salt-call there.
+	@$(BUN) test/formulas/$(if $(SALT),with-salt.ts --salt $(SALT),main.ts) $(ARGS) $(or $(FORMULAS),../shared/formulas)
 
 .PHONY: jinja-fuzz
 jinja-fuzz: $(PACKAGES) ## Compare random templates with Jinja: SEED=1, CASES=5000; PYTHON=FILE is another Python, SALT=1 one with Salt; REFRESH=1 renews the data of the tests.

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replicatingServers } from "../harness/bus.ts";
 import { type ClusterHosts, startHosts } from "../harness/cluster-hosts.ts";
 import { binaries } from "../harness/fleet.ts";
 import type { Program } from "../harness/process.ts";
+import { onFullDisk } from "../harness/small-disk.ts";
 import { until } from "../harness/until.ts";
 
 // docs/clusters.md, "From one host to three": a fleet of one host moves while its peel runs jobs. The commands and the
@@ -84,12 +85,60 @@ describe.each(replicatingServers())("with nats-server $version", ({ path }) => {
       2,
       expect.stringContaining("a loopback address cannot be reached"),
     ]);
+    for (const [words, said] of [
+      [`${nameOf(2)},*.fleet.test`, "*.fleet.test is a pattern: name each host"],
+      [`${nameOf(2)},,${nameOf(3)}`, '"" is not a DNS name'],
+      [`${nameOf(2)},${nameOf(2)}`, `${nameOf(2)} is named twice`],
+      [`${nameOf(1)},${nameOf(2)}`, `${nameOf(1)} is the host of ${fleet}: name only the others`],
+      [nameOf(2), `${nameOf(1)} and ${nameOf(2)} would be a cluster of 2`],
+    ] as const) {
+      const wrong = await svc("cluster", "add", words, "--dir", fleet);
+      expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([2, "", expect.stringContaining(said)]);
+    }
     const elsewhere = await svc("cluster", "add", nameOf(2), "--dir", hosts.dir);
     expect([elsewhere.code, elsewhere.stderr]).toEqual([
       1,
       expect.stringContaining("master.yaml cannot be read"),
     ]);
     expect([snapshot(), readdirSync(hosts.dir).sort()]).toEqual(before);
+  }, 60_000);
+
+  test("an operator whose roles do not have it is refused, and nothing changes", async () => {
+    const before = [snapshot(), readdirSync(hosts.dir).sort()];
+    const [file, config] = [join(fleet, "bob.operator"), join(fleet, "bob.yaml")];
+    const added = await svc("operator", "add", "bob", "--role", "operator", "--with-key");
+    writeFileSync(file, added.stdout, { mode: 0o600 });
+    const own = readFileSync(join(fleet, "svc.yaml"), "utf8");
+    writeFileSync(config, own.replace(/operator_file: .*/, `operator_file: ${file}`));
+    const asBob = (...args: string[]) => hosts.run(1, [binaries.cli, "--config", config, ...args]);
+    expect((await asBob("cluster", "status")).code).toBe(0);
+    for (const args of [addWords().slice(3), ["cluster", "remove", nameOf(2)]]) {
+      const refused = await asBob(...args);
+      expect([refused.code, refused.stdout, refused.stderr]).toEqual([
+        1,
+        "",
+        expect.stringMatching(/bob .*(?:may not|cluster)/),
+      ]);
+    }
+    expect([snapshot(), readdirSync(hosts.dir).sort()]).toEqual(before);
+  }, 60_000);
+
+  test("on a full disk nothing is left half written, and the command works when there is room", async () => {
+    const [disk, thin] = ["disk", "thin"].map((name) => join(hosts.dir, name));
+    if (disk === undefined || thin === undefined) throw new Error("no directories");
+    mkdirSync(disk);
+    cpSync(fleet, join(thin, "fleet"), {
+      recursive: true,
+      filter: (path) => !path.startsWith(join(fleet, "bus/store/jetstream")),
+    });
+    const again = addWords().map((word) => (word === fleet ? join(disk, "fleet") : word));
+    const script = '"$@" || true; ls -A "$dir" "$dir/fleet"; rm "$filler"; exec "$@"';
+    const adding = hosts.start(1, [...onFullDisk(disk, thin), script, "sh", ...again]);
+    await adding.waitFor(`${join(disk, `fleet-${nameOf(3)}`)}: written`);
+    await kill(adding);
+    const [full = ""] = adding.output().split(": written");
+    expect(full).toMatch(/svc: .*(?:no space|ENOSPC)/i);
+    expect(full).not.toMatch(/^\.?fleet-/m);
   }, 60_000);
 
   test("the hosts get their directories once, whoever asks how often; this host waits for them", async () => {
@@ -140,6 +189,8 @@ describe.each(replicatingServers())("with nats-server $version", ({ path }) => {
     await master.waitFor("the data of this server is on the cluster");
     await master.waitFor("master ready");
     expect(await adding.exited).toBe(0);
+    const urls = hosts.names.map((name) => `tls://${name}:${hosts.ports.bus}`).join(", ");
+    expect(adding.output()).toContain(`  urls: [${urls}]`);
     const before = ended.length;
     await until(
       () => ended.length,

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { binaries } from "../harness/fleet.ts";
 import type { Program } from "../harness/process.ts";
-import { until } from "../harness/until.ts";
 import { type SiteFleet, startSiteFleet, untilSite } from "../harness/site-fleet.ts";
+import { until } from "../harness/until.ts";
 
 // docs/sites.md: a fleet of one host gets a site, and peels connect there.
 
@@ -95,7 +95,8 @@ test("a peel of a site runs its schedule and its jobs while the site is cut off,
   master = await fleet.startMaster();
   await untilSite(fleet, "berlin", "up");
   const jobs = await until(
-    async () => JSON.parse((await fleet.svc("job", "list", "--output", "json")).stdout) as { status: string }[],
+    async () =>
+      JSON.parse((await fleet.svc("job", "list", "--output", "json")).stdout) as { status: string }[],
     (listed) => listed.every(({ status }) => status === "completed"),
   );
   expect(jobs.length).toBe(3);

@@ -21,7 +21,11 @@ export interface SiteFleet extends AsyncDisposable {
   /** Starts the server of a site. */
   startSite(site: string, host: number, server?: string): Program;
   /** Starts a peel on a host, and approves it with the label of its site. */
-  startPeel(id: string, host: number, options?: { site?: string; flags?: string[]; label?: boolean }): Promise<Program>;
+  startPeel(
+    id: string,
+    host: number,
+    options?: { site?: string; flags?: string[]; label?: boolean },
+  ): Promise<Program>;
   /** What the readiness of a peel says of its bus. */
   busOf(peel: Program, host: number): Promise<{ status: string; message?: string }>;
   /** What `svc cluster status` shows of a site. */
@@ -72,12 +76,20 @@ export async function startSiteFleet(count = 4): Promise<SiteFleet> {
         host,
         [
           ...[binaries.peel, "--config", join(dir, "peel.yaml"), "--id", id],
-          ...["--bus-ca", join(dir, "peel/auth/bus-ca.crt"), "--health-addr", `127.0.0.${host + 1}:0`, ...flags],
+          ...[
+            "--bus-ca",
+            join(dir, "peel/auth/bus-ca.crt"),
+            "--health-addr",
+            `127.0.0.${host + 1}:0`,
+            ...flags,
+          ],
         ],
         { SVC_DATA_DIR: data },
       );
       await peel.waitFor("enrollment pending");
-      const listed = JSON.parse((await svc("enroll", "list", "--state", "pending", "--output", "json")).stdout);
+      const listed = JSON.parse(
+        (await svc("enroll", "list", "--state", "pending", "--output", "json")).stdout,
+      );
       const enrollment = listed.find((one: { peel_id: string }) => one.peel_id === id)?.id;
       if (site !== undefined && label) await svc("enroll", "label", enrollment, `site=${site}`);
       const approved = await svc("enroll", "approve", enrollment, "--yes");

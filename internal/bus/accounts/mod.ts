@@ -21,5 +21,5 @@ export { makeOperatorsKey, operatorsSeedFile, readOperatorsKey } from "./operato
 export { encodePeelsAccount } from "./peels-account.ts";
 export { makeRecoveryKey } from "./recovery-key.ts";
 export { formatServerConfig } from "./server-config.ts";
-export { encodeSiteAccount, newSite, type SiteKeys } from "./site-account.ts";
+export { encodeSiteAccount, newSite } from "./site-account.ts";
 export { lackingGrants, newCredentials } from "./users.ts";

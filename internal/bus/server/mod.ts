@@ -1,11 +1,9 @@
 export { carriedServer } from "./carried.ts";
 export { isOfCluster, joinCluster, routesOf, serverNameOf } from "./cluster-block.ts";
 export {
-  type LinkTls,
   linkToBus,
   listenForSites,
   listensForSites,
-  type SiteLinks,
   sitePortOf,
 } from "./leaf-block.ts";
 export { moveToCluster } from "./move-to-cluster.ts";

@@ -6,7 +6,7 @@ import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
 import { type Cli, command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { dropHost, readOwnHost } from "../setup/mod.ts";
+import { assertOwnFleet, dropHost, readOwnHost } from "../setup/mod.ts";
 
 /** A master works on it for some seconds, and finishes the step that it is at. */
 const timeoutMs = 30_000;
@@ -32,8 +32,9 @@ export const removeCommand = command({
     "dry-run": { type: "boolean", description: "Show the steps, and do none" },
   },
   run: ({ host, dir, "dry-run": dryRun }, cli) =>
-    withBus(cli, async (bus) => {
+    withBus(cli, async (bus, fleet) => {
       const own = dir === undefined ? undefined : readOwnHost(dir, 0);
+      if (own !== undefined) assertOwnFleet(own, fleet);
       if (own?.own === host) {
         throw new SvcError("usage", `--dir: ${own.dir} is that of ${host}: name that of a host that stays`);
       }

@@ -12,7 +12,8 @@ import { parseYaml, plainValue } from "../../base/yaml.ts";
 import { placeOf } from "../../bus/mod.ts";
 import { isOfCluster, listenAddressOf, routesOf, serverNameOf } from "../../bus/server/mod.ts";
 import { loadAuthority } from "../../identity/ca/mod.ts";
-import { busUrls, type ClusterHosts, filesOfHost } from "./host-files.ts";
+import { parseCredentials, readClaims } from "../../identity/mod.ts";
+import { busUrls, type ClusterHosts, filesOfHost, masterUrls } from "./host-files.ts";
 import { writeBeside } from "./write-beside.ts";
 
 /** The directory of one host of a fleet, as it is now. */
@@ -23,6 +24,8 @@ export interface OwnHost extends ClusterHosts {
   own: string;
   /** Whether its bus is configured as a server of a cluster. */
   clustered: boolean;
+  /** Public key of the account of the masters, which names the fleet. */
+  fleet: string;
 }
 
 /** Keys that nothing needs that runs: they stay where they are. */
@@ -71,11 +74,25 @@ export function readOwnHost(directory: string, routePort: number): OwnHost {
   const enroll = (values.enroll ?? {}) as { addr?: unknown };
   const listens = listenAddressOf(bus);
   return {
-    ...{ dir, own, hosts, clustered },
+    ...{ dir, own, hosts, clustered, fleet: fleetOf(readFleetFile(join(dir, "auth/master.creds"))) },
     busPort: listens?.port ?? placeOf(first).port,
     apiPort: parseAddress(String(enroll.addr ?? ""))?.port ?? 8443,
     routePort: clustered ? routePortOf(bus, routePort) : routePort,
   };
+}
+
+/**
+ * Refuses a directory of another fleet than that of the operator who asks.
+ *
+ * @param fleet of the operator file; `undefined` without one
+ * @throws SvcError `conflict`
+ */
+export function assertOwnFleet(own: OwnHost, fleet: string | undefined): void {
+  if (fleet === undefined || fleet === own.fleet) return;
+  throw new SvcError(
+    "conflict",
+    `${own.dir} is of another fleet than your operator file: choose the fleet with --config or --context`,
+  );
 }
 
 /** Where the directory of another host is written: next to the own one, which has the name of its host or any. */
@@ -115,8 +132,11 @@ export async function writeHost(host: string, { own, hosts, clock, random }: Add
   return true;
 }
 
-/** The bus URLs of hosts of a cluster. */
-export const urlsOfHosts = (own: OwnHost, hosts: readonly string[]): string[] => busUrls({ ...own, hosts });
+/** The URLs of hosts of a cluster: of their bus, and of their masters. */
+export const doorsOf = (own: OwnHost, hosts: readonly string[]): { bus: string[]; masters: string[] } => ({
+  bus: busUrls({ ...own, hosts }),
+  masters: masterUrls({ ...own, hosts }),
+});
 
 function filesToCopy(dir: string): NewFile[] {
   const below = (name: string): string[] => {
@@ -179,6 +199,11 @@ export function readFleetFile(path: string): string {
       { cause },
     );
   }
+}
+
+function fleetOf(credentials: string): string {
+  const { iss, nats } = readClaims(parseCredentials(credentials).jwt);
+  return typeof nats.issuer_account === "string" ? nats.issuer_account : iss;
 }
 
 function routePortOf(text: string, otherwise: number): number {

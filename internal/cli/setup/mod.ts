@@ -1,8 +1,9 @@
 export {
+  assertOwnFleet,
   directoryOf,
+  doorsOf,
   type OwnHost,
   readOwnHost,
-  urlsOfHosts,
   writeHost,
 } from "./add-hosts.ts";
 export {

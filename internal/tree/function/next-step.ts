@@ -32,7 +32,7 @@ const steps: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What to do about a problem; `undefined` where its message says so, or nothing general can be said. */
+/** What to do about a problem; `undefined` where its message has it, or where it depends on the case. */
 export function nextStep(message: string): string | undefined {
   const [, step = ""] = steps.find(([form]) => form.test(message)) ?? [];
   return step === "" ? undefined : step;

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { planOn, problemsOf, refusal } from "../../../test/harness/planned-state.ts";
 import type { SystemFixture } from "../../../test/harness/system.ts";
+import type { CallArgs } from "../../host/modules/mod.ts";
+import type { Changes } from "../function/mod.ts";
 
 const entry = (name: string, selected: string) =>
   `Package: ${name}\nStatus: ${selected} ok installed\nArchitecture: amd64\nVersion: 5.2\n`;
@@ -10,7 +12,7 @@ const apt: SystemFixture = {
 };
 
 describe("packages that are held", () => {
-  test.each([
+  test.each<[string, string, CallArgs, Changes, string, string]>([
     ["pkg.held", "bash", {}, { held: ["bash"] }, "held: bash", "apt-mark -q hold bash"],
     [
       "pkg.unheld",
@@ -21,7 +23,7 @@ describe("packages that are held", () => {
       "apt-mark -q unhold dash",
     ],
     ["pkg.installed", "bash", { hold: true }, { held: ["bash"] }, "held: bash", "apt-mark -q hold bash"],
-  ] as const)("%s %s %j", async (called, name, args, changes, words, command) => {
+  ])("%s %s %j", async (called, name, args, changes, words, command) => {
     const { plan, system } = await planOn(apt, called, name, args);
     expect(plan).toMatchObject({ changes, comment: `would be ${words}` });
     expect(system.ran).toEqual([]);
@@ -29,13 +31,13 @@ describe("packages that are held", () => {
     expect(system.ran).toEqual([command]);
   });
 
-  test.each([
+  test.each<[string, string, CallArgs]>([
     ["pkg.held", "dash", {}],
     ["pkg.unheld", "bash", {}],
     ["pkg.installed", "dash", { hold: true }],
     ["pkg.installed", "bash", { hold: false }],
     ["pkg.installed", "dash", {}],
-  ] as const)("%s %s %j changes nothing", async (called, name, args) => {
+  ])("%s %s %j changes nothing", async (called, name, args) => {
     expect((await planOn(apt, called, name, args)).plan).toMatchObject({ changes: {} });
   });
 

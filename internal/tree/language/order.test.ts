@@ -5,7 +5,7 @@ import { Cycle, type Orderable, orderStates } from "./order.ts";
 
 function state(needs: [RequisiteKind, number[]][], sortBy?: Orderable["sortBy"]): Orderable {
   const requisites = needs.map(([kind, targets]) => ({ kind, targets, label: "" }));
-  return { id: "x", function: "test.nop", file: "a", line: 1, sortBy, requisites };
+  return { id: "x", name: "x", function: "test.nop", file: "a", line: 1, sortBy, requisites };
 }
 
 test.each<[string, Orderable[], number[]]>([
@@ -59,6 +59,17 @@ test.each<[string, Orderable[], number[]]>([
       state([]),
     ],
     [3, 2, 1, 0],
+  ],
+  [
+    "those with the same number have the order of their module, name and function",
+    [
+      { ...state([], 10), function: "alternatives.install", name: "link-go" },
+      { ...state([], 10), function: "alternatives.install", name: "link-gofmt" },
+      state([]),
+      { ...state([], "first"), name: "y" },
+      { ...state([], "first"), name: "a" },
+    ],
+    [4, 3, 1, 0, 2],
   ],
   [
     "several that one requisite names keep their own",

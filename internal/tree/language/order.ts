@@ -4,6 +4,7 @@ import type { Compat } from "../template/mod.ts";
 /** The fields that decide the order of a state. */
 export interface Orderable extends Place {
   id: string;
+  name: string;
   function: string;
   sortBy: number | "first" | "last" | undefined;
   /** Targets are indexes into the states. */
@@ -25,13 +26,17 @@ export class Cycle extends Error {
  * is deterministic.
  *
  * @param compat several states that one needs keep their own order; with `salt` they have the order in which the state
- *   names them, kind by kind, as up to Salt 3007 (`State.call_chunk`)
+ *   names them, kind by kind, as up to Salt 3007 (`State.call_chunk`), and states with the same number have the order of
+ *   their module and name (`Compiler.order_chunks`)
  * @returns indexes of the states
  * @throws Cycle
  */
 export function orderStates(states: readonly Orderable[], compat: Compat = "strict"): number[] {
   const ranks = states.map(({ sortBy }, index) => rankOf(sortBy, index));
-  const byRank = (a: number, b: number) => (ranks[a] ?? 0) - (ranks[b] ?? 0) || a - b;
+  const tied = compat === "salt" ? states.map(saltsText) : [];
+  const byText = (a: number, b: number) => compareTexts(tied[a] ?? "", tied[b] ?? "");
+  const byRank = (a: number, b: number) =>
+    compareNumbers(ranks[a] ?? 0, ranks[b] ?? 0) || byText(a, b) || a - b;
   const needs = states.map((state) => needsOf(state, compat, byRank));
   const sorted = states.map((_, index) => index).sort(byRank);
   const ordered: number[] = [];
@@ -82,6 +87,21 @@ function needsOf(
   if (compat === "strict") return [...new Set(before.flatMap(({ targets }) => targets))].sort(byRank);
   const named = salts.flatMap((kind) => before.filter((each) => each.kind === kind));
   return [...new Set(named.flatMap(({ targets }) => [...targets].sort(byRank)))];
+}
+
+/** What Salt sorts states with the same number by. */
+function saltsText({ function: called, name }: Orderable): string {
+  const dot = called.indexOf(".");
+  return `${called.slice(0, dot)}${name}${called.slice(dot + 1)}`;
+}
+
+function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+/** Infinite ranks are equal to themselves. */
+function compareNumbers(one: number, other: number): number {
+  return one === other ? 0 : one - other;
 }
 
 /** Positions by definition start here, so that every explicit `order` comes before them. */

@@ -24,7 +24,7 @@ const load =
       : value;
   };
 
-/** @throws Fault for bytes that are no text */
+/** @throws Fault for bytes that are not a text */
 function utf8Of(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -349,7 +349,7 @@ describe("a template that is loaded without context", () => {
   });
 });
 
-test("settings of formulas are not hidden behind facts that are no grains", async () => {
+test("settings of formulas are not hidden behind facts that Salt does not have", async () => {
   const more = {
     facts: { ...scope.facts, timezone: "UTC", mounts: { "/": 1 } },
     settings: { timezone: { name: "Europe/Paris" } },

@@ -34,8 +34,7 @@ export const bus = {
     assemble(async (stack) => {
       const { config, cache, refresh, firstDocument, clock, jitter, log, signal } = deps;
       const spread = createSpread(jitter);
-      const spreading = { ...deps, spread };
-      const openAs = openWith(spreading);
+      const openAs = openWith({ ...deps, spread });
       const open = opener(deps, openAs);
       const explicit = config.bus_url !== "";
       const sources: BusSource[] = explicit
@@ -64,8 +63,8 @@ export const bus = {
       const session = startSession({
         ...deps,
         connection,
-        spread,
         grantedSite: () => grantedSite(deps.files.credentials),
+        spread,
         onCluster: followCluster({ ...deps, connection, explicit }),
       });
       stack.defer(() => session.stop());
@@ -93,7 +92,8 @@ export const bus = {
       const returning = returnToSite({
         connection,
         isAway: () => !explicit && cache.ofSite.length > 0 && !connection.isAt(cache.ofSite),
-        open: () => connectWith(spreading)(cache.ofSite, readPeelCredentials(deps.files.credentials)),
+        open: () =>
+          connectWith({ ...deps, spread })(cache.ofSite, readPeelCredentials(deps.files.credentials)),
         clock,
         jitter,
         log,
@@ -107,7 +107,7 @@ export const bus = {
             }
             // A server that no longer answers is found out here long before its connection breaks.
             await connection.flush();
-            if (cache.ofSite.length === 0) return { status: "up" };
+            if (explicit || cache.ofSite.length === 0) return { status: "up" };
             const site = deps.site() ?? "";
             return connection.isAt(cache.ofSite)
               ? { status: "up", message: `at the bus of site ${site}` }
@@ -132,6 +132,8 @@ interface BusDeps extends PeelDeps {
   obstacle: Obstacle;
 }
 
+type LinkDeps = BusDeps & { spread: Spread };
+
 /**
  * The address of `bus_url`. When nothing answered there, the masters are asked too, for what the peel trusts alone:
  * the root of the bus may have been replaced while this peel was off.
@@ -155,13 +157,13 @@ function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () =>
 }
 
 /** Opens one connection, with the credentials as they are on disk at that moment. */
-function opener(deps: BusDeps & Masters, open: ReturnType<typeof openWith>) {
+function opener(deps: BusDeps, open: ReturnType<typeof openWith>) {
   return (urls: readonly string[]) =>
     deps.obstacle.attempt(async () => open(urls, readPeelCredentials(deps.files.credentials)));
 }
 
 /** Opens one connection with these credentials: to the bus of the site, or else to that of the masters. */
-function openWith(deps: BusDeps & Masters & { spread: Spread }) {
+function openWith(deps: LinkDeps & Masters) {
   const connect = connectWith(deps);
   return async (urls: readonly string[], credentials: string) => {
     const ofSite = deps.cache.ofSite.filter((url) => urls.includes(url));
@@ -177,7 +179,7 @@ function openWith(deps: BusDeps & Masters & { spread: Spread }) {
 }
 
 /** Connects to one of these servers, and to no other ones after that. */
-function connectWith({ peelId, tls, obstacle, spread, clock, log }: BusDeps & { spread: Spread }) {
+function connectWith({ peelId, tls, obstacle, spread, clock, log }: LinkDeps) {
   return (urls: readonly string[], credentials: string) =>
     connectBus({
       ...tls,

@@ -131,7 +131,7 @@ export const lookupFunctions: readonly SaltFunction[] = [
   ),
 ];
 
-/** Facts that are no grains of Salt: formulas have settings of these names, which would be hidden behind them. */
+/** Facts that Salt does not have: formulas have settings of these names, which would be hidden behind them. */
 const ownFacts: ReadonlySet<string> = new Set([
   ...["apparmor", "boot_id", "bus_ca_file", "cloud", "disk_sizes", "mounts", "pkg_manager"],
   ...["refused_statements", "svc_version", "svc_watchdog", "timezone", "trust_roots"],
