@@ -98,9 +98,9 @@ exports: build tools ## Show a fleet to a real Prometheus and a real Ansible (De
 	@release/run-tests.sh ./test/e2e/exports.tools.ts
 
 .PHONY: upgrades
-upgrades: build tools ## Upgrade fleets of an earlier commit in both orders, and replace its root and keys; EARLIER=COMMIT.
+upgrades: build tools ## Upgrade fleets of an earlier commit in both orders, replace its root and keys, and move one to three hosts; EARLIER=COMMIT.
 	@earlier=$$(release/build-earlier.sh $(EARLIER)) && \
-	  EARLIER_BINARIES=$$earlier release/run-tests.sh ./test/upgrades/either-order.ts ./test/upgrades/followed.ts ./test/upgrades/rotations.ts
+	  EARLIER_BINARIES=$$earlier release/run-tests.sh ./test/upgrades/either-order.ts ./test/upgrades/followed.ts ./test/upgrades/rotations.ts ./test/upgrades/moved.ts
 
 .PHONY: identities
 identities: build tools ## Credentials of one minute for five minutes of faults, keys and a root replaced in a running fleet, and kills at every step on the disk; SEED=1.
@@ -115,8 +115,8 @@ chaos: build tools ## Break a fleet in its own namespaces (docs/development.md):
 	@$(BUN) test/chaos/main.ts
 
 .PHONY: formulas
-formulas: build ## Compare the states of public formulas with those of Salt; needs root. FORMULAS=DIR, ARGS="--only NAME".
-	@$(BUN) test/formulas/main.ts $(ARGS) $(or $(FORMULAS),../shared/formulas)
+formulas: build ## Compare the states of public formulas with those of Salt; needs root. FORMULAS=DIR, ARGS="--only NAME"; SALT=DIR runs the salt-call there.
+	@$(BUN) test/formulas/$(if $(SALT),with-salt.ts --salt $(SALT),main.ts) $(ARGS) $(or $(FORMULAS),../shared/formulas)
 
 .PHONY: jinja-fuzz
 jinja-fuzz: $(PACKAGES) ## Compare random templates with Jinja: SEED=1, CASES=5000; PYTHON=FILE is another Python, SALT=1 one with Salt; REFRESH=1 renews the data of the tests.

@@ -11,11 +11,45 @@ export interface Clock {
   monotonic(): number;
   /** Calls `run` once after `ms` milliseconds. */
   after(ms: number, run: () => void): Timer;
-  /** Calls `run` every `ms` milliseconds until cancelled. */
+  /** Calls `run` every `ms` milliseconds until cancelled. The first call may come earlier: see `systemClock`. */
   every(ms: number, run: () => void): Timer;
 }
 
-/** The machine's own clock. */
+/**
+ * Periods that the timers of a process share, milliseconds: those of what a daemon does again and again while nothing
+ * happens. What is due at the same moment wakes it up once, and what it sends goes out together.
+ */
+const shared = { least: 1_000, most: 10_000 } as const;
+/** Timers may run this much early or late. */
+const inexactMs = 50;
+
+/**
+ * Milliseconds until the next multiple of a period, for timers that are due together.
+ *
+ * @param monotonic the time now
+ */
+export function untilDue(ms: number, monotonic: number): number {
+  const ahead = ms - (monotonic % ms);
+  return ahead < inexactMs ? ahead + ms : ahead;
+}
+
+function everyShared(ms: number, run: () => void): Timer {
+  let handle: ReturnType<typeof setTimeout>;
+  const next = () => {
+    handle = setTimeout(tick, untilDue(ms, performance.now()));
+  };
+  const tick = () => {
+    next();
+    run();
+  };
+  next();
+  return { cancel: () => clearTimeout(handle) };
+}
+
+/**
+ * The machine's own clock. Timers with a period of 1 to 10 s are due at multiples of the period since the start of the
+ * process.
+ */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -24,6 +58,7 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(handle) };
   },
   every(ms, run) {
+    if (ms >= shared.least && ms <= shared.most) return everyShared(ms, run);
     const handle = setInterval(run, ms);
     return { cancel: () => clearInterval(handle) };
   },

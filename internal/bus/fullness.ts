@@ -2,7 +2,7 @@ import { formatByteSize } from "../base/byte-size.ts";
 import { defined } from "../base/defined.ts";
 import { type AssetName, assets, streamName, yieldingHistory } from "./assets.ts";
 import type { Bus } from "./connect.ts";
-import { listStreams } from "./jetstream/list-streams.ts";
+import { type ListedStream, listStreams } from "./jetstream/list-streams.ts";
 import { isNotFound } from "./jetstream/request.ts";
 import { streamState } from "./jetstream/stream-state.ts";
 
@@ -30,8 +30,12 @@ const nearlyFullPart = 0.9;
  * @throws JetStreamError, NatsError when JetStream does not answer
  */
 export async function readFullness(bus: Bus, timeoutMs?: number): Promise<Fullness[]> {
+  return fullnessOf(await listStreams(bus, timeoutMs));
+}
+
+/** How full the assets among these streams are. */
+export function fullnessOf(streams: readonly ListedStream[]): Fullness[] {
   const names = new Map((Object.keys(assets) as AssetName[]).map((asset) => [streamName(asset), asset]));
-  const streams = await listStreams(bus, timeoutMs);
   return streams.flatMap(({ name: stream, bytes, maxBytes, refuses, replicas, perSubject }) => {
     const asset = names.get(stream);
     if (asset === undefined) return [];

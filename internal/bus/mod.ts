@@ -32,26 +32,36 @@ export { damageAdvice } from "./damage.ts";
 export { type Discarded, discardOldest } from "./discard-oldest.ts";
 export { encodeFailure, encodeRateLimited, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
-export { type Fullness, fullest, inspectFullness, readFullness, silentAssets } from "./fullness.ts";
+export {
+  type Fullness,
+  fullest,
+  fullnessOf,
+  inspectFullness,
+  readFullness,
+  silentAssets,
+} from "./fullness.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
+export { listStreamNames } from "./jetstream/list-stream-names.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
 export type { LeafNode } from "./leaf-nodes.ts";
-export { listReplicas } from "./list-replicas.ts";
 export { lookOnHints } from "./look-on-hints.ts";
 export { messageAt } from "./message-at.ts";
 export { readOffer } from "./offer.ts";
+export { orStorageError } from "./or-storage-error.ts";
 export { createOrderedView } from "./ordered-view.ts";
 export {
   type ConsumerPosition,
   consumerPosition,
   firstSequence,
+  type StreamEnds,
   streamEnds,
 } from "./position.ts";
 export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";
 export { type PlacedMessage, readRange, sequenceAt } from "./read-range.ts";
 export { readSingly } from "./read-singly.ts";
 export { readValues, type Stored } from "./read-values.ts";
+export { createRecentStreams, type RecentStreams } from "./recent-streams.ts";
 export { createReconciler, mostPushes, type Reconciler } from "./reconcile.ts";
 export { relay } from "./relay.ts";
 export { removeSubject } from "./remove-subject.ts";

@@ -51,10 +51,14 @@ export async function firstSequence(bus: Bus, stream: string): Promise<number> {
 /**
  * The sequences of the oldest and the newest message of a stream. When it is empty, the oldest is the one after the
  * newest, and the newest is the last that it ever held.
- *
- * @throws SvcError `storage`
  */
-export async function streamEnds(bus: Bus, stream: string): Promise<{ first: number; last: number }> {
+export interface StreamEnds {
+  first: number;
+  last: number;
+}
+
+/** Asks for the ends of a stream. @throws SvcError `storage` */
+export async function streamEnds(bus: Bus, stream: string): Promise<StreamEnds> {
   const state = await orStorageError(`the stream ${stream}`, async () => {
     const found = await streamState(bus, stream);
     // A server that is alone answers with its own copy.

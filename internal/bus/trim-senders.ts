@@ -27,6 +27,7 @@ type Trimmed = ReadonlyMap<string, number>;
  * @param options.filter the subjects of all senders
  * @param options.senderOf who sent a message on a subject; `undefined` for one that is not cut
  * @param options.filterOf the subjects of one sender
+ * @returns `undefined` when the stream is not large
  * @throws SvcError `storage`
  */
 export async function trimSenders(
@@ -37,12 +38,12 @@ export async function trimSenders(
     senderOf(subject: string): string | undefined;
     filterOf(sender: string): string;
   },
-): Promise<Trimmed> {
+): Promise<Trimmed | undefined> {
   const name = streamName(stream);
   const { bytes, maxBytes } = await orStorageError(`the stream ${stream}`, () => streamState(bus, name));
-  const trimmed = new Map<string, number>();
-  if (maxBytes <= 0 || bytes <= maxBytes * parts.much) return trimmed;
+  if (maxBytes <= 0 || bytes <= maxBytes * parts.much) return undefined;
 
+  const trimmed = new Map<string, number>();
   const held = new Map<string, number>();
   let others = 0;
   await readStream(

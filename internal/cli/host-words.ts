@@ -1,7 +1,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { formatAddress } from "../base/address.ts";
+import { advertiseUrlProblem } from "../base/bus-url.ts";
 import { SvcError } from "../base/errors.ts";
 import { parseNames } from "../base/subject-name.ts";
+import { readListFlag } from "../program/command-line/mod.ts";
 
 /** Where packages put the programs. */
 const packagedPrograms = "/usr/bin";
@@ -23,6 +26,25 @@ export function parsePort(text: string): number {
 export function parseHost(text: string): string {
   const [name] = parseNames([text]);
   return name?.value ?? text;
+}
+
+/**
+ * Hosts of a cluster, separated by commas: names or addresses at which all of them reach each other.
+ *
+ * @param flag for messages
+ * @throws SvcError `usage`
+ */
+export function parseHosts(flag: string, text: string | undefined): string[] {
+  const hosts = readListFlag(flag, text, (name) => {
+    if (name.includes("*")) throw new SvcError("usage", `${name} is a pattern: name each host`);
+    const host = parseHost(name);
+    const problem = advertiseUrlProblem(`tls://${formatAddress({ host, port: 4222 })}`);
+    if (problem !== undefined) throw new SvcError("usage", `${host}: ${problem}`);
+    return host;
+  });
+  const twice = hosts.find((host, i) => hosts.indexOf(host) !== i);
+  if (twice !== undefined) throw new SvcError("usage", `${flag}: ${twice} is named twice`);
+  return hosts;
 }
 
 /** A word of a command line as one would type it. */

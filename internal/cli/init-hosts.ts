@@ -1,9 +1,7 @@
-import { formatAddress } from "../base/address.ts";
-import { advertiseUrlProblem } from "../base/bus-url.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
-import { type Cli, formatFields, readFlag, readListFlag } from "../program/command-line/mod.ts";
-import { parseHost, parsePort, programs, shellWord } from "./host-words.ts";
+import { type Cli, formatFields, readFlag } from "../program/command-line/mod.ts";
+import { parseHosts, parsePort, programs, shellWord } from "./host-words.ts";
 import { operatorName } from "./operator.ts";
 import { busVersion, initHosts } from "./setup/mod.ts";
 
@@ -85,14 +83,7 @@ export async function printHosts(args: HostsArgs, cli: Cli): Promise<void> {
 
 /** @throws SvcError `usage` */
 function readHosts(text: string | undefined): string[] {
-  const hosts = readListFlag("--hosts", text, (name) => {
-    const host = parseHost(name);
-    const problem = advertiseUrlProblem(`tls://${formatAddress({ host, port: 4222 })}`);
-    if (problem !== undefined) throw new SvcError("usage", problem);
-    return host;
-  });
-  const twice = hosts.find((host, i) => hosts.indexOf(host) !== i);
-  if (twice !== undefined) throw new SvcError("usage", `--hosts: ${twice} is named twice`);
+  const hosts = parseHosts("--hosts", text);
   if (sizes.includes(hosts.length)) return hosts;
   throw new SvcError(
     "usage",

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { provision } from "../../internal/bus/assets.ts";
+import { streamEnds } from "../../internal/bus/position.ts";
 import { readRange } from "../../internal/bus/read-range.ts";
 import { createAuditWriter } from "../../internal/fleet/audit/append.ts";
 import { createChainCheck } from "../../internal/fleet/audit/chain.ts";
@@ -36,7 +37,9 @@ test("masters on a cluster make one chain, also while its servers are killed", a
   );
   // Until each server knows the leader of the new stream.
   await until(() =>
-    Promise.all(writers.map((writer) => writer.refresh())).then(
+    Promise.all(
+      writers.map(async (writer, at) => writer.refresh(await streamEnds(connections[at] ?? first, "audit"))),
+    ).then(
       () => true,
       () => undefined,
     ),

@@ -8,7 +8,7 @@ import { systemRandom } from "../../internal/base/id.ts";
 import { backUpBus, restoreBus } from "../../internal/bus/backup.ts";
 import { oldestForReplicas } from "../../internal/bus/replicas/servers.ts";
 import { checkMaster } from "../../internal/master/command/check.ts";
-import { connectTo, natsServerVersions, startBus, type TestBus } from "../harness/bus.ts";
+import { connectTo, natsServerVersions, replicatingServers, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import { replicas, startCluster } from "../harness/cluster.ts";
 import { readinessBecomes } from "../harness/enrollee.ts";
@@ -26,7 +26,7 @@ setDefaultTimeout(180_000);
 const versions = natsServerVersions();
 const isOld = ({ version }: { version: string }) => isOlderVersion(version, oldestForReplicas);
 const old = versions.filter(isOld).slice(-1);
-const replicable = versions.filter((one) => !isOld(one));
+const replicable = replicatingServers();
 
 /** A master that asked for replicas before all servers had joined asks again after 10, 20 and 40 s. */
 const untilThreeReplicas = (bus: TestBus) =>

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { makeDirectory, writeFileAtomic } from "../../internal/base/file.ts";
 import { type ShownFleet, startShownFleet } from "../harness/shown-fleet/start.ts";
 import { smallPng } from "../harness/small-png.ts";
+import { looksCases } from "./console/looks.ts";
 
 // Every page of the console with something to show, in both themes and from 360 px to 4K: no barrier, and nothing cut.
 // The pictures of the documentation are made here, of a fleet whose names are made up.
@@ -85,6 +86,7 @@ const shown: readonly Picture[] = [
   { name: "operators", path: "/operators", ready: rows(4) },
   { name: "tokens", path: "/operators?view=tokens", ready: rows(3) },
   { name: "roles", path: "/operators?view=roles", ready: rows(3) },
+  { name: "cluster", path: "/cluster", ready: rows(2) },
 ];
 
 /** Clicks the button with this text, and waits for the dialog that it opens. */
@@ -207,6 +209,8 @@ test.each([...first, ...shown, ...dialogs])("$name", async ({ name, path, ready,
   await act?.(fleet);
   expect(await inspect(name, keep(name))).toEqual([]);
 });
+
+looksCases(() => fleet);
 
 test("without the role, without a session, and without a master", async () => {
   const { page, open, inspect, signIn, signOut, viewer, operator, stopMaster, url } = fleet;

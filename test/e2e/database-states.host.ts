@@ -1,10 +1,10 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { startMariadb, startPostgres } from "../harness/host-databases.ts";
 import { installPackages } from "../harness/host-packages.ts";
-import { openPrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot } from "../harness/private-root.ts";
 import { brief, output } from "../harness/state-trips.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(hostTimeoutMs);
 
 const server = "db_host: /tmp/pg";
 

@@ -1,10 +1,9 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { login, pushImage, registry, startDocker } from "../harness/docker-host.ts";
-import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { brief, output } from "../harness/state-trips.ts";
 
-// The engine takes a while to start on a busy machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(hostTimeoutMs);
 
 const image = `${registry}/base:1`;
 const settings = `docker-registries: {"${registry}": ${JSON.stringify(login)}}`;

@@ -1,10 +1,9 @@
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { installPackages } from "../harness/host-packages.ts";
-import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { brief, output } from "../harness/state-trips.ts";
 
-// Packages are installed first, and each command of firewalld takes a while.
-setDefaultTimeout(120_000);
+setDefaultTimeout(hostTimeoutMs);
 
 // The network of the private root is its own, and so are all packet filters in it.
 let root: PrivateRoot;

@@ -3,14 +3,13 @@ import { resolve } from "node:path";
 import type { Plain } from "../../internal/base/msgpack.ts";
 import type { StateResult } from "../../internal/host/modules/states-service.ts";
 import { callPeel, unpackTrees } from "../formulas/trees.ts";
-import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { makeRepository, type StubPackage } from "../harness/stub-packages.ts";
 
 // Applies public formulas for real with the compiled peel, twice: `make host FORMULAS=DIR`, where DIR has trees.tar.xz as `make formulas`
 // takes it. The private root has no network, so the packages are stubs that bring the units of the services.
 
-// systemd and apt take a while on a busy machine.
-setDefaultTimeout(300_000);
+setDefaultTimeout(hostTimeoutMs);
 
 const directory = resolve(process.env.FORMULAS ?? "../shared/formulas");
 const formulas = "dnsmasq hostsfile logrotate memcached nfs postfix snmp tomcat varnish vim".split(" ");

@@ -1,10 +1,10 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readTextIfPresent } from "../../internal/base/file.ts";
 import { installPackages } from "../harness/host-packages.ts";
-import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { brief, output } from "../harness/state-trips.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(hostTimeoutMs);
 
 test("physical volumes, volume groups and logical volumes, without activation", async () => {
   requireIsolation();

@@ -1,10 +1,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { installPackages } from "../harness/host-packages.ts";
-import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { brief, output } from "../harness/state-trips.ts";
 
-// npm and gem take a while on a busy machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(hostTimeoutMs);
 
 test("packages of npm, from a registry, for all users, a project and a user", async () => {
   await using root = await openPrivateRoot();

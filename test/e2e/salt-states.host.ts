@@ -1,10 +1,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { brief, output, roundTrip } from "../harness/state-trips.ts";
 import { makeRepository } from "../harness/stub-packages.ts";
 
-// apt and pip take a while on a busy machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(hostTimeoutMs);
 
 test("alternatives of a name", async () => {
   await using root = await openPrivateRoot();

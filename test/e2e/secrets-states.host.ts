@@ -2,10 +2,10 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { login, pushImage, registry, startDocker } from "../harness/docker-host.ts";
 import { startMariadb, startPostgres } from "../harness/host-databases.ts";
 import { installPackages } from "../harness/host-packages.ts";
-import { openPrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot } from "../harness/private-root.ts";
 import { output } from "../harness/state-trips.ts";
 
-setDefaultTimeout(180_000);
+setDefaultTimeout(hostTimeoutMs);
 
 const image = `${registry}/base:1`;
 const settings = `docker-registries: {"${registry}": ${JSON.stringify(login)}}`;

@@ -1,10 +1,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { installPackages } from "../harness/host-packages.ts";
-import { openPrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot } from "../harness/private-root.ts";
 import { brief, output, roundTrip } from "../harness/state-trips.ts";
 
-// The package compiles its policy.
-setDefaultTimeout(300_000);
+setDefaultTimeout(hostTimeoutMs);
 
 test("types of ports and paths in the policy of a host whose kernel has no SELinux", async () => {
   await using root = await openPrivateRoot();

@@ -1,10 +1,9 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { openPrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot } from "../harness/private-root.ts";
 import { brief, output, roundTrip } from "../harness/state-trips.ts";
 
-// systemd takes a while on a busy machine.
-setDefaultTimeout(60_000);
+setDefaultTimeout(hostTimeoutMs);
 
 test("scripts of /etc/init.d", async () => {
   await using root = await openPrivateRoot();

@@ -1,9 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { openPrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot } from "../harness/private-root.ts";
 import { brief, output, roundTrip } from "../harness/state-trips.ts";
 
-// Packages take a while on a busy machine.
-setDefaultTimeout(60_000);
+setDefaultTimeout(hostTimeoutMs);
 
 describe("on a machine without a service manager", () => {
   test("locales, and answers for packages", async () => {

@@ -2,12 +2,11 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { peelUnit } from "../../internal/cli/setup/units.ts";
 import { natsServerDirectory } from "../harness/bus.ts";
 import { binaries } from "../harness/fleet.ts";
-import { openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
+import { hostTimeoutMs, openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { output } from "../harness/state-trips.ts";
 
 const tools = natsServerDirectory();
-// systemd takes a while on a busy machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(hostTimeoutMs);
 
 /** Waits inside until a command succeeds. Otherwise fails with the output of the service. */
 async function until(root: PrivateRoot, command: string): Promise<void> {

@@ -30,10 +30,30 @@ export function callPeel(
   formula: string,
   ...line: string[]
 ): ReturnType<PrivateRoot["run"]> {
+  return root.run([...peelWith(formula), ...line]);
+}
+
+/** Compares the states of one formula with those of `salt-call`. @param bin the directory of `salt-call` */
+export function comparePeel(root: PrivateRoot, formula: string, bin: string): ReturnType<PrivateRoot["run"]> {
+  const path = `PATH=${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
+  return root.run(["env", path, ...peelWith(formula), "--id", hostId, "--compare-salt"]);
+}
+
+/** Whether Salt alone compiles the tree of one formula. */
+export async function saltAlone(root: PrivateRoot, formula: string, bin: string): Promise<boolean> {
   const tree = `${inside}/t/${formula}`;
-  return root.run([
+  const { stdout } = await root.run([
+    ...["env", `PATH=${bin}:/usr/sbin:/usr/bin:/sbin:/bin`, "salt-call", "--local", "--out=json"],
+    ...["--log-level=quiet", `--file-root=${tree}/states`, `--pillar-root=${tree}/settings_ci`],
+    ...[`--id=${hostId}`, "state.show_lowstate"],
+  ]);
+  return /"local": \[\s*\{/.test(stdout);
+}
+
+function peelWith(formula: string): string[] {
+  const tree = `${inside}/t/${formula}`;
+  return [
     ...[binaries.peel, "call", "--config", `${inside}/peel.yaml`, "--local", "--output", "json"],
     ...["--states", `${tree}/states`, "--settings", `${tree}/settings_ci`],
-    ...line,
-  ]);
+  ];
 }

@@ -1,10 +1,12 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
+import { isOlderVersion } from "../../internal/base/dotted-version.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { initNatsAuth } from "../../internal/bus/accounts/init.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { oldestForReplicas } from "../../internal/bus/replicas/servers.ts";
 import { createAuthority } from "../../internal/identity/ca/create.ts";
 import { issueCertificate } from "../../internal/identity/ca/issue.ts";
 import { loadAuthority } from "../../internal/identity/ca/load.ts";
@@ -63,6 +65,11 @@ export function natsServerVersions(): ServerVersion[] {
   return found
     .toSorted((one, other) => one.localeCompare(other, "en", { numeric: true }))
     .map((version) => ({ version, path: join(all, version, "nats-server") }));
+}
+
+/** Those of them that can store a stream on more than one server. */
+export function replicatingServers(): ServerVersion[] {
+  return natsServerVersions().filter(({ version }) => !isOlderVersion(version, oldestForReplicas));
 }
 
 function versionOf(path: string): string {

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { natsServerDirectory } from "./bus.ts";
 import { binaries } from "./fleet.ts";
 import { freePorts } from "./free-ports.ts";
@@ -36,8 +36,11 @@ export interface ClusterHosts extends AsyncDisposable {
   isReady(host: number): Promise<boolean>;
 }
 
-/** @param count how many hosts there may be */
-export async function startHosts(count = 4): Promise<ClusterHosts> {
+/**
+ * @param count how many hosts there may be
+ * @param server path of the nats-server of all masters
+ */
+export async function startHosts(count = 4, server?: string): Promise<ClusterHosts> {
   const files = temporaryDirectory("hosts");
   const [bus = 0, api = 0, route = 0, health = 0] = await freePorts(4);
   const names = Array.from({ length: count }, (_, i) => `n${i + 1}.fleet.test`);
@@ -77,7 +80,10 @@ export async function startHosts(count = 4): Promise<ClusterHosts> {
       start(
         host,
         [binary, "--config", join(dir, "master.yaml"), "--health-addr", `${addressOf(host)}:${health}`],
-        { PATH: `${natsServerDirectory()}:${process.env.PATH}`, SVC_DATA_DIR: dir },
+        {
+          PATH: `${server === undefined ? natsServerDirectory() : dirname(server)}:${process.env.PATH}`,
+          SVC_DATA_DIR: dir,
+        },
       ),
     start,
     run: (host, command) => runProgram(on(host, command), { cwd: files.path }),

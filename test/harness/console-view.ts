@@ -14,26 +14,42 @@ export interface ConsoleView {
   inspect(name: string, keep?: (theme: "light" | "dark", picture: Uint8Array) => void): Promise<string[]>;
 }
 
-/** CSS pixels. The heights are those of a phone, a laptop, a desk, and a 4K screen at scale 1. */
+/** CSS pixels. */
 const sizes = [
+  // A phone.
   { width: 360, height: 740 },
+  // A laptop at a zoom of 200 %.
+  { width: 640, height: 450 },
+  // A laptop, a desk, and a 4K screen at scale 1.
   { width: 1280, height: 900 },
   { width: 1920, height: 1080 },
   { width: 3840, height: 2160 },
 ] as const;
-/** What is at 1280 pixels is the same at every greater width. */
-const inspected: readonly number[] = [360, 1280];
+/** Where barriers are looked for: what is at 1280 pixels is the same at every greater width. */
+const [narrow, wide] = [360, 1280];
 
 /** Looks at what a visitor has in front of it. */
 export function viewOf({ page, barriers }: Pick<Visitor, "page" | "barriers">): ConsoleView {
+  /** Whether the colors of a narrow page were judged: what it has beside those of a wide one is on every page. */
+  const judged = new Set<"light" | "dark">();
+  const barriersAt = async (width: number, theme: "light" | "dark"): Promise<string[]> => {
+    if (width === wide) return barriers(theme === "light" ? "all" : "colors");
+    if (width !== narrow) return [];
+    const colors = judged.has(theme) ? [] : await barriers("colors");
+    judged.add(theme);
+    // Only colors differ between the themes.
+    return theme === "light" ? [...colors, ...(await barriers("shapes"))] : colors;
+  };
   return {
     async inspect(name, keep) {
       const found: string[] = [];
       const looked = process.env.SVC_PICTURES;
       if (looked !== undefined) makeDirectory(looked, 0o755);
-      for (const dark of [false, true]) {
+      for (const theme of ["light", "dark"] as const) {
         for (const { width, height } of sizes) {
-          await page.show({ width, height, dark });
+          // The themes are laid out in the same way.
+          if (theme === "dark" && looked === undefined && width !== narrow && width !== wide) continue;
+          await page.show({ width, height, dark: theme === "dark" });
           // Tables fit their columns to the new width a moment after it.
           await page.until(
             `[...document.querySelectorAll("th .sorter")].every((one) => !one.checkVisibility() || one.getBoundingClientRect().width >= 24)`,
@@ -42,20 +58,15 @@ export function viewOf({ page, barriers }: Pick<Visitor, "page" | "barriers">): 
             "document.documentElement.scrollWidth > document.documentElement.clientWidth",
           );
           if (overflow) found.push(`${name} is wider than ${width} px`);
-          const theme = dark ? "dark" : "light";
-          if (inspected.includes(width))
-            found.push(
-              // What differs between the themes is the colors.
-              ...(await barriers(dark ? "colors" : "all")).map(
-                (one) => `${name}, ${theme}, ${width} px: ${one}`,
-              ),
-            );
-          if (keep !== undefined && width === 1280) keep(theme, await page.screenshot());
+          found.push(
+            ...(await barriersAt(width, theme)).map((one) => `${name}, ${theme}, ${width} px: ${one}`),
+          );
+          if (keep !== undefined && width === wide) keep(theme, await page.screenshot());
           if (looked !== undefined)
             writeFileAtomic(join(looked, `${name}-${width}-${theme}.png`), await page.screenshot(), 0o644);
         }
       }
-      await page.show({ width: 1280 });
+      await page.show({ width: wide });
       return found;
     },
   };

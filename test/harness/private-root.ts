@@ -17,6 +17,12 @@ import { startProgram } from "./process.ts";
 
 const repository = join(import.meta.dir, "../..");
 
+/**
+ * Limit of a test in private roots, in milliseconds. Packages are installed there, policies are compiled and systemd
+ * starts: on a busy machine that takes many times as long as on a quiet one, and how long it takes is no subject.
+ */
+export const hostTimeoutMs = 1_800_000;
+
 /** A scratch copy of this machine: all changes are discarded with it. */
 export interface PrivateRoot extends AsyncDisposable {
   /** Runs a program in it. */
@@ -64,7 +70,7 @@ export async function openPrivateRoot({ systemd = false } = {}): Promise<Private
     remove();
   };
   try {
-    await root.waitFor(/^ready$/m);
+    await root.waitFor(/^ready$/m, hostTimeoutMs);
   } catch (cause) {
     await end();
     throw cause;

@@ -20,9 +20,9 @@ export interface Visitor {
   /**
    * Barriers of the page that is shown, WCAG 2.2 AA; each with its rule and its elements.
    *
-   * @param about those of colors alone, or all of them
+   * @param about those of colors alone, those that are not of colors, or all of them
    */
-  barriers(about?: "colors" | "all"): Promise<string[]>;
+  barriers(about?: "colors" | "shapes" | "all"): Promise<string[]>;
   /** Somebody else at the same browser, who is not signed in yet. */
   another(url?: string): Promise<Visitor>;
 }
@@ -82,9 +82,10 @@ export function visitorOf(page: Page, url: string): Visitor {
     async barriers(about = "all") {
       // Once per page: it is large.
       if (!(await page.evaluate<boolean>(`"axe" in window`))) await page.evaluate(axe());
-      const runOnly = about === "all" ? standards : colorRules;
+      const rules = Object.fromEntries(colorRules.map((rule) => [rule, { enabled: about !== "shapes" }]));
+      const options = about === "colors" ? { runOnly: colorRules } : { runOnly: standards, rules };
       return page.evaluate<string[]>(`axe
-        .run(document, { runOnly: ${JSON.stringify(runOnly)} })
+        .run(document, ${JSON.stringify(options)})
         .then(({ violations }) =>
           violations.map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html }) => html.slice(0, 200)).join(" | ")))`);
     },

@@ -16,7 +16,7 @@ const { EARLIER_BINARIES: earlier } = process.env;
 if (earlier === undefined) throw new Error("EARLIER_BINARIES is not set; run these tests with make upgrades");
 
 /** Where the binaries of each version are. */
-const programs: Readonly<Record<Version, typeof binaries>> = {
+export const programs: Readonly<Record<Version, typeof binaries>> = {
   current: binaries,
   earlier: {
     master: join(earlier, "svc-master"),
@@ -136,7 +136,7 @@ export async function standUp(): Promise<TwoVersions> {
 }
 
 /** Installs what the first lines of `peel.yaml` name, on a host that is new. */
-function installBusRoot(dir: string, dataDir: string): void {
+export function installBusRoot(dir: string, dataDir: string): void {
   const auth = join(dataDir, "auth");
   if (existsSync(auth)) return;
   makeDirectory(auth, 0o700);

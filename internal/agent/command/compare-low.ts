@@ -30,7 +30,7 @@ export interface LowDifference {
   same: boolean;
 }
 
-const internal = /^(?:state|fun|name|order|__.*__)$/;
+const internal = /^(?:state|fun|name|order|prerequired|__.*__)$/;
 
 /**
  * Compares what Salt would run with what runs here. Values are equal when Salt's state modules treat them alike:
@@ -99,13 +99,14 @@ function differentArguments(salt: SaltState, own: OwnState, common: readonly str
   // Salt hands what a state with a template does not know to the template; here it is a part of the context.
   const isVariable = (name: string) =>
     isMap(context) &&
+    isOwn(name) &&
     Object.hasOwn(context, name) &&
     !Object.hasOwn(own.args, name) &&
     salt[name] !== undefined;
   const given = isMap(context)
     ? Object.fromEntries(Object.entries(context).filter(([name]) => !isVariable(name)))
     : context;
-  const isMade = isMap(given) && Object.keys(given).length === 0 && salt.context === undefined;
+  const isMade = isMap(given) && Object.keys(given).length === 0 && (salt.context ?? null) === null;
   return [...names].sort().flatMap((argument) => {
     const theirs = plain(salt[argument]);
     const shown = isVariable(argument) && isMap(context) ? context[argument] : own.args[argument];
@@ -136,6 +137,8 @@ function canonical(value: Plain, argument: string): string {
   }
   const text =
     value === null ? "" : typeof value === "boolean" ? String(value) : String(value).replace(/\n$/, "");
+  // A path is one without empty parts.
+  if (text.startsWith("/")) return text.replace(/\/{2,}/g, "/");
   return /mode$/.test(argument) ? text.replace(/^0+(?=[0-7]{3})/, "") : text;
 }
 

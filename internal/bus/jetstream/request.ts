@@ -11,11 +11,13 @@ export const errorCodes = {
   systemUnavailable: 10008,
   notLeader: 10009,
   noMessageFound: 10037,
+  peerNotMember: 10040,
   sequenceNotFound: 10043,
   messageTooLarge: 10054,
   messageDeleteFailed: 10057,
   wrongLastId: 10070,
   wrongLastSequence: 10071,
+  peerNotReplaced: 10075,
   streamOffline: 10118,
   consumerOffline: 10119,
 } as const;

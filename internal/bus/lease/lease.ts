@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type Clock, rfc3339, sleep, type Timer } from "../../base/clock.ts";
+import { type Clock, rfc3339, sleep, type Timer, untilDue } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
@@ -82,6 +82,8 @@ export function contend(options: LeaseOptions): Lease {
     timer?.cancel();
     if (!stopped) timer = clock.after(inMs, () => void step());
   };
+  /** The leases of a master are renewed together. */
+  const wakeToRenew = () => wake(untilDue(renewMs, clock.monotonic()));
   const lose = (reason: string) => {
     if (mine === undefined) return;
     log.warn("lease lost", { lease: name, token: mine.tenure.token, reason });
@@ -111,7 +113,7 @@ export function contend(options: LeaseOptions): Lease {
     // It was given up before the bus replied: `stop` gives it back.
     if (stopped) return;
     log.info("lease acquired", { lease: name, token: revision });
-    wake(renewMs);
+    wakeToRenew();
     options.onTenure(mine.tenure);
   };
   const renew = async () => {
@@ -135,7 +137,7 @@ export function contend(options: LeaseOptions): Lease {
     }
     mine.revision = revision;
     validUntil = askedAt + ttlMs - marginMs;
-    wake(renewMs);
+    wakeToRenew();
   };
 
   const giveBack = async () => {
@@ -148,8 +150,7 @@ export function contend(options: LeaseOptions): Lease {
     });
   };
 
-  const onChange = ({ key, value, revision }: Change) => {
-    if (key !== name) return;
+  const onChange = ({ value, revision }: Change) => {
     if (value === undefined) {
       seen = undefined;
       if (mine === undefined) wake(spreadMs * jitter());
@@ -161,7 +162,7 @@ export function contend(options: LeaseOptions): Lease {
     // The bucket removes it this long after it was stored, and does not announce the removal.
     if (mine === undefined) wake(ttlMs + spreadMs * jitter());
   };
-  const watch = bucket.watch(onChange);
+  const watch = bucket.watch(onChange, name);
   wake(spreadMs * jitter());
   return {
     name,

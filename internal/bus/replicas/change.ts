@@ -1,8 +1,9 @@
+import { ErrorCode, NatsError } from "nats";
 import { sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../connect.ts";
 import { managerOf } from "../jetstream/manager.ts";
-import { isLeaderless, requestJetStream } from "../jetstream/request.ts";
+import { errorCodes, isLeaderless, JetStreamError, requestJetStream } from "../jetstream/request.ts";
 
 const lookMs = 200;
 
@@ -14,20 +15,61 @@ interface Placement {
   complete: boolean;
 }
 
-/** Changes on how many servers a stream is stored. @throws JetStreamError, NatsError */
-export async function setReplicas(bus: Bus, stream: string, replicas: number): Promise<void> {
-  const manager = await managerOf(bus);
-  const { config } = await manager.streams.info(stream);
-  if (config.num_replicas === replicas) return;
-  // Single copies are not read from a chosen server.
-  const changed = { ...config, num_replicas: replicas, allow_direct: replicas > 1 };
-  await manager.streams.update(stream, changed);
+/**
+ * Changes on how many servers a stream is stored. To lower it, nats-server first waits two seconds for each consumer
+ * that only servers have which are away (seen with 2.10.27): have the stream leave those before.
+ *
+ * @param timeoutMs for the change
+ * @returns whether the servers confirmed it; otherwise they may still do it
+ * @throws JetStreamError, NatsError
+ */
+export async function setReplicas(
+  bus: Bus,
+  stream: string,
+  replicas: number,
+  timeoutMs: number,
+): Promise<boolean> {
+  try {
+    const manager = await managerOf(bus);
+    const { config } = await manager.streams.info(stream);
+    if (config.num_replicas === replicas) return true;
+    // Single copies are not read from a chosen server.
+    const changed = JSON.stringify({ ...config, num_replicas: replicas, allow_direct: replicas > 1 });
+    await requestJetStream(bus, `$JS.API.STREAM.UPDATE.${stream}`, changed, { timeoutMs });
+    return true;
+  } catch (thrown) {
+    if (isUnanswered(thrown)) return false;
+    throw thrown;
+  }
 }
 
-/** Has a stream leave a server; another one takes its place if there is one. @throws JetStreamError, NatsError */
-export async function leaveServer(bus: Bus, stream: string, server: string): Promise<void> {
-  await requestJetStream(bus, `$JS.API.STREAM.PEER.REMOVE.${stream}`, JSON.stringify({ peer: server }));
+/**
+ * Has a stream with more than one replica leave a server, with the consumers that only that server has; another one
+ * takes its place if there is one.
+ *
+ * @returns whether the servers confirmed it; otherwise they may still do it
+ * @throws JetStreamError, NatsError
+ */
+export async function leaveServer(bus: Bus, stream: string, server: string): Promise<boolean> {
+  try {
+    await requestJetStream(bus, `$JS.API.STREAM.PEER.REMOVE.${stream}`, JSON.stringify({ peer: server }));
+    return true;
+  } catch (thrown) {
+    if (isUnanswered(thrown)) return false;
+    // It left anyway, or before.
+    if (thrown instanceof JetStreamError && hasLeft.has(thrown.errorCode)) return true;
+    throw thrown;
+  }
 }
+
+const hasLeft: ReadonlySet<number | undefined> = new Set([
+  errorCodes.peerNotMember,
+  errorCodes.peerNotReplaced,
+]);
+
+/** Whether nobody answered, or too few servers to decide: a moment later they may. */
+const isUnanswered = (thrown: unknown): boolean =>
+  isLeaderless(thrown) || (thrown instanceof NatsError && thrown.code === ErrorCode.Timeout);
 
 /**
  * Waits until a stream is stored completely on as many servers as it should be.
@@ -64,7 +106,7 @@ async function placementOf(bus: Bus, stream: string): Promise<Placement | undefi
       complete: followers.every(({ current, offline }) => current && offline !== true),
     };
   } catch (thrown) {
-    if (isLeaderless(thrown)) return undefined;
+    if (isUnanswered(thrown)) return undefined;
     throw thrown;
   }
 }

@@ -127,7 +127,7 @@ async function planOf(
 async function addSite(wanted: Wanted, own: OwnHost, isElsewhere: boolean, cli: Cli): Promise<void> {
   const { site, url } = wanted;
   const dir = siteDirectoryOf(own, site);
-  const opened = await openOwnForSites(own, wanted.sitePort);
+  const opened = await openOwnForSites(own, wanted.sitePort, cli.clock);
   if (!isElsewhere && !hasSiteDirectory(own, site)) {
     const keys = siteKeys(own, site, cli.random);
     if (keys === undefined) throw new Error("a site without keys");

@@ -1,17 +1,27 @@
-import { formatAddress } from "../../base/address.ts";
-import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { SvcError } from "../../base/errors.ts";
 import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
 import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
-import { parseHost, parsePort, shellWord } from "../host-words.ts";
+import { parseHosts, parsePort, shellWord } from "../host-words.ts";
 import { withBus } from "../operator.ts";
-import { directoryOf, joinOwn, type OwnHost, readOwnHost, writeHost } from "../setup/mod.ts";
+import {
+  assertNoOther,
+  assertOwnFleet,
+  beginAdding,
+  directoryOf,
+  doorsOf,
+  endAdding,
+  joinOwn,
+  type OwnHost,
+  readOwnHost,
+  writeHost,
+} from "../setup/mod.ts";
 import { openHosts } from "./open-hosts.ts";
 import { formatStatus } from "./status.ts";
 import { untilFormed, untilStored } from "./watch-hosts.ts";
 
 const timeoutMs = 10_000;
+const leastHosts = 3;
 
 export const addCommand = command({
   name: "add",
@@ -42,22 +52,35 @@ export const addCommand = command({
     "dry-run": { type: "boolean", description: "Show the plan, and change nothing" },
   },
   async run(args, cli) {
-    const wanted = readHosts(args.hosts);
+    const wanted = parseHosts("the hosts", args.hosts);
     const own = readOwnHost(args.dir, readFlag("--route-port", args["route-port"], parsePort));
-    const answer = await withBus(cli, (bus) =>
-      ask(bus, clusterOverBus.add, { hosts: wanted }, { timeoutMs }),
-    );
+    const answer = await withBus(cli, (bus, fleet) => {
+      assertOwnFleet(own, fleet);
+      return ask(bus, clusterOverBus.add, { hosts: wanted }, { timeoutMs });
+    });
+    if (answer.clustered && !answer.members.includes(own.own)) {
+      throw new SvcError(
+        "conflict",
+        `${own.dir} is that of ${own.own}, which does not belong to the cluster of ${answer.members.join(", ")}`,
+      );
+    }
     // A bus that was alone names its server as it likes.
     const members = answer.clustered ? answer.members : [own.own];
     const hosts = [...new Set([...own.hosts, ...members, ...wanted])];
+    if (!answer.clustered) assertEnough(own, wanted, hosts);
     const added = hosts.filter((host) => !members.includes(host));
+    const addition = { dir: own.dir, added, members };
+    assertNoOther(addition);
     const plan = planOf(own, { hosts, added, clustered: answer.clustered });
     if (args["dry-run"] === true) {
       await cli.print({ hosts, added, steps: plan }, () => plan.join("\n"));
       return;
     }
     for (const step of plan) cli.say(step);
+    if (added.length > 0) await beginAdding(addition, cli.clock);
     await addHosts({ own, hosts, added, clustered: answer.clustered }, cli);
+    endAdding(own.dir);
+    for (const line of elsewhere(own, hosts)) cli.say(line);
     await withStatus(cli, async (status) => {
       await cli.print({ hosts, added, cluster: status }, () => formatStatus(status, cli));
     });
@@ -95,6 +118,17 @@ async function addHosts({ own, hosts, added, clustered }: Addition, cli: Cli): P
   await untilStored(remote, { own, hosts, clustered }, cli);
 }
 
+/** What people and peels know of the hosts is theirs to change. */
+function elsewhere(own: OwnHost, hosts: readonly string[]): string[] {
+  const { bus, masters } = doorsOf(own, hosts);
+  return [
+    "When it suits, give operators and new peels all hosts. In svc.yaml, below master:",
+    `  urls: [${bus.join(", ")}]`,
+    "In peel.yaml, in place of master_url or master_urls:",
+    `  master_urls: [${masters.join(", ")}]`,
+  ];
+}
+
 function planOf(own: OwnHost, { hosts, added, clustered }: Omit<Addition, "own">): string[] {
   if (added.length === 0 && clustered && own.clustered && hosts.every((host) => own.hosts.includes(host))) {
     return [`${hosts.join(", ")} are the hosts of the cluster: nothing is left to add`];
@@ -113,14 +147,21 @@ function planOf(own: OwnHost, { hosts, added, clustered }: Omit<Addition, "own">
   ];
 }
 
-/** @throws SvcError `usage` */
-function readHosts(text: string): string[] {
-  const hosts = text.split(",").map((part) => parseHost(part.trim()));
-  for (const host of hosts) {
-    const problem = advertiseUrlProblem(`tls://${formatAddress({ host, port: 4222 })}`);
-    if (problem !== undefined) throw new SvcError("usage", `${host}: ${problem}`);
+/**
+ * A cluster of two servers does not survive the loss of any, and while it is made, the new one alone could not decide.
+ *
+ * @throws SvcError `usage`
+ */
+function assertEnough(own: OwnHost, wanted: readonly string[], hosts: readonly string[]): void {
+  if (wanted.includes(own.own)) {
+    throw new SvcError("usage", `${own.own} is the host of ${own.dir}: name only the others`);
   }
-  return [...new Set(hosts)];
+  if (hosts.length < leastHosts) {
+    throw new SvcError(
+      "usage",
+      `${hosts.join(" and ")} would be a cluster of ${hosts.length}, which works only while both run: name two hosts or more`,
+    );
+  }
 }
 
 /** The masters are asked at last: also those that have just started. */

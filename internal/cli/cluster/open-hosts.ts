@@ -9,9 +9,8 @@ import {
   type Membership,
   readMembership,
 } from "../../bus/mod.ts";
-import { parseCredentials, readClaims } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
-import { type OwnHost, urlsOfHosts } from "../setup/mod.ts";
+import { doorsOf, type OwnHost } from "../setup/mod.ts";
 
 const connectMs = 3_000;
 
@@ -25,11 +24,8 @@ export function openHosts(own: OwnHost, { clock }: Pick<Cli, "clock">): RemoteHo
   const at = (name: string) => join(own.dir, name);
   return {
     async look(hosts) {
-      const master = parseCredentials(readTextFile(at("auth/master.creds"), "the credentials of masters"));
-      const { iss, nats } = readClaims(master.jwt);
-      const account = typeof nats.issuer_account === "string" ? nats.issuer_account : iss;
       const bus = await connectBus({
-        urls: urlsOfHosts(own, hosts),
+        urls: doorsOf(own, hosts).bus,
         name: "svc-cluster",
         identity: {
           credentials: readTextFile(at("auth/system.creds"), "the credentials of the system account"),
@@ -42,7 +38,7 @@ export function openHosts(own: OwnHost, { clock }: Pick<Cli, "clock">): RemoteHo
       try {
         const system = await createSystemBus(bus);
         try {
-          return { membership: await readMembership(system, account), present: system.present() };
+          return { membership: await readMembership(system, own.fleet), present: system.present() };
         } finally {
           system.stop();
         }

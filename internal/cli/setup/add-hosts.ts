@@ -5,15 +5,15 @@ import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import type { Clock } from "../../base/clock.ts";
 import { setYamlKeys } from "../../base/edit-yaml.ts";
 import { SvcError } from "../../base/errors.ts";
-import { publicMode, readTextFile, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { publicMode, readTextFile, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
-import { lockFile } from "../../base/lock-file.ts";
 import { type NewFile, writing } from "../../base/new-files.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
 import { placeOf } from "../../bus/mod.ts";
 import { isOfCluster, listenAddressOf, routesOf, serverNameOf } from "../../bus/server/mod.ts";
 import { loadAuthority } from "../../identity/ca/mod.ts";
-import { busUrls, type ClusterHosts, filesOfHost } from "./host-files.ts";
+import { parseCredentials, readClaims } from "../../identity/mod.ts";
+import { busUrls, type ClusterHosts, filesOfHost, masterUrls } from "./host-files.ts";
 import { writeBeside } from "./write-beside.ts";
 
 /** The directory of one host of a fleet, as it is now. */
@@ -24,6 +24,8 @@ export interface OwnHost extends ClusterHosts {
   own: string;
   /** Whether its bus is configured as a server of a cluster. */
   clustered: boolean;
+  /** Public key of the account of the masters, which names the fleet. */
+  fleet: string;
 }
 
 /** Keys that nothing needs that runs: they stay where they are. */
@@ -72,11 +74,25 @@ export function readOwnHost(directory: string, routePort: number): OwnHost {
   const enroll = (values.enroll ?? {}) as { addr?: unknown };
   const listens = listenAddressOf(bus);
   return {
-    ...{ dir, own, hosts, clustered },
+    ...{ dir, own, hosts, clustered, fleet: fleetOf(readFleetFile(join(dir, "auth/master.creds"))) },
     busPort: listens?.port ?? placeOf(first).port,
     apiPort: parseAddress(String(enroll.addr ?? ""))?.port ?? 8443,
     routePort: clustered ? routePortOf(bus, routePort) : routePort,
   };
+}
+
+/**
+ * Refuses a directory of another fleet than that of the operator who asks.
+ *
+ * @param fleet of the operator file; `undefined` without one
+ * @throws SvcError `conflict`
+ */
+export function assertOwnFleet(own: OwnHost, fleet: string | undefined): void {
+  if (fleet === undefined || fleet === own.fleet) return;
+  throw new SvcError(
+    "conflict",
+    `${own.dir} is of another fleet than your operator file: choose the fleet with --config or --context`,
+  );
 }
 
 /** Where the directory of another host is written: next to the own one, which has the name of its host or any. */
@@ -116,53 +132,11 @@ export async function writeHost(host: string, { own, hosts, clock, random }: Add
   return true;
 }
 
-/**
- * Changes files of the own host, while no other command does.
- *
- * @throws SvcError `conflict` while another command does this
- */
-export async function whileLocked<T>({ dir }: Pick<OwnHost, "dir">, change: () => Promise<T>): Promise<T> {
-  const lock = lockFile(join(dir, ".cluster.lock"));
-  if (lock === undefined) {
-    throw new SvcError(
-      "conflict",
-      `another svc cluster command changes ${dir} at this moment: try again when it has ended`,
-    );
-  }
-  try {
-    return await change();
-  } finally {
-    lock.release();
-  }
-}
-
-/**
- * Gives the own host its place in the cluster of these hosts: certificate, configuration of the master, and then that
- * of the bus. They count from the next start of the master on.
- *
- * @returns whether anything changed
- * @throws SvcError `conflict` while another command does this
- */
-export function joinOwn({ own, hosts, clock, random }: AddOptions): Promise<boolean> {
-  return whileLocked(own, async () => {
-    const now = readOwnHost(own.dir, own.routePort);
-    const all = [...new Set([...now.hosts, ...hosts])];
-    if (now.clustered && all.length === now.hosts.length) return false;
-    const authority = await loadAuthority(join(own.dir, "auth/ca"));
-    const changed = ["bus/nats-server.key", "bus/nats-server.crt", "master.yaml", "bus/nats-server.conf"];
-    const files = changed.map((name) => fileAt(join(own.dir, name)));
-    const options = { ...now, hosts: all, from: own.dir, dir: own.dir, authority, clock, random };
-    const owner = statSync(own.dir);
-    for (const { path, data, mode } of await filesOfHost(files, options)) {
-      writing(path, () => writeFileAtomic(path, data, mode));
-      giveTo(path, owner);
-    }
-    return true;
-  });
-}
-
-/** The bus URLs of hosts of a cluster. */
-export const urlsOfHosts = (own: OwnHost, hosts: readonly string[]): string[] => busUrls({ ...own, hosts });
+/** The URLs of hosts of a cluster: of their bus, and of their masters. */
+export const doorsOf = (own: OwnHost, hosts: readonly string[]): { bus: string[]; masters: string[] } => ({
+  bus: busUrls({ ...own, hosts }),
+  masters: masterUrls({ ...own, hosts }),
+});
 
 function filesToCopy(dir: string): NewFile[] {
   const below = (name: string): string[] => {
@@ -188,7 +162,8 @@ function filesToCopy(dir: string): NewFile[] {
   ].map((name) => fileAt(join(dir, name)));
 }
 
-function fileAt(path: string): NewFile {
+/** A file of the fleet, as it is now. */
+export function fileAt(path: string): NewFile {
   const mode = (lstatSync(path).mode & 0o077) === 0 ? secretMode : publicMode;
   return { path, data: readTextFile(path, "the file of the fleet"), mode };
 }
@@ -224,6 +199,11 @@ export function readFleetFile(path: string): string {
       { cause },
     );
   }
+}
+
+function fleetOf(credentials: string): string {
+  const { iss, nats } = readClaims(parseCredentials(credentials).jwt);
+  return typeof nats.issuer_account === "string" ? nats.issuer_account : iss;
 }
 
 function routePortOf(text: string, otherwise: number): number {

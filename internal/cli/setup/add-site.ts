@@ -18,7 +18,8 @@ import { formatServerConfig } from "../../bus/accounts/mod.ts";
 import { linkToBus, listenForSites, listensForSites, sitePortOf } from "../../bus/server/mod.ts";
 import { issueCertificate, loadAuthority } from "../../identity/ca/mod.ts";
 import { formatCredentials, type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/mod.ts";
-import { giveTo, type OwnHost, readFleetFile, whileLocked } from "./add-hosts.ts";
+import { giveTo, type OwnHost, readFleetFile } from "./add-hosts.ts";
+import { lockOwn } from "./change-own.ts";
 import { masterUnit } from "./units.ts";
 import { writeBeside } from "./write-beside.ts";
 
@@ -181,8 +182,13 @@ function siteMaster(
  * @returns the port, and whether anything changed
  * @throws SvcError `conflict` while another command changes the directory
  */
-export function openOwnForSites(own: OwnHost, port: number): Promise<{ port: number; isChanged: boolean }> {
-  return whileLocked(own, async () => {
+export async function openOwnForSites(
+  own: OwnHost,
+  port: number,
+  clock: Clock,
+): Promise<{ port: number; isChanged: boolean }> {
+  const lock = await lockOwn(own.dir, clock);
+  try {
     const path = join(own.dir, "bus/nats-server.conf");
     const text = readFleetFile(path);
     if (listensForSites(text)) return { port: sitePortOf(text) ?? port, isChanged: false };
@@ -192,7 +198,9 @@ export function openOwnForSites(own: OwnHost, port: number): Promise<{ port: num
     writing(path, () => writeFileAtomic(path, listenForSites(text, { port, tls }), secretMode));
     giveTo(path, owner);
     return { port, isChanged: true };
-  });
+  } finally {
+    lock.release();
+  }
 }
 
 /** Whether the directory of a site is there. */

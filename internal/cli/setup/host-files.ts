@@ -6,6 +6,7 @@ import { setYamlKeys } from "../../base/edit-yaml.ts";
 import type { Random } from "../../base/id.ts";
 import type { NewFile } from "../../base/new-files.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
+import { placeOf } from "../../bus/mod.ts";
 import { joinCluster, listenAddressOf } from "../../bus/server/mod.ts";
 import { type Authority, issueCertificate } from "../../identity/ca/mod.ts";
 
@@ -25,6 +26,8 @@ export interface HostOptions extends ClusterHosts {
   own: string;
   /** Whether the cluster can be there before this host. */
   joins?: boolean;
+  /** Hosts that left the cluster: no file keeps them. */
+  gone?: readonly string[];
   /** Directory that the files were written for, and the one that they will be in. Absolute. */
   from: string;
   dir: string;
@@ -50,13 +53,15 @@ export const masterUrls = ({ hosts, apiPort }: ClusterHosts): string[] =>
  * @throws SvcError `bad_request` naming a file that cannot be changed
  */
 export async function filesOfHost(files: readonly NewFile[], options: HostOptions): Promise<NewFile[]> {
-  const { from, dir, own, hosts, routePort, authority, clock, random } = options;
+  const { from, dir, own, hosts, gone = [], routePort, authority, clock, random } = options;
   const at = (name: string) => join(dir, name);
   const before = files.find(({ path }) => path === join(from, "bus/nats-server.crt"))?.data ?? "";
   const issued = await issueCertificate(authority, {
     commonName: "nats",
     // A client that learns of another server from one that it knows verifies it by the name that it knows.
-    names: [...new Set([...hosts, ...namesOf(before), "localhost", "127.0.0.1"])],
+    names: [...new Set([...hosts, ...namesOf(before), "localhost", "127.0.0.1"])].filter(
+      (name) => !gone.includes(name),
+    ),
     usage: "nats-server",
     validityMs: busValidityMs,
     clock,
@@ -99,7 +104,7 @@ function replacePath(text: string, from: string, to: string): string {
 
 /** The configuration of a master on a host of a cluster: where peels find all of them, and the names of this one. */
 function masterOfCluster(text: string, name: string, options: HostOptions): string {
-  const { own, from, dir } = options;
+  const { own, from, dir, gone = [] } = options;
   const values = plainValue(parseYaml(text, name)) as Record<string, unknown>;
   const section = (key: string) => (values[key] ?? {}) as Record<string, unknown>;
   const enroll = section("enroll");
@@ -107,11 +112,11 @@ function masterOfCluster(text: string, name: string, options: HostOptions): stri
   const names = isSame ? listOf(section("ca").enroll_sans) : [];
   const addr = isSame ? enroll.addr : everywhere(enroll.addr);
   return setYamlKeys(text, name, {
-    bus_advertise_urls: withOthers(listOf(values.bus_advertise_urls), busUrls(options)),
+    bus_advertise_urls: withOthers(listOf(values.bus_advertise_urls), busUrls(options), gone),
     enroll: {
       ...enroll,
       ...(addr === undefined ? {} : { addr }),
-      advertise_urls: withOthers(listOf(enroll.advertise_urls), masterUrls(options)),
+      advertise_urls: withOthers(listOf(enroll.advertise_urls), masterUrls(options), gone),
     },
     ca: { ...section("ca"), enroll_sans: [...new Set([...names, own, "127.0.0.1"])] },
   });
@@ -119,11 +124,11 @@ function masterOfCluster(text: string, name: string, options: HostOptions): stri
 
 const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
-/** What is there, then the URLs of hosts that have none there. */
-function withOthers(urls: readonly string[], wanted: readonly string[]): string[] {
-  const hostOf = (url: string) => new URL(url.replace(/^tls:/, "https:")).hostname;
-  const known = new Set(urls.map(hostOf));
-  return [...urls, ...wanted.filter((url) => !known.has(hostOf(url)))];
+/** What is there, except of hosts that are gone, then the URLs of hosts that have none there. */
+function withOthers(urls: readonly string[], wanted: readonly string[], gone: readonly string[]): string[] {
+  const kept = urls.filter((url) => !gone.includes(placeOf(url).host));
+  const known = new Set(kept.map((url) => placeOf(url).host));
+  return [...kept, ...wanted.filter((url) => !known.has(placeOf(url).host))];
 }
 
 /** Another host does not have the address of the one that the files were written for. */

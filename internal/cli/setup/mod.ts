@@ -1,9 +1,9 @@
 export {
+  assertOwnFleet,
   directoryOf,
-  joinOwn,
+  doorsOf,
   type OwnHost,
   readOwnHost,
-  urlsOfHosts,
   writeHost,
 } from "./add-hosts.ts";
 export {
@@ -14,7 +14,9 @@ export {
   siteKeys,
   writeSite,
 } from "./add-site.ts";
+export { assertNoOther, beginAdding, endAdding } from "./adding.ts";
 export { busVersion } from "./bus-version.ts";
+export { dropHost, joinOwn } from "./change-own.ts";
 export { firstOperator, operatorNameOf } from "./first-operator.ts";
 export { initFleet, type Setup } from "./init.ts";
 export { initHosts } from "./init-hosts.ts";

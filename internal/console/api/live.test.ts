@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
-import { createLive, type Source } from "./live.ts";
+import { createLive, eventsPath, type Source } from "./live.ts";
 
 /** A stream as a browser has it, which the test plays. */
 class FakeSource implements Source {
@@ -27,8 +27,8 @@ function startLive() {
   let refused = 0;
   const live = createLive({
     clock,
-    open(path) {
-      const source = new FakeSource(path);
+    open(after) {
+      const source = new FakeSource(eventsPath(after));
       sources.push(source);
       return source;
     },

@@ -9,7 +9,21 @@ export interface Source {
   close(): void;
 }
 
-/** What happens in the fleet, as the one stream of this tab tells it. */
+/** The states of a stream, as `EventSource` numbers them. */
+export const sourceStates = { connecting: 0, open: 1, closed: 2 } as const;
+
+/**
+ * The address of a stream of events.
+ *
+ * @param after the position behind which it begins
+ * @param query further fields
+ */
+export function eventsPath(after: string | undefined, query = new URLSearchParams()): string {
+  const all = new URLSearchParams([...(after === undefined ? [] : [["after", after]]), ...query]);
+  return all.size === 0 ? "/api/v1/events" : `/api/v1/events?${all}`;
+}
+
+/** What happens in the fleet, as one stream tells it. */
 export interface Live {
   /** Since when nothing arrives, milliseconds since the Unix epoch; `undefined` while the stream is open. */
   readonly brokenSince: ReadonlySignal<number | undefined>;
@@ -37,13 +51,16 @@ const mostQueued = 10_000;
 const retryMs = 2_000;
 /** A stream that is cut off for less is not worth a word. */
 const patienceMs = 1_500;
-const closed = 2;
 
 /**
- * @param open opens the stream at a path
- * @param onRefused the browser gave up: the session may have ended
+ * @param options.open opens the stream behind a position; `gap` among its events says that something may be missing
+ * @param options.onRefused the browser gave up: the session may have ended
  */
-export function createLive(options: { clock: Clock; open(path: string): Source; onRefused(): void }): Live {
+export function createLive(options: {
+  clock: Clock;
+  open(after: string | undefined): Source;
+  onRefused(): void;
+}): Live {
   const { clock, open, onRefused } = options;
   const brokenSince = signal<number | undefined>(undefined);
   const returns = signal(0);
@@ -71,11 +88,11 @@ export function createLive(options: { clock: Clock; open(path: string): Source; 
   };
   const connect = () => {
     retrying = undefined;
+    source?.close();
     // The browser itself names the last event when it continues; after it gave up, the address does.
-    const opened = open(
-      `/api/v1/events${position === undefined ? "" : `?after=${encodeURIComponent(position)}`}`,
-    );
+    const opened = open(position);
     source = opened;
+    opened.addEventListener("gap", () => void returns.value++);
     opened.addEventListener("open", () => {
       worrying?.cancel();
       worrying = undefined;
@@ -87,7 +104,7 @@ export function createLive(options: { clock: Clock; open(path: string): Source; 
       worrying ??= clock.after(patienceMs, () => {
         brokenSince.value ??= at;
       });
-      if (opened.readyState !== closed) return;
+      if (opened.readyState !== sourceStates.closed) return;
       onRefused();
       retrying ??= clock.after(retryMs, connect);
     });

@@ -1,6 +1,14 @@
 import { signal } from "@preact/signals";
 import type { Clock } from "../../base/clock.ts";
-import { type App, createClient, createLive, createSession, restWhileHidden } from "../api/mod.ts";
+import {
+  type App,
+  createClient,
+  createLive,
+  createSession,
+  eventsPath,
+  restWhileHidden,
+  sharedSource,
+} from "../api/mod.ts";
 import { tellFullTexts } from "../kit/full-text.ts";
 import { createKeys, listenToKeys } from "../kit/keys.ts";
 import { createRouter } from "../kit/router.ts";
@@ -9,6 +17,14 @@ import { Shell } from "./shell.tsx";
 import { createTheme } from "./theme.ts";
 
 const sayMs = 5_000;
+
+/** The stream of events, which all windows of a browser share. */
+function openStream(window: Window & typeof globalThis, after: string | undefined) {
+  const { locks } = window.navigator;
+  const channel = (name: string) => new window.BroadcastChannel(name);
+  const open = (position: string | undefined) => new window.EventSource(eventsPath(position));
+  return sharedSource({ locks, channel, open }, after);
+}
 
 /** Creates and wires the parts of the console. There is one per tab, as long as the tab is open. */
 export function startConsole(window: Window & typeof globalThis, clock: Clock) {
@@ -23,7 +39,7 @@ export function startConsole(window: Window & typeof globalThis, clock: Clock) {
   let saying = { cancel() {} };
   const live = createLive({
     clock,
-    open: (path) => new window.EventSource(path),
+    open: (after) => openStream(window, after),
     // The browser does not tell why: a session that has ended is the one reason that a person can mend.
     onRefused: () => void session.find().catch(() => {}),
   });

@@ -6,6 +6,7 @@ import type { Keys } from "./keys.ts";
 import { type SortOrder, TableHead } from "./table-head.tsx";
 import { type TableRowProps, useTableRows } from "./table-row.tsx";
 import { useColumnWidths } from "./use-column-widths.ts";
+import { usePrinting } from "./use-printing.ts";
 import { slotOf, visibleRows } from "./visible-rows.ts";
 
 export type { Column } from "./column.ts";
@@ -32,6 +33,8 @@ export interface TableProps<Row> {
 }
 
 const rowHeight = 32;
+/** More rows than these are no reading on paper, and the browser would stand still. */
+const mostPrinted = 5_000;
 /** Rows come into the table and leave it in groups: most frames of scrolling then draw nothing. */
 const group = 4 * rowHeight;
 
@@ -51,6 +54,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   const sorted = useMemo(() => sortRows(rows, columns, by), [rows, columns, by]);
   const rowElements = useTableRows<Row>();
   const { fixed, samples } = useColumnWidths({ box, width, rows, columns, sortedBy: by?.id });
+  const printing = usePrinting();
 
   const look = () => {
     const element = box.current;
@@ -79,9 +83,11 @@ export function Table<Row extends object>(props: TableProps<Row>) {
     return () => observer.disconnect();
   }, [short, rows.length === 0]);
 
-  const { from, to } = short
-    ? { from: 0, to: sorted.length }
-    : visibleRows(sorted.length, sight.value.top, sight.value.height + group, rowHeight);
+  const whole = { from: 0, to: printing ? Math.min(sorted.length, mostPrinted) : sorted.length };
+  const { from, to } =
+    short || printing
+      ? whole
+      : visibleRows(sorted.length, sight.value.top, sight.value.height + group, rowHeight);
   // After a jump the elements stay in their order; after a step those of the rows that left go to the other end.
   if (from >= shown.current.to || to <= shown.current.from) shown.current.first = from;
   shown.current = { ...shown.current, from, to };
@@ -133,7 +139,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
       <table
         aria-label={label}
         aria-rowcount={sorted.length + 1}
-        {...(fixed === undefined
+        {...(fixed === undefined || printing
           ? {}
           : { class: "fixed", style: { width: `${fixed.reduce((sum, one) => sum + one, 0)}px` } })}
       >
@@ -143,7 +149,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
           onOrder={(next) => {
             order.value = next;
           }}
-          widths={fixed}
+          widths={printing ? undefined : fixed}
         />
         <Space rows={from} columns={columns.length} />
         <tbody>
@@ -151,11 +157,15 @@ export function Table<Row extends object>(props: TableProps<Row>) {
             visible.map((row, at) => {
               const index = from + at;
               const slot = () => slotOf(index - shown.current.first, sight.value.height + group, rowHeight);
-              return [short ? rowKey(row) : slot(), rowAt(row, index)] as const;
+              return [short || printing ? rowKey(row) : slot(), rowAt(row, index)] as const;
             }),
           )}
         </tbody>
-        <Space rows={sorted.length - to} columns={columns.length} />
+        {printing ? (
+          <NotPrinted rows={sorted.length - to} columns={columns.length} />
+        ) : (
+          <Space rows={sorted.length - to} columns={columns.length} />
+        )}
         {samples.length > 0 && (
           <tbody aria-hidden="true" class="samples">
             {samples.map((row) => (
@@ -183,6 +193,18 @@ function Space({ rows, columns }: { rows: number; columns: number }) {
         <td colSpan={columns} style={{ height: `${rows * rowHeight}px` }} />
       </tr>
     </tbody>
+  );
+}
+
+/** Says on paper how many rows are missing there. */
+function NotPrinted({ rows, columns }: { rows: number; columns: number }) {
+  if (rows <= 0) return null;
+  return (
+    <tfoot>
+      <tr>
+        <td colSpan={columns}>{rows.toLocaleString("en")} more rows are not printed.</td>
+      </tr>
+    </tfoot>
   );
 }
 

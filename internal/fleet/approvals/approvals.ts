@@ -28,7 +28,7 @@ export const longestReason = 500;
 
 export interface ApprovalsDeps {
   bucket: Pick<Bucket, "get" | "create" | "update">;
-  view: Pick<ApprovalView, "all">;
+  view: Pick<ApprovalView, "all" | "seen">;
   mac: RecordMac;
   starters: Starters;
   gate: Gate;
@@ -200,7 +200,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return denied;
     },
     async sweep() {
-      for (const one of await view.all()) {
+      // What was not seen yet began a moment ago; it is read again before it is changed.
+      for (const one of view.seen()) {
         const now = clock.now();
         const isOrphan = (found: Approval) =>
           found.state === "started" && found.outcome === undefined && (found.claimedAt ?? 0) + claimMs <= now;

@@ -15,6 +15,8 @@ const mostKept = 10_000;
 export interface ApprovalView {
   /** Newest first, with everything that is stored now. @throws SvcError `storage` or `unavailable` */
   all(): Promise<Approval[]>;
+  /** The same, as far as this master has seen: the bus is not asked. */
+  seen(): Approval[];
   stop(): void;
 }
 
@@ -66,14 +68,17 @@ export function followApprovals({
     // It stopped before, and then nothing is told of what was there.
     () => {},
   );
+  const seen = () =>
+    view
+      .kept()
+      .flatMap(({ item }) => item.approval ?? [])
+      .toReversed();
   return {
     async all() {
       await watch.caughtUp();
-      return view
-        .kept()
-        .flatMap(({ item }) => item.approval ?? [])
-        .toReversed();
+      return seen();
     },
+    seen,
     stop: () => watch.stop(),
   };
 }

@@ -7,6 +7,7 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { provision } from "../../bus/assets.ts";
 import type { Bus } from "../../bus/connect.ts";
+import { streamEnds } from "../../bus/position.ts";
 import { readRange } from "../../bus/read-range.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createAuditWriter } from "./append.ts";
@@ -52,7 +53,7 @@ test("three masters that write at the same moment make one chain, and each entry
   expect(ids.toSorted()).toEqual(wanted.toSorted());
   // What was answered is where it stands.
   expect(links.map((link) => ids[(link?.seq ?? 0) - 1])).toEqual(wanted);
-  await Promise.all(writers.map((one) => one.refresh()));
+  await Promise.all(writers.map(async (one) => one.refresh(await streamEnds(bus, "audit"))));
   for (const one of writers) expect(one.head?.seq).toBe(wanted.length);
   await other.drain();
 });
@@ -105,7 +106,7 @@ test("a full store refuses, and the chain continues when there is room again", a
 
 test("a frozen bus fails an append within 5 s, also of those that wait behind", async () => {
   const one = writer("one");
-  await one.refresh();
+  await one.refresh(await streamEnds(bus, "audit"));
   const { pid } = server.server();
   process.kill(pid, "SIGSTOP");
   await until(() => readFileSync(`/proc/${pid}/stat`, "utf8").includes(") T "));

@@ -2,7 +2,15 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { appendNext, auditSubject, type Bus, isClustered, lastOn, streamEnds } from "../../bus/mod.ts";
+import {
+  appendNext,
+  auditSubject,
+  type Bus,
+  isClustered,
+  lastOn,
+  type StreamEnds,
+  streamEnds,
+} from "../../bus/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import { beginning, type Content, genuineEntry, type Link, writeEntry } from "./entry.ts";
 
@@ -27,8 +35,13 @@ export interface AuditWriter {
    * @throws SvcError `unavailable` within 5 s when it is not known to be stored
    */
   append(content: Omit<Content, "at" | "master">): Promise<Link>;
-  /** Looks for what other masters wrote. @throws SvcError `storage` */
-  refresh(): Promise<void>;
+  /**
+   * Looks for what other masters wrote.
+   *
+   * @param ends the ends of the audit, asked for just now
+   * @throws SvcError `storage`
+   */
+  refresh(ends: StreamEnds): Promise<void>;
   /** The newest entry that this master knows, with its time; absent before the first. */
   readonly head: (Link & { at: number }) | undefined;
 }
@@ -74,8 +87,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
   const note = (link: Link, at: number) => {
     if (newest === undefined || link.seq > newest.seq) newest = { ...link, at };
   };
-  const read = async (): Promise<Link> => {
-    const { last } = await streamEnds(bus, auditStream);
+  const read = async ({ last }: Pick<StreamEnds, "last">): Promise<Link> => {
     const isShort = newest !== undefined && last < newest.seq;
     if (isShort && !isCut) {
       log.error("the audit ends before an entry that this master knows", {
@@ -104,7 +116,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
 
   /** Sends a batch. @returns what must be sent again, because other masters were faster */
   const send = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
-    head ??= await read();
+    head ??= await read(await streamEnds(bus, auditStream));
     let at = head;
     const sent = batch.map((one, index) => {
       const { bytes, link } = writeEntry(one.content, at, signer);
@@ -176,8 +188,13 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
       if (!running) void run();
       return promise;
     },
-    async refresh() {
-      const link = await read();
+    async refresh(ends) {
+      // Nobody wrote since the last look. Whether the entry is still the same, `openAuditMemory` compares.
+      if (ends.last === newest?.seq) {
+        isCut = false;
+        return;
+      }
+      const link = await read(ends);
       if (!running && (head === undefined || link.seq > head.seq)) head = link;
     },
     get head() {

@@ -5,7 +5,7 @@ import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bus, messageAt, streamEnds } from "../../bus/mod.ts";
+import { type Bus, messageAt, type StreamEnds, streamEnds } from "../../bus/mod.ts";
 import { auditStream } from "./append.ts";
 import { genuineEntry, type Link } from "./entry.ts";
 
@@ -28,8 +28,13 @@ export interface RememberedAudit {
 export interface AuditMemory {
   /** Absent before the first entry. */
   readonly current: RememberedAudit | undefined;
-  /** Compares with what is stored now, and remembers that. @throws SvcError `storage` */
-  refresh(): Promise<void>;
+  /**
+   * Compares with what is stored now, and remembers that.
+   *
+   * @returns the ends of the audit, as they were asked for
+   * @throws SvcError `storage`
+   */
+  refresh(): Promise<StreamEnds>;
 }
 
 /**
@@ -59,7 +64,8 @@ export function openAuditMemory(options: {
   const readAt = async (seq: number) => {
     const message = await messageAt(bus, auditStream, seq);
     if (message === undefined) return undefined;
-    return { hash: sha256Hex(message.data), at: genuineEntry(message.data, seq, keys())?.at };
+    // Whether a master wrote it is verified only where that is asked for: a look at an idle audit compares the hash.
+    return { hash: sha256Hex(message.data), at: () => genuineEntry(message.data, seq, keys())?.at };
   };
   const remember = (next: RememberedAudit) => {
     if (JSON.stringify(next) === JSON.stringify(known)) return;
@@ -71,8 +77,9 @@ export function openAuditMemory(options: {
     }
   };
   const look = async () => {
-    const { first, last } = await streamEnds(bus, auditStream);
-    if (last === 0 && known === undefined) return;
+    const ends = await streamEnds(bus, auditStream);
+    const { first, last } = ends;
+    if (last === 0 && known === undefined) return ends;
     const before = known;
     let from = before?.first;
     if (
@@ -80,7 +87,7 @@ export function openAuditMemory(options: {
       first < from.seq ||
       (first > from.seq && from.at <= clock.now() - retentionMs)
     ) {
-      const at = (await readAt(first))?.at;
+      const at = (await readAt(first))?.at();
       if (at !== undefined) from = { seq: first, at };
     } else if (first > from.seq) complain("entries of the audit that have not expired were removed");
     let to = before?.last;
@@ -98,9 +105,10 @@ export function openAuditMemory(options: {
     if (isContradicted) complain("the audit was rewritten, or entries at its end were removed");
     else if (last > 0 && to?.seq !== last) {
       const newest = await readAt(last);
-      if (newest?.at !== undefined) to = { seq: last, hash: newest.hash };
+      if (newest?.at() !== undefined) to = { seq: last, hash: newest.hash };
     }
     if (from !== undefined && to !== undefined) remember({ first: from, last: to });
+    return ends;
   };
   return {
     get current() {

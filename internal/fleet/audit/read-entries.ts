@@ -1,4 +1,4 @@
-import { auditSubject, type Bus, readRange, streamEnds } from "../../bus/mod.ts";
+import { auditSubject, type Bus, readRange, type StreamEnds } from "../../bus/mod.ts";
 import { auditStream } from "./append.ts";
 import { type Entry, genuineEntry } from "./entry.ts";
 
@@ -10,6 +10,7 @@ const atOnce = 1_000;
  *
  * @param options.actions a subject below `svc.audit.`; wildcards allowed
  * @param options.after the sequence up to which everything was read before
+ * @param options.ends the ends of the audit, asked for just now
  * @returns the sequence up to which everything is read now
  * @throws SvcError `storage`
  */
@@ -19,10 +20,11 @@ export async function readEntriesAfter(options: {
   keys(): readonly string[];
   actions: string;
   after: number;
+  ends: Pick<StreamEnds, "last">;
   take(entry: Entry): void;
 }): Promise<number> {
   const { bus, keys, actions, take } = options;
-  const { last } = await streamEnds(bus, auditStream);
+  const { last } = options.ends;
   // Another stream than the one that was read: what was taken stays.
   let seq = last < options.after ? 0 : options.after;
   while (seq < last) {

@@ -6,6 +6,7 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { provision } from "../../bus/assets.ts";
 import type { Bus } from "../../bus/connect.ts";
+import { streamEnds } from "../../bus/position.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createAuditWriter } from "./append.ts";
 import { createRecorder } from "./recorder.ts";
@@ -123,10 +124,10 @@ test("revoked tokens are learned from what masters wrote and did", async () => {
   await revoked("tok-3", {}, thief);
   await revoked("tok-4", { action: "tokens.create" });
   await revoked("tok-5", { subjects: { token_id: "tok-5", token_expires: "soon" } });
-  await read();
+  await read(await streamEnds(bus, "audit"));
   await revoked("tok-6");
-  await read();
-  await read();
+  await read(await streamEnds(bus, "audit"));
+  await read(await streamEnds(bus, "audit"));
   const expiresAt = Date.parse(expires);
   expect(learned).toEqual([
     { id: "tok-1", expiresAt },

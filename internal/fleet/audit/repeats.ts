@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bus, sequenceAt } from "../../bus/mod.ts";
+import { type Bus, sequenceAt, streamEnds } from "../../bus/mod.ts";
 import { auditStream } from "./append.ts";
 import type { Entry } from "./entry.ts";
 import { readEntriesAfter } from "./read-entries.ts";
@@ -61,7 +61,8 @@ export function createRepeats(options: { bus: Bus; keys(): readonly string[]; cl
         begun.delete(id);
       }
       after ??= ((await sequenceAt(bus, auditStream, now - windowMs)) ?? 1) - 1;
-      after = await readEntriesAfter({ bus, keys, actions: action, after, take });
+      const ends = await streamEnds(bus, auditStream);
+      after = await readEntriesAfter({ bus, keys, actions: action, after, ends, take });
     });
     return {
       begun,

@@ -1,5 +1,4 @@
-import { shareRuns } from "../../base/share-runs.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus, StreamEnds } from "../../bus/mod.ts";
 import type { Entry } from "./entry.ts";
 import { readEntriesAfter } from "./read-entries.ts";
 
@@ -15,14 +14,15 @@ export interface RevokedToken {
  * that it missed, also when who controls the bus has put the tokens back.
  *
  * @param options.take called with each revocation, at least once
- * @returns reads what was written since the last time; it throws SvcError `storage`
+ * @returns reads what was written since the last time, with the ends of the audit, asked for just now; it throws
+ *   SvcError `storage`
  */
 export function followRevokedTokens(options: {
   bus: Bus;
   /** The public command keys that the fleet has or had. */
   keys(): readonly string[];
   take(token: RevokedToken): void;
-}): () => Promise<void> {
+}): (ends: StreamEnds) => Promise<void> {
   const { bus, keys } = options;
   let after = 0;
   const take = ({ outcome, subjects: { token_id: id, token_expires: expires } }: Entry) => {
@@ -30,7 +30,7 @@ export function followRevokedTokens(options: {
     if (outcome === "done" && typeof id === "string" && !Number.isNaN(expiresAt))
       options.take({ id, expiresAt });
   };
-  return shareRuns(async () => {
-    after = await readEntriesAfter({ bus, keys, actions: "tokens.revoke", after, take });
-  });
+  return async (ends) => {
+    after = await readEntriesAfter({ bus, keys, actions: "tokens.revoke", after, ends, take });
+  };
 }

@@ -4,6 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Bus } from "../../bus/connect.ts";
+import { streamEnds } from "../../bus/position.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { beginning, type Content, type Link, writeEntry } from "./entry.ts";
 import type { RememberedAudit } from "./memory.ts";
@@ -61,7 +62,7 @@ async function begin(count: number) {
     get current() {
       return known.memory;
     },
-    refresh: async () => {},
+    refresh: () => streamEnds(owner, "audit"),
   };
   const verification = createVerification({
     bus: owner,

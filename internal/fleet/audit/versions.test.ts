@@ -8,6 +8,7 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { provision } from "../../bus/assets.ts";
 import type { Bus } from "../../bus/connect.ts";
+import { streamEnds } from "../../bus/position.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createAuditWriter } from "./append.ts";
 import type { EntryOutcome } from "./entry.ts";
@@ -18,6 +19,7 @@ let bus: Bus;
 const key = newKeyPair("user", systemRandom);
 const keys = () => [key.publicKey];
 const log = recordingLog();
+const ends = () => streamEnds(bus, "audit");
 beforeAll(async () => {
   server = await startBus();
   bus = await connectTo(server, "master");
@@ -48,7 +50,7 @@ test("the greatest version of each name counts, and survives a restart without t
   await changed("eve", 7, "done", newKeyPair("user", systemRandom));
   const first = open();
   expect(first.of("bob")).toBe(0);
-  await first.refresh();
+  await first.refresh(await ends());
   expect([first.of("bob"), first.of("eve"), first.of("nobody")]).toEqual([4, 0, 0]);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(open().of("bob")).toBe(4);
@@ -59,14 +61,14 @@ test("the greatest version of each name counts, and survives a restart without t
   const second = open();
   second.note("zoe", 3);
   second.note("zoe", 2);
-  await Promise.all([second.refresh(), second.refresh()]);
+  await Promise.all([second.refresh(await ends()), second.refresh(await ends())]);
   expect([second.of("bob"), second.of("zoe")]).toEqual([5, 3]);
   expect(open().of("zoe")).toBe(3);
 
   writeFileSync(path, "{");
   const again = open();
   expect(again.of("bob")).toBe(0);
-  await again.refresh();
+  await again.refresh(await ends());
   expect(again.of("bob")).toBe(5);
 });
 
@@ -75,12 +77,12 @@ test("a stream that was replaced takes no version back", async () => {
   const path = join(dir.path, "decisions.log.versions");
   const floors = createVersionFloors({ bus, path, keys, log });
   await changed("kim", 12);
-  await floors.refresh();
+  await floors.refresh(await ends());
   const manager = await bus.nats.jetstreamManager();
   const { config } = await manager.streams.info("audit");
   await manager.streams.delete("audit");
   await manager.streams.add(config);
   await changed("kim", 3);
-  await floors.refresh();
+  await floors.refresh(await ends());
   expect(floors.of("kim")).toBe(12);
 });

@@ -2,8 +2,7 @@ import * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
 import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
-import { shareRuns } from "../../base/share-runs.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus, StreamEnds } from "../../bus/mod.ts";
 import type { Entry } from "./entry.ts";
 import { readEntriesAfter } from "./read-entries.ts";
 
@@ -19,8 +18,13 @@ export interface VersionFloors {
   of(name: string): number;
   /** Takes note of a record that was verified; it is remembered across restarts. */
   note(name: string, version: number): void;
-  /** Reads what was written in the audit since the last time. @throws SvcError `storage` */
-  refresh(): Promise<void>;
+  /**
+   * Reads what was written in the audit since the last time.
+   *
+   * @param ends the ends of the audit, asked for just now
+   * @throws SvcError `storage`
+   */
+  refresh(ends: StreamEnds): Promise<void>;
 }
 
 const stored = v.strictObject({
@@ -59,14 +63,14 @@ export function createVersionFloors(options: {
       log.warn("the versions of operators are kept in memory only", { path, reason: describeError(thrown) });
     }
   };
-  const read = async () => {
+  const read = async (ends: StreamEnds) => {
     let isNews = false;
     const take = ({ outcome, subjects: { operator, version } }: Entry) => {
       // What failed has written nothing.
       if (outcome !== "done" || typeof operator !== "string" || typeof version !== "number") return;
       if (Number.isSafeInteger(version) && raise(operator, version)) isNews = true;
     };
-    seq = await readEntriesAfter({ bus, keys, actions: "operators.>", after: seq, take });
+    seq = await readEntriesAfter({ bus, keys, actions: "operators.>", after: seq, ends, take });
     if (isNews) save();
   };
   return {
@@ -74,7 +78,7 @@ export function createVersionFloors(options: {
     note(name, version) {
       if (raise(name, version)) save();
     },
-    refresh: shareRuns(read),
+    refresh: read,
   };
 }
 

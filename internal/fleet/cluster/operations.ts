@@ -194,7 +194,7 @@ export const removeHost = operation({
   touches: () => ({ fleet: true }),
   async run(deps: ClusterDeps, { host, dry_run = false }) {
     if (!dry_run) return removeServer(deps, host, removalMs);
-    return planSteps(await deps.membership(), host);
+    return planSteps(deps, host);
   },
 });
 

@@ -8,8 +8,8 @@ export interface Removal {
   replicas: number;
   /** Streams that are stored on more servers than that. */
   lowered: string[];
-  /** Streams that are stored on the server that goes, in the group that they would have after that. */
-  left: string[];
+  /** Streams that are stored on the server that goes, and move to another one. */
+  left: { name: string; replicas: number }[];
 }
 
 /** Why a server may not be removed now, and whether that is for want of servers. */
@@ -23,9 +23,14 @@ export interface Refusal {
  * then those that it stores move to others, and then the group gives it up. A server that is in no group and stores
  * nothing has left.
  *
+ * @param names of all streams of the fleet: a server reports only those that it stores itself
  * @returns `"gone"` when there is nothing to do
  */
-export function planRemoval(membership: Membership, server: string): Removal | Refusal | "gone" {
+export function planRemoval(
+  membership: Membership,
+  names: readonly string[],
+  server: string,
+): Removal | Refusal | "gone" {
   const { clustered, leader, followers, answered, streams } = membership;
   if (!clustered) {
     return {
@@ -63,19 +68,26 @@ export function planRemoval(membership: Membership, server: string): Removal | R
       reason: `only ${running.length} of ${group.length} servers run, and ${needed} must: start ${missing.join(", ")} before`,
     };
   }
-  const alone = streams.filter((one) => one.replicas === 1 && one.leader !== "" && !answered.has(one.leader));
-  const lost = streams.filter((one) => one.leader === "");
-  if (alone.length > 0 || lost.length > 0) {
-    const names = [...alone, ...lost].map(({ name }) => name).join(", ");
+  const unseen = names.filter((name) => streams.every((one) => one.name !== name));
+  if (unseen.length > 0) {
     return {
       kind: "conflict",
-      reason: `${names}: stored on ${server} alone, or without a leader: start it before`,
+      reason: `${unseen.join(", ")}: stored on no server that runs; start ${server} before, and have svc cluster status show it there and on others`,
+    };
+  }
+  const leaderless = streams.filter((one) => one.leader === "" || one.leader === server);
+  if (leaderless.length > 0) {
+    return {
+      kind: "unavailable",
+      reason: `${leaderless.map(({ name }) => name).join(", ")}: no leader at this moment; try again, and start the servers that store it if that lasts`,
     };
   }
   const replicas = Math.min(mostReplicas, rest.length);
   return {
     replicas,
     lowered: streams.filter((one) => one.replicas > replicas).map(({ name }) => name),
-    left: stores.filter((one) => one.replicas <= replicas).map(({ name }) => name),
+    left: stores
+      .filter((one) => one.replicas <= replicas)
+      .map(({ name, replicas: on }) => ({ name, replicas: on })),
   };
 }

@@ -1,6 +1,14 @@
 import { SvcError } from "../../base/errors.ts";
-import { type Bus, leaveServer, type Membership, setReplicas, untilComplete } from "../../bus/mod.ts";
-import { planRemoval } from "./plan-removal.ts";
+import {
+  type Bus,
+  leaveServer,
+  listStreamNames,
+  type Membership,
+  orStorageError,
+  setReplicas,
+  untilComplete,
+} from "../../bus/mod.ts";
+import { planRemoval, type Removal } from "./plan-removal.ts";
 
 /** What a removal needs of a master. */
 export interface RemovalDeps {
@@ -20,6 +28,8 @@ export interface Progress {
 
 /** How long one stream may take to be complete on its servers, milliseconds. */
 const streamMs = 4_000;
+/** How long servers may take to change the replicas of one stream, milliseconds. */
+const replicasMs = 12_000;
 
 /**
  * Does the next steps of a removal for some seconds: all that it does can be read from the cluster, so that another
@@ -34,22 +44,30 @@ export async function removeServer(deps: RemovalDeps, server: string, limitMs: n
   const isLate = () => bus.clock.monotonic() - began > limitMs;
   const steps: string[] = [];
   for (;;) {
-    const plan = planRemoval(await deps.membership(), server);
+    const plan = await planNow(deps, server);
     if (plan === "gone") return { done: true, steps, left: 0 };
-    if ("reason" in plan) throw new SvcError(plan.kind, plan.reason);
     const { replicas, lowered, left } = plan;
     const remaining = () => lowered.length + left.length + 1;
     if (isLate()) return { done: false, steps, left: remaining() };
     const [stream] = lowered;
     const [leaving] = left;
     if (stream !== undefined) {
-      await setReplicas(bus, stream, replicas);
+      const isSet = await orStorageError(
+        `the stream ${stream}`,
+        async () =>
+          (await leaveServer(bus, stream, server)) && (await setReplicas(bus, stream, replicas, replicasMs)),
+      );
+      if (!isSet) return { done: false, steps, left: remaining() };
       steps.push(`${stream}: stored on ${replicas} servers`);
     } else if (leaving !== undefined) {
-      await leaveServer(bus, leaving, server);
-      const options = { replicas, without: server, timeoutMs: streamMs };
-      if (!(await untilComplete(bus, leaving, options))) return { done: false, steps, left: remaining() };
-      steps.push(`${leaving}: left ${server}`);
+      const { name } = leaving;
+      const options = { replicas: leaving.replicas, without: server, timeoutMs: streamMs };
+      const hasLeft = await orStorageError(
+        `the stream ${name}`,
+        async () => (await leaveServer(bus, name, server)) && (await untilComplete(bus, name, options)),
+      );
+      if (!hasLeft) return { done: false, steps, left: remaining() };
+      steps.push(`${name}: left ${server}`);
     } else {
       await deps.giveUp(server);
       steps.push(`${server}: left the JetStream group`);
@@ -58,14 +76,29 @@ export async function removeServer(deps: RemovalDeps, server: string, limitMs: n
 }
 
 /** The steps that a removal would do now. @throws SvcError as `removeServer` */
-export function planSteps(membership: Membership, server: string): Progress {
-  const plan = planRemoval(membership, server);
+export async function planSteps(
+  deps: Pick<RemovalDeps, "bus" | "membership">,
+  server: string,
+): Promise<Progress> {
+  const plan = await planNow(deps, server);
   if (plan === "gone") return { done: true, steps: [], left: 0 };
-  if ("reason" in plan) throw new SvcError(plan.kind, plan.reason);
   const steps = [
     ...plan.lowered.map((stream) => `${stream}: stored on ${plan.replicas} servers`),
-    ...plan.left.map((stream) => `${stream}: left ${server}`),
+    ...plan.left.map(({ name }) => `${name}: left ${server}`),
     `${server}: left the JetStream group`,
   ];
   return { done: false, steps, left: steps.length };
+}
+
+async function planNow(
+  { bus, membership }: Pick<RemovalDeps, "bus" | "membership">,
+  server: string,
+): Promise<Removal | "gone"> {
+  const [now, names] = await Promise.all([
+    membership(),
+    orStorageError("the list of streams", () => listStreamNames(bus)),
+  ]);
+  const plan = planRemoval(now, names, server);
+  if (plan !== "gone" && "reason" in plan) throw new SvcError(plan.kind, plan.reason);
+  return plan;
 }

@@ -14,6 +14,12 @@ import type { Decision } from "./decision.ts";
 /** A stored value: the part of a decision that is compared. */
 export type Stored = Pick<Decision, "bucket" | "key"> & { value: Uint8Array };
 
+/** A stored value that is read once, however often it is compared. It holds what was read, so it must not be kept. */
+export interface Reading extends Stored {
+  readonly enrollment: Enrollment | undefined;
+  readonly revocation: Revocation | undefined;
+}
+
 /** How a stored value relates to the one that is known. */
 export type Order = "older" | "same" | "newer";
 
@@ -57,37 +63,58 @@ function revocationOf({ bucket, key, value }: Stored): Revocation | undefined {
   }
 }
 
+/** Reads a stored value when it is compared for the first time. */
+export function readingOf(stored: Stored | Reading): Reading {
+  if ("enrollment" in stored) return stored;
+  const { bucket, key, value } = stored;
+  let enrollment: { read: Enrollment | undefined } | undefined;
+  let revocation: { read: Revocation | undefined } | undefined;
+  return {
+    ...{ bucket, key, value },
+    get enrollment() {
+      enrollment ??= { read: enrollmentOf(stored) };
+      return enrollment.read;
+    },
+    get revocation() {
+      revocation ??= { read: revocationOf(stored) };
+      return revocation.read;
+    },
+  };
+}
+
 /**
  * Whether a value is a decision that must not be lost: an enrollment that masters made, or a revocation or a
  * suspension that is not over. What masters refuse by themselves until a record appears is not a decision, and
  * neither is an enrollment that was pending for too long.
  */
-export function isDecision(stored: Stored, { now, pendingTtlMs, vouched }: Judge): boolean {
-  const record = enrollmentOf(stored);
+export function isDecision(stored: Stored | Reading, { now, pendingTtlMs, vouched }: Judge): boolean {
+  const one = readingOf(stored);
+  const { enrollment: record } = one;
   if (record !== undefined) {
     const isTooOld = record.state === "pending" && record.createdAt <= now - pendingTtlMs;
-    return !isTooOld && vouched(stored.value);
+    return !isTooOld && vouched(one.value);
   }
-  const entry = revocationOf(stored);
+  const { revocation: entry } = one;
   return entry !== undefined && entry.stray !== true && !isOver(entry.expiresAt, now);
 }
 
 /** Whether the bus may remove this record: nothing was decided about it, or it is over. */
 export function isRemovable(stored: Stored, judge: Judge): boolean {
-  if (!isDecision(stored, judge)) return true;
-  return enrollmentOf(stored)?.state === "pending";
+  const one = readingOf(stored);
+  return !isDecision(one, judge) || one.enrollment?.state === "pending";
 }
 
 /** How a value relates to a known value of the same record. */
-export function orderOf(value: Stored, known: Stored): Order {
+export function orderOf(value: Stored | Reading, known: Stored | Reading): Order {
   const difference = differenceOf(value, known);
   return difference === 0 ? "same" : difference > 0 ? "newer" : "older";
 }
 
-function differenceOf(value: Stored, known: Stored): number {
-  const [one, other] = [enrollmentOf(value), enrollmentOf(known)];
+function differenceOf(value: Stored | Reading, known: Stored | Reading): number {
+  const [there, before] = [readingOf(value), readingOf(known)];
+  const [one, other] = [there.enrollment, before.enrollment];
   if (one !== undefined && other !== undefined) return compareRecords(one, other);
-  const [entry, earlier] = [revocationOf(value), revocationOf(known)];
+  const [entry, earlier] = [there.revocation, before.revocation];
   return entry === undefined || earlier === undefined ? 0 : compareRevocations(entry, earlier);
 }
 
@@ -97,27 +124,30 @@ function differenceOf(value: Stored, known: Stored): number {
  * A record that can be read but that no master made is left as it is: an operator sees it and restores it, or a
  * master takes it over.
  */
-export function isLost(there: Stored | undefined, known: Stored, judge: Judge): boolean {
-  if (!isDecision(known, judge)) return false;
+export function isLost(there: Stored | Reading | undefined, known: Stored, judge: Judge): boolean {
+  const before = readingOf(known);
+  if (!isDecision(before, judge)) return false;
   if (there === undefined) return true;
-  const isRecord = enrollmentOf(there) !== undefined;
-  if (!isRecord && revocationOf(there) === undefined) return true;
-  if (isRecord && !judge.vouched(there.value)) return false;
-  return orderOf(there, known) === "older";
+  const now = readingOf(there);
+  const isRecord = now.enrollment !== undefined;
+  if (!isRecord && now.revocation === undefined) return true;
+  if (isRecord && !judge.vouched(now.value)) return false;
+  return orderOf(now, before) === "older";
 }
 
 /** Whether a decision replaces what a log knows of the same record. */
-export function isNews(value: Stored, known: Stored | undefined, judge: Judge): boolean {
+export function isNews(value: Stored | Reading, known: Stored | undefined, judge: Judge): boolean {
   if (known === undefined) return true;
   if (Buffer.from(known.value).equals(value.value)) return false;
-  if (!isDecision(known, judge)) return true;
-  const order = orderOf(value, known);
-  return order === "newer" || (order === "same" && isAdopted(value, known, judge));
+  const [now, before] = [readingOf(value), readingOf(known)];
+  if (!isDecision(before, judge)) return true;
+  const order = orderOf(now, before);
+  return order === "newer" || (order === "same" && isAdopted(now, before, judge));
 }
 
 /** Whether a value is a known record that got its vouchers. */
-function isAdopted(value: Stored, known: Stored, judge: Judge): boolean {
-  if (enrollmentOf(value) === undefined) return false;
+function isAdopted(value: Reading, known: Reading, judge: Judge): boolean {
+  if (value.enrollment === undefined) return false;
   return judge.hasVouchers(value.value) && !judge.hasVouchers(known.value);
 }
 

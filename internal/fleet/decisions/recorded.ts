@@ -3,7 +3,7 @@ import type { Bucket, Change } from "../../bus/mod.ts";
 import { parseKey } from "../enrollment/mod.ts";
 import type { DecisionBucket } from "./decision.ts";
 import type { DecisionLog } from "./log.ts";
-import { isDecision, isLost, isNews, isRemovable, type Judge } from "./order.ts";
+import { isDecision, isLost, isNews, isRemovable, type Judge, readingOf } from "./order.ts";
 
 /** What a bucket needs so that its records are logged. */
 export interface Recorder {
@@ -49,7 +49,7 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
     await log.flush();
     const revision = await write();
     if (revision !== undefined) noteIndex(key, value);
-    const stored = { bucket: name, key, value };
+    const stored = readingOf({ bucket: name, key, value });
     if (revision === undefined || !isDecision(stored, judge())) return revision;
     // The watch may have been first, also with what another master wrote after this.
     await (isNews(stored, log.get(stored), judge()) ? log.keep(stored) : log.flush());
@@ -59,13 +59,13 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
   const follow = ({ key, value }: Change): boolean => {
     const known = log.get({ bucket: name, key });
     if (value !== undefined && known !== undefined && Buffer.from(known.value).equals(value)) return true;
-    if (value === undefined || !isDecision({ bucket: name, key, value }, judge())) {
+    const stored = value === undefined ? undefined : readingOf({ bucket: name, key, value });
+    if (stored === undefined || !isDecision(stored, judge())) {
       if (known === undefined) return true;
       if (value !== undefined || !isRemovable(known, judge())) return false;
       log.keep({ bucket: name, key }).catch(onFailure);
       return true;
     }
-    const stored = { bucket: name, key, value };
     if (isNews(stored, known, judge())) {
       log.keep(stored).catch(onFailure);
       return true;

@@ -287,8 +287,12 @@ export function toStored(record: Enrollment): StoredEnrollment {
     const value = record[name];
     return timeFields.has(name) && value !== undefined ? rfc3339(value as number) : value;
   };
-  const values = Object.fromEntries(fields.map(([name, stored]) => [stored, storedForm(name)]));
-  return defined(values) as unknown as StoredEnrollment;
+  const values: Record<string, unknown> = {};
+  for (const [name, stored] of fields) {
+    const value = storedForm(name);
+    if (value !== undefined) values[stored] = value;
+  }
+  return values as unknown as StoredEnrollment;
 }
 
 function storedSuspension({ at, reason }: Suspension) {
@@ -304,11 +308,12 @@ function storedBusKey({ publicKey, expiresAt }: BusKey) {
 }
 
 /**
- * Reads the stored form.
+ * Reads the stored form, as `decodeMap` gives it. A record is read several times for each enrollment: this makes no
+ * list of its fields.
  *
  * @throws SvcError `internal` when it is not an enrollment record
  */
-function fromStored(stored: unknown): Enrollment {
+export function fromStored(stored: unknown): Enrollment {
   const parsed = v.safeParse(storedSchema, stored);
   if (!parsed.success) {
     const path = v.getDotPath(parsed.issues[0]) ?? "(root)";
@@ -323,13 +328,13 @@ function fromStored(stored: unknown): Enrollment {
     const value = values[key];
     return timeFields.has(name) && value !== undefined ? Date.parse(value as string) : value;
   };
-  const shown = Object.entries(
-    defined(Object.fromEntries(fields.map(([name, key]) => [name, readForm(name, key)]))),
-  );
-  const hidden = hiddenFields.flatMap(([name, key]) =>
-    values[key] === undefined ? [] : [[name, values[key]]],
-  );
-  return Object.fromEntries([...shown, ...hidden]) as unknown as Enrollment;
+  const record: Record<string, unknown> = {};
+  for (const [name, key] of fields) {
+    const value = readForm(name, key);
+    if (value !== undefined) record[name] = value;
+  }
+  for (const [name, key] of hiddenFields) if (values[key] !== undefined) record[name] = values[key];
+  return record as unknown as Enrollment;
 }
 
 /** A record in its stored form, by the names of its fields. */
@@ -337,10 +342,9 @@ export type StoredMap = Readonly<Record<string, unknown>>;
 
 /** All that is stored of a record. */
 function toMap(record: Enrollment): StoredMap {
-  const hidden = hiddenFields.flatMap(([name, key]) =>
-    record[name] === undefined ? [] : [[key, record[name]]],
-  );
-  return { ...toStored(record), ...Object.fromEntries(hidden) };
+  const stored: Record<string, unknown> = { ...toStored(record) };
+  for (const [name, key] of hiddenFields) if (record[name] !== undefined) stored[key] = record[name];
+  return stored;
 }
 
 /** Encodes a record for the bucket `enrollments`. */

@@ -2,9 +2,9 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Bucket, Entry } from "../../bus/mod.ts";
-import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
+import { decodeRecord, type Enrollment, encodeRecord, fromStored } from "./record.ts";
 import { liveStates } from "./transition.ts";
-import { type Adoption, counting, judgeEntry } from "./verdict.ts";
+import { type Adoption, counting, judgeRecord, mapOf } from "./verdict.ts";
 import type { Vouchers } from "./vouchers.ts";
 
 /**
@@ -206,11 +206,12 @@ export function readEntry(
   { vouchers, adoption = () => "done" }: Pick<Enrollments, "vouchers" | "adoption">,
   entry: Pick<Entry, "key" | "value" | "revision">,
 ): Versioned | undefined {
+  const { key, value, revision } = entry;
+  if (vouchers === undefined) return { record: decodeRecord(value), revision };
   const state = adoption();
-  if (vouchers !== undefined && !counting(judgeEntry(entry, { vouchers, adoption: state }), state)) {
-    return undefined;
-  }
-  return { record: decodeRecord(entry.value), revision: entry.revision };
+  const stored = mapOf(value);
+  if (!counting(judgeRecord(key, stored, { vouchers, adoption: state }), state)) return undefined;
+  return { record: fromStored(stored), revision };
 }
 
 async function readIndex(

@@ -47,6 +47,7 @@ export async function makeRoom({ bus, metrics, lines, clock, log }: Omit<EventRo
     },
     filterOf: (peel) => eventSubject(peel, ">"),
   });
+  if (trimmed === undefined) return;
   for (const [peel, events] of trimmed) {
     metrics.messagesDiscarded(stream, events);
     lines.say("warn", "old events of a peel are discarded: it sent more than its part", peel, { events });

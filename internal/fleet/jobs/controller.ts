@@ -167,7 +167,6 @@ export function createJobController(deps: JobControllerDeps): JobController {
     itemOf: createLister(createTargetSets()),
     placeOf: ({ jid, createdAt }) => ({ id: jid, createdAt: rfc3339(createdAt) }),
     onValue(job, { revision }, before) {
-      lastJobs.note(job);
       before?.sentTo.release();
       lastJobs.note(job);
       if (job.settled === undefined) track(job, revision);

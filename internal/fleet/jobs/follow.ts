@@ -12,8 +12,9 @@ import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { createPace } from "./pace.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "./progress.ts";
+import { readEvents } from "./read-events.ts";
 import { decodeJob } from "./record.ts";
-import { type JobView, type KnownJob, loadJob, type ShowDeps, storedJob, viewOf } from "./show.ts";
+import { type JobView, type KnownJob, knownOf, loadJob, type ShowDeps, storedJob, viewOf } from "./show.ts";
 import { countOutcomes, isSilent } from "./tally.ts";
 
 /** How long after the deadline to wait for returns in transit. */
@@ -96,7 +97,12 @@ export async function followJob(
   signal?.addEventListener("abort", abort, { once: true });
   try {
     signal?.throwIfAborted();
-    const known: KnownJob = await loadJob(deps, jid);
+    const known = knownOf(deps, await storedJob(deps, jid));
+    // What has come since the subscription need not be read. A server that tells what it has stored has sent that before.
+    take = (event, bytes) => void known.take(event, bytes);
+    for (const { event, bytes } of early) take(event, bytes);
+    const hasEnded = (peel: string) => known.tally.known(peel).ending !== undefined;
+    if (known.tally.open > 0) await readEvents(bus, known.job, known.take, hasEnded);
     const count = countOutcomes(known);
     let last: Progress = { targets: known.job.targets.length, counts: {} };
     const report = (event?: JobEvent) => {
@@ -131,7 +137,6 @@ export async function followJob(
         },
       );
     };
-    for (const { event, bytes } of early) known.take(event, bytes);
     if (options.replay === true) for (const event of eventsOf(known)) report(event);
     report();
     if (hasChanged) recordChanged();

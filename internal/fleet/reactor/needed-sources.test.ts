@@ -4,7 +4,10 @@ import { neededSources } from "./needed-sources.ts";
 import { createTagIndex } from "./tag-index.ts";
 
 const none = new Map();
-const neededBy = (...match: string[]) => [...neededSources([{ match }], none, 1).keys()];
+/** Those besides the events, which nearly every rule needs. */
+const others = (needed: ReturnType<typeof neededSources>) =>
+  [...needed].filter(([name]) => name !== "events");
+const neededBy = (...match: string[]) => others(neededSources([{ match }], none, 1)).map(([name]) => name);
 
 test.each<[string, string[]]>([
   ["**", ["returns", "schedules", "compliance"]],
@@ -37,7 +40,7 @@ test.each<[string, string[]]>([
 
 test("a source is needed as long as one glob of one rule can match it", () => {
   const rules = [{ match: ["disk/full"] }, { match: ["load/high", "svc/schedule/**"] }];
-  expect([...neededSources(rules, none, 1).keys()]).toEqual(["schedules"]);
+  expect([...neededSources(rules, none, 1).keys()]).toEqual(["schedules", "events"]);
   expect([...neededSources([], none, 1).keys()]).toEqual([]);
 });
 
@@ -45,13 +48,30 @@ test("a source that is still needed keeps its time, and one that is needed again
   const returns = { match: ["svc/job/**"] };
   const first = neededSources([returns], none, 100);
   const second = neededSources([{ match: ["svc/**"] }], first, 200);
-  expect([...second]).toEqual([
+  expect(others(second)).toEqual([
     ["returns", 100],
     ["schedules", 200],
     ["compliance", 200],
   ]);
   const without = neededSources([{ match: ["disk/full"] }], second, 300);
-  expect([...neededSources([returns], without, 400)]).toEqual([["returns", 400]]);
+  expect([...neededSources([returns], without, 400)]).toEqual([
+    ["returns", 400],
+    ["events", 100],
+  ]);
+});
+
+test("events are needed by every rule but one for new enrollments, and by none without rules", () => {
+  const needsEvents = (...rules: string[][]) =>
+    neededSources(
+      rules.map((match) => ({ match })),
+      none,
+      1,
+    ).has("events");
+  expect(needsEvents()).toBe(false);
+  expect(needsEvents(["svc/enrollment/created"], ["svc/enrollment/created"])).toBe(false);
+  for (const glob of ["disk/full", "**", "svc/job/*/ended", "svc/enrollment/*", "svc/compliance/*"]) {
+    expect(needsEvents(["svc/enrollment/created"], [glob])).toBe(true);
+  }
 });
 
 const segment = fc.constantFrom(

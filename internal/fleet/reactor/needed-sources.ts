@@ -1,14 +1,17 @@
+import { enrollmentTag } from "./event.ts";
 import type { Rule } from "./rule.ts";
 import { canMatch } from "./tag-pattern.ts";
 
-/** Sources that only rules use, with the shape of their tags. */
-const tagShapes = {
-  returns: ["svc", "job", "*", "return", "*"],
-  schedules: ["svc", "schedule", "*", "*"],
-  compliance: ["svc", "compliance", "*"],
+/** Sources that only rules use, and whether a glob of a rule can match one of their tags. */
+const canMatchOf = {
+  returns: (pattern: string) => canMatch(pattern, ["svc", "job", "*", "return", "*"]),
+  schedules: (pattern: string) => canMatch(pattern, ["svc", "schedule", "*", "*"]),
+  compliance: (pattern: string) => canMatch(pattern, ["svc", "compliance", "*"]),
+  // Any tag. Many fleets have rules for new enrollments alone, which have a source of their own.
+  events: (pattern: string) => pattern !== enrollmentTag,
 } as const;
-export type OptionalSource = keyof typeof tagShapes;
-export const optionalSources = Object.keys(tagShapes) as OptionalSource[];
+export type OptionalSource = keyof typeof canMatchOf;
+export const optionalSources = Object.keys(canMatchOf) as OptionalSource[];
 
 /** The optional sources that some rule can match, each with the time since when. */
 export type NeededSources = ReadonlyMap<OptionalSource, number>;
@@ -25,7 +28,7 @@ export function neededSources(
   now: number,
 ): NeededSources {
   const needed = optionalSources.filter((name) =>
-    rules.some(({ match }) => match.some((pattern) => canMatch(pattern, tagShapes[name]))),
+    rules.some(({ match }) => match.some((pattern) => canMatchOf[name](pattern))),
   );
   return new Map(needed.map((name) => [name, before.get(name) ?? now]));
 }

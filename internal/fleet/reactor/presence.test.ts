@@ -67,12 +67,15 @@ function setup(stream = memoryStream()) {
   const beats = new Map<string, number>();
   const listeners = new Set<(peel: string, revision: number, value: Uint8Array) => void>();
   let looks = 0;
+  let asked = 0;
   const presence = followPresence({
     bus: stream.bus,
     index: {
       running: true,
       alive: (peel) => clock.monotonic() - (beats.get(peel) ?? Number.NEGATIVE_INFINITY) < 30_000,
-      caughtUp: () => Promise.resolve(),
+      async caughtUp() {
+        asked++;
+      },
       onBeat(run) {
         listeners.add(run);
         return () => listeners.delete(run);
@@ -89,6 +92,7 @@ function setup(stream = memoryStream()) {
     members,
     presence,
     looks: () => looks,
+    asked: () => asked,
     /** It says goodbye. */
     leave: (peel: string) => beats.delete(peel),
     /** The process stands still for so long: no timer runs, and nothing is read. */
@@ -144,6 +148,19 @@ test("a peel that starts again after its goodbye is not lost, and one that stays
   leave("web1");
   await pass(15_000);
   expect(told()).toEqual(["lost web1 at 9"]);
+});
+
+test("the bus is asked for unread heartbeats only when a member seems silent", async () => {
+  const { beat, pass, told, asked } = setup();
+  await pass(25_000);
+  beat("web1", 1);
+  beat("web2", 2);
+  await pass(25_000);
+  expect(asked()).toBe(0);
+  beat("web2", 3);
+  await pass(5_000);
+  expect(asked()).toBe(1);
+  expect(told()).toEqual(["lost web1 at 1"]);
 });
 
 test("nothing is written down while peels have not had the time to be heard", async () => {

@@ -97,8 +97,10 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
     if (now - lookedAt > lateMs || !bus.connected || !index.running) patientUntil = now + aliveMs;
     lookedAt = now;
     if (now < patientUntil) return;
-    // A stored heartbeat that was not read yet is a sign of life too.
-    await index.caughtUp({ facts: false, heartbeats: true });
+    // A stored heartbeat that was not read yet is a sign of life too. While all are alive, nobody has to ask.
+    if (options.members().some((peel) => !index.alive(peel))) {
+      await index.caughtUp({ facts: false, heartbeats: true });
+    }
     for (const peel of options.members()) {
       const known = heard.get(peel);
       if (known === undefined || known.lost || index.alive(peel)) continue;

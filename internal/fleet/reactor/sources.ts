@@ -109,7 +109,6 @@ interface Running {
 /** Starts the consumers of the sources that are always read. */
 export async function startSources(options: SourcesOptions): Promise<Sources> {
   const { bus, jobOf, log } = options;
-  const gaps = await followGaps(options);
   const running = new Map<SourceName, Running>();
   let needed: NeededSources = new Map();
   let stopped = false;
@@ -125,8 +124,10 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     log.debug("event dropped", { subject, cause: reading.dropped, reason: reading.reason });
   };
   /** @param since for an optional source without a consumer: the time from which its events count */
-  const start = (name: SourceName, since?: number) => {
+  const start = async (name: SourceName, since?: number) => {
     const { stream, filter } = sources[name];
+    const gaps = name === "events" ? await followGaps(options) : undefined;
+    if (stopped) return;
     const progress = createProgress(since ?? 0);
     const consumer = consume(
       bus,
@@ -137,7 +138,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
         ...(since === undefined ? {} : { since: progress.since }),
       },
       async (message) => {
-        if (name === "events") gaps(message);
+        gaps?.(message);
         const done = progress.begin(message);
         await take(name, message);
         done();
@@ -149,7 +150,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     const since = needed.get(name);
     if (stopped) return;
     if (since !== undefined) {
-      if (!running.has(name)) start(name, since);
+      if (!running.has(name)) await start(name, since);
       return;
     }
     await running.get(name)?.consumer.stop();
@@ -158,7 +159,9 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     await removeConsumer(bus, sources[name].stream, durableOf(name));
   };
 
-  for (const name of sourceNames) if (!optionalSources.some((optional) => optional === name)) start(name);
+  for (const name of sourceNames) {
+    if (!optionalSources.some((optional) => optional === name)) await start(name);
+  }
   return {
     stopped: (forMs) =>
       [...running].flatMap(([name, { consumer, startedAt }]) =>
@@ -231,8 +234,8 @@ async function followGaps({
   try {
     const position = await consumerPosition(bus, stream, durableOf("events"));
     const gaps = createGaps({
-      // Ignore events older than the first reactor of this fleet.
-      delivered: position?.delivered ?? (await first()) - 1,
+      // Without a consumer no rule was for the events before.
+      delivered: position?.delivered,
       first,
       onLost(count) {
         onDropped("expired", count);

@@ -17,6 +17,19 @@ test.each([
 });
 
 test.each([
+  ["252", ["/usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so"]],
+  ["255", ["/usr/lib/systemd/libsystemd-shared-255.4-1ubuntu8.so"]],
+  [undefined, []],
+])("systemd %s", async (version, libraries) => {
+  const paths = ["/usr/bin/systemctl", "/usr/bin/localectl", ...libraries];
+  const files = Object.fromEntries(paths.map((path) => [path, ""]));
+  expect((await factsOf({ files })).systemd).toEqual(version === undefined ? undefined : { version });
+  // A container can have the one and not the other.
+  const { [paths[1] ?? ""]: _, ...part } = files;
+  expect((await factsOf({ files: part })).systemd).toBeUndefined();
+});
+
+test.each([
   ["apt", ["/usr/bin/apt-get"]],
   ["dnf", ["/usr/bin/dnf", "/usr/bin/yum"]],
   ["yum", ["/usr/bin/yum"]],

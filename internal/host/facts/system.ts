@@ -28,6 +28,29 @@ function initOf(host: Host): string | undefined {
 }
 
 /**
+ * The version of systemd, where it is installed, as the name of its shared library has it: 252 of
+ * `libsystemd-shared-252.so`, and 255 of `libsystemd-shared-255.4-1.so`. It is a text, as the grain of Salt.
+ */
+function systemdOf(host: Host): { version: string } | undefined {
+  const isThere = (command: string) => ["/usr/bin", "/bin"].some((at) => host.exists(`${at}/${command}`));
+  if (!isThere("systemctl") || !isThere("localectl")) return undefined;
+  const libraries = ["/usr/lib/systemd", "/lib/systemd", ...multiarch(host)].flatMap((at) => host.list(at));
+  for (const name of libraries) {
+    const [, version] = /^libsystemd-shared-(\d+)[-.~\w]*\.so$/.exec(name) ?? [];
+    if (version !== undefined) return { version };
+  }
+  return undefined;
+}
+
+/** Where Debian has the libraries of systemd: below a directory of the architecture. */
+function multiarch(host: Host): string[] {
+  return host
+    .list("/usr/lib")
+    .filter((name) => name.includes("-linux-gnu"))
+    .map((name) => `/usr/lib/${name}/systemd`);
+}
+
+/**
  * The id by which the disk of a host is known from its copies; `undefined` without one, and in a container of Podman,
  * which gives it another one each time it is created, with the same data.
  */
@@ -57,6 +80,7 @@ function nameIn(text: string | undefined, id: number): string | undefined {
 /** The configuration of the running system, and the user of this program. */
 export const systemFacts: FactTable = {
   init: initOf,
+  systemd: systemdOf,
   pkg_manager: (host) =>
     packageManagers.find(([command]) =>
       commandDirectories.some((directory) => host.exists(`${directory}/${command}`)),

@@ -1,3 +1,4 @@
+import { SvcError } from "../../base/errors.ts";
 import {
   type InstalledPackages,
   type PackageManager,
@@ -102,6 +103,19 @@ export const pkgFunctions: readonly ModuleFunction[] = [
     refuse: ({ names }) => refuseNames(names),
     run: ({ names }, context) => changing(systemOf(context), (packages) => packages.remove(names, true)),
   }),
+  ...(["pkg.hold", "pkg.unhold"] as const).map((name) =>
+    define({
+      name,
+      plainArgs: true,
+      doc:
+        name === "pkg.hold"
+          ? "Holds packages, so that upgrades leave them as they are, and returns those that were not held; with apt."
+          : "Lets held packages go, and returns those that were held; with apt.",
+      args: { names },
+      refuse: ({ names }) => refuseNames(names),
+      run: ({ names }, context) => hold(names, name === "pkg.hold", systemOf(context)),
+    }),
+  ),
   define({
     name: "pkg.upgrade",
     plainArgs: true,
@@ -118,6 +132,19 @@ export const pkgFunctions: readonly ModuleFunction[] = [
 function refuseNames(names: readonly string[]): string | undefined {
   if (names.length === 0) return "names: expected at least one package";
   return names.map(refusePackageName).find((problem) => problem !== undefined);
+}
+
+/** @throws SvcError with a package manager that holds none */
+async function hold(names: readonly string[], isHeld: boolean, system: System): Promise<string[]> {
+  const packages = packagesOf(system);
+  if (packages.held === undefined || packages.hold === undefined) {
+    throw new SvcError("bad_request", `${packages.name} holds no packages here`);
+  }
+  const held = await packages.held();
+  const due = names.filter((name) => held.has(name) !== isHeld);
+  if (due.length > 0) await packages.hold(due, isHeld);
+  system.forget();
+  return due;
 }
 
 async function changing(

@@ -3,6 +3,7 @@ import { suggestion } from "../../base/nearest.ts";
 import { checkArguments } from "./arguments.ts";
 import { auditFunctions } from "./audit.ts";
 import { cmdFunctions } from "./cmd.ts";
+import { dnsutilFunctions } from "./dnsutil.ts";
 import { eventFunctions } from "./event.ts";
 import { factsFunctions } from "./facts.ts";
 import { fileFunctions } from "./file.ts";
@@ -23,6 +24,7 @@ import { groupFunctions, userFunctions } from "./user.ts";
 export const allFunctions: readonly ModuleFunction[] = [
   ...auditFunctions,
   ...cmdFunctions,
+  ...dnsutilFunctions,
   ...eventFunctions,
   ...factsFunctions,
   ...fileFunctions,

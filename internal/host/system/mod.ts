@@ -43,9 +43,11 @@ export { formatStanza, replaceStanza, stanzasOf } from "./packages/deb822.ts";
 export {
   hasCategory,
   type InstalledPackages,
+  type InstallOptions,
   type PackageManager,
   refusePackageName,
   refusePackageVersion,
+  refuseSourceName,
   type WantedPackage,
 } from "./packages/manager.ts";
 export { packagesOf } from "./packages/open.ts";

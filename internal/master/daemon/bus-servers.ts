@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import {
   type Bus,
   checkReplicas,
-  listReplicas,
+  type RecentStreams,
   type ReplicaCheck,
   readHealth,
   replicaAdvice,
@@ -16,6 +16,8 @@ import type { CheckResult } from "../../program/health/mod.ts";
 import type { MasterView } from "../metrics/mod.ts";
 
 const healthMs = 10_000;
+/** How old the list of streams may be: how many replicas they have changes when an operator adds servers. */
+const listedWithinMs = 15_000;
 /** A server that has just started, or an election, is not a fault. */
 const patience = 3;
 const compareMs = 3600_000;
@@ -51,13 +53,14 @@ export interface WatchedServers {
  */
 export function watchBusServers(options: {
   bus: Bus;
+  streams: RecentStreams;
   system: Pick<SystemBus, "present" | "askServers" | "onServerJoin">;
   account: string;
   connectTo: (address: string) => Promise<Bus>;
   jitter: () => number;
   log: Log;
 }): WatchedServers {
-  const { bus, system, jitter, log } = options;
+  const { bus, streams, system, jitter, log } = options;
   const { clock } = bus;
   const stopping = new AbortController();
   /** How often in a row each server had the same problem, by name. */
@@ -68,7 +71,7 @@ export function watchBusServers(options: {
   let said = "";
 
   const look = async () => {
-    mostReplicas = Math.max(1, ...(await listReplicas(bus)));
+    mostReplicas = Math.max(1, ...(await streams.list(listedWithinMs)).map(({ replicas }) => replicas));
     health = await readHealth(system);
     for (const one of health) {
       const before = problems.get(one.name);

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { connectTo, startBus } from "../../../test/harness/bus.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { provision } from "../../bus/assets.ts";
+import { createRecentStreams } from "../../bus/recent-streams.ts";
 import { watchRoom } from "./room.ts";
 
 test("storage that was not provisioned, or was removed, is named with the next step until it exists", async () => {
@@ -10,7 +11,8 @@ test("storage that was not provisioned, or was removed, is named with the next s
   const log = recordingLog();
   const provisionAll = () => provision(bus, { replicas: 1, onlyRaise: true }, log);
   await provisionAll();
-  const room = watchRoom({ bus, name: "m-1", provision: provisionAll, replicas: () => 1, log });
+  const streams = createRecentStreams(bus);
+  const room = watchRoom({ bus, streams, name: "m-1", provision: provisionAll, replicas: () => 1, log });
   try {
     expect(await room.check()).toEqual({ status: "up" });
     const { streams } = await bus.nats.jetstreamManager();

@@ -8,8 +8,10 @@ import {
   type Fullness,
   fittingHistory,
   fullest,
+  fullnessOf,
   keepFewerRevisions,
   probeStorage,
+  type RecentStreams,
   readFullness,
   silentAssets,
   streamName,
@@ -19,6 +21,8 @@ import type { MasterView } from "../metrics/mod.ts";
 import { growReplicas } from "./grow-replicas.ts";
 
 const measureMs = 10_000;
+/** How old the list of streams may be that is measured. */
+const listedWithinMs = 2_000;
 const retryMs = 10_000;
 /** Below what a check may take, so that it can say what is slow. */
 const answerMs = 1_800;
@@ -53,13 +57,14 @@ export interface WatchedRoom {
  */
 export function watchRoom(options: {
   bus: Bus;
+  streams: RecentStreams;
   /** Of this master. */
   name: string;
   provision: () => Promise<unknown>;
   replicas: () => number;
   log: Log;
 }): WatchedRoom {
-  const { bus, name, provision, replicas, log } = options;
+  const { bus, streams, name, provision, replicas, log } = options;
   const { clock } = bus;
   const stopping = new AbortController();
   let measured: readonly Fullness[] = [];
@@ -74,7 +79,7 @@ export function watchRoom(options: {
   });
 
   const measure = async () => {
-    measured = await readFullness(bus);
+    measured = fullnessOf(await streams.list(listedWithinMs));
     const worst = fullest(measured);
     if (worst !== undefined && worst.asset !== warnedOf) {
       log.warn("a stream on the bus is nearly full", { asset: worst.asset, reason: worst.message });

@@ -49,10 +49,29 @@ export interface MetricsRegistry {
  */
 const lagSampleMs = 1_000;
 
+/**
+ * Adds the metrics of the process itself. Its processor time counts from its start, as `process_cpu_*` of other programs
+ * do; the lag of the event loop and the runs of the collector count from here on.
+ */
+function collectProcessMetrics(registry: Registry): void {
+  const { user, system } = process.cpuUsage();
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagSampleMs });
+  const used = { cpu_user: user, cpu_system: system, cpu: user + system };
+  for (const [name, micros] of Object.entries(used)) {
+    const metric = registry.getSingleMetric(`process_${name}_seconds_total`);
+    if (metric instanceof Counter) metric.inc(micros / 1e6);
+  }
+}
+
 export function createRegistry(): MetricsRegistry {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagSampleMs });
+  let isCollecting = false;
+  /** Begins with the first scrape: a program that nobody scrapes does not wake up to measure itself. */
+  const collectProcess = () => {
+    if (!isCollecting) collectProcessMetrics(registry);
+    isCollecting = true;
+  };
   const build = new Gauge({
     name: "svc_build_info",
     help: "Always 1, labeled with the version of the program",
@@ -123,9 +142,13 @@ export function createRegistry(): MetricsRegistry {
     },
     level: (name, help, labelNames) => new Gauge({ name, help, labelNames, registers }),
     // The library writes `Nan`, which is not a value of the text format.
-    render: async () => (await registry.metrics()).replace(/ Nan$/gm, " NaN"),
-    catalog: () =>
-      registry.getMetricsAsArray().map((metric) => {
+    async render() {
+      collectProcess();
+      return (await registry.metrics()).replace(/ Nan$/gm, " NaN");
+    },
+    catalog() {
+      collectProcess();
+      return registry.getMetricsAsArray().map((metric) => {
         // These fields exist, but are not in the types.
         const { name, help, type, labelNames } = metric as unknown as {
           name: string;
@@ -134,6 +157,7 @@ export function createRegistry(): MetricsRegistry {
           labelNames: string[];
         };
         return { name, help, type, labels: labelNames };
-      }),
+      });
+    },
   };
 }

@@ -2,6 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { atLine } from "../../base/place.ts";
 import type { Place } from "./low.ts";
+import { nextStep } from "./next-step.ts";
 
 /** One problem in a state tree. */
 export interface StateProblem extends Partial<Place> {
@@ -27,13 +28,22 @@ export class StateErrors extends SvcError {
   }
 }
 
-/** One line per problem, followed by an excerpt of the text around it. */
+/** One line per problem, followed by an excerpt of the text around it, and by what to do where that is known. */
 export function formatProblems(problems: readonly StateProblem[]): string {
-  return problems.map(formatted).join("\n");
-}
-
-function formatted(problem: StateProblem): string {
-  return problem.excerpt === undefined ? headline(problem) : `${headline(problem)}\n${problem.excerpt}`;
+  const told = new Set<string>();
+  return problems
+    .flatMap((problem) => {
+      const step = nextStep(problem.message);
+      const isNew = step !== undefined && !told.has(step);
+      if (isNew) told.add(step);
+      const { excerpt } = problem;
+      return [
+        headline(problem),
+        ...(excerpt === undefined ? [] : [excerpt]),
+        ...(isNew ? [`  next: ${step}`] : []),
+      ];
+    })
+    .join("\n");
 }
 
 /** One line: `web/init.sls:3: …`, with the column of a template where it is known. */

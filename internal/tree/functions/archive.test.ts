@@ -95,6 +95,17 @@ test("zip archives are extracted too", async () => {
   expect(readFileSync(join(target, "app/run.sh"), "utf8")).toBe("#!/bin/sh\n");
 });
 
+test("with overwrite it is extracted again, with what its files are now", async () => {
+  using directory = temporaryDirectory("archive");
+  const { archive, target } = makeArchive(directory.path, "a.tar.gz");
+  await applyState(...extracted, target, { source: [archive] });
+  writeFileSync(join(target, "app/run.sh"), "changed\n");
+  expect((await planState(...extracted, target, { source: [archive] })).changes).toEqual({});
+  const { changes } = await applyState(...extracted, target, { source: [archive], overwrite: true });
+  expect(changes[target]).toMatchObject({ extracted: archive });
+  expect(readFileSync(join(target, "app/run.sh"), "utf8")).toBe("#!/bin/sh\n");
+});
+
 test("with if_missing the archive is not inspected", async () => {
   using directory = temporaryDirectory("archive");
   const { archive, target } = makeArchive(directory.path, "a.tar");

@@ -64,6 +64,14 @@ const archiveExtracted = defineState({
       type: "string",
       doc: "Only --strip-components=N is supported, which removes N leading directories.",
     },
+    overwrite: {
+      type: "boolean",
+      doc: "Extracts the archive each time, also if all its files are there; for archives whose files change, but not their names. False by default.",
+    },
+    trim_output: {
+      type: "any",
+      doc: "Taken and not used: a result never lists all files.",
+    },
   },
   refuse({ source, source_hash, skip_verify, options }) {
     if (options !== undefined && stripped(options) === undefined) {
@@ -105,7 +113,8 @@ const archiveExtracted = defineState({
       single: args.enforce_toplevel !== false,
       attributes: await attributesOf({ user: args.user, group: args.group }, context),
     };
-    const plan = await planExtraction(wish, args.if_missing === undefined && !isKnown, context);
+    const isCompared = args.if_missing === undefined && !isKnown && args.overwrite !== true;
+    const plan = await planExtraction(wish, isCompared, context);
     if (!isLater) return plan;
     const apply = async () => {
       const checked = await planExtraction({ ...wish, ...(await verified()) }, false, context);

@@ -61,6 +61,7 @@ const modules: Readonly<Record<string, Load>> = {
   timezone: async () => (await import("./timezone.ts")).timezoneStates,
   ufw: async () => (await import("./ufw.ts")).ufwStates,
   user: async () => (await import("./user.ts")).userStates,
+  virt: async () => (await import("./virt.ts")).virtStates,
 };
 
 /** The lookup of state functions for the compiler. */

@@ -1,5 +1,6 @@
 import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { serialOf } from "../../host/modules/mod.ts";
 import { type HostFunction, type HostTools, reading, text } from "./function.ts";
 
 type Args = Readonly<Record<string, Plain>>;
@@ -62,6 +63,13 @@ export const networkFunctions: readonly HostFunction[] = [
     [],
     "Returns the full name of the host.",
     (_, { context }) => context.facts.get("fqdn") ?? "",
+  ),
+  reading(
+    "dnsutil.serial",
+    ["zone?", "update?"],
+    "Returns the serial of a zone, or the next one with update; only the state module.run stores it.",
+    ({ zone, update }, { context }) =>
+      serialOf(typeof zone === "string" ? zone : "", update === true, context),
   ),
 ];
 

@@ -49,6 +49,8 @@ export interface Rendered {
   isAbsent?(name: string): boolean;
   /** A variable that every template has; asked once for each use. @param budget of this rendering */
   global(name: string, budget: Budget): Value | undefined;
+  /** Variables that a template has which is loaded without context; none unless given. @param asked as it was written */
+  ownVariables?(name: string, asked: string): readonly (readonly [string, Value])[];
   /** Filters of this rendering alone. */
   filters?: Readonly<Record<string, Filter>>;
   /** Whether what is not defined is written as an empty text. */
@@ -90,6 +92,7 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       text,
       global,
       isAbsent = () => true,
+      ownVariables = () => [],
       filters: ownFilters = {},
       isLenient = false,
       onUndefined,
@@ -116,7 +119,7 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       };
       const surroundings: Surroundings = {
         ...{ filters: allFilters, ownFilters, tests: allTests },
-        ...{ parseData: parse, load, isAbsent, isLenient, isFixed },
+        ...{ parseData: parse, load, isAbsent, ownVariables, isLenient, isFixed },
         onUndefined(undefinedName, template, at) {
           const line = lineAt(template.source, at);
           onUndefined?.(undefinedName, { template: template.name, line });

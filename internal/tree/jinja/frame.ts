@@ -56,6 +56,12 @@ export interface Surroundings {
   isAbsent(name: string): boolean;
   /** A variable that every template has. */
   global(name: string): Value | undefined;
+  /**
+   * Variables that a template has which is loaded without context, such as its name.
+   *
+   * @param asked its name as the other template wrote it
+   */
+  ownVariables(name: string, asked: string): readonly (readonly [string, Value])[];
   /** Whether what is not defined is written as an empty text. */
   readonly isLenient: boolean;
   /** Called for each name that is not defined and was written as an empty text. */

@@ -26,6 +26,7 @@ export {
   toNumber,
   toPlain,
   truthy,
+  typeName,
   Undefined,
   type Value,
   ValueMap,

@@ -77,7 +77,15 @@ export function include(
     if (ignoresMissing && thrown instanceof Fault && isAbsent(thrown, frame)) return;
     throw thrown;
   }
-  renderTemplate(loaded, new Frame(frame.run, withContext ? frame : undefined));
+  renderTemplate(loaded, new Frame(frame.run, withContext ? frame : alone(frame, loaded, name)));
+}
+
+/** What a template sees that is loaded without context. */
+function alone({ run }: Frame, { name }: Compiled, asked: Value): Frame {
+  const around = new Frame(run, undefined);
+  const own = run.surroundings.ownVariables(name, typeof asked === "string" ? asked : name);
+  for (const [each, value] of own) around.set(each, value);
+  return around;
 }
 
 /** Whether what was looked for does not exist. A name that is worked out may be that of a template to load. */
@@ -99,7 +107,7 @@ export function importTemplate(frame: Frame, loading: CompiledLoading, at: numbe
   const name = loading.template(frame);
   frame.place(at);
   const loaded = loadTemplate(frame, name, "import");
-  const root = new Frame(frame.run, loading.withContext ? frame : undefined);
+  const root = new Frame(frame.run, loading.withContext ? frame : alone(frame, loaded, name));
   const text = frame.run.capture(() => renderTemplate(loaded, root));
   const exported = (each: string) => (each.startsWith("_") ? undefined : root.variables.get(each));
   return { text, exported, module: new Facade("module", exported, undefined, text) };

@@ -5,7 +5,7 @@ import { Cycle, type Orderable, orderStates } from "./order.ts";
 
 function state(needs: [RequisiteKind, number[]][], sortBy?: Orderable["sortBy"]): Orderable {
   const requisites = needs.map(([kind, targets]) => ({ kind, targets, label: "" }));
-  return { id: "x", function: "test.nop", file: "a", line: 1, sortBy, requisites };
+  return { id: "x", name: "x", function: "test.nop", file: "a", line: 1, sortBy, requisites };
 }
 
 test.each<[string, Orderable[], number[]]>([
@@ -30,6 +30,54 @@ test.each<[string, Orderable[], number[]]>([
   ],
 ])("%s", (_, states, expected) => {
   expect(orderStates(states)).toEqual(expected);
+});
+
+test.each<[string, Orderable[], number[]]>([
+  [
+    "needed states have the order in which they are named",
+    [
+      state([
+        ["require", [3]],
+        ["require", [1]],
+      ]),
+      state([]),
+      state([]),
+      state([]),
+    ],
+    [3, 1, 0, 2],
+  ],
+  [
+    "kind by kind",
+    [
+      state([
+        ["onchanges", [1]],
+        ["watch", [2]],
+        ["require", [3]],
+      ]),
+      state([]),
+      state([]),
+      state([]),
+    ],
+    [3, 2, 1, 0],
+  ],
+  [
+    "those with the same number have the order of their module, name and function",
+    [
+      { ...state([], 10), function: "alternatives.install", name: "link-go" },
+      { ...state([], 10), function: "alternatives.install", name: "link-gofmt" },
+      state([]),
+      { ...state([], "first"), name: "y" },
+      { ...state([], "first"), name: "a" },
+    ],
+    [4, 3, 1, 0, 2],
+  ],
+  [
+    "several that one requisite names keep their own",
+    [state([["require", [3, 1]]]), state([]), state([]), state([])],
+    [1, 3, 0, 2],
+  ],
+])("as Salt, %s", (_, states, expected) => {
+  expect(orderStates(states, "salt")).toEqual(expected);
 });
 
 test("a cycle is reported as its path", () => {

@@ -1,8 +1,10 @@
-import type { Place, Requisite } from "../function/mod.ts";
+import type { Place, Requisite, RequisiteKind } from "../function/mod.ts";
+import type { Compat } from "../template/mod.ts";
 
 /** The fields that decide the order of a state. */
 export interface Orderable extends Place {
   id: string;
+  name: string;
   function: string;
   sortBy: number | "first" | "last" | undefined;
   /** Targets are indexes into the states. */
@@ -23,13 +25,19 @@ export class Cycle extends Error {
  * Orders states by `order`, then by definition; the states that a state needs come right before it. The order
  * is deterministic.
  *
+ * @param compat several states that one needs keep their own order; with `salt` they have the order in which the state
+ *   names them, kind by kind, as up to Salt 3007 (`State.call_chunk`), and states with the same number have the order of
+ *   their module and name (`Compiler.order_chunks`)
  * @returns indexes of the states
  * @throws Cycle
  */
-export function orderStates(states: readonly Orderable[]): number[] {
-  const needs = needsOf(states);
+export function orderStates(states: readonly Orderable[], compat: Compat = "strict"): number[] {
   const ranks = states.map(({ sortBy }, index) => rankOf(sortBy, index));
-  const byRank = (a: number, b: number) => (ranks[a] ?? 0) - (ranks[b] ?? 0) || a - b;
+  const tied = compat === "salt" ? states.map(saltsText) : [];
+  const byText = (a: number, b: number) => compareTexts(tied[a] ?? "", tied[b] ?? "");
+  const byRank = (a: number, b: number) =>
+    compareNumbers(ranks[a] ?? 0, ranks[b] ?? 0) || byText(a, b) || a - b;
+  const needs = states.map((state) => needsOf(state, compat, byRank));
   const sorted = states.map((_, index) => index).sort(byRank);
   const ordered: number[] = [];
   const seen = new Uint8Array(states.length);
@@ -38,7 +46,7 @@ export function orderStates(states: readonly Orderable[]): number[] {
     const trail: { state: number; left: number[] }[] = [];
     const enter = (state: number) => {
       seen[state] = open;
-      trail.push({ state, left: [...(needs[state] ?? [])].sort(byRank).reverse() });
+      trail.push({ state, left: [...(needs[state] ?? [])].reverse() });
     };
     if (seen[root] === unseen) enter(root);
     for (let top = trail.at(-1); top !== undefined; top = trail.at(-1)) {
@@ -60,15 +68,40 @@ const unseen = 0;
 const open = 1;
 const placed = 2;
 
+/** The order in which Salt looks at the requisites of a state. */
+const salts: readonly RequisiteKind[] = [
+  ...(["require", "require_any", "watch", "watch_any"] as const),
+  ...(["onfail", "onfail_all", "onchanges", "onchanges_any"] as const),
+];
+
 /**
- * For each state, the states that must come before it. A target of `prereq` requires the state itself;
- * `listen` waits for the end of the run.
+ * The states that must come before a state, in their order. A target of `prereq` requires the state itself; `listen`
+ * waits for the end of the run.
  */
-function needsOf(states: readonly Orderable[]): Set<number>[] {
-  return states.map(({ requisites }) => {
-    const before = requisites.filter(({ kind }) => kind !== "listen" && kind !== "prereq");
-    return new Set(before.flatMap(({ targets }) => targets));
-  });
+function needsOf(
+  { requisites }: Orderable,
+  compat: Compat,
+  byRank: (a: number, b: number) => number,
+): readonly number[] {
+  const before = requisites.filter(({ kind }) => kind !== "listen" && kind !== "prereq");
+  if (compat === "strict") return [...new Set(before.flatMap(({ targets }) => targets))].sort(byRank);
+  const named = salts.flatMap((kind) => before.filter((each) => each.kind === kind));
+  return [...new Set(named.flatMap(({ targets }) => [...targets].sort(byRank)))];
+}
+
+/** What Salt sorts states with the same number by. */
+function saltsText({ function: called, name }: Orderable): string {
+  const dot = called.indexOf(".");
+  return `${called.slice(0, dot)}${name}${called.slice(dot + 1)}`;
+}
+
+function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+/** Infinite ranks are equal to themselves. */
+function compareNumbers(one: number, other: number): number {
+  return one === other ? 0 : one - other;
 }
 
 /** Positions by definition start here, so that every explicit `order` comes before them. */

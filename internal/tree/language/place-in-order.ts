@@ -1,6 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { atLine } from "../../base/place.ts";
 import type { LowState, Place, Problems, Requisite } from "../function/mod.ts";
+import type { Compat } from "../template/mod.ts";
 import type { ReadState } from "./arguments.ts";
 import { Cycle, orderStates } from "./order.ts";
 
@@ -17,10 +18,11 @@ export type Unplaced = Omit<ReadState, "requisites"> &
 /**
  * Puts states in execution order.
  *
+ * @param compat as of `orderStates`
  * @throws StateErrors when requisites form a cycle
  */
-export function placeInOrder(states: readonly Unplaced[], problems: Problems): LowState[] {
-  const indexes = placesOf(states, problems);
+export function placeInOrder(states: readonly Unplaced[], problems: Problems, compat?: Compat): LowState[] {
+  const indexes = placesOf(states, problems, compat);
   const orderOf = new Map(indexes.map((index, order) => [index, order]));
   return indexes.flatMap((index, order): LowState[] => {
     const state = states[index];
@@ -34,9 +36,9 @@ export function placeInOrder(states: readonly Unplaced[], problems: Problems): L
   });
 }
 
-function placesOf(states: readonly Unplaced[], problems: Problems): number[] {
+function placesOf(states: readonly Unplaced[], problems: Problems, compat?: Compat): number[] {
   try {
-    return orderStates(states);
+    return orderStates(states, compat);
   } catch (thrown) {
     if (!(thrown instanceof Cycle)) throw thrown;
     const path = thrown.path.flatMap((index) => states[index] ?? []);

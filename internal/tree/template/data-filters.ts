@@ -8,14 +8,30 @@ import {
   textOf,
   toPlain,
   type Value,
+  ValueMap,
 } from "../jinja/mod.ts";
 import { formatJson } from "./json.ts";
-import { base64Lines, blockYaml, doubleQuoted, flowYaml, wordOf } from "./yaml-text.ts";
+import { doubleQuoted } from "./yaml-escapes.ts";
+import { blockYaml, flowYaml } from "./yaml-text.ts";
+import { base64Lines, wordOf } from "./yaml-word.ts";
 
 const load =
   (format: "yaml" | "json" | "text"): Filter =>
-  (value, _, { run }) =>
-    typeof value === "string" ? run.surroundings.parseData(format, value) : value;
+  (value, _, { run }) => {
+    if (typeof value === "string") return run.surroundings.parseData(format, value);
+    return value instanceof Uint8Array && format !== "text"
+      ? run.surroundings.parseData(format, utf8Of(value))
+      : value;
+  };
+
+/** @throws Fault for bytes that are not a text */
+function utf8Of(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new Fault("the bytes are not valid UTF-8");
+  }
+}
 
 /** @param isSalts whether the text is Salt's to the byte, with lines that end after 80 characters */
 export const yamlFilter =
@@ -52,7 +68,8 @@ export const dataFilters: Readonly<Record<string, Filter>> = {
       .replace(/\n+/g, (ends) => `${ends}\n`)}'`,
   /** For a POSIX shell. */
   quote: (value) => {
-    const isNothing = value === null || itemsOf(value)?.length === 0;
+    const isNothing =
+      value === null || itemsOf(value)?.length === 0 || (value instanceof ValueMap && value.size === 0);
     const text = isNothing ? "" : scalarText(value, "quote");
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
   },

@@ -11,6 +11,7 @@ import {
 } from "../jinja/mod.ts";
 import { yamlFilter } from "./data-filters.ts";
 import { TemplateError } from "./error.ts";
+import { loadedVariables } from "./file-variables.ts";
 import { filters, tests } from "./filters.ts";
 import { globalsOf } from "./globals.ts";
 import { type Answers, answerOf, type HostCall, HostCallWanted } from "./host-call.ts";
@@ -66,6 +67,8 @@ export function createEngine(): Engine {
         const rendered = environment.render({
           ...{ name: each, text: (path) => text(treePath(path)), global: own, budget: loaded.budget },
           isAbsent: (path) => loaded.absent.has(treePath(path)),
+          ownVariables: (path, asked) =>
+            scope.compat === "salt" ? Object.entries(loadedVariables(treePath(path), asked)) : [],
           filters: {
             ...{ svc_hold: holdIn(scope), which: whichOn(scope, loaded.answers) },
             ...(wrapsYaml(scope, name) ? { yaml: yamlFilter(true) } : {}),

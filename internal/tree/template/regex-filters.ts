@@ -30,8 +30,18 @@ export const regexFilters: Readonly<Record<string, Filter>> = {
     }
     return written + text.slice(last);
   },
-  regex_escape: (value) => textOf(value).replace(/[()[\]{}?*+\-|^$\\.&~# \t\n\r\v\f]/g, "\\$&"),
+  regex_escape: (value) => {
+    // One character for each byte, and back.
+    if (value instanceof Uint8Array)
+      return Buffer.from(escapePattern(Buffer.from(value).toString("latin1")), "latin1");
+    return escapePattern(textOf(value));
+  },
 };
+
+/** A pattern that stands for a text, as `re.escape` of Python writes it. */
+function escapePattern(text: string): string {
+  return text.replace(/[()[\]{}?*+\-|^$\\.&~# \t\n\r\v\f]/g, "\\$&");
+}
 
 export const regexTests: Readonly<Record<string, Test>> = {
   match: (value, args) => searchOf("match", take("match", args, names)).atStart(textOf(value)) !== undefined,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Plain } from "../../base/msgpack.ts";
+import { variablesOf } from "./file-variables.ts";
 import { createTemplates } from "./render.ts";
 import type { Scope } from "./scope.ts";
 
@@ -315,4 +316,45 @@ test("calls of the host are answered once each, and failures have their place", 
   await expect(
     render("{% for i in range(300) %}{{ salt['user.info'](i).uid }}{% endfor %}", { host }),
   ).rejects.toThrow("more than 200 calls of the host in one template");
+});
+
+describe("a template that is loaded without context", () => {
+  const about = "{% set where = tplfile ~ ' in ' ~ tpldir ~ ' (' ~ tpldot ~ ')' %}";
+  const tree: Readonly<Record<string, string>> = {
+    "web/deep/map.jinja": about,
+    "web/site/near.jinja": about,
+  };
+  const renderer = createTemplates().renderer(async (path) => tree[path]);
+  const variables = variablesOf("web.site", "web/site/init.sls", "base");
+  const from = (words: string, compat: "salt" | "strict") =>
+    renderer.render(
+      { name: "web/site/init.sls", text: `{% from ${words} %}{{ where }}|{{ tplfile }}` },
+      { ...scope, compat },
+      variables,
+    );
+
+  test.each([
+    ["'web/deep/map.jinja' import where", "web/deep/map.jinja in web/deep (web.deep)"],
+    ["'web/deep/map.jinja' import where without context", "web/deep/map.jinja in web/deep (web.deep)"],
+    ["'web/deep/map.jinja' import where with context", "web/site/init.sls in web/site (web.site)"],
+    ["'./near.jinja' import where", "./near.jinja in web/site (web.site)"],
+  ])("has its own path, as in Salt: %s", async (words, expected) => {
+    expect(await from(words, "salt")).toBe(`${expected}|web/site/init.sls`);
+  });
+
+  test("has the path of the state file in other trees, as before", async () => {
+    expect(await from("'web/deep/map.jinja' import where", "strict")).toBe(
+      "web/site/init.sls in web/site (web.site)|web/site/init.sls",
+    );
+  });
+});
+
+test("settings of formulas are not hidden behind facts that Salt does not have", async () => {
+  const more = {
+    facts: { ...scope.facts, timezone: "UTC", mounts: { "/": 1 } },
+    settings: { timezone: { name: "Europe/Paris" } },
+  };
+  const text =
+    "{{ salt['config.get']('timezone:name') }} {{ salt['config.get']('mounts:/') }} {{ grains.timezone }}";
+  expect(await render(text, more)).toBe("Europe/Paris 1 UTC");
 });

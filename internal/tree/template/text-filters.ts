@@ -77,7 +77,7 @@ export const saltTextFilters: Readonly<Record<string, Filter>> = {
   },
   is_hex: (value) =>
     (typeof value === "string" || value instanceof Uint8Array) &&
-    /^(?:0[xX])?[0-9a-fA-F]+$/.test(decoded(value)),
+    /^\s*[-+]?(?:0[xX]_?)?[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\s*$/.test(decoded(value)),
   /** Of a list and of the keys of a map: whether one of them is white space. */
   contains_whitespace: (value) => {
     if (typeof value === "string") return /\s/.test(value);

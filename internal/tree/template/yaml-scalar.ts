@@ -19,7 +19,7 @@ export function scalarStyle(
   text: string,
   { isKey, inFlow, isSalts }: { isKey: boolean; inFlow: boolean; isSalts: boolean },
 ): "plain" | "single" | "double" {
-  const { allowsPlain, allowsFlowPlain, allowsSingle, hasBreaks } = analyse(text);
+  const { allowsPlain, allowsFlowPlain, allowsSingle, hasBreaks } = analyse(text, isSalts);
   const isText = !notText.some((form) => form.test(text)) && (isSalts || !notText12.test(text));
   const isOnOneLine = !(isKey && hasBreaks);
   if (isText && isOnOneLine && (inFlow ? allowsFlowPlain : allowsPlain)) return "plain";
@@ -33,21 +33,22 @@ interface Analysis {
   hasBreaks: boolean;
 }
 
-function analyse(text: string): Analysis {
+/** @param isSalts libyaml escapes characters beyond U+FFFF */
+function analyse(text: string, isSalts: boolean): Analysis {
   if (text === "") return { allowsPlain: true, allowsFlowPlain: false, allowsSingle: true, hasBreaks: false };
   const hasBreaks = /[\n\x85\u2028\u2029]/.test(text);
   const isEnclosed = /^[ \n\x85\u2028\u2029]|[ \n\x85\u2028\u2029]$/.test(text);
   const hasSpaceAfterBreak = /[\n\x85\u2028\u2029] /.test(text);
   const hasSpaceBeforeBreak = / [\n\x85\u2028\u2029]/.test(text);
-  const isSpecial = /[^\n\x20-\x7e\x85\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10fffe}]/u.test(
-    text,
-  );
+  const isPlain =
+    !(isSalts && /[\u{10000}-\u{10ffff}]/u.test(text)) &&
+    !/[^\n\x20-\x7e\x85\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10fffe}]/u.test(text);
   const { inBlock, inFlow } = indicatorsOf(text);
-  const allowsAny = !isEnclosed && !hasSpaceAfterBreak && !hasSpaceBeforeBreak && !isSpecial && !hasBreaks;
+  const allowsAny = !isEnclosed && !hasSpaceAfterBreak && !hasSpaceBeforeBreak && isPlain && !hasBreaks;
   return {
     allowsPlain: allowsAny && !inBlock,
     allowsFlowPlain: allowsAny && !inFlow,
-    allowsSingle: !hasSpaceAfterBreak && !hasSpaceBeforeBreak && !isSpecial,
+    allowsSingle: !hasSpaceAfterBreak && !hasSpaceBeforeBreak && isPlain,
     hasBreaks,
   };
 }

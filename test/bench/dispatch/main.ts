@@ -23,6 +23,10 @@ const flags = readFlags({
   /** Between two rounds. */
   "pause-ms": ["0", "0"],
   processes: ["1", "1"],
+  /** Peels that cost their machine little, so that there may be many: `yes` or `no`. */
+  light: "no",
+  /** Peels that connect in a second. */
+  ramp: ["100", "250"],
   masters: join(import.meta.dir, "../../../dist/svc-master"),
 });
 const size = flags.count("peels");
@@ -122,7 +126,14 @@ async function stand(name: string, binary: string): Promise<Stand> {
   listAdministrators(bus.authDir, ann);
   const master = stack.use(await startBenchMaster(bus, binary.split(" ")));
   const processes = flags.count("processes");
-  const fleet = stack.use(await startFleet(bus, { size, processes, ramp: 250 }));
+  const fleet = stack.use(
+    await startFleet(bus, {
+      size,
+      processes,
+      light: flags.text("light") === "yes",
+      ramp: flags.count("ramp"),
+    }),
+  );
   const observer = stack.use(await startObserver(bus));
   await fleet.greeted();
   return { name, bus, master, fleet, observer };

@@ -103,5 +103,5 @@ export function manyPeelsCases(at: () => ConsoleFleet): void {
     await page.click('nav.tabs a[href$="/facts"]');
     await page.until(`document.querySelector("tbody:not([aria-hidden])")?.innerText.includes("<b>bold</b>")`);
     expect(await page.evaluate<string>("document.title")).toBe("Peels · svc");
-  });
+  }, 180_000);
 }

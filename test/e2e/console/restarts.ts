@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Page } from "../../harness/browser.ts";
 import { enrollNew, newEnrollee } from "../../harness/enrollee.ts";
 import { runRecord } from "../../harness/run-record.ts";
+import { until } from "../../harness/until.ts";
 import type { Company } from "./company.ts";
 
 const outcome = `document.querySelector("tbody tr td:nth-child(2)")?.innerText`;
@@ -77,6 +78,50 @@ export function restartCases(at: () => Company): void {
     for (const id of [before, after]) await rest("POST", `enrollments/${id}/reject`, {});
     for (const page of tabs) await page[Symbol.asyncDispose]();
   }, 120_000);
+
+  test("windows: as many as one has open follow the fleet through one stream, also when the one with the stream closes", async () => {
+    const { fleet, visit } = at();
+    const { master, peels, rest } = fleet;
+    const { page } = await visit("watcher", "operator");
+    /** Counts the streams that a window opens. */
+    const counting = `globalThis.streams = 0;
+      globalThis.EventSource = class extends EventSource {
+        constructor(...given) {
+          super(...given);
+          streams++;
+        }
+      };`;
+    // A browser has six connections to a server: with a stream in each window, the seventh would not load.
+    const windows = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const window = await page.tab();
+        await window.command("Page.addScriptToEvaluateOnNewDocument", { source: counting });
+        await window.open(`${master.url}/console/jobs`);
+        await window.until(`document.querySelector("main tbody tr") !== null`);
+        return window;
+      }),
+    );
+    const streams = async () => {
+      const counts = await Promise.all(windows.map((window) => window.evaluate<number>("streams")));
+      return counts.reduce((sum, count) => sum + count, 0);
+    };
+    const run = async (text: string) => {
+      const { status } = await rest("POST", "jobs", { targets: [peels[1]], function: text });
+      expect(status).toBe(202);
+      await Promise.all(
+        windows.map((window) => window.until(`document.querySelector("main").innerText.includes("${text}")`)),
+      );
+    };
+    for (const window of windows) await window.until(`document.body.innerText.includes("Live")`);
+    await run("sys.list_functions");
+    // The first page of this person had the stream.
+    expect(await streams()).toBe(0);
+    await page[Symbol.asyncDispose]();
+    await until(async () => (await streams()) === 1);
+    await run("test.version");
+    expect(await streams()).toBe(1);
+    for (const window of windows) await window[Symbol.asyncDispose]();
+  });
 
   test("tabs: those that nobody sees leave the connections of the browser to the one that is seen", async () => {
     const { fleet, visit } = at();

@@ -58,18 +58,18 @@ export function ApprovalFacts({ app: { now }, approval }: { app: App; approval: 
               <dd>{approval.denied_by}</dd>
             </>
           )}
-          <dt>Rule</dt>
-          <dd>{approval.rule}</dd>
-          <dt>Expires</dt>
-          <dd>
-            <Time at={approval.expires_at} now={now} />
-          </dd>
           {approval.reason !== undefined && (
             <>
               <dt>{approval.denied_by === undefined ? "Failed" : "Reason"}</dt>
               <dd>{approval.reason}</dd>
             </>
           )}
+          <dt>Rule</dt>
+          <dd>{approval.rule}</dd>
+          <dt>Expires</dt>
+          <dd>
+            <Time at={approval.expires_at} now={now} />
+          </dd>
           {approval.job !== undefined && (
             <>
               <dt>Job</dt>

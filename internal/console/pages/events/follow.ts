@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ShownEvent } from "../../../fleet/events/mod.ts";
-import { type App, createLive, restWhileHidden } from "../../api/mod.ts";
+import { type App, createLive, eventsPath, restWhileHidden } from "../../api/mod.ts";
 
 /** Which events are wanted, as they are typed; empty for all. */
 export interface Filter {
@@ -50,7 +50,7 @@ export function useEvents(app: App, { tag, source, since }: Filter): Feed {
     problem.value = undefined;
     const live = createLive({
       clock: app.clock,
-      open: (path) => new EventSource(`${path}${path.includes("?") ? "&" : "?"}${query}`),
+      open: (after) => new EventSource(eventsPath(after, query)),
       onRefused: () => {
         // The browser does not tell why: the master does.
         refusalOf(query, over.signal).then(async (reason) => {

@@ -30,10 +30,12 @@ export function apkPackages(system: System): PackageManager {
       return times.length === 0 ? 0 : Math.min(...times);
     },
     refresh: () => apk("refresh the lists of packages", ["update"]),
-    install: (packages) =>
+    // What apk installs with a package it does not recommend, but need.
+    install: (packages, { from } = {}) =>
       apk(`install ${namesOf(packages)}`, [
         "add",
         "--upgrade",
+        ...(from === undefined ? [] : ["--repository", from]),
         ...packages.map(({ name, version }) => {
           if (version === undefined) return name;
           // apk writes a wildcard at the end as ~.

@@ -43,8 +43,10 @@ export function aptPackages(system: System): PackageManager {
     providers: async (name) => status().providers.get(name) ?? [],
     leftovers: async () => status().leftovers,
     fits: fitsPattern,
-    async newest(names) {
-      const text = await succeed(system, "query package versions", ["apt-cache", "policy", ...names], {
+    async newest(names, from) {
+      const release = from === undefined ? [] : ["-t", from];
+      const policy = ["apt-cache", "policy", ...release, ...names];
+      const text = await succeed(system, "query package versions", policy, {
         outputLimit: listBytes,
       });
       return parsePolicy(text);
@@ -59,13 +61,23 @@ export function aptPackages(system: System): PackageManager {
       return Math.max(...times);
     },
     refresh: () => apt("refresh the lists of packages", ["update"]),
-    install: (packages) =>
+    install: (packages, { from, recommends, changesHeld } = {}) =>
       apt(`install ${namesOf(packages)}`, [
         ...(packages.some(({ version }) => version !== undefined) ? ["--allow-downgrades"] : []),
+        ...(from === undefined ? [] : ["-t", from]),
+        ...(recommends === undefined
+          ? []
+          : [recommends ? "--install-recommends" : "--no-install-recommends"]),
+        ...(changesHeld === true ? ["--allow-change-held-packages"] : []),
         "install",
         ...packages.map(({ name, version }) => (version === undefined ? name : `${name}=${version}`)),
       ]),
     installFiles: (paths) => apt(`install ${paths.join(", ")}`, ["install", ...paths]),
+    held: async () => status().held,
+    async hold(names, isHeld) {
+      const word = isHeld ? "hold" : "unhold";
+      await succeed(system, `${word} ${names.join(", ")}`, ["apt-mark", "-q", word, ...names]);
+    },
     remove: (names, purge) => apt(`remove ${names.join(", ")}`, [purge ? "purge" : "remove", ...names]),
     upgrade: () => apt("upgrade packages", ["dist-upgrade"]),
   };

@@ -4,6 +4,8 @@ export interface DpkgStatus {
   installed: Map<string, string[]>;
   /** Removed packages with remaining configuration files. */
   leftovers: Set<string>;
+  /** Packages that upgrades leave as they are. */
+  held: Set<string>;
   /** Installed packages by the names they provide. */
   providers: Map<string, string[]>;
 }
@@ -15,7 +17,12 @@ const field = /^(Package|Status|Version|Architecture|Provides): (.*)$/gm;
  * twentieth of the time.
  */
 export function parseDpkgStatus(text: string): DpkgStatus {
-  const found: DpkgStatus = { installed: new Map(), leftovers: new Set(), providers: new Map() };
+  const found: DpkgStatus = {
+    installed: new Map(),
+    leftovers: new Set(),
+    held: new Set(),
+    providers: new Map(),
+  };
   const entries: Map<string, string>[] = [];
   let entry = new Map<string, string>();
   for (const [, name = "", value = ""] of text.matchAll(field)) {
@@ -32,7 +39,8 @@ export function parseDpkgStatus(text: string): DpkgStatus {
     const foreign = architecture !== undefined && architecture !== "all" && architecture !== native;
     const bare = each.get("Package") ?? "";
     const name = foreign && native !== undefined ? `${bare}:${architecture}` : bare;
-    const state = each.get("Status")?.split(" ").at(-1);
+    const [selected, , state] = each.get("Status")?.split(" ") ?? [];
+    if (selected === "hold") found.held.add(name);
     if (state === "config-files") found.leftovers.add(name);
     if (state !== "installed" && state !== "triggers-pending" && state !== "triggers-awaited") continue;
     found.installed.set(name, [each.get("Version") ?? ""]);

@@ -5,6 +5,16 @@ export interface WantedPackage {
   version?: string;
 }
 
+/** How packages are installed. */
+export interface InstallOptions {
+  /** A release of apt, such as `bookworm-backports`, or a repository of dnf: versions come from there. */
+  from?: string;
+  /** Whether packages that are recommended are installed as well; by default as the host is set up. */
+  recommends?: boolean;
+  /** Whether packages that are held may change. */
+  changesHeld?: boolean;
+}
+
 /** Installed versions by name. Of several installed versions, the newest is last. */
 export type InstalledPackages = ReadonlyMap<string, readonly string[]>;
 
@@ -26,8 +36,10 @@ export interface PackageManager {
   /**
    * The newest available versions, of the names that the package sources have; of an installed package only a
    * newer version.
+   *
+   * @param from as in `InstallOptions`
    */
-  newest(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  newest(names: readonly string[], from?: string): Promise<ReadonlyMap<string, string>>;
   /**
    * Time of the last refresh of the package lists in milliseconds since the Unix epoch; `undefined` when
    * unknown.
@@ -38,7 +50,11 @@ export interface PackageManager {
   /** Refreshes the package lists. @throws SvcError with the error output */
   refresh(): Promise<void>;
   /** Installs packages, or changes them to these versions. @throws SvcError with the error output */
-  install(packages: readonly WantedPackage[]): Promise<void>;
+  install(packages: readonly WantedPackage[], options?: InstallOptions): Promise<void>;
+  /** The packages that are held, so that upgrades leave them; absent where it cannot hold any. */
+  held?(): Promise<ReadonlySet<string>>;
+  /** Holds packages, or lets them go. @throws SvcError with the error output */
+  hold?(names: readonly string[], isHeld: boolean): Promise<void>;
   /** Installs package files of this host; absent where it cannot. @throws SvcError with the error output */
   installFiles?(paths: readonly string[]): Promise<void>;
   /** @param purge also removes configuration files @throws SvcError with the error output */
@@ -70,6 +86,12 @@ export function refusePackageVersion(version: string): string | undefined {
   }
   if (/^[A-Za-z0-9*][A-Za-z0-9+._:~^*-]*$/.test(version)) return undefined;
   return `version: ${JSON.stringify(version.slice(0, 80))} is not a valid package version`;
+}
+
+/** The problem with the name of a release or repository to install from, if any. It must not look like an option. */
+export function refuseSourceName(from: string): string | undefined {
+  if (/^[A-Za-z0-9][A-Za-z0-9._:/+~=-]*$/.test(from)) return undefined;
+  return `fromrepo: ${JSON.stringify(from.slice(0, 80))} is not the name of a release or repository`;
 }
 
 /** Whether a version matches a pattern, in which `*` stands for any text. */

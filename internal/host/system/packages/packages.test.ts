@@ -41,20 +41,27 @@ Status: deinstall ok config-files
 Architecture: amd64
 Version: 1.22
 
+Package: kept
+Status: hold ok installed
+Architecture: amd64
+Version: 1
+
 Package: half
 Status: install reinstreq half-installed
 Architecture: amd64
 `;
 
 test("installed packages of dpkg are read from its status file", () => {
-  const { installed, leftovers, providers } = parseDpkgStatus(dpkgStatus);
+  const { installed, leftovers, held, providers } = parseDpkgStatus(dpkgStatus);
   expect(Object.fromEntries(installed)).toEqual({
     dpkg: ["1.21.22"],
     libc6: ["2.36-9"],
     "libc6:i386": ["2.36-8"],
     tzdata: ["2026a"],
     postfix: ["3.7.6"],
+    kept: ["1"],
   });
+  expect([...held]).toEqual(["kept"]);
   expect([...leftovers]).toEqual(["nginx"]);
   expect(Object.fromEntries(providers)).toEqual({
     "mail-transport-agent": ["postfix"],
@@ -167,6 +174,14 @@ describe("the programs", () => {
       (p) => p.install([{ name: "a", version: "1.2-3" }]),
       [`${aptWords} --allow-downgrades install a=1.2-3`],
     ],
+    [
+      "apt",
+      (p) => p.install([{ name: "a" }], { from: "stable-backports", recommends: false, changesHeld: true }),
+      [`${aptWords} -t stable-backports --no-install-recommends --allow-change-held-packages install a`],
+    ],
+    ["apt", (p) => p.newest(["a"], "sid"), ["apt-cache policy -t sid a"]],
+    ["apt", (p) => p.hold?.(["a", "b"], true) ?? expect.unreachable(), ["apt-mark -q hold a b"]],
+    ["apt", (p) => p.hold?.(["a"], false) ?? expect.unreachable(), ["apt-mark -q unhold a"]],
     ["apt", (p) => p.remove(["a"], false), [`${aptWords} remove a`]],
     ["apt", (p) => p.remove(["a"], true), [`${aptWords} purge a`]],
     ["apt", (p) => p.refresh(), [`${aptWords} update`]],
@@ -192,6 +207,21 @@ describe("the programs", () => {
       "dnf",
       (p) => p.newest(["old", "new"]),
       ["rpm -qa", "dnf -q check-update old", "dnf -q list available new"],
+    ],
+    [
+      "dnf",
+      (p) => p.install([{ name: "old", version: "0.9" }], { from: "epel", recommends: false }),
+      [
+        "rpm -qa",
+        "dnf -q -y --disablerepo=* --enablerepo=epel --setopt=install_weak_deps=False install old-0.9",
+        "rpm -q",
+        "dnf -q -y --disablerepo=* --enablerepo=epel --setopt=install_weak_deps=False downgrade old-0.9",
+      ],
+    ],
+    [
+      "dnf",
+      (p) => p.newest(["old"], "epel"),
+      ["rpm -qa", "dnf -q --disablerepo=* --enablerepo=epel check-update old"],
     ],
     ["yum", (p) => p.upgrade(), ["yum -q -y update"]],
     ["apk", (p) => p.install([{ name: "a", version: "1-r0" }]), ["apk --no-progress add --upgrade a=1-r0"]],

@@ -25,6 +25,8 @@ export function rpmPackages(system: System, program: "dnf" | "yum"): PackageMana
       });
       return parseRpmList(text);
     });
+  const only = (from: string | undefined) =>
+    from === undefined ? [] : ["--disablerepo=*", `--enablerepo=${from}`];
   const change = async (purpose: string, args: readonly string[]) => {
     await succeed(system, purpose, [program, "-q", "-y", ...args], { timeoutMs: packageTimeoutMs });
   };
@@ -44,36 +46,44 @@ export function rpmPackages(system: System, program: "dnf" | "yum"): PackageMana
     },
     leftovers: async () => new Set(),
     fits: fitsRpm,
-    async newest(names) {
+    async newest(names, from) {
       const all = await installed();
       const [there, missing] = [
         names.filter((name) => all.has(name)),
         names.filter((name) => !all.has(name)),
       ];
       const updates =
-        there.length === 0 ? "" : await listed(system, [program, "-q", "check-update", ...there]);
+        there.length === 0
+          ? ""
+          : await listed(system, [program, "-q", ...only(from), "check-update", ...there]);
       const offers =
-        missing.length === 0 ? "" : await listed(system, [program, "-q", "list", "available", ...missing]);
+        missing.length === 0
+          ? ""
+          : await listed(system, [program, "-q", ...only(from), "list", "available", ...missing]);
       return parseDnfList(`${updates}\n${offers}`, names);
     },
     // dnf and yum refresh outdated package lists themselves.
     refreshedAt: () => undefined,
     refresh: () => change("refresh the lists of packages", ["makecache"]),
-    async install(packages) {
+    async install(packages, { from, recommends } = {}) {
       const all = await installed();
+      const weak =
+        recommends === undefined ? [] : [`--setopt=install_weak_deps=${recommends ? "True" : "False"}`];
+      const how = [...only(from), ...weak];
       const named = packages.map(({ name, version }) =>
         version === undefined ? name : `${name}-${version}`,
       );
       const purpose = `install ${namesOf(packages)}`;
       // `install` reports "nothing to do" when an older version, or a newer one by name, is requested.
       const present = packages.some(({ name }) => all.has(name));
-      await change(purpose, ["install", ...named]);
+      await change(purpose, [...how, "install", ...named]);
       if (!present) return;
       const newer = packages.filter(({ name, version }) => version === undefined && all.has(name));
-      if (newer.length > 0) await change(purpose, [upgradeWord(program), ...newer.map(({ name }) => name)]);
+      if (newer.length > 0)
+        await change(purpose, [...how, upgradeWord(program), ...newer.map(({ name }) => name)]);
       await downgrade(
         system,
-        program,
+        [program, "-q", "-y", ...how],
         packages.flatMap(({ name, version }) =>
           version === undefined || !all.has(name) ? [] : [{ name, version }],
         ),
@@ -92,19 +102,16 @@ function upgradeWord(program: string): string {
 /** Downgrades packages where `install` did not install the requested version. */
 async function downgrade(
   system: System,
-  program: string,
+  command: readonly string[],
   packages: readonly { name: string; version: string }[],
 ): Promise<void> {
   for (const { name, version } of packages) {
     const text = await succeed(system, `query ${name}`, ["rpm", "-q", "--queryformat", format, name]);
     const versions = parseRpmList(text).get(name) ?? none;
     if (versions.some((each) => fitsRpm(version, each))) continue;
-    await succeed(
-      system,
-      `install ${name} ${version}`,
-      [program, "-q", "-y", "downgrade", `${name}-${version}`],
-      { timeoutMs: packageTimeoutMs },
-    );
+    await succeed(system, `install ${name} ${version}`, [...command, "downgrade", `${name}-${version}`], {
+      timeoutMs: packageTimeoutMs,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { describeError } from "../../../base/errors.ts";
+import { shareRuns } from "../../../base/share-runs.ts";
 import {
   createAuditWriter,
   createHeadTeller,
@@ -38,10 +39,12 @@ export const audit = {
         ...{ bus, path: `${resolve(config.decisions_log)}.audit`, keys, retentionMs, clock, log },
         head: () => audit.head,
       });
-      const refresh = async () => {
-        await Promise.all([audit.refresh(), versionFloors.refresh(), readRevokedTokens()]);
-        await memory.refresh();
+      /** One look at the ends of the audit serves all who follow it. */
+      const look = async () => {
+        const ends = await memory.refresh();
+        await Promise.all([audit.refresh(ends), versionFloors.refresh(ends), readRevokedTokens(ends)]);
       };
+      const refresh = shareRuns(look);
       await abortable(untilDone(refresh, deps), signal);
       const looking = clock.every(lookEveryMs, () => {
         refresh().catch((thrown) => log.debug("the audit cannot be read", { reason: describeError(thrown) }));

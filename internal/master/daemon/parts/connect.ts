@@ -6,6 +6,7 @@ import {
   clientCertificate,
   connectBus,
   connectBusForever,
+  createRecentStreams,
   createSystemBus,
   placeOf,
   resolveBusCa,
@@ -120,6 +121,7 @@ export const connect = {
       return {
         bus,
         peelBus,
+        streams: createRecentStreams(bus),
         system,
         connectTo: (address: string) => connectTo(address, keys.credentials),
         connectAs: connectTo,

@@ -19,7 +19,7 @@ import { untilDone } from "./until-done.ts";
 /** The buckets of a master, on a bus that may still be electing leaders. */
 export const storage = {
   waits: { storage: "not opened yet" },
-  async start({ config, name, bus, system, keys, clock, log, signal }: MasterDeps & Connected) {
+  async start({ config, name, bus, streams, system, keys, clock, log, signal }: MasterDeps & Connected) {
     const configuredReplicas = config.storage_replicas;
     const jobsMaxBytes = config["jobs.max_bytes"];
     // Not the command key, which can be replaced in a running fleet: vouchers last as long as the account.
@@ -51,8 +51,7 @@ export const storage = {
       );
     }
     const room = watchRoom({
-      bus,
-      name,
+      ...{ bus, streams, name },
       provision: () => provisionOnce(options),
       replicas: () => replicasOf(options).replicas,
       log,

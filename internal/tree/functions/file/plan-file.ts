@@ -62,7 +62,7 @@ export const followSymlinksArg = {
 
 /** The problem with the `backup` of a state, if any. */
 export function refuseBackup(backup: string | undefined): string | undefined {
-  if (backup === undefined || /^\.[A-Za-z0-9._-]{1,32}$/.test(backup)) return undefined;
+  if (backup === undefined || /^\.[A-Za-z0-9._@:+-]{1,64}$/.test(backup)) return undefined;
   return "backup: expected a file name suffix, such as .bak";
 }
 

@@ -1,4 +1,4 @@
-import { copyOf, Fault, textOf, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
+import { copyOf, Fault, textOf, truthy, typeName, type Value, ValueMap } from "../../jinja/mod.ts";
 import { matchGlob } from "../../targets/mod.ts";
 import { type SaltFunction, type SaltTools, saltFunction } from "./function.ts";
 import { matchesTarget, targetKinds } from "./matching.ts";
@@ -73,5 +73,5 @@ function mergedOver(found: Value, merge: Value, mergeLists: boolean, tools: Salt
 
 function mapOf(name: string, value: Value): ValueMap {
   if (value instanceof ValueMap) return value;
-  throw new Fault(`${name}: expected a map to look up in`);
+  throw new Fault(`${name}: expected a map to look up in, not ${typeName(value)}`);
 }

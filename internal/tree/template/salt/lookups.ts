@@ -131,6 +131,12 @@ export const lookupFunctions: readonly SaltFunction[] = [
   ),
 ];
 
+/** Facts that Salt does not have: formulas have settings of these names, which would be hidden behind them. */
+const ownFacts: ReadonlySet<string> = new Set([
+  ...["apparmor", "boot_id", "bus_ca_file", "cloud", "disk_sizes", "mounts", "pkg_manager"],
+  ...["refused_statements", "svc_version", "svc_watchdog", "timezone", "trust_roots"],
+]);
+
 const isSet = (value: Value | undefined): boolean => value !== undefined && truthy(value);
 
 function configured(
@@ -148,10 +154,13 @@ function configured(
     tools: SaltTools;
   },
 ): Value {
+  const facts = omit.grains ? [] : [tools.facts];
+  const isOwn = ownFacts.has(textOf(key).split(delimiter)[0] ?? "");
   const sources = [
     ...(omit.opts ? [] : [tools.opts]),
-    ...(omit.grains ? [] : [tools.facts]),
+    ...(isOwn ? [] : facts),
     ...(omit.pillar ? [] : [tools.settings]),
+    ...(isOwn ? facts : []),
   ];
   const found = sources.flatMap((source) => {
     const value = valueAt(source(), key, delimiter);

@@ -1,0 +1,17 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+/** Whether the page is being printed. It is drawn again before the browser lays it out on paper. */
+export function usePrinting(): boolean {
+  const printing = useSignal(false);
+  useEffect(() => {
+    const follow = ({ type }: Event) => {
+      printing.value = type === "beforeprint";
+    };
+    for (const type of ["beforeprint", "afterprint"]) window.addEventListener(type, follow);
+    return () => {
+      for (const type of ["beforeprint", "afterprint"]) window.removeEventListener(type, follow);
+    };
+  }, []);
+  return printing.value;
+}
