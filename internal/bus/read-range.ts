@@ -1,8 +1,8 @@
-import { createInbox } from "nats";
 import { rfc3339 } from "../base/clock.ts";
 import type { Bus } from "./connect.ts";
 import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
 import { requestTimeoutMs } from "./jetstream/request.ts";
+import { newInbox } from "./new-inbox.ts";
 import { orStorageError } from "./or-storage-error.ts";
 import type { StoredMessage } from "./stream.ts";
 
@@ -114,7 +114,7 @@ async function fetchBatch(
 ): Promise<PlacedMessage[]> {
   const found: PlacedMessage[] = [];
   const done = Promise.withResolvers<void>();
-  const inbox = createInbox();
+  const inbox = newInbox(bus);
   const silence = () =>
     bus.clock.after(requestTimeoutMs, () => done.reject(new Error("the stream stopped sending")));
   // A closed connection refuses to subscribe: then nothing waits, so no timer starts before it.

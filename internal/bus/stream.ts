@@ -1,9 +1,10 @@
-import { createInbox, ErrorCode, NatsError, nanos } from "nats";
+import { ErrorCode, NatsError, nanos } from "nats";
 import { rfc3339 } from "../base/clock.ts";
 import type { Bus } from "./connect.ts";
 import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
 import { getMessage } from "./jetstream/get-message.ts";
 import { errorCodes, JetStreamError, requestTimeoutMs } from "./jetstream/request.ts";
+import { newInbox } from "./new-inbox.ts";
 import { storageError } from "./or-storage-error.ts";
 
 /** The server sends a heartbeat this often while it has nothing to send; two missing ones mean an outage. */
@@ -95,7 +96,7 @@ async function readOnce(
   const done = Promise.withResolvers<void>();
   // The subscription may fail while the consumer is created, when nobody awaits this yet.
   done.promise.catch(() => {});
-  const inbox = createInbox();
+  const inbox = newInbox(bus);
   let silence = bus.clock.after(2 * heartbeatMs + requestTimeoutMs, () => {});
   const listen = () => {
     silence.cancel();

@@ -33,9 +33,9 @@ export function peelsAccountKey(authDir: string): KeyPair {
 }
 
 /** Makes keys and credentials, with the permissions a master gives and those of the floor. */
-export function mintMember(peelId: string, account: KeyPair): Member {
+export function mintMember(peelId: string, account: KeyPair, site?: string): Member {
   const key = newKeyPair("user", systemRandom);
-  const { pub, sub } = peelPermissions(peelId);
+  const { pub, sub } = peelPermissions(peelId, site);
   const credentials = mintUser(peelId, key, account, {
     pub: { allow: [...pub.allow, answerSubject(peelId)] },
     sub: { allow: [...sub.allow, askSubject(peelId)] },

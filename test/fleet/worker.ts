@@ -21,6 +21,10 @@ export interface Site {
   commandKeys: readonly string[];
   /** Its peels are light ones: they cost little, and believe every command. */
   light: boolean;
+  /** The site whose commands its light peels hear. */
+  hears?: string;
+  /** Where the records of its peels are written, if not at `busUrl`. */
+  storeUrl?: string;
 }
 
 export type FleetCommand =
@@ -49,9 +53,9 @@ const counter = createCounter();
 
 async function start({ site, peels: ids, perSecond }: Extract<FleetCommand, { start: unknown }>["start"]) {
   const account = peelsAccountKey(site.authDir);
-  const members = ids.map((id) => mintMember(id, account));
+  const members = ids.map((id) => mintMember(id, account, site.hears));
   const bus = await connectBus({
-    urls: [site.busUrl],
+    urls: [site.storeUrl ?? site.busUrl],
     name: "fleet-simulator",
     identity: { credentials: readFileSync(join(site.authDir, "master.creds"), "utf8") },
     ca: site.caPem,

@@ -32,15 +32,18 @@ export interface SiteFleet extends AsyncDisposable {
   stateOf(site: string): Promise<{ state: string; peels: number; round_trip_ms?: number } | undefined>;
 }
 
-/** @param count how many hosts there may be */
-export async function startSiteFleet(count = 4): Promise<SiteFleet> {
+/** @param count how many hosts there may be @param flags of `svc init`; `PORT` stands for the port of sites */
+export async function startSiteFleet(count = 4, flags: readonly string[] = []): Promise<SiteFleet> {
   const hosts = await startHosts(count);
   const [sitePort = 0] = await freePorts(1);
   const dir = join(hosts.dir, "fleet");
   const nameOf = (host: number) => hosts.names[host - 1] ?? "";
   const svcWords = (...args: string[]) => [binaries.cli, "--config", join(dir, "svc.yaml"), ...args];
   const svc = (...args: string[]) => hosts.run(1, svcWords(...args));
-  const made = await hosts.run(1, [binaries.cli, "init", dir, "--host", nameOf(1), ...hosts.flags]);
+  const made = await hosts.run(1, [
+    ...[binaries.cli, "init", dir, "--host", nameOf(1), ...hosts.flags],
+    ...flags.map((flag) => (flag === "PORT" ? `${sitePort}` : flag)),
+  ]);
   if (made.code !== 0) throw new Error(made.stderr);
   hosts.place(1, dir);
   const siteDir = (site: string) => `${dir}-site-${site}`;
@@ -110,9 +113,9 @@ export async function startSiteFleet(count = 4): Promise<SiteFleet> {
   };
 }
 
-/** Waits until a site is in a state. */
-export const untilSite = (fleet: SiteFleet, site: string, state: string) =>
+/** Waits until a site is in a state. @param peels how many of its peels must live */
+export const untilSite = (fleet: SiteFleet, site: string, state: string, peels = 0) =>
   until(
     () => fleet.stateOf(site),
-    (found) => found?.state === state,
+    (found) => found?.state === state && found.peels >= peels,
   );

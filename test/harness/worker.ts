@@ -9,10 +9,13 @@ export interface Worker<Command, Result> extends AsyncDisposable {
   ask(command: Command): Promise<Result>;
 }
 
-/** Starts a script with the Bun of this process. */
-export function startWorker<Command, Result>(script: string): Worker<Command, Result> {
+/** Starts a script with the Bun of this process. @param before words before the command, such as those of a namespace */
+export function startWorker<Command, Result>(
+  script: string,
+  before: readonly string[] = [],
+): Worker<Command, Result> {
   let waiting: PromiseWithResolvers<Result> | undefined;
-  const child = Bun.spawn([process.execPath, script], {
+  const child = Bun.spawn([...before, process.execPath, script], {
     stdin: "ignore",
     stdout: "inherit",
     stderr: "inherit",

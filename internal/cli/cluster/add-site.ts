@@ -19,7 +19,8 @@ import {
 } from "../setup/mod.ts";
 import { until } from "./watch-hosts.ts";
 
-const timeoutMs = 15_000;
+const timeoutMs = 20_000;
+const mostAttempts = 5;
 
 export const addSiteCommand = command({
   name: "add-site",
@@ -136,7 +137,7 @@ async function addSite(wanted: Wanted, own: OwnHost, isElsewhere: boolean, cli: 
       link_key: keys.link.publicKey,
       system_key: keys.system.publicKey,
     };
-    const answer = await withBus(cli, (bus) => ask(bus, clusterOverBus.addSite, request, { timeoutMs }));
+    const answer = await untilAnswered(request, cli);
     await writeSite({
       ...wanted,
       ...{ own, sitePort: opened.port, keys, answer },
@@ -159,6 +160,23 @@ async function addSite(wanted: Wanted, own: OwnHost, isElsewhere: boolean, cli: 
     cli.say(`run the same command on ${others.join(" and ")}, so that the site can be linked to each host`);
   }
 }
+
+/** Asks until the whole bus has confirmed the accounts of the site: the same request again is no other one. */
+async function untilAnswered(request: Parameters<typeof askOnce>[0], cli: Cli): ReturnType<typeof askOnce> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await askOnce(request, cli);
+    } catch (thrown) {
+      const isOver =
+        !(thrown instanceof SvcError && thrown.kind === "unavailable") || attempt === mostAttempts;
+      if (isOver) throw thrown;
+      cli.say(`not every server of the bus has confirmed yet: ${thrown.message}`);
+    }
+  }
+}
+
+const askOnce = (request: Parameters<typeof clusterOverBus.addSite.operation.run>[1], cli: Cli) =>
+  withBus(cli, (bus) => ask(bus, clusterOverBus.addSite, request, { timeoutMs }));
 
 async function untilLinked(site: string, cli: Cli): Promise<void> {
   await until(cli, async () => {

@@ -38,6 +38,12 @@ export function followSites(options: { bucket: Pick<Bucket, "watch">; mac: Recor
     if ((known.get(key)?.revision ?? 0) >= revision || value === undefined) return;
     const site = read(key, value);
     if (site === undefined) return;
+    const before = known.get(key)?.site;
+    // Who controls the bus can put an earlier revision back.
+    if (before?.removedAt !== undefined && before.account === site.account && site.removedAt === undefined) {
+      log.error("a site that was removed is stored again: it stays removed", { site: key });
+      return;
+    }
     known.set(key, { site, revision });
     for (const run of [...listeners]) run();
   });

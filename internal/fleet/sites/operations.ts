@@ -97,7 +97,8 @@ export const addSite = operation({
         former: before === undefined ? [] : formerOf(before),
       };
     });
-    const confirmed = [await deps.keeper.enforce(), await deps.enforcer.enforce()];
+    // A request over the bus gives up: what can be done at once is.
+    const confirmed = await Promise.all([deps.keeper.enforce(), deps.enforcer.enforce()]);
     if (confirmed.includes(false)) {
       throw new SvcError(
         "unavailable",

@@ -12,6 +12,7 @@ import {
   parseJobSubject,
   peelInboxPrefix,
   returnSubject,
+  siteDispatchSubject,
   stopSubject,
 } from "../../../internal/bus/subjects.ts";
 import { newestForm } from "../../../internal/fleet/jobs/mod.ts";
@@ -47,9 +48,17 @@ const report = encode({
   counts: { unchanged: 40, changed: 0, failed: 0 },
 });
 
+/** The job of a subject of a command. */
+const jobOf = (subject: string): string | undefined => {
+  const job = parseJobSubject(subject);
+  return job?.kind === "dispatch" ? job.jid : undefined;
+};
+
 /** Connects a peel, and again whenever the connection is lost. */
-export function startLightPeel(options: Omit<SimulatedPeelOptions, "commandKeys" | "dataDir">): LightPeel {
-  const { busUrl, caPem, member, counter } = options;
+export function startLightPeel(
+  options: Omit<SimulatedPeelOptions, "commandKeys" | "dataDir"> & { hears?: string },
+): LightPeel {
+  const { busUrl, caPem, member, counter, hears } = options;
   const { peelId, credentials } = member;
   const { hostname: host, port } = new URL(busUrl);
   const random = systemJitter;
@@ -63,11 +72,18 @@ export function startLightPeel(options: Omit<SimulatedPeelOptions, "commandKeys"
     keySubject("secrets", "_cluster_info"),
     hintSubject(peelId),
     askSubject(peelId),
+    ...(hears === undefined ? [] : [siteDispatchSubject(hears, "*")]),
   ]
     .map((subject, at) => `SUB ${subject} ${at + 1}\r\n`)
     .join("");
   const hello = encode({ command_form: newestForm });
-  const life = { peel_id: peelId, version, started_at: "2026-01-01T00:00:00.000Z", command_form: newestForm };
+  const life = {
+    peel_id: peelId,
+    version,
+    started_at: "2026-01-01T00:00:00.000Z",
+    command_form: newestForm,
+    site: hears,
+  };
   const beat = pub(keySubject("peel-heartbeat", peelId), `${inbox}.beat`, encode(life));
   const facts = pub(
     keySubject("facts", peelId),
@@ -109,18 +125,19 @@ export function startLightPeel(options: Omit<SimulatedPeelOptions, "commandKeys"
       wire?.write(pub(to, isBare ? "" : `${inbox}.return`, answer));
       return;
     }
-    const job = parseJobSubject(subject);
-    if (job?.kind !== "dispatch") return;
-    // The return of a quick function is neither announced nor confirmed, where masters send the command again.
+    const isForSite = subject.startsWith("svc.site.");
+    const jid = isForSite ? subject.split(".")[4] : jobOf(subject);
     const command = Buffer.from(data.buffer, data.byteOffset, data.length);
+    if (jid === undefined || (isForSite && !command.includes(peelId))) return;
+    // The return of a quick function is neither announced nor confirmed, where masters send the command again.
     if (command.includes("test.ping") && command.includes("resends")) {
-      wire?.write(pub(returnSubject(job.jid, peelId), "", answer));
+      wire?.write(pub(returnSubject(jid, peelId), "", answer));
       return;
     }
     wire?.write(
       Buffer.concat([
-        pub(ackSubject(job.jid, peelId), `${inbox}.ack`, accepted),
-        pub(returnSubject(job.jid, peelId), `${inbox}.return`, answer),
+        pub(ackSubject(jid, peelId), `${inbox}.ack`, accepted),
+        pub(returnSubject(jid, peelId), `${inbox}.return`, answer),
       ]),
     );
   };

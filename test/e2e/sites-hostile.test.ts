@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect, type NatsConnection } from "nats";
+import { systemClock } from "../../internal/base/clock.ts";
+import { connectBus, createSystemBus, type SystemBus } from "../../internal/bus/mod.ts";
+import { parseCredentials, readClaims } from "../../internal/identity/mod.ts";
+import { natsServerPath } from "../harness/bus.ts";
+import { freePorts } from "../harness/free-ports.ts";
+import { recordingLog } from "../harness/log.ts";
+import type { Program } from "../harness/process.ts";
+import { type SiteFleet, startSiteFleet, untilSite } from "../harness/site-fleet.ts";
+import { until } from "../harness/until.ts";
+
+// The server of a site is stolen: its credentials are used by a server of the thief, who may send and hear anything
+// there. docs/sites.md, "Security", says what that reaches.
+
+let fleet: SiteFleet;
+let thief: Program;
+/** The thief at the end of the link of the site, and at that of the link to the system account. */
+let link: NatsConnection;
+let system: NatsConnection;
+let hub: SystemBus;
+let peels = "";
+
+const at = (name: string) => join(fleet.siteDir("berlin"), "bus", name);
+
+beforeAll(async () => {
+  fleet = await startSiteFleet(3);
+  const master = await fleet.startMaster();
+  const adding = fleet.hosts.start(1, fleet.addWords("berlin", 2));
+  await adding.waitFor("systemctl restart svc-master");
+  master.kill();
+  await master.exited;
+  await fleet.startMaster();
+  const [port = 0] = await freePorts(1);
+  const remote = (account: string, credentials: string) =>
+    `{ urls: ["tls://${fleet.hosts.names[0]}:${fleet.sitePort}"], account: ${account}, credentials: "${at(credentials)}",
+       tls { cert_file: "${at("nats-server.crt")}", key_file: "${at("nats-server.key")}", ca_file: "${at("nats-ca.crt")}" } }`;
+  const config = join(fleet.hosts.dir, "thief.conf");
+  // It takes the name of a server of the bus.
+  writeFileSync(
+    config,
+    `server_name: ${fleet.hosts.names[0]}
+listen: "127.0.0.3:${port}"
+accounts { M { users: [{ user: m, password: m }] }, S { users: [{ user: s, password: s }] } }
+leafnodes { reconnect: "1s", remotes: [ ${remote("M", "link.creds")}, ${remote("S", "system.creds")} ] }
+`,
+  );
+  thief = fleet.hosts.start(2, [natsServerPath(), "-c", config]);
+  await thief.waitFor("Server is ready");
+  const as = (user: string) => connect({ servers: `127.0.0.3:${port}`, user, pass: user });
+  link = await as("m");
+  system = await as("s");
+  await untilSite(fleet, "berlin", "up");
+  const bus = await connectBus({
+    urls: [`tls://127.0.0.2:${fleet.hosts.ports.bus}`],
+    tlsName: fleet.hosts.names[0] ?? "",
+    name: "observer",
+    identity: { credentials: readFileSync(join(fleet.dir, "auth/system.creds"), "utf8") },
+    ca: readFileSync(join(fleet.dir, "bus/nats-ca.crt"), "utf8"),
+    clock: systemClock,
+    log: recordingLog(),
+  });
+  hub = await createSystemBus(bus);
+  peels = readClaims(readFileSync(join(fleet.dir, "auth/account.jwt"), "utf8")).sub;
+}, 120_000);
+afterAll(async () => {
+  await link?.close();
+  await system?.close();
+  await fleet?.[Symbol.asyncDispose]();
+}, 60_000);
+
+/** What came on everything that can be heard there, while this ran. */
+async function heard(connection: NatsConnection, run: () => Promise<unknown>): Promise<Set<string>> {
+  const found = new Set<string>();
+  const patterns = [
+    ">",
+    "$KV.>",
+    "$JS.>",
+    "svc.>",
+    "svc.admin.>",
+    "svc.site.munich.>",
+    "_INBOX.>",
+    "$SYS.>",
+    "_R_.>",
+  ];
+  const subscriptions = patterns.map((pattern) =>
+    connection.subscribe(pattern, { callback: (_, { subject }) => found.add(subject) }),
+  );
+  await connection.flush();
+  await run();
+  await connection.flush();
+  for (const one of subscriptions) one.unsubscribe();
+  return found;
+}
+
+const answerTo = (connection: NatsConnection, subject: string, data = "") =>
+  connection.request(subject, data, { timeout: 700 }).then(
+    (message) => message.string(),
+    () => undefined,
+  );
+
+test("it hears commands for peels, and nothing else of the masters", async () => {
+  await fleet.startPeel("web-1", 3);
+  const found = await heard(link, async () => {
+    await fleet.svc("run", "web-1", "test.ping");
+    await fleet.svc("enroll", "list");
+    await fleet.svc("status");
+  });
+  const others = [...found].filter(
+    (subject) => !/^svc\.(?:job\.[^.]+\.(?:dispatch|stop)|peel\.[^.]+\.hint)/.test(subject),
+  );
+  expect(others).toEqual([]);
+}, 60_000);
+
+test.each([
+  "$JS.API.INFO",
+  "$JS.API.STREAM.NAMES",
+  "$JS.API.STREAM.MSG.GET.KV_enrollments",
+  "$KV.enrollments.enr-x",
+  "$KV.revocations.x",
+  "$KV.sites.berlin",
+  "svc.admin.enroll.list",
+  "svc.admin.cluster.status",
+  "svc.job.request",
+  "svc.master.reactor.status",
+  "svc.audit.jobs.create",
+])("the masters do not answer it on %s", async (subject) => {
+  expect(await answerTo(link, subject, "{}")).toBeUndefined();
+});
+
+test.each([
+  "$SYS.REQ.SERVER.PING",
+  "$SYS.REQ.SERVER.PING.CONNZ",
+  "$SYS.REQ.SERVER.PING.JSZ",
+  "$SYS.REQ.SERVER.PING.ACCOUNTZ",
+])("the servers of the bus do not answer it on %s", async (subject) => {
+  const answers: string[] = [];
+  for await (const message of await system.requestMany(subject, "{}", { maxWait: 700 }))
+    answers.push(message.string());
+  // Its own server does.
+  expect(answers.filter((answer) => !answer.includes('"host":"127.0.0.3"'))).toEqual([]);
+});
+
+test("it hears new claims of accounts, and nothing else of the system account", async () => {
+  const found = await heard(system, async () => {
+    await fleet.svc("enroll", "revoke", "--peel", "web-1");
+    await fleet.svc("cluster", "status");
+  });
+  const others = [...found].filter(
+    (subject) =>
+      !/^\$SYS\.(?:REQ\.CLAIMS\.UPDATE|REQ\.ACCOUNT\.[A-Z0-9]+\.CLAIMS\.UPDATE|_INBOX\.)/.test(subject),
+  );
+  expect(others).toEqual([]);
+  expect([...found].some((subject) => subject.endsWith("CLAIMS.UPDATE"))).toBe(true);
+}, 60_000);
+
+test("it cannot take a revocation back", async () => {
+  const claims = async () => (await hub.lookupClaims(peels)).map((jwt) => readClaims(jwt).iat);
+  const before = await claims();
+  const earlier = readFileSync(join(fleet.dir, "auth/account.jwt"), "utf8").trim();
+  for (const subject of ["$SYS.REQ.CLAIMS.UPDATE", `$SYS.REQ.ACCOUNT.${peels}.CLAIMS.UPDATE`]) {
+    expect(await answerTo(system, subject, earlier)).toBeUndefined();
+  }
+  expect(await claims()).toEqual(before);
+});
+
+test("it cannot pass for a server of the bus, and answers nothing that masters ask servers", async () => {
+  const id = "NBSWY3DPEB3W64TMMQNBSWY3DPEB3W64TMMQNBSWY3DPEB3W64TMMQAAAA";
+  const report = JSON.stringify({ server: { name: "n9", id, ver: "2.9.0", jetstream: false } });
+  const answers = system.subscribe("$SYS.REQ.SERVER.PING", {
+    callback: (_, message) => message.respond(report),
+  });
+  system.publish(`$SYS.SERVER.${id}.STATSZ`, report);
+  await system.flush();
+  const { stdout } = await fleet.svc("cluster", "status", "--output", "json");
+  expect(JSON.parse(stdout).members.map(({ server }: { server: string }) => server)).not.toContain("n9");
+  expect(hub.present().map(({ name }) => name)).not.toContain("n9");
+  answers.unsubscribe();
+}, 60_000);
+
+test("its credentials are good for a link only", async () => {
+  for (const name of ["link.creds", "system.creds"]) {
+    const opened = connectBus({
+      urls: [`tls://127.0.0.2:${fleet.hosts.ports.bus}`],
+      tlsName: fleet.hosts.names[0] ?? "",
+      name: "thief",
+      identity: { credentials: readFileSync(at(name), "utf8") },
+      ca: readFileSync(at("nats-ca.crt"), "utf8"),
+      clock: systemClock,
+      log: recordingLog(),
+    });
+    await expect(opened).rejects.toMatchObject({ kind: "unavailable" });
+    const { nats } = readClaims(parseCredentials(readFileSync(at(name), "utf8")).jwt);
+    expect(nats.allowed_connection_types).toEqual(["LEAFNODE"]);
+  }
+}, 60_000);
+
+test("when the site is removed, both links end and stay so", async () => {
+  expect((await fleet.svc("cluster", "remove-site", "berlin")).code).toBe(0);
+  await until(async () => (await hub.leafNodes())?.length === 0);
+  await thief.waitFor(/Authorization Violation/i);
+  expect(await hub.leafNodes()).toEqual([]);
+}, 60_000);
