@@ -184,6 +184,11 @@ export async function openPage(
       });
       const scheme = { name: "prefers-color-scheme", value: dark ? "dark" : "light" };
       await send("Emulation.setEmulatedMedia", { features: [scheme] });
+      // The browser answers before the page has its new size.
+      await evaluate(`new Promise((resolve) => {
+        const look = () => (innerWidth === ${width} ? resolve(true) : requestAnimationFrame(look));
+        look();
+      })`);
     },
     async screenshot() {
       const { data } = await send<{ data: string }>("Page.captureScreenshot", { format: "png" });

@@ -93,7 +93,7 @@ export function restartCases(at: () => Company): void {
       };`;
     // A browser has six connections to a server: with a stream in each window, the seventh would not load.
     const windows = await Promise.all(
-      Array.from({ length: 8 }, async () => {
+      Array.from({ length: 6 }, async () => {
         const window = await page.tab();
         await window.command("Page.addScriptToEvaluateOnNewDocument", { source: counting });
         await window.open(`${master.url}/console/jobs`);
