@@ -234,6 +234,11 @@ export const house: readonly Wing[] = [
       room("console/pages/operators", 9, "the page Operators: operators, their roles, and tokens"),
       room("console/pages/states", 10, "the page States: by commit, what drifts, what fails most"),
       room("console/pages/reactor", 9, "the page Reactor: its rules and breakers, and an event tried"),
+      room(
+        "console/pages/cluster",
+        9,
+        "the page Cluster: the servers of the bus, and where each stream is stored",
+      ),
       room("console/pages/events", 9, "the page Events: what happens, filtered, paused and continued"),
       library("console/app", 12, "the frame around the pages, wired together once per tab"),
     ],

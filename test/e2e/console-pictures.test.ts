@@ -86,6 +86,7 @@ const shown: readonly Picture[] = [
   { name: "operators", path: "/operators", ready: rows(4) },
   { name: "tokens", path: "/operators?view=tokens", ready: rows(3) },
   { name: "roles", path: "/operators?view=roles", ready: rows(3) },
+  { name: "cluster", path: "/cluster", ready: rows(2) },
 ];
 
 /** Clicks the button with this text, and waits for the dialog that it opens. */

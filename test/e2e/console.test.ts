@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type ConsoleFleet, startConsoleFleet } from "../harness/console.ts";
 import { approvalsCases } from "./console/approvals.ts";
 import { auditCases, brokenChainCases } from "./console/audit.ts";
+import { clusterCases } from "./console/cluster.ts";
 import { doorCases } from "./console/doors.ts";
 import { enrollmentsCases } from "./console/enrollments.ts";
 import { eventsCases } from "./console/events.ts";
@@ -46,6 +47,7 @@ keysCases(at);
 statesCases(at);
 eventsCases(at);
 reactorCases(at);
+clusterCases(at);
 // These change the fleet: the cases of other pages stand above.
 sessionCases(at);
 brokenChainCases(at);

@@ -3,8 +3,10 @@ import { readFileSync } from "node:fs";
 export interface Memory {
   /** Resident memory, MiB: with the pages it shares, such as the text of its executable. */
   residentMib: number;
-  /** Private memory, MiB. */
+  /** Private memory, MiB. Where no other process runs the same executable, it contains the pages read from that. */
   privateMib: number;
+  /** Memory that it has written, MiB: what each further process of the same executable takes at least. */
+  writtenMib: number;
 }
 
 const ticksPerSecond = 100;
@@ -25,6 +27,7 @@ export function memoryOf(pid: number): Memory {
   return {
     residentMib: kib("Rss") / 1024,
     privateMib: (kib("Private_Clean") + kib("Private_Dirty")) / 1024,
+    writtenMib: kib("Private_Dirty") / 1024,
   };
 }
 

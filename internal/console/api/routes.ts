@@ -1,6 +1,7 @@
 import type { approveRequest, denyRequest, listApprovals, showApproval } from "../../fleet/approvals/mod.ts";
 import type { listAudit, showAudit, verifyAudit } from "../../fleet/audit/mod.ts";
 import type { describeFleet } from "../../fleet/bootstrap/mod.ts";
+import type { showCluster } from "../../fleet/cluster/mod.ts";
 import type { countStates, listDrift, showStates } from "../../fleet/compliance/mod.ts";
 import type {
   approveEnrollment,
@@ -218,6 +219,11 @@ export const routes = {
     operation: "tokens.revoke",
     method: "DELETE",
     path: "/api/v1/tokens/:id",
+  }),
+  showCluster: whole<typeof showCluster>({
+    operation: "cluster.status",
+    method: "GET",
+    path: "/api/v1/cluster",
   }),
   listMasters: whole<typeof listMasters>({
     operation: "masters.list",

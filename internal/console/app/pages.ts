@@ -1,6 +1,7 @@
 import type { ConsolePage } from "../api/mod.ts";
 import { approvalsPage } from "../pages/approvals/mod.ts";
 import { auditPage } from "../pages/audit/mod.ts";
+import { clusterPage } from "../pages/cluster/mod.ts";
 import { enrollmentsPage } from "../pages/enrollments/mod.ts";
 import { eventsPage } from "../pages/events/mod.ts";
 import { jobsPage } from "../pages/jobs/mod.ts";
@@ -24,6 +25,7 @@ export const pages: readonly ConsolePage[] = [
   auditPage,
   approvalsPage,
   operatorsPage,
+  clusterPage,
 ];
 
 /** The page of a path. */

@@ -70,7 +70,7 @@ export async function compileStates(
   const declarations = mergeFiles(files, deps.problems);
   applyUses([...declarations.values()], deps.problems);
   const { states, functions } = await readStates([...declarations.values()], options, deps.problems);
-  const loaded = new Set(files.map(({ sls }) => sls));
+  const loaded = new Map(files.map(({ sls, includedFrom = [] }) => [sls, includedFrom]));
   const requisites = resolveRequisites(states, loaded, deps.problems, options.compat);
   deps.problems.throwIfAny();
   const ordered = placeInOrder(

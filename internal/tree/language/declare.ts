@@ -27,6 +27,8 @@ export interface Declaration extends Place {
 export interface DeclaredFile {
   sls: string;
   path: string;
+  /** The file that includes this one, the one that includes that, and so on; of several, the first that was read. */
+  includedFrom?: readonly string[];
   includes: readonly ({ name: string } & Place)[];
   declarations: readonly Declaration[];
   extends: readonly Declaration[];

@@ -138,3 +138,34 @@ test("a reversed requisite to another module of an id is left out in Salt's way,
   expect(states.map(({ requisites }) => requisites)).toEqual([[], []]);
   expect(warnings[0]?.message).toStartWith("require_in: no state matches file: y");
 });
+
+describe("sls means the states of included files as well, as in Salt", () => {
+  const files = {
+    "a.sls": "x:\n  test.nop:\n    - require: [{sls: web}]\ninclude: [web]\n",
+    "web.sls": "include: [install]\n",
+    "install.sls": "include: [users]\ninstalled: test.nop\n",
+    "users.sls": "user: test.nop\n",
+  };
+  const needsOf = (states: readonly LowState[], id: string) =>
+    states
+      .find((state) => state.id === id)
+      ?.requisites.flatMap(({ targets }) => targets.map((order) => states[order]?.id));
+
+  test("also through several", async () => {
+    const states = await statesOf(files, "salt");
+    expect(needsOf(states, "x")).toEqual(["user", "installed"]);
+    expect(needsOf(await statesOf(files), "x")).toEqual([]);
+  });
+
+  test("a file that was read before is not one of them", async () => {
+    const before = { ...files, "a.sls": files["a.sls"].replace("[web]\n", "[users, web]\n") };
+    expect(needsOf(await statesOf(before, "salt"), "x")).toEqual(["installed"]);
+  });
+
+  test("a file that requires the one that includes it does not wait for itself", async () => {
+    const around = { ...files, "users.sls": "user:\n  test.nop:\n    - require: [{sls: install}]\n" };
+    const states = await statesOf(around, "salt");
+    expect(states.map(({ id }) => id)).toEqual(["installed", "user", "x"]);
+    expect(needsOf(states, "x")).toEqual(["user", "installed"]);
+  });
+});

@@ -22,7 +22,7 @@ export async function loadFiles(wanted: readonly Wanted[], deps: LoadDeps): Prom
   const { tree, files, problems } = deps;
   const seen = new Set<string>();
   const loaded: DeclaredFile[] = [];
-  const load = async ({ sls, file, line }: Wanted): Promise<void> => {
+  const load = async ({ sls, file, line }: Wanted, from: readonly string[]): Promise<void> => {
     if (seen.has(sls)) return;
     seen.add(sls);
     const path = tree.pathOf(sls);
@@ -38,11 +38,11 @@ export async function loadFiles(wanted: readonly Wanted[], deps: LoadDeps): Prom
       const name = absoluteName(include.name, sls, path);
       const place = { file: include.file, line: include.line };
       if (name === undefined) problems.add(`${include.name} is outside the tree`, place);
-      else for (const each of await expand(name, tree)) await load({ sls: each, ...place });
+      else for (const each of await expand(name, tree)) await load({ sls: each, ...place }, [...from, sls]);
     }
-    loaded.push(declared);
+    loaded.push({ ...declared, includedFrom: from });
   };
-  for (const each of wanted) await load(each);
+  for (const each of wanted) await load(each, []);
   return loaded;
 }
 

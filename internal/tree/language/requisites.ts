@@ -3,6 +3,7 @@ import type { Place, Problems, Requisite, RequisiteKind } from "../function/mod.
 import { matchGlob } from "../targets/mod.ts";
 import type { Compat } from "../template/mod.ts";
 import type { WrittenRequisite } from "./common-args.ts";
+import { type Widened, withIncluded } from "./included-states.ts";
 
 /** A state that a requisite can refer to. */
 export interface Referable extends Place {
@@ -18,13 +19,13 @@ export interface Referable extends Place {
  * the states of a bare id. Reverses the `_in` forms.
  *
  * @param compat with `salt`, a state fails when it runs if what it refers to does not exist. A reversed requisite is
- *   left out if its id exists in another module
- * @param loaded names of the state files of the run, including files without states
+ *   left out if its id exists in another module, and `sls` means the states of included files as well
+ * @param loaded the state files of the run by name, including files without states, with the files that include them
  * @returns the requisites of each state; targets are indexes into the states
  */
 export function resolveRequisites(
   states: readonly Referable[],
-  loaded: ReadonlySet<string>,
+  loaded: ReadonlyMap<string, readonly string[]>,
   problems: Problems,
   compat: Compat = "strict",
 ): Requisite[][] {
@@ -32,6 +33,7 @@ export function resolveRequisites(
   const resolved: Requisite[][] = states.map(() => []);
   // What other states add comes behind what a state has itself, as in Salt.
   const added: Requisite[][] = states.map(() => []);
+  const widened: Widened[] = [];
   for (const [at, state] of states.entries()) {
     for (const written of state.requisites) {
       const found = index.find(written);
@@ -52,7 +54,10 @@ export function resolveRequisites(
         continue;
       }
       if (!written.reversed) {
-        resolved[at]?.push({ kind: written.kind, label: labelOf(written), targets });
+        const requisite: Requisite = { kind: written.kind, label: labelOf(written), targets };
+        resolved[at]?.push(requisite);
+        const more = compat === "salt" && isWide(written) ? index.includedBy(written.reference) : [];
+        if (more.length > 0) widened.push({ at, requisite, more });
         continue;
       }
       const label = ownLabel(state);
@@ -60,7 +65,12 @@ export function resolveRequisites(
     }
   }
   const all = resolved.map((own, at) => [...own, ...(added[at] ?? [])]);
-  return withPrerequired(states, all);
+  return withIncluded(withPrerequired(states, all), widened);
+}
+
+/** Whether a requisite means the states of a file, and waits for them. */
+function isWide({ module, kind }: WrittenRequisite): boolean {
+  return module === "sls" && kind !== "listen" && kind !== "prereq";
 }
 
 /** Makes each target of a `prereq` require the state that declares it. */
@@ -98,14 +108,17 @@ class Index {
   private readonly byId = new Map<string, number[]>();
   private readonly bySls = new Map<string, number[]>();
 
-  constructor(states: readonly Referable[], loaded: ReadonlySet<string>) {
-    for (const sls of loaded) this.bySls.set(sls, []);
+  private readonly byIncluding = new Map<string, number[]>();
+
+  constructor(states: readonly Referable[], loaded: ReadonlyMap<string, readonly string[]>) {
+    for (const sls of loaded.keys()) this.bySls.set(sls, []);
     for (const [at, state] of states.entries()) {
       const module = moduleOf(state.function);
       add(this.byModule, `${module}: ${state.id}`, at);
       if (state.name !== state.id) add(this.byModule, `${module}: ${state.name}`, at);
       add(this.byId, state.id, at);
       add(this.bySls, state.sls, at);
+      for (const including of loaded.get(state.sls) ?? []) add(this.byIncluding, including, at);
     }
   }
 
@@ -118,6 +131,11 @@ class Index {
       each.startsWith(prefix) && matchGlob(written.reference, each.slice(prefix.length)) ? indexes : [],
     );
     return matching.length === 0 ? undefined : [...new Set(matching)];
+  }
+
+  /** The states of the files that a file includes, and that these include. */
+  includedBy(sls: string): readonly number[] {
+    return this.byIncluding.get(sls) ?? [];
   }
 
   hasId(id: string): boolean {

@@ -50,15 +50,16 @@ await sleep(systemClock, flags.count("seconds") * 1000);
 const seconds = (systemClock.monotonic() - begun) / 1000;
 const rows = Object.entries(programs).map(([name, pid], at) => {
   const { cpuMs, wakeups } = look(pid);
-  const { residentMib, privateMib } = memoryOf(pid);
+  const memory = memoryOf(pid);
+  const mib = [memory.residentMib, memory.privateMib, memory.writtenMib].map(mebibytes);
   const cpu = (cpuMs - (before[at]?.cpuMs ?? 0)) / seconds;
   const waking = (wakeups - (before[at]?.wakeups ?? 0)) / seconds;
-  return [name, milliseconds(cpu), milliseconds(waking), mebibytes(residentMib), mebibytes(privateMib)];
+  return [name, milliseconds(cpu), milliseconds(waking), ...mib];
 });
 process.stdout.write(`
 Programs with nothing to do, ${flags.count("settle", 0)} s after their start, over ${seconds.toFixed(0)} s
 
-${table(["", "processor ms per second", "wakeups per second", "resident MiB", "private MiB"], rows)}
+${table(["", "processor ms per second", "wakeups per second", "resident MiB", "private MiB", "written MiB"], rows)}
 `);
 
 /** How often the threads of a process have waited and gone on, as long as they live (proc(5), "status"). */

@@ -22,7 +22,7 @@ export function keysCases(at: () => ConsoleFleet): void {
     const links = await page.evaluate<[string, string][]>(
       `[...document.querySelectorAll("nav li a")].map((one) => [one.dataset.key, one.getAttribute("href")])`,
     );
-    expect(links.length).toBe(11);
+    expect(links.length).toBe(12);
     expect(new Set(links.map(([key]) => key)).size).toBe(links.length);
     for (const [key, href] of links) {
       for (const one of key.split(" ")) await page.press(one);

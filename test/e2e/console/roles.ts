@@ -55,6 +55,7 @@ const pages: Readonly<Record<string, string | undefined>> = {
   Audit: "audit.list",
   Approvals: "approvals.list",
   Operators: "operators.list",
+  Cluster: "cluster.status",
 };
 
 /** The page has read what it shows, or says why it shows nothing. */

@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { judgeServers, judgeStreams } from "./judge-servers.ts";
+
+const server = (name: string, state: "up" | "missing" | "broken") => ({
+  ...{ server: name, version: "2.15.1", state, leads_group: false, leads: 0, stores: 0, lag: 0 },
+});
+const stream = (name: string, replicas = 3) => ({
+  ...{ stream: name, leader: "n1", replicas, servers: ["n1", "n2", "n3"], behind: [] },
+});
+const answer = { clustered: true, leader: "n1", wanted_replicas: 3, members: [], streams: [], problems: [] };
+
+test("servers that need a look come first", () => {
+  const members = [server("n1", "up"), server("n2", "missing"), server("n3", "up"), server("n0", "broken")];
+  expect(judgeServers({ ...answer, members }).map(({ server: name, outcome }) => [name, outcome])).toEqual([
+    ["n0", "failed"],
+    ["n2", "offline"],
+    ["n1", "ok"],
+    ["n3", "ok"],
+  ]);
+});
+
+test("streams without a leader, then incomplete ones, then those with few replicas come first", () => {
+  const streams = [
+    stream("A"),
+    stream("B", 1),
+    { ...stream("C"), behind: [{ server: "n2", lag: 4 }] },
+    { ...stream("D"), leader: "" },
+  ];
+  expect(judgeStreams({ ...answer, streams }).map(({ stream: name, word }) => [name, word])).toEqual([
+    ["D", "no leader"],
+    ["C", "incomplete"],
+    ["B", "few replicas"],
+    ["A", "complete"],
+  ]);
+});
