@@ -161,7 +161,7 @@ async function addSite(wanted: Wanted, own: OwnHost, isElsewhere: boolean, cli: 
   }
 }
 
-/** Asks until the whole bus has confirmed the accounts of the site: the same request again is no other one. */
+/** Asks until the whole bus has confirmed the accounts of the site: masters answer the same request again in the same way. */
 async function untilAnswered(request: Parameters<typeof askOnce>[0], cli: Cli): ReturnType<typeof askOnce> {
   for (let attempt = 1; ; attempt++) {
     try {
