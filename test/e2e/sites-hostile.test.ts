@@ -137,8 +137,12 @@ test.each([
   "$SYS.REQ.SERVER.PING.ACCOUNTZ",
 ])("the servers of the bus do not answer it on %s", async (subject) => {
   const answers: string[] = [];
-  for await (const message of await system.requestMany(subject, "{}", { maxWait: 700 }))
-    answers.push(message.string());
+  const collect = async () => {
+    for await (const message of await system.requestMany(subject, "{}", { maxWait: 700 })) {
+      answers.push(message.string());
+    }
+  };
+  await collect().catch((thrown) => expect(thrown).toMatchObject({ code: "503" }));
   // Its own server does.
   expect(answers.filter((answer) => !answer.includes('"host":"127.0.0.3"'))).toEqual([]);
 });

@@ -15,7 +15,7 @@ const pairs = versions.flatMap((hub) =>
 );
 
 test.each(pairs)(
-  "a bus and a site of $name: one command for all peels of the site, and a revocation",
+  "a bus and a site of $name: jobs, and a revocation",
   async ({ hub, site }) => {
     await using fleet = await startSiteFleet(5, ["--site-port", "PORT"]);
     const useServer = (path: string, server: string) =>
@@ -29,7 +29,8 @@ test.each(pairs)(
     const server = fleet.startSite("berlin", 2);
     expect(await adding.exited).toBe(0);
     expect(server.output()).toContain(site.version);
-    const ids = ["web-1", "web-2", "web-3", "web-4"];
+    // No more: they enroll from one address, which may not ask often.
+    const ids = ["web-1", "web-2"];
     const peels = await Promise.all(ids.map((id, at) => fleet.startPeel(id, at + 2, { site: "berlin" })));
     await untilSite(fleet, "berlin", "up", ids.length);
     const ran = await fleet.svc("run", "web-*", "cmd.run", "echo once", "--output", "json");
