@@ -127,12 +127,12 @@ test("start: running peels learn the next root; who is off, and who named a file
   expect(started).toMatchObject({ code: 0 });
   newPin = JSON.parse(started.stdout).next;
   expect((await rotate("activate")).code).toBe(1);
-  // A peel counts as running until its last heartbeat has expired.
+  // A peel counts as running until its last heartbeat has expired, and a master tells its phase with its next one.
   await until(
     status,
-    ({ lacking }) =>
+    ({ lacking, masters }) =>
       lacking.map((one: { peel_id: string; alive: boolean }) => `${one.peel_id} ${one.alive}`).join() ===
-      "named true,off false",
+        "named true,off false" && masters.every(({ phase }: { phase: string }) => phase === "start"),
   );
   expect(await status()).toMatchObject({
     phase: "start",

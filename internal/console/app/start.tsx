@@ -18,11 +18,19 @@ import { createTheme } from "./theme.ts";
 
 const sayMs = 5_000;
 
+/** Events of so long before the stream is asked for are told too: pages may have read before it opens. */
+const overlapMs = 2_000;
+
 /** The stream of events, which all windows of a browser share. */
-function openStream(window: Window & typeof globalThis, after: string | undefined) {
+function openStream(window: Window & typeof globalThis, clock: Clock, after: string | undefined) {
+  const askedAt = clock.monotonic();
   const { locks } = window.navigator;
   const channel = (name: string) => new window.BroadcastChannel(name);
-  const open = (position: string | undefined) => new window.EventSource(eventsPath(position));
+  const open = (position: string | undefined) => {
+    const seconds = Math.ceil((clock.monotonic() - askedAt + overlapMs) / 1_000);
+    const since = new URLSearchParams(position === undefined ? {} : { since: `${seconds}s` });
+    return new window.EventSource(eventsPath(position, since));
+  };
   return sharedSource({ locks, channel, open }, after);
 }
 
@@ -39,7 +47,7 @@ export function startConsole(window: Window & typeof globalThis, clock: Clock) {
   let saying = { cancel() {} };
   const live = createLive({
     clock,
-    open: (after) => openStream(window, after),
+    open: (after) => openStream(window, clock, after),
     // The browser does not tell why: a session that has ended is the one reason that a person can mend.
     onRefused: () => void session.find().catch(() => {}),
   });

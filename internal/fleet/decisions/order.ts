@@ -15,7 +15,7 @@ import type { Decision } from "./decision.ts";
 export type Stored = Pick<Decision, "bucket" | "key"> & { value: Uint8Array };
 
 /** A stored value that is read once, however often it is compared. It holds what was read, so it must not be kept. */
-export interface Reading extends Stored {
+interface Reading extends Stored {
   readonly enrollment: Enrollment | undefined;
   readonly revocation: Revocation | undefined;
 }

@@ -49,7 +49,9 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
     new Promise<readonly number[]>((resolve, reject) => {
       const over = systemClock.after(mostMs, () => {
         waiting.delete(look);
-        reject(new Error(`${arrivals.get(key)?.length ?? 0} of ${count} answers (${key}) in ${mostMs / 1000} s`));
+        reject(
+          new Error(`${arrivals.get(key)?.length ?? 0} of ${count} answers (${key}) in ${mostMs / 1000} s`),
+        );
       });
       const look = () => {
         const times = arrivals.get(key);

@@ -20,7 +20,8 @@ export function manyPeelsCases(at: () => ConsoleFleet): void {
     const hostile = { facts: { os: markup, svc_version: markup, owner: markup } };
     await storePeels(bus, Object.fromEntries(names.map((name, at) => [name, at === 0 ? hostile : {}])));
     // The last one that was stored.
-    await until(async () => ((await rest("GET", "peels?target=n09999")).json as unknown[]).length === 1);
+    const isKnown = async () => ((await rest("GET", "peels?target=n09999")).json as unknown[]).length === 1;
+    await until(isKnown, Boolean, 150_000);
     // From here on nothing is read again by the clock: what is read, an event asked for.
     const still = { source: "window.setInterval = () => 0" };
     const { identifier } = await page.command<{ identifier: string }>(
