@@ -11,7 +11,7 @@ import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { probeStorage } from "../../internal/bus/storage-probe.ts";
 import { keySubject } from "../../internal/bus/subjects.ts";
 import { uploadBinary } from "../../internal/cli/upgrade/upload.ts";
-import { operatorsOverBus } from "../../internal/fleet/over-bus/mod.ts";
+import { clusterOverBus, operatorsOverBus } from "../../internal/fleet/over-bus/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -217,6 +217,17 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   expect(decode((await fleet.nats.request(subject, add)).data)).toMatchObject({ ok: true });
   const disabled = signedRecord({ ...anna, version: 2, disabled: true }, root);
   await rest("POST", "/operators/anna/disable", { record: disabled });
+
+  const userKey = () => newKeyPair("user", systemRandom).publicKey;
+  const site = {
+    site: "berlin",
+    urls: ["tls://leaf.example.com:4222"],
+    link_key: userKey(),
+    system_key: userKey(),
+  };
+  const asked = signedBy(root, clusterOverBus.addSite.subject, encode(site));
+  const added = await fleet.nats.request(clusterOverBus.addSite.subject, asked, { timeout: 20_000 });
+  expect(decode(added.data)).toMatchObject({ ok: true });
 });
 
 test.each(stored)("every value that was written to %s is MessagePack", (name) => {

@@ -89,6 +89,7 @@ const samples: Record<string, readonly [string, string]> = {
   enroll_ca: ["/a", "/b"],
   enroll_ca_pin: [pin("a"), `${pin("b")},${pin("0")}`],
   enroll_trust: ["tofu", "strict"],
+  site: ["berlin", ""],
   "evidence.x509_cert": ["/a", ""],
   "evidence.x509_key": ["/a", ""],
   "evidence.ssh_host_key": ["/a", ""],
