@@ -184,9 +184,13 @@ export async function openPage(
       });
       const scheme = { name: "prefers-color-scheme", value: dark ? "dark" : "light" };
       await send("Emulation.setEmulatedMedia", { features: [scheme] });
-      // The browser answers before the page has its new size.
+      // The browser answers before the page has its new size. Tables hear of it in the next frame, and then measure.
       await evaluate(`new Promise((resolve) => {
-        const look = () => (innerWidth === ${width} ? resolve(true) : requestAnimationFrame(look));
+        let frames = ${framesToFit};
+        const look = () => {
+          if (innerWidth === ${width} && frames-- === 0) resolve(true);
+          else requestAnimationFrame(look);
+        };
         look();
       })`);
     },
@@ -203,6 +207,9 @@ export async function openPage(
     },
   };
 }
+
+/** Until a table has its new width, its columns were measured, and they are drawn. */
+const framesToFit = 4;
 
 /** As wide as a laptop: the navigation is shown. */
 async function wide(page: Page): Promise<Page> {
