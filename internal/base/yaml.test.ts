@@ -85,6 +85,9 @@ describe("parseYaml", () => {
   });
 
   test("reads back what formatYaml writes", () => {
+    // It writes these without quotes.
+    const large = { "1E310": "-1e400", list: [{ "1e310": "" }] };
+    expect(plainValue(parseYaml(formatYaml(large), "f"))).toEqual(large);
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         const plain = JSON.parse(JSON.stringify(value));

@@ -260,6 +260,8 @@ class Walk {
     const value = this.dialect.oldWords === true ? oldValue(text) : coreValue(text);
     if (typeof value !== "number") return { kind: "scalar", value, at };
     if (Number.isFinite(value)) return { kind: "scalar", value, digits: text, at };
+    // Digits that no number can hold are text: js-yaml reads them so, and writes such texts without quotes.
+    if (number.test(text)) return { kind: "scalar", value: text, at };
     throw this.failure(at, "not a string, finite number, boolean, list or map");
   }
 
