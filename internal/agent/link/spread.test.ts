@@ -21,6 +21,17 @@ test("a peel of a large fleet takes its part of the time that masters name", () 
   expect(spread.reconnectDelayMs()).toBe(2_500);
 });
 
+test("a peel keeps its part during an outage, and has another one after the next answer of a master", () => {
+  const parts = [0.1, 0.9, 0.4];
+  const spread = createSpread(() => parts.shift() ?? 0);
+  const asked = () => [spread.reconnectDelayMs(), spread.reconnectDelayMs()];
+  expect(asked()).toEqual([2_100, 2_100]);
+  spread.told(10_000);
+  expect(asked()).toEqual([11_000, 11_000]);
+  spread.told(10_000);
+  expect(asked()).toEqual([6_000, 6_000]);
+});
+
 test("whatever masters say, a peel waits no longer than two minutes, and at least as long as before", () => {
   const said = fc.oneof(fc.anything(), fc.double(), fc.constantFrom(-1, 0, Number.POSITIVE_INFINITY, 1e300));
   fc.assert(

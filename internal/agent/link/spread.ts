@@ -23,14 +23,18 @@ const mostMs = 120_000;
  */
 export function createSpread(jitter: () => number): Spread {
   let spreadMs = unsaidMs;
+  // Drawn once for each outage: the client library asks again after each pause, and waits longer when it hears more.
+  // With a new part each time, most peels would come at the end.
+  let part = jitter();
   return {
-    reconnectDelayMs: () => Math.round(busClientSettings.reconnectWaitMs + spreadMs * jitter()),
+    reconnectDelayMs: () => Math.round(busClientSettings.reconnectWaitMs + spreadMs * part),
     // The reconnects are spread already. Masters need less for a hello than a bus for a connection.
     get helloMs() {
       return Math.max(leastHelloMs, Math.round(spreadMs / 4));
     },
     told(said) {
       const isNumber = typeof said === "number" && Number.isFinite(said);
+      part = jitter();
       spreadMs = isNumber ? Math.min(Math.max(said, unsaidMs), mostMs) : unsaidMs;
     },
   };
