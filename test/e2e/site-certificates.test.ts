@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../internal/base/clock.ts";
+import { rfc3339, systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { parseNames } from "../../internal/base/subject-name.ts";
 import { inspectCertificate } from "../../internal/bus/mod.ts";
@@ -50,7 +50,7 @@ async function place(commonName: string, issued: number, left: number, texts: st
     {
       ...{ commonName, publicKey: keys.publicKey, serial: newSerial(systemRandom), usage: "nats-server" },
       names: parseNames(texts),
-      validity: { notBefore: Date.now() - issued * day, notAfter: Date.now() + left * day },
+      validity: { notBefore: systemClock.now() - issued * day, notAfter: systemClock.now() + left * day },
     },
     { certificate: new X509Certificate(intermediatePem), key: signingKey },
   );
@@ -101,7 +101,7 @@ test("one that is about to end is renewed, and no peel is disconnected", async (
   const before = renewals();
   await place("svc-site", 300, 65, names());
   await until(() => renewals() === before + 1);
-  const left = Date.parse(leaf().validTo) - Date.now();
+  const left = Date.parse(leaf().validTo) - systemClock.now();
   expect(left).toBeGreaterThan(364 * day);
   await until(served, (notAfter) => notAfter === Date.parse(leaf().validTo));
   expect((await fleet.svc("run", "web-1", "test.ping")).code).toBe(0);
@@ -188,7 +188,7 @@ test("a rotation of the root is followed, finish waits for the site, and the lin
 async function ask(name: string, key: KeyPair, more: { proof?: KeyObject; [field: string]: unknown } = {}) {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const der = publicKey.export({ format: "der", type: "spki" });
-  const signedAt = new Date().toISOString();
+  const signedAt = rfc3339(systemClock.now());
   const message = certificateMessage({ site: name, publicKey: der, signedAt });
   const { proof = privateKey, ...fields } = more;
   const answer = await fetch(`https://127.0.0.2:${fleet.hosts.ports.api}/api/v1/sites/${name}/certificate`, {

@@ -9,7 +9,7 @@ import type { SiteRecord } from "./record.ts";
 const skewMs = 5 * 60_000;
 
 /** A request of the server of a site for a certificate of a key that it made. */
-export interface CertificateRequest {
+interface CertificateRequest {
   /** Name of the site. */
   site: string;
   /** SubjectPublicKeyInfo of the new key, DER. */

@@ -1,4 +1,4 @@
-export { type CertificateRequest, certificateMessage } from "./certificate-request.ts";
+export { certificateMessage } from "./certificate-request.ts";
 export { followSites, type Sites } from "./follow.ts";
 export { keepSiteAccounts, systemSitesOf } from "./keep-accounts.ts";
 export { addSite, removeSite, type SiteDeps } from "./operations.ts";
