@@ -34,14 +34,13 @@ import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import { freshAddress, type Reply, send } from "../harness/client.ts";
-import { replicasBecome, startCluster, type TestCluster } from "../harness/cluster.ts";
+import { replicasBecome, startCluster, streamsHaveLeaders, type TestCluster } from "../harness/cluster.ts";
 import { ConsoleClient } from "../harness/console-client.ts";
 import { newEnrollee, readinessBecomes, submission, takeNonce } from "../harness/enrollee.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator } from "../harness/operators.ts";
 import { enrollPeel, operate, submitPeel } from "../harness/peel-connection.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
-import { until } from "../harness/until.ts";
 
 // Two of three bus servers are gone, and the masters are connected to the third: nothing can be stored, and what it
 // knows may be old. Every request of an operator or a new peel that needs the storage is answered with 503.
@@ -409,16 +408,6 @@ async function leadersAreGone(bus: Bus, names: readonly string[]): Promise<void>
   }
 }
 
-/**
- * Resolves when each stream has a leader again. What is asked before may be stored and answered with 503 all the same,
- * as nobody has confirmed it: the same request then finds that it is done.
- */
-async function leadersAreBack(bus: Bus, names: readonly string[]): Promise<void> {
-  for (const name of names) {
-    await until(async () => (await streamState(bus, name, 1_000).catch(() => undefined))?.hasLeader === true);
-  }
-}
-
 /** While nobody knows yet that the majority is gone: what was read before, or that the storage is away. */
 const isAllowedAtFirst = ({ well }: Request, status: number) =>
   status === 503 || status === (well === 0 ? 200 : well);
@@ -465,7 +454,8 @@ async function tryWithoutMajority(cluster: TestCluster, master: TestMaster, bus:
 
   for (const node of others) await node.start();
   await readinessBecomes(master.healthUrl, 200);
-  await leadersAreBack(bus, names);
+  // What is asked before may be stored and answered with 503: the same request then finds that it is done.
+  await streamsHaveLeaders(bus, names);
   for (const [route, request] of requests) {
     if (request.well === 0) continue;
     let reply = await ask(master, methodOf(route), request);
