@@ -152,7 +152,9 @@ test("a run that ends after every relay was killed is reported to the next ones,
   await peel.program.waitFor("peel connected");
   // Without them no states are run.
   await peel.program.waitFor("settings in force");
-  // Nothing was run yet: these are the state files that masters publish.
+  // The masters of earlier tests have published a tree without files.
+  await peel.program.waitFor(/"state files fetched","environment":"base",.*"files":2,/);
+  // Nothing was run yet: the environment is that of the files.
   await until(async () => (await json("peels", "show", id)).environment === "base");
 
   const started = svc(cluster.bus, "run", id, "state.apply", "slow", "--output", "json");
