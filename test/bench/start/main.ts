@@ -34,7 +34,8 @@ const commands = {
 };
 const versions = flags.text("versions").split(",");
 const programs = versions.map((version) => join(version, "svc"));
-if (Bun.spawnSync([programs[0] ?? "", "ca", "init", ...ca]).exitCode !== 0) throw new Error("svc ca init failed");
+if (Bun.spawnSync([programs[0] ?? "", "ca", "init", ...ca]).exitCode !== 0)
+  throw new Error("svc ca init failed");
 
 const samples = programs.flatMap((program, at) =>
   Object.entries(commands).map(([name, argv]) => ({
