@@ -14,11 +14,11 @@ import { loadAuthority } from "../../identity/ca/load.ts";
 import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { invoke } from "../operation/mod.ts";
+import { renewSiteCertificate, type SiteCertificateDeps } from "./certificate-operation.ts";
 import { decodeCertificate, encodeCertificate } from "./certificate-record.ts";
 import { certificateMessage } from "./certificate-request.ts";
 import { followSites } from "./follow.ts";
 import { encodeSite, type SiteRecord } from "./record.ts";
-import { renewSiteCertificate, type SiteCertificateDeps } from "./renew-certificate.ts";
 
 // Which sites masters issue for. test/e2e/site-certificates.test.ts asks the real programs.
 
