@@ -12,6 +12,7 @@ export {
 export { type Backup, backUpBus, restoreBus, restoreMissing } from "./backup.ts";
 export { type BlobStore, type Head, openBlobStore } from "./blob-store.ts";
 export { type Bucket, type Change, type Entry, openBucket } from "./bucket.ts";
+export { caughtUpInTime } from "./caught-up-in-time.ts";
 export { clientCertificate } from "./client-certificate.ts";
 export {
   type Bus,

@@ -18,6 +18,7 @@ import {
 } from "../bus/mod.ts";
 import { nonceBytes, signRequest } from "../fleet/requests/mod.ts";
 import {
+  assertFleetOf,
   formatCredentials,
   type KeyPair,
   type OperatorFile,
@@ -230,7 +231,7 @@ function busOf(
       : own !== undefined
         ? identityOfFile(own, path)
         : identityOf(credentials, seed);
-  if (as === undefined && own === undefined) assertOneFleet(identity, path);
+  if (as === undefined && own === undefined && file !== undefined) assertOneFleet(identity, file, path);
   return {
     urls: own === undefined || isNamed(config["master.urls"]) ? config["master.urls"] : own.busUrls,
     name: "svc",
@@ -259,10 +260,10 @@ function busOf(
  *
  * @throws SvcError `forbidden` naming both fleets
  */
-function assertOneFleet(identity: BusIdentity, path: string): void {
-  if (path === "" || !("credentials" in identity)) return;
+function assertOneFleet(identity: BusIdentity, file: OperatorFile, path: string): void {
+  if (!("credentials" in identity)) return;
   const fleet = fleetOf(identity.credentials);
-  if (fleet !== undefined) readOperatorFile(path, fleet);
+  if (fleet !== undefined) assertFleetOf(file, path, fleet);
 }
 
 /** The account of credentials, which names the fleet; `undefined` for a text that the bus refuses as well. */

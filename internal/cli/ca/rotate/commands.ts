@@ -10,7 +10,7 @@ import {
   readRotation,
   startRotation,
 } from "../../../identity/ca/mod.ts";
-import { type Cli, command, Exit, formatFields, group, readFlag } from "../../../program/command-line/mod.ts";
+import { type Cli, command, Exit, formatFields, readFlag } from "../../../program/command-line/mod.ts";
 import { withBus } from "../../operator.ts";
 import { dirArg } from "../args.ts";
 import { checkEarlierMasters } from "./earlier-masters.ts";
@@ -149,11 +149,8 @@ const statusCommand = command({
   },
 });
 
-export const rotateCommand = group({
-  name: "rotate",
-  description: "Replace the root of the CA without a visit to any host: start, activate, finish.",
-  commands: () => [startCommand, statusCommand, activateCommand, finishCommand, abortCommand],
-});
+/** The commands of `svc ca rotate`. */
+export const rotateCommands = [startCommand, statusCommand, activateCommand, finishCommand, abortCommand];
 
 async function tell(dir: string, rotating: Rotating, cli: Cli): Promise<void> {
   const { phase, current, next } = rotating;
