@@ -142,10 +142,7 @@ test("what a master refuses is said with the id under which it logged it", async
   const refusals: [args: string[], reason: string][] = [
     [["run", "nobody-*", "test.ping"], "no peel matches the target"],
     [["job", "cancel", "job-3MPFSICSuHM6n9ASVzK0s68GQu3"], "the job does not exist"],
-    [
-      ["enroll", "approve", "enr-3MPFSICSuHM6n9ASVzK0s68GQu3"],
-      "the enrollment does not exist: see svc enroll list",
-    ],
+    [["enroll", "approve", "enr-3MPFSICSuHM6n9ASVzK0s68GQu3"], "the enrollment does not exist"],
     [["run", "G@", "test.ping", "--preview"], "expected fact:glob"],
   ];
   for (const [args, reason] of refusals) {
