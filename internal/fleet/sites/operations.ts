@@ -11,6 +11,8 @@ import type { Sites } from "./follow.ts";
 import { siteNameField } from "./name.ts";
 import { decodeSite, encodeSite, type FormerSite, type SiteRecord } from "./record.ts";
 
+export { renewSiteCertificate, type SiteCertificateDeps } from "./certificate-operation.ts";
+
 const mostSites = 64;
 const mostUrls = 8;
 /** Of earlier sites of the same name; the oldest links are gone long before. */

@@ -18,6 +18,7 @@ import {
   path,
   requiredPath,
 } from "./scalar.ts";
+import { siteOptions } from "./site.ts";
 import { apiTokens } from "./tokens.ts";
 import { advertiseUrls, busUrl, httpsUrls } from "./url.ts";
 
@@ -138,6 +139,7 @@ export const masterOptions = {
     default: "",
     doc: "path of the nats-server to run, 2.9.10 or newer, and 2.10.27 or newer in a cluster; empty means the one inside this executable, then the one on the PATH",
   }),
+  ...siteOptions,
   auth_dir: option({
     group: "Files",
     type: requiredPath,

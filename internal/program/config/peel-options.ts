@@ -1,12 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
 import { peelIdFromConfig } from "../../base/peel-id.ts";
-import { isSiteName } from "../../base/site-name.ts";
 import { listOf } from "./list.ts";
 import { logOptions } from "./log-options.ts";
 import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
 import { otlpOptions } from "./otlp.ts";
 import { address, bool, oneOf, path, requiredPath, text } from "./scalar.ts";
 import { schedule } from "./schedule.ts";
+import { site } from "./site.ts";
 import { httpsUrls, optionalBusUrl, optionalHttpsUrl } from "./url.ts";
 
 const peelId = text({
@@ -20,15 +20,6 @@ const peelId = text({
     } catch (thrown) {
       throw new Complaint(thrown instanceof SvcError ? thrown.message : "not a peel id");
     }
-  },
-});
-
-const site = text({
-  name: "site",
-  placeholder: "<name>",
-  read: (name) => {
-    if (name === "" || isSiteName(name)) return name;
-    throw new Complaint("expected the name of a site, as svc cluster status shows it");
   },
 });
 
