@@ -4,7 +4,7 @@ import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import { createLog } from "../base/log.ts";
-import { traceparentOf } from "../base/trace.ts";
+import type { Span } from "../base/trace.ts";
 import { operatorInboxPrefix } from "../bus/accounts/mod.ts";
 import {
   type Bus,
@@ -30,6 +30,7 @@ import type { Cli } from "../program/command-line/mod.ts";
 import { loadOperatorConfig, operatorOptions } from "../program/config/mod.ts";
 import { loginFile } from "./contexts.ts";
 import { isRenewalDue } from "./renewal-due.ts";
+import { spanOf } from "./span.ts";
 
 /** How long one server may take to accept the connection: a frozen one never does. */
 const connectMs = 5_000;
@@ -37,7 +38,8 @@ const connectMs = 5_000;
 const trialMs = 1_000;
 
 /** What of a command line tells how the operator connects. */
-type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr">;
+type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr"> &
+  Partial<Pick<Cli, "span" | "warn">>;
 
 /**
  * Who is at the keyboard: the name that is recorded as the decider. The system is asked for the name of
@@ -68,7 +70,8 @@ export async function withBus<T>(
 ): Promise<T> {
   // Read once: to read it takes longer than most masters need to answer.
   const configured = readConfigured(cli);
-  const options = busOf(configured, cli, as);
+  const span = await spanOf(configured.config, cli);
+  const options = { ...busOf(configured, cli, as), span };
   const bus = await connectBus(options).catch((thrown) => {
     throw as === undefined ? explainRefusal(thrown, cli) : thrown;
   });
@@ -206,6 +209,11 @@ export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOp
   return busOf(readConfigured(cli), cli, as);
 }
 
+/** The span of the command, for a connection of `operatorBus`. @throws SvcError as `loadOperatorConfig` */
+export function operatorSpan(cli: OperatorCli): Promise<Span> {
+  return spanOf(configOf(cli), cli);
+}
+
 function busOf(
   { config, path, file }: Configured,
   cli: OperatorCli,
@@ -234,8 +242,6 @@ function busOf(
     ...defined({
       clientCertificate: client,
       requester: requesterOf(file, cli),
-      // A pipeline that traces itself shows what it asked for in its own trace.
-      traceparent: traceparentOf(cli.env.TRACEPARENT),
     }),
     timeoutMs: connectMs,
     clock: cli.clock,

@@ -210,6 +210,7 @@ export const house: readonly Wing[] = [
       ),
       room("console/api", 8, "the REST interface from a browser: typed routes, session, live events"),
       room("console/targets", 9, "a field for a target: completion, and errors as they are typed"),
+      room("console/outlook", 9, "what a master says will happen, before it is asked for"),
       room(
         "console/calls",
         10,
@@ -220,7 +221,7 @@ export const house: readonly Wing[] = [
       room("console/pages/peels", 10, "the page Peels: searched, and one of them in full"),
       room(
         "console/pages/enrollments",
-        9,
+        10,
         "the page Enrollments: fingerprints compared, and many decided at once",
       ),
       room("console/pages/jobs", 11, "the page Jobs: run, followed as peels answer, and run again"),

@@ -108,7 +108,7 @@ export async function startSession(
       if (rule !== undefined && !names.includes(rule)) {
         throw new SvcError(
           "not_found",
-          `no rule ${JSON.stringify(rule.slice(0, 80))}${suggestion(rule, names)}`,
+          `the rule ${JSON.stringify(rule.slice(0, 80))} does not exist${suggestion(rule, names)}`,
         );
       }
       const opened = limits.reset(rule);

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { mebibyte } from "../../base/byte-size.ts";
 import { parseIpNetwork } from "../../base/ip-network.ts";
-import { logFormats, logLevels } from "../../base/log.ts";
 import { listOf } from "./list.ts";
+import { logOptions } from "./log-options.ts";
 import { namedNetworks } from "./networks.ts";
 import { oidcProviders } from "./oidc.ts";
 import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
@@ -180,18 +180,7 @@ export const masterOptions = {
     default: { host: "127.0.0.1", port: 9091 },
     doc: "address of /healthz, /readyz and /metrics",
   }),
-  log_level: option({
-    group: "Health and logs",
-    type: oneOf(logLevels),
-    default: "info",
-    doc: "minimum level to log",
-  }),
-  log_format: option({
-    group: "Health and logs",
-    type: oneOf(logFormats),
-    default: "json",
-    doc: "form of log records: lines on standard error, or fields in the journal of the system",
-  }),
+  ...logOptions,
   ...otlpOptions,
   "enroll.addr": option({
     group: "HTTPS listener",

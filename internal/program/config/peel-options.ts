@@ -1,8 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
-import { logFormats, logLevels } from "../../base/log.ts";
 import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { isSiteName } from "../../base/site-name.ts";
 import { listOf } from "./list.ts";
+import { logOptions } from "./log-options.ts";
 import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
 import { otlpOptions } from "./otlp.ts";
 import { address, bool, oneOf, path, requiredPath, text } from "./scalar.ts";
@@ -208,17 +208,6 @@ export const peelOptions = {
     default: { host: "127.0.0.1", port: 9090 },
     doc: "address of /healthz, /readyz and /metrics",
   }),
-  log_level: option({
-    group: "Health and logs",
-    type: oneOf(logLevels),
-    default: "info",
-    doc: "minimum level to log",
-  }),
-  log_format: option({
-    group: "Health and logs",
-    type: oneOf(logFormats),
-    default: "json",
-    doc: "form of log records: lines on standard error, or fields in the journal of the system",
-  }),
+  ...logOptions,
   ...otlpOptions,
 } satisfies OptionTable;
