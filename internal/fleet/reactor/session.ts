@@ -87,7 +87,7 @@ export async function startSession(
     now: clock.now,
     log,
   });
-  const sources = await startSources({
+  const sources = startSources({
     bus,
     jobOf: options.jobOf,
     enrollments: options.actions.enrollments.enrollments,
