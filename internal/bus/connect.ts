@@ -129,6 +129,11 @@ export interface Bus {
   readonly closed: Promise<undefined | Error>;
   /** Finishes the work in progress for at most 30 s, then closes. */
   drain(): Promise<void>;
+  /**
+   * Sends what waits, for at most 30 s, then closes: for a client that waits for nothing more. It asks the server once,
+   * where `drain` asks twice.
+   */
+  close(): Promise<void>;
 }
 
 /**
@@ -247,6 +252,19 @@ function watchConnection(nats: NatsConnection, { clock, log, onRefused, requeste
   let bufferedBytes = 0;
   let reconnects = 0;
   const onReconnect = new Set<() => void>();
+  const closeAfter = async (finish: () => Promise<void>) => {
+    if (nats.isClosed()) return;
+    const giveUp = new AbortController();
+    // Without a connection nothing can be sent.
+    if (connected) {
+      await Promise.race([
+        finish().catch(() => {}),
+        sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal),
+      ]).finally(() => giveUp.abort());
+    }
+    // When the connection breaks meanwhile, the client stops draining and tries to connect forever.
+    await nats.close();
+  };
   const warnOfReply = (subject: string) => log.warn(badReply, { subject });
   void (async () => {
     for await (const status of nats.status()) {
@@ -328,19 +346,8 @@ function watchConnection(nats: NatsConnection, { clock, log, onRefused, requeste
       connected = false;
       return reason ?? undefined;
     }),
-    async drain() {
-      if (nats.isClosed()) return;
-      const giveUp = new AbortController();
-      // Without a connection nothing can be sent.
-      if (connected) {
-        await Promise.race([
-          nats.drain().catch(() => {}),
-          sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal),
-        ]).finally(() => giveUp.abort());
-      }
-      // When the connection breaks meanwhile, the client stops draining and tries to connect forever.
-      await nats.close();
-    },
+    drain: () => closeAfter(() => nats.drain()),
+    close: () => closeAfter(() => nats.flush()),
   };
 }
 

@@ -43,6 +43,7 @@ export {
 } from "./fullness.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
+export { deleteStream } from "./jetstream/delete-stream.ts";
 export { listStreamNames } from "./jetstream/list-stream-names.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
 export type { LeafNode } from "./leaf-nodes.ts";

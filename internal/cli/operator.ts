@@ -83,7 +83,7 @@ export async function withBus<T>(
     if (as === undefined && isNotAllowed(thrown)) await explainOutdated(bus, configured, cli);
     throw thrown;
   } finally {
-    await bus.drain();
+    await bus.close();
   }
 }
 

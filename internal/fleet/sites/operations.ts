@@ -134,7 +134,8 @@ export const removeSite = operation({
   async run(deps: SiteDeps, { site: name }, call) {
     let removed = false;
     await writeSite(deps, name, (before, now) => {
-      if (before === undefined) throw new SvcError("not_found", `there is no site ${name}`);
+      if (before === undefined)
+        throw new SvcError("not_found", `the site ${name} does not exist: see svc cluster status`);
       removed = before.removedAt === undefined;
       return removed ? { ...before, removedAt: now } : before;
     });
