@@ -23,6 +23,17 @@ count() {
   awk -v word="$1" '$2 == word && NF == 2 && $1 ~ /^[0-9]+$/ { n += $1 } END { print n + 0 }' "$log"
 }
 
+# The errors of a failed run in short: a log of CI is often read, or kept, only from its end.
+say_why() {
+  grep '^(fail)' "$log" | sort -u
+  grep '^  \^ this test timed out' "$log"
+  awk '
+    /^error: / { shown = 0; open = 1; print substr($0, 1, 300); next }
+    open && /^[ ]+at .*\.ts:[0-9]/ { print substr($0, 1, 200); open = 0; next }
+    open && /^[-+]/ && shown++ < 16 { print substr($0, 1, 200) }
+  ' "$log"
+}
+
 if [ $# -eq 0 ]; then
   # The files that take longest begin first, so that no process is left alone with one at the end.
   run_tests --parallel=4 --no-isolate --timings=release/test-timings.json ${SVC_WRITE_TIMINGS:+--update-timings}
@@ -47,5 +58,6 @@ failed=$(count fail)
 
 if [ "$status" -eq 0 ] && [ "$failed" -gt 0 ]; then status=1; fi
 if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
+if [ "$status" -ne 0 ]; then say_why; fi
 echo "$passed passed, $failed failed"
 exit "$status"

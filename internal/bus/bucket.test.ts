@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { headers } from "nats";
+import { mintMember, peelsAccountKey } from "../../test/fleet/credentials.ts";
 import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
 import { recordingLog } from "../../test/harness/log.ts";
+import { until } from "../../test/harness/until.ts";
 import { systemClock } from "../base/clock.ts";
 import { provision, provisionOne } from "./assets.ts";
 import { type Bucket, type Change, openBucket } from "./bucket.ts";
-import type { Bus } from "./connect.ts";
+import { type Bus, connectBus } from "./connect.ts";
 import { purgeSubject } from "./jetstream/purge-subject.ts";
 import { createSystemBus } from "./system.ts";
 
@@ -223,4 +225,69 @@ test("the system view counts servers and reads the claims they hold", async () =
   expect(await system.lookupClaims(subject)).toEqual([account.trim()]);
   system.stop();
   await connection.drain();
+});
+
+test("all who follow the connections of an account are told of each, and the bus sends it once", async () => {
+  const connection = await connectTo(server, "system");
+  const subscribed: string[] = [];
+  const nats: typeof connection.nats = Object.create(connection.nats, {
+    subscribe: {
+      value(...[subject, options]: Parameters<typeof connection.nats.subscribe>) {
+        subscribed.push(subject);
+        return connection.nats.subscribe(subject, options);
+      },
+    },
+  });
+  const system = await createSystemBus(Object.create(connection, { nats: { value: nats } }));
+  const member = mintMember("web-1", peelsAccountKey(server.authDir));
+  const account = peelsAccountKey(server.authDir).publicKey;
+  const seen: string[] = [];
+  const follow = (name: string) =>
+    system.followConnections(account, {
+      began: (one) => void seen.push(`${name} began ${one.name} ${one.user}`),
+      ended: (one) => void seen.push(`${name} ended ${one.name} ${one.user}`),
+      unsure() {},
+    });
+  const peel = async () => {
+    const { credentials } = member;
+    const options = { urls: [server.url], name: "peel", identity: { credentials }, ca: server.caPem };
+    const { nats } = await connectBus({ ...options, clock: systemClock, log: recordingLog() });
+    await nats.close();
+  };
+  const subject = (event: string) => `$SYS.ACCOUNT.${account}.${event}`;
+  const told = (name: string) =>
+    ["began", "ended"].map((event) => `${name} ${event} web-1 ${member.key.publicKey}`);
+
+  const stops = [follow("first"), follow("second")];
+  await connection.nats.flush();
+  await peel();
+  await until(
+    () => seen.length,
+    (length) => length === 4,
+  );
+  expect(seen.toSorted()).toEqual([...told("first"), ...told("second")]);
+  expect(subscribed.filter((one) => one.startsWith("$SYS.ACCOUNT."))).toEqual([
+    subject("CONNECT"),
+    subject("DISCONNECT"),
+  ]);
+
+  // A remaining listener is still told of each. After the last one stopped, the next one subscribes again.
+  stops[0]?.();
+  seen.length = 0;
+  await peel();
+  await until(
+    () => seen.length,
+    (length) => length === 2,
+  );
+  stops[1]?.();
+  follow("third");
+  await connection.nats.flush();
+  await peel();
+  await until(
+    () => seen.length,
+    (length) => length === 4,
+  );
+  expect(seen).toEqual([...told("second"), ...told("third")]);
+  system.stop();
+  await connection.nats.close();
 });

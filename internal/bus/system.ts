@@ -1,4 +1,4 @@
-import { NatsError, type RequestManyOptions, RequestStrategy } from "nats";
+import { type NatsConnection, NatsError, type RequestManyOptions, RequestStrategy } from "nats";
 import * as v from "valibot";
 import type { Bus } from "./connect.ts";
 import { type ConnectedUser, listConnectedUsers, nameOfUser } from "./connected-users.ts";
@@ -45,8 +45,6 @@ export interface SystemBus {
   lookupClaims(account: string): Promise<string[]>;
   /** What each server with JetStream offers, as far as they answered within 2 s. */
   storage(): Promise<ServerStorage[]>;
-  /** Calls `run` with the user key of each connection of this account that ends. */
-  onDisconnect(account: string, run: (user: string) => void): () => void;
   /**
    * Calls `began` and `ended` with each connection of this account, and `unsure` when some events may be
    * missing: a server started, or this connection was interrupted.
@@ -108,6 +106,8 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
   // By name, which is unique in a cluster: the ID of a server changes at each start.
   const known = new Map<string, { id: string; version: string; jetstream: boolean; seenAt: number }>();
   const onJoin = new Set<() => void>();
+  /** By account, for those whose connections are followed. */
+  const connections = new Map<string, AccountConnections>();
 
   const ask = async (
     subject: string,
@@ -191,32 +191,19 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
       const loaded = answers.flatMap((text) => readAnswer(loadedReply, text)?.data.account_detail.jwt ?? []);
       return [...stored, ...loaded.filter((jwt) => !stored.includes(jwt))];
     },
-    onDisconnect(account, run) {
-      const subscription = nats.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, {
-        callback(error, message) {
-          const event = error === null ? readAnswer(connectionEvent, message.string()) : undefined;
-          if (event !== undefined) run(event.client.user);
-        },
-      });
-      return () => subscription.unsubscribe();
-    },
-    followConnections(account, { began, ended, unsure }) {
-      const follow = (event: "CONNECT" | "DISCONNECT", run: (connection: UserConnection) => void) =>
-        nats.subscribe(`$SYS.ACCOUNT.${account}.${event}`, {
-          callback(error, message) {
-            const found = error === null ? readAnswer(connectionEvent, message.string()) : undefined;
-            if (found === undefined) return;
-            const { id, user, name_tag: tag, jwt } = found.client;
-            run({ id: `${found.server.id} ${id}`, user, name: nameOfUser(jwt, tag), jwt });
-          },
-        });
-      const following = [follow("CONNECT", began), follow("DISCONNECT", ended)];
-      const unsubscribe = bus.onReconnect(unsure);
-      onJoin.add(unsure);
+    followConnections(account, listener) {
+      const events = connections.get(account) ?? followAccount(nats, account);
+      connections.set(account, events);
+      events.listeners.add(listener);
+      const unsubscribe = bus.onReconnect(listener.unsure);
+      onJoin.add(listener.unsure);
       return () => {
-        for (const subscription of following) subscription.unsubscribe();
         unsubscribe();
-        onJoin.delete(unsure);
+        onJoin.delete(listener.unsure);
+        events.listeners.delete(listener);
+        if (events.listeners.size > 0 || connections.get(account) !== events) return;
+        connections.delete(account);
+        events.stop();
       };
     },
     connectedUsers: (account) => listConnectedUsers(account, askAll),
@@ -228,6 +215,33 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
     stop() {
       unsubscribe();
       for (const subscription of subscriptions) subscription.unsubscribe();
+    },
+  };
+}
+
+interface AccountConnections {
+  readonly listeners: Set<ConnectionListener>;
+  stop(): void;
+}
+
+/** The connections of an account for all who follow them: the bus sends each event once, and it is read once. */
+function followAccount(nats: NatsConnection, account: string): AccountConnections {
+  const listeners = new Set<ConnectionListener>();
+  const follow = (event: "CONNECT" | "DISCONNECT", kind: "began" | "ended") =>
+    nats.subscribe(`$SYS.ACCOUNT.${account}.${event}`, {
+      callback(error, message) {
+        const found = error === null ? readAnswer(connectionEvent, message.string()) : undefined;
+        if (found === undefined) return;
+        const { id, user, name_tag: tag, jwt } = found.client;
+        const connection = { id: `${found.server.id} ${id}`, user, name: nameOfUser(jwt, tag), jwt };
+        for (const listener of listeners) listener[kind](connection);
+      },
+    });
+  const following = [follow("CONNECT", "began"), follow("DISCONNECT", "ended")];
+  return {
+    listeners,
+    stop() {
+      for (const subscription of following) subscription.unsubscribe();
     },
   };
 }

@@ -190,6 +190,7 @@ export const house: readonly Wing[] = [
     subject: "the master",
     rooms: [
       room("master/certificate", 5, "the certificate of the HTTPS listener, and its renewal"),
+      room("master/site", 6, "the bus of a site: its certificate and its roots, as the masters have them"),
       room("master/clock", 4, "the clock of a master, compared with the bus and the other masters"),
       room("master/metrics", 7, "the metrics of a master"),
       room("master/doors/http", 8, "the HTTPS door: peel enrollment, operator REST, API description"),
@@ -210,6 +211,7 @@ export const house: readonly Wing[] = [
       ),
       room("console/api", 8, "the REST interface from a browser: typed routes, session, live events"),
       room("console/targets", 9, "a field for a target: completion, and errors as they are typed"),
+      room("console/outlook", 9, "what a master says will happen, before it is asked for"),
       room(
         "console/calls",
         10,
@@ -220,7 +222,7 @@ export const house: readonly Wing[] = [
       room("console/pages/peels", 10, "the page Peels: searched, and one of them in full"),
       room(
         "console/pages/enrollments",
-        9,
+        10,
         "the page Enrollments: fingerprints compared, and many decided at once",
       ),
       room("console/pages/jobs", 11, "the page Jobs: run, followed as peels answer, and run again"),

@@ -38,7 +38,9 @@ test("masters on a cluster make one chain, also while its servers are killed", a
   // Until each server knows the leader of the new stream.
   await until(() =>
     Promise.all(
-      writers.map(async (writer, at) => writer.refresh(await streamEnds(connections[at] ?? first, "audit"))),
+      writers.map(async (writer, at) =>
+        writer.refresh(await streamEnds(connections[at] ?? first, "audit"), undefined),
+      ),
     ).then(
       () => true,
       () => undefined,

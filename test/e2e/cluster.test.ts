@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { assets } from "../../internal/bus/assets.ts";
+import { assets, streamName } from "../../internal/bus/assets.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
+import { streamState } from "../../internal/bus/jetstream/stream-state.ts";
 import { readGoodbye } from "../../internal/fleet/targeting/goodbye.ts";
 import { connectTo } from "../harness/bus.ts";
-import { type Node, startCluster, type TestCluster } from "../harness/cluster.ts";
+import { type Node, startCluster, streamsHaveLeaders, type TestCluster } from "../harness/cluster.ts";
 import { startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { startMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, operate } from "../harness/peel-connection.ts";
@@ -29,18 +30,23 @@ const nodeAt = (index: number): Node => {
   return node;
 };
 
+const streamNames = (Object.keys(assets) as (keyof typeof assets)[]).map(streamName);
+
 /** The replication factors of everything that is stored. */
 async function replicas(): Promise<number[]> {
+  await using stack = new AsyncDisposableStack();
   const bus = await connectTo(cluster.bus, "master");
-  try {
-    const manager = await bus.nats.jetstreamManager();
-    const prefix = { bucket: "KV_", objects: "OBJ_", stream: "" };
-    const names = Object.entries(assets).map(([name, { kind }]) => prefix[kind] + name);
-    const streams = await Promise.all(names.map((name) => manager.streams.info(name)));
-    return [...new Set(streams.map(({ config }) => config.num_replicas))];
-  } finally {
-    await bus.nats.close();
-  }
+  stack.defer(() => bus.nats.close());
+  const streams = await Promise.all(streamNames.map((name) => streamState(bus, name)));
+  return [...new Set(streams.map((state) => state.replicas))];
+}
+
+/** Resolves when every stream has a leader. */
+async function leadersAreThere(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const bus = await connectTo(cluster.bus, "master");
+  stack.defer(() => bus.nats.close());
+  await streamsHaveLeaders(bus, streamNames);
 }
 
 /** Warnings about replicas. */
@@ -91,6 +97,8 @@ test("a server that was away learns of it when it joins, long before the next mi
   const other = await enrollPeel(master, "other");
   const away = nodeAt(2);
   await away.stop();
+  // Until another server leads what this one led, nobody confirms a write.
+  await leadersAreThere();
   expect((await operate(master, peel.enrollmentId, "revoke")).status).toBe(200);
   await away.start();
   // It restarts with its old claims. A fast client can connect, and is disconnected again.
@@ -144,7 +152,9 @@ test("a run that ends after every relay was killed is reported to the next ones,
   await peel.program.waitFor("peel connected");
   // Without them no states are run.
   await peel.program.waitFor("settings in force");
-  // Nothing was run yet: these are the state files that masters publish.
+  // The masters of earlier tests have published a tree without files.
+  await peel.program.waitFor(/"state files fetched","environment":"base",.*"files":2,/);
+  // Nothing was run yet: the environment is that of the files.
   await until(async () => (await json("peels", "show", id)).environment === "base");
 
   const started = svc(cluster.bus, "run", id, "state.apply", "slow", "--output", "json");

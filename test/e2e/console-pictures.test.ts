@@ -15,9 +15,9 @@ const writes = process.env.SVC_WRITE_REFERENCE !== undefined;
 let fleet: ShownFleet;
 
 beforeAll(async () => {
-  // The name of the machine that makes the pictures is not shown.
+  // The name of the machine that makes the pictures is not shown, and no path of it.
   const within = writes ? ["unshare", "--uts", "sh", "-c", 'hostname master-1; exec "$@"', "sh"] : [];
-  fleet = await startShownFleet(within);
+  fleet = await startShownFleet(within, writes ? ["--roles-file", "/var/lib/svc/roles.yaml"] : []);
 });
 afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();

@@ -5,7 +5,9 @@ import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { initNatsAuth } from "../../internal/bus/accounts/init.ts";
+import type { Bus } from "../../internal/bus/connect.ts";
 import { listStreams } from "../../internal/bus/jetstream/list-streams.ts";
+import { streamState } from "../../internal/bus/jetstream/stream-state.ts";
 import { readHealth } from "../../internal/bus/replicas/health.ts";
 import { createAuthority } from "../../internal/identity/ca/create.ts";
 import { issueCertificate } from "../../internal/identity/ca/issue.ts";
@@ -237,4 +239,11 @@ export async function replicasBecome(bus: TestBus, wanted: number): Promise<void
     (found) => found.length === 1 && found[0] === wanted,
     120_000,
   );
+}
+
+/** Resolves when each of these streams has a leader, which a server that ends gives to another one. */
+export async function streamsHaveLeaders(bus: Bus, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    await until(async () => (await streamState(bus, name, 1_000).catch(() => undefined))?.hasLeader === true);
+  }
 }

@@ -25,10 +25,11 @@ describe("a peel under a watchdog", () => {
 
   test("is started again when it is frozen", async () => {
     await using scene = await watchdogScene();
-    const watchdog = await scene.start({ answerMs: 100 });
+    const watchdog = await scene.start({ answerMs: 100, healthEveryMs: 200, healthTries: 10 });
     const first = pidOf(watchdog.output(), "packaged");
     process.kill(first, "SIGSTOP");
-    await watchdog.waitFor(/does not answer; killing it[\s\S]*peel packaged \d+ runs$/m);
+    const next = `does not answer; killing it","pid":${first},[\\s\\S]*peel packaged \\d+ runs$`;
+    await watchdog.waitFor(new RegExp(next, "m"));
     expect(pidOf(watchdog.output(), "packaged")).not.toBe(first);
   });
 
@@ -50,7 +51,7 @@ describe("a peel under a watchdog", () => {
 
   test("that ignores SIGTERM is killed with its watchdog", async () => {
     await using scene = await watchdogScene("hang");
-    const watchdog = await scene.start({ stopMs: 50, healthTries: 1_000 });
+    const watchdog = await scene.start({ stopMs: 50 });
     const pid = pidOf(watchdog.output(), "packaged");
     watchdog.kill("SIGTERM");
     expect(await watchdog.exited).toBe(0);

@@ -1,8 +1,6 @@
 export { ArgumentList } from "./argument-list.tsx";
 export { CallPage } from "./call-page.tsx";
 export { FunctionFields } from "./function-fields.tsx";
-export { useOutlook } from "./outlook.ts";
-export { OutlookNotes } from "./outlook-notes.tsx";
 export { startAndGo } from "./start-and-go.ts";
 export { SubmitFields } from "./submit-fields.tsx";
 export { TargetFields } from "./target-fields.tsx";

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
@@ -13,6 +15,7 @@ import { newKeyPair } from "../../identity/nkey.ts";
 import { createAuditWriter } from "./append.ts";
 import { createChainCheck } from "./chain.ts";
 import { readEntry } from "./entry.ts";
+import { openAuditMemory } from "./memory.ts";
 
 let server: TestBus;
 let bus: Bus;
@@ -53,7 +56,7 @@ test("three masters that write at the same moment make one chain, and each entry
   expect(ids.toSorted()).toEqual(wanted.toSorted());
   // What was answered is where it stands.
   expect(links.map((link) => ids[(link?.seq ?? 0) - 1])).toEqual(wanted);
-  await Promise.all(writers.map(async (one) => one.refresh(await streamEnds(bus, "audit"))));
+  await Promise.all(writers.map(async (one) => one.refresh(await streamEnds(bus, "audit"), undefined)));
   for (const one of writers) expect(one.head?.seq).toBe(wanted.length);
   await other.drain();
 });
@@ -104,9 +107,44 @@ test("a full store refuses, and the chain continues when there is room again", a
   expect(ids).toHaveLength(20 - refused.length);
 });
 
+/** The errors that `run` logs. */
+async function complaints(run: () => Promise<unknown>): Promise<string[]> {
+  const before = log.records.length;
+  await run();
+  return log.records.slice(before).flatMap(({ level, event }) => (level === "error" ? [event] : []));
+}
+
+test("what is written while the ends of the audit are under way is not missing from them", async () => {
+  const one = writer("one");
+  await one.append(draft("first"));
+  const known = one.head;
+  const ends = await streamEnds(bus, "audit");
+  await one.append(draft("under-way"));
+  expect(await complaints(() => one.refresh(ends, known))).toEqual([]);
+  const isCut = "the audit ends before an entry that this master knows";
+  expect(await complaints(() => one.refresh(ends, one.head))).toEqual([isCut]);
+
+  // The same for what a master remembers: it writes before it has read the answer.
+  using dir = temporaryDirectory("audit-memory");
+  const request = async (...args: Parameters<Bus["nats"]["request"]>) => {
+    const answer = await bus.nats.request(...args);
+    if (args[0] === "$JS.API.STREAM.INFO.audit") await one.append(draft("under-way"));
+    return answer;
+  };
+  const nats = new Proxy(bus.nats, {
+    get: (target, name) => (name === "request" ? request : Reflect.get(target, name)),
+  });
+  const memory = openAuditMemory({
+    ...{ bus: { ...bus, nats }, path: join(dir.path, "audit"), keys: () => [key.publicKey], log },
+    ...{ head: () => one.head, retentionMs: 3600_000, clock: systemClock },
+  });
+  expect(await complaints(() => memory.refresh())).toEqual([]);
+  expect(await complaints(() => memory.refresh())).toEqual([]);
+});
+
 test("a frozen bus fails an append within 5 s, also of those that wait behind", async () => {
   const one = writer("one");
-  await one.refresh(await streamEnds(bus, "audit"));
+  await one.refresh(await streamEnds(bus, "audit"), undefined);
   const { pid } = server.server();
   process.kill(pid, "SIGSTOP");
   await until(() => readFileSync(`/proc/${pid}/stat`, "utf8").includes(") T "));

@@ -39,9 +39,10 @@ export interface AuditWriter {
    * Looks for what other masters wrote.
    *
    * @param ends the ends of the audit, asked for just now
+   * @param known `head` before they were asked for: what was stored while the answer was under way is not in them
    * @throws SvcError `storage`
    */
-  refresh(ends: StreamEnds): Promise<void>;
+  refresh(ends: StreamEnds, known: Link | undefined): Promise<void>;
   /** The newest entry that this master knows, with its time; absent before the first. */
   readonly head: (Link & { at: number }) | undefined;
 }
@@ -87,11 +88,11 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
   const note = (link: Link, at: number) => {
     if (newest === undefined || link.seq > newest.seq) newest = { ...link, at };
   };
-  const read = async ({ last }: Pick<StreamEnds, "last">): Promise<Link> => {
-    const isShort = newest !== undefined && last < newest.seq;
+  const read = async ({ last }: Pick<StreamEnds, "last">, known: Link | undefined): Promise<Link> => {
+    const isShort = known !== undefined && last < known.seq;
     if (isShort && !isCut) {
       log.error("the audit ends before an entry that this master knows", {
-        ...{ last, known: newest?.seq },
+        ...{ last, known: known.seq },
         next: "compare it with the peels: svc audit verify --witness '*'",
       });
     }
@@ -116,7 +117,10 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
 
   /** Sends a batch. @returns what must be sent again, because other masters were faster */
   const send = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
-    head ??= await read(await streamEnds(bus, auditStream));
+    if (head === undefined) {
+      const known = newest;
+      head = await read(await streamEnds(bus, auditStream), known);
+    }
     let at = head;
     const sent = batch.map((one, index) => {
       const { bytes, link } = writeEntry(one.content, at, signer);
@@ -188,13 +192,13 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
       if (!running) void run();
       return promise;
     },
-    async refresh(ends) {
+    async refresh(ends, known) {
       // Nobody wrote since the last look. Whether the entry is still the same, `openAuditMemory` compares.
       if (ends.last === newest?.seq) {
         isCut = false;
         return;
       }
-      const link = await read(ends);
+      const link = await read(ends, known);
       if (!running && (head === undefined || link.seq > head.seq)) head = link;
     },
     get head() {

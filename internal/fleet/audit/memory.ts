@@ -77,6 +77,8 @@ export function openAuditMemory(options: {
     }
   };
   const look = async () => {
+    // What this master writes while the answer is under way is not in it.
+    const head = options.head();
     const ends = await streamEnds(bus, auditStream);
     const { first, last } = ends;
     if (last === 0 && known === undefined) return ends;
@@ -92,7 +94,6 @@ export function openAuditMemory(options: {
     } else if (first > from.seq) complain("entries of the audit that have not expired were removed");
     let to = before?.last;
     let isContradicted = false;
-    const head = options.head();
     const own = head === undefined ? undefined : { seq: head.seq, hash: hexOf(head.hash) };
     // On an idle fleet the two are the same entry, which is read once.
     const isSame = own?.seq === to?.seq && own?.hash === to?.hash;

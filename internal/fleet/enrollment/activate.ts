@@ -1,5 +1,6 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { shareRuns } from "../../base/share-runs.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
 import type { Directory } from "./directory.ts";
@@ -7,7 +8,7 @@ import { findByPeel } from "./store.ts";
 
 export interface ActivateDeps extends ApplyDeps {
   facts: Pick<Bucket, "watch">;
-  directory: Pick<Directory, "ready" | "stateOf">;
+  directory: Pick<Directory, "ready" | "stateOf" | "caughtUp">;
   log: Log;
 }
 
@@ -18,8 +19,21 @@ export interface ActivateDeps extends ApplyDeps {
 export function watchFacts(deps: ActivateDeps): { stop(): void } {
   let replaying = true;
   const replayed: Published[] = [];
+  const isKnown = shareRuns(async () => {
+    try {
+      await deps.directory.caughtUp();
+      return true;
+    } catch {
+      return false;
+    }
+  });
   const consider = (change: Published) => {
-    activate(deps, change).catch((cause) =>
+    const decide = async () => {
+      // Nearly all facts are from members that are active already, and after the bus was away all of them are repeated.
+      const isIdle = (await isKnown()) && deps.directory.stateOf(change.key) !== "issued";
+      if (!isIdle) await activate(deps, change);
+    };
+    decide().catch((cause) =>
       deps.log.error("enrollment not activated", { peel_id: change.key, error: describeError(cause) }),
     );
   };

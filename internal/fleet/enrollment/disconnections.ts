@@ -24,16 +24,20 @@ export interface Disconnections {
   stop(): void;
 }
 
-/** The subscription of a master to the ends of all connections of the peels' account. */
+/** The ends of all connections of the peels' account, as a master hears of them. */
 export function createDisconnections(
-  system: Pick<SystemBus, "onDisconnect">,
+  system: Pick<SystemBus, "followConnections">,
   account: string,
   clock: Clock,
 ): Disconnections {
   const watchers = new Map<string, Set<(at: number) => void>>();
-  const unsubscribe = system.onDisconnect(account, (user) => {
-    const at = clock.monotonic();
-    for (const run of watchers.get(user) ?? []) run(at);
+  const unsubscribe = system.followConnections(account, {
+    began() {},
+    ended({ user }) {
+      const at = clock.monotonic();
+      for (const run of watchers.get(user) ?? []) run(at);
+    },
+    unsure() {},
   });
   return {
     watch(user) {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
+import { createSlots } from "../../base/slots.ts";
 import { contend, type Lease } from "../../bus/lease/mod.ts";
 import { acquireWriter, type Bus, hintSubject } from "../../bus/mod.ts";
 import { type Directory, findByPeel, memberStates, sealingKeyOf } from "../../fleet/enrollment/mod.ts";
@@ -26,6 +27,9 @@ import type { Check } from "../../program/health/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
 import type { Keyring } from "./keyring.ts";
 import type { Storage } from "./storage.ts";
+
+/** Envelopes that are read for peels at the same time. */
+const readsAtOnce = 64;
 
 /** Settings on a master: the holder of the lease compiles them, and every master sends them to peels. */
 export interface MasterSettings {
@@ -130,6 +134,7 @@ export function startSettings(options: {
   // What the key before signed is signed again, so that it is not needed any longer.
   const forgetKeys = keyring.onChange(tracker.markAll);
   const versions = watchVersions(storage.settings);
+  const answering = { bucket: storage.settings, versions, slots: createSlots({ atOnce: readsAtOnce }) };
   const view = createSettingsView({ tree, peels, compilerOf, clock });
   const lease = contend({
     bucket: storage.leases,
@@ -148,7 +153,7 @@ export function startSettings(options: {
     versions,
     reader: createSettingsReader({ tree, peels, compilerOf }),
     lease,
-    answer: (peelId, version) => answerSettings(storage.settings, peelId, version),
+    answer: (peelId, version) => answerSettings(answering, peelId, version),
     async stop() {
       forget();
       forgetKeys();

@@ -25,8 +25,8 @@ const hintsAtOnce = 100;
 /** State files on a master: the holder of the lease publishes them, and every master serves them to peels. */
 export interface MasterStateFiles {
   /**
-   * Digest of the snapshot of `base` in force, and the statement that the publisher signed; `undefined`
-   * before the first publication.
+   * Digest of the snapshot of `base` in force, and the statement that the publisher signed: the same object until the
+   * next publication, `undefined` before the first one.
    */
   inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
   /** The state files that a peel uses unless it is told otherwise, as this master knows them. */
@@ -126,11 +126,19 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     const problem = git.sync.problem();
     return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
   };
+  let told: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
   return {
     async inForce() {
       const current = await catalog.current();
-      const base = current?.catalog.get("base")?.[0]?.manifest;
-      return current === undefined || base === undefined ? undefined : { base, statement: current.statement };
+      if (current === undefined) return undefined;
+      if (told?.of !== current) {
+        const base = current.catalog.get("base")?.[0]?.manifest;
+        told = {
+          of: current,
+          states: base === undefined ? undefined : { base, statement: current.statement },
+        };
+      }
+      return told.states;
     },
     published() {
       const newest = catalog.latest?.get("base")?.[0];

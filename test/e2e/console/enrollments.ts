@@ -10,6 +10,7 @@ interface Listed {
   trusted_ca_spki?: string;
 }
 const names = ["new-1.example.com", "new-2.example.com", "new-3.example.com"] as const;
+const said = `document.querySelector("dialog").innerText`;
 const peelsShown = `[...document.querySelectorAll("tbody tr td a")].map((one) => one.innerText)`;
 
 /** The page Enrollments. */
@@ -43,6 +44,7 @@ export function enrollmentsCases(at: () => ConsoleFleet): void {
     expect(await inspect("enrollment")).toEqual([]);
     await page.press("a");
     await page.until(`document.querySelector("dialog h2")?.innerText === "Approve ${names[0]}?"`);
+    await page.until(`${said}.includes("The decision takes effect at once.")`);
     // The first button, which has the focus, cancels.
     await page.until(`document.activeElement?.innerText === "Cancel"`);
     await page.press("Tab");
@@ -59,9 +61,8 @@ export function enrollmentsCases(at: () => ConsoleFleet): void {
     await page.click(".tools button");
     await page.press("r");
     await page.until(`document.querySelector("dialog h2")?.innerText === "Reject 2 hosts?"`);
-    expect(await page.evaluate<string>(`document.querySelector("dialog").innerText`)).toContain(
-      "are refused",
-    );
+    expect(await page.evaluate<string>(said)).toContain("are refused");
+    await page.until(`${said}.includes("Each decision takes effect at once.")`);
     await page.type("#decide-reason", "<b>not ours</b>");
     await page.press("Enter");
     await page.until(`document.querySelector(".says").innerText === "2 rejected"`);

@@ -79,4 +79,32 @@ export function twoPersonsCases(at: () => Company): void {
     expect((await fleet.rest("GET", "jobs?function=test.echo")).json).toHaveLength(1);
     for (const { page } of [dora, emil]) await page[Symbol.asyncDispose]();
   });
+
+  test("two persons: revoking a host says before that it waits, and for which rule", async () => {
+    const { fleet, hire, comeIn } = at();
+    const { page, open, choose } = await comeIn(await hire("gwen", "careful"));
+    const [peel] = fleet.peels;
+    const said = (words: string) =>
+      page.until(`document.querySelector("dialog")?.innerText.includes(${JSON.stringify(words)})`);
+    const waits = "waits until another operator agrees, and then takes effect.";
+    await open("/enrollments?state=active", "Enrollments");
+    await page.until(`document.querySelector('[aria-label="Choose ${peel}"]') !== null`);
+    await page.click(`[aria-label="Choose ${peel}"]`);
+    await choose("Revoke", ".page-head");
+    await said(`The decision ${waits}`);
+    await said("For the rule: role careful, ");
+    await choose("Cancel", "dialog");
+    await page.click(`[aria-label="Choose ${fleet.peels[1]}"]`);
+    await choose("Revoke 2", ".page-head");
+    await said(`Each decision ${waits}`);
+    await choose("Cancel", "dialog");
+    await open(`/peels/${peel}`, peel);
+    await choose("Revoke", ".page-head");
+    await said(`The decision ${waits}`);
+    await choose("Revoke", "dialog");
+    expect(await page.until<string>(`document.querySelector(".says")?.innerText`)).toMatch(
+      /^Revoking .* waits until other operators agree: apr-\w{27}$/,
+    );
+    await page[Symbol.asyncDispose]();
+  });
 }

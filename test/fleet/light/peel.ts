@@ -1,5 +1,5 @@
 import { createSpread } from "../../../internal/agent/link/spread.ts";
-import { systemClock, type Timer } from "../../../internal/base/clock.ts";
+import { rfc3339, systemClock, type Timer } from "../../../internal/base/clock.ts";
 import { systemJitter } from "../../../internal/base/id.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
 import { version } from "../../../internal/base/version.ts";
@@ -16,6 +16,7 @@ import {
   stopSubject,
 } from "../../../internal/bus/subjects.ts";
 import { newestForm } from "../../../internal/fleet/jobs/mod.ts";
+import { readVersion } from "../../../internal/fleet/settings/envelope.ts";
 import { parseCredentials } from "../../../internal/identity/credentials.ts";
 import { answerSubject, askSubject, floorJob, floorModes } from "../floor.ts";
 import type { SimulatedPeel, SimulatedPeelOptions } from "../peel.ts";
@@ -29,9 +30,11 @@ export interface LightPeel extends SimulatedPeel {
   report(): void;
 }
 
-/** As in internal/agent/link and internal/bus/connect.ts. */
+/** As in internal/agent/link and internal/agent/daemon/hello.ts. */
 const heartbeatMs = 10_000;
 const helloTimeoutMs = 5_000;
+const hintSpreadMs = 10_000;
+const ownSpreadMs = 1_000;
 
 const accepted = encode({ accepted: true });
 const answer = encode({
@@ -56,9 +59,9 @@ const jobOf = (subject: string): string | undefined => {
 
 /** Connects a peel, and again whenever the connection is lost. */
 export function startLightPeel(
-  options: Omit<SimulatedPeelOptions, "commandKeys" | "dataDir"> & { hears?: string },
+  options: Omit<SimulatedPeelOptions, "dataDir"> & { hears?: string },
 ): LightPeel {
-  const { busUrl, caPem, member, counter, hears } = options;
+  const { busUrl, caPem, member, commandKeys, counter, hears } = options;
   const { peelId, credentials } = member;
   const { hostname: host, port } = new URL(busUrl);
   const random = systemJitter;
@@ -76,7 +79,15 @@ export function startLightPeel(
   ]
     .map((subject, at) => `SUB ${subject} ${at + 1}\r\n`)
     .join("");
-  const hello = encode({ command_form: newestForm });
+  /** Of the settings that masters told it. */
+  let settingsVersion = 0;
+  const hello = () =>
+    encode({
+      version,
+      sent_at: rfc3339(systemClock.now()),
+      settings_version: settingsVersion,
+      knows_command_keys: commandKeys,
+    });
   const life = {
     peel_id: peelId,
     version,
@@ -97,27 +108,43 @@ export function startLightPeel(
   let closed = Promise.withResolvers<void>();
 
   const later = (ms: number, run: () => void) => timers.push(systemClock.after(ms, run));
+  let isDue = false;
+  /** One hello for all that was said meanwhile. */
+  const soon = (spreadMs: number) => {
+    if (isDue) return;
+    isDue = true;
+    later(spreadMs * random(), () => {
+      isDue = false;
+      sayHello();
+    });
+  };
   /** Counts hellos: the answer to an earlier one is as good, and only the last one is asked again. */
   let hellos = 0;
   let isGreeted = false;
+  let toldFacts = false;
   const sayHello = () => {
     const own = ++hellos;
-    wire?.write(pub(helloSubject(peelId), helloInbox, hello));
+    isGreeted = false;
+    wire?.write(pub(helloSubject(peelId), helloInbox, hello()));
     later(helloTimeoutMs, () => {
       if (!isGreeted && own === hellos) sayHello();
     });
   };
   const onMessage = (subject: string, _: string, data: Uint8Array) => {
     if (subject === helloInbox) {
-      // No master serves, or it answers that it has too much to do: an answer with jobs is much longer.
-      if (data.length < 20) later(400 + random() * 400, sayHello);
+      const told = data.length === 0 ? undefined : (decode(data) as Record<string, unknown>);
+      // No master serves, or it answers that it has too much to do.
+      if (told === undefined || told.jobs === undefined) later(400 + random() * 400, sayHello);
       else {
         isGreeted = true;
-        spread.told((decode(data) as { spread_ms?: unknown }).spread_ms);
+        spread.told(told.spread_ms);
+        if (told.settings instanceof Uint8Array) settingsVersion = readVersion(told.settings) ?? 0;
         counter.greeted(peelId);
       }
       return;
     }
+    if (subject === hintSubject(peelId)) return soon(ownSpreadMs);
+    if (subject === keySubject("secrets", "_cluster_info")) return soon(hintSpreadMs);
     // The floor: a bare answer, or one that the bus stores.
     if (subject === askSubject(peelId)) {
       const isBare = data[0] === floorModes.bare;
@@ -163,10 +190,12 @@ export function startLightPeel(
         sig: Buffer.from(key.sign(Buffer.from(nonce))).toString("base64url"),
       }),
       onOpen() {
-        isGreeted = false;
+        [isGreeted, isDue] = [false, false];
         counter.connected(peelId);
-        wire?.write(Buffer.concat([beat, facts]));
-        later(spread.helloMs * random(), sayHello);
+        // The bus has the facts as long as they stay the same.
+        wire?.write(toldFacts ? beat : Buffer.concat([beat, facts]));
+        toldFacts = true;
+        soon(spread.helloMs);
         timers.push(systemClock.every(heartbeatMs, () => wire?.write(beat)));
       },
       onClose(reason) {
@@ -199,6 +228,7 @@ export function startLightPeel(
     comeBack,
     async restart() {
       await goAway();
+      toldFacts = false;
       comeBack();
     },
     stop: goAway,

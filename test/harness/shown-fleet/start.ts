@@ -41,14 +41,20 @@ const beatMs = 8_000;
 /** What the browser calls the master. */
 const shownName = "svc.example.com";
 
-/** @param within a command that runs the one that follows it, such as one that gives it another host name */
-export async function startShownFleet(within: readonly string[] = []): Promise<ShownFleet> {
+/**
+ * @param within a command that runs the one that follows it, such as one that gives it another host name
+ * @param more flags of the master
+ */
+export async function startShownFleet(
+  within: readonly string[] = [],
+  more: readonly string[] = [],
+): Promise<ShownFleet> {
   await using starting = new AsyncDisposableStack();
   const clock: Clock = systemClock;
   const bus = starting.use(await startBus());
   const root = newOperator("root");
   listAdministrators(bus.authDir, root);
-  const flags = ["--reactor-storm-rate", "3", ...writeTrees(bus)];
+  const flags = ["--reactor-storm-rate", "3", ...writeTrees(bus), ...more];
   const master = starting.use(await startMasterBinary(bus, flags, {}, within));
   const ask = (token: string, method: string, path: string, body?: unknown) =>
     send(master.url, bus.caPem, {

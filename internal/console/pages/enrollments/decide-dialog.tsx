@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { type App, routes } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
+import { DecisionOutlook } from "../../outlook/mod.ts";
 import { decideAll } from "./decide-all.ts";
 import type { Action, Listed } from "./listed.ts";
 
@@ -22,8 +23,8 @@ const texts = {
     verb: "Revoke",
     done: "revoked",
     means:
-      "leaves the fleet at once: its connection to the bus is cut. To come back it must enroll again, and be approved.",
-    mean: "leave the fleet at once: their connections to the bus are cut. To come back they must enroll again, and be approved.",
+      "leaves the fleet: its connection to the bus is cut. To come back it must enroll again, and be approved.",
+    mean: "leave the fleet: their connections to the bus are cut. To come back they must enroll again, and be approved.",
   },
 } as const;
 
@@ -81,6 +82,7 @@ export function DecideDialog(props: {
         {meant.length === 0 && "Nothing happens unless you insist. "}
         {asked.length === 1 ? "1 host" : `${asked.length} hosts`} {asked.length === 1 ? means : mean}
       </p>
+      <DecisionOutlook app={app} question={{ kind: "enrollments", action }} count={asked.length} />
       <ul class="stack small">
         {asked.slice(0, mostNamed).map(({ id, peel, fingerprint }) => (
           <li key={id}>

@@ -1,6 +1,7 @@
 import { type App, routes } from "../../api/mod.ts";
-import { OutlookNotes, startAndGo, useOutlook } from "../../calls/mod.ts";
+import { startAndGo } from "../../calls/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
+import { OutlookNotes, useOutlook } from "../../outlook/mod.ts";
 import type { JobRow, ShownJob } from "./job-rows.ts";
 
 /** Runs a job again, the same way, on those of its peels on which it did not end well. */
@@ -8,7 +9,7 @@ export function AgainDialog(props: { app: App; job: ShownJob; rows: readonly Job
   const { app, job, rows, close } = props;
   const mostNamed = 8;
   const targets = rows.map(({ peelId }) => peelId);
-  const outlook = useOutlook(app, { kind: "jobs", function: job.function, on: { targets } });
+  const outlook = useOutlook(app, { kind: "jobs", action: "run", function: job.function, targets });
   return (
     <Confirm
       title={`Run ${job.function} again on ${rows.length} ${rows.length === 1 ? "host" : "hosts"}?`}

@@ -1,7 +1,8 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import type { App } from "../../api/mod.ts";
-import { ArgumentList, OutlookNotes, useOutlook } from "../../calls/mod.ts";
+import { ArgumentList } from "../../calls/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
+import { OutlookNotes, useOutlook } from "../../outlook/mod.ts";
 
 /** Says what a job will do to how many hosts, before it starts. */
 export function RunDialog(props: {
@@ -14,7 +15,7 @@ export function RunDialog(props: {
   close(): void;
 }) {
   const { app, name, args, target, total, act, close } = props;
-  const outlook = useOutlook(app, { kind: "jobs", function: name, on: { target } });
+  const outlook = useOutlook(app, { kind: "jobs", action: "run", function: name, target });
   return (
     <Confirm
       title={`Run ${name} on ${total === 1 ? "1 host" : `${total} hosts`}?`}

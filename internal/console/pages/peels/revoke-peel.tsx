@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { routes, WaitsForApproval } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
+import { DecisionOutlook } from "../../outlook/mod.ts";
 import type { ViewProps } from "./shown.ts";
 
 /** Takes a peel out of the fleet. */
@@ -26,9 +27,10 @@ export function RevokePeel({ app, peel, close }: ViewProps & { close(): void }) 
       }}
     >
       <p>
-        1 host leaves the fleet at once: its connection to the bus is cut, and it gets no more jobs. To come
-        back it must enroll again, and be approved.
+        1 host leaves the fleet: its connection to the bus is cut, and it gets no more jobs. To come back it
+        must enroll again, and be approved.
       </p>
+      <DecisionOutlook app={app} question={{ kind: "enrollments", action: "revoke" }} count={1} />
       <ReasonField id="revoke-reason" label="Reason, kept with the enrollment" reason={reason} />
     </Confirm>
   );

@@ -1,6 +1,7 @@
 import type { App } from "../../api/mod.ts";
-import { ArgumentList, OutlookNotes, useOutlook } from "../../calls/mod.ts";
+import { ArgumentList } from "../../calls/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
+import { OutlookNotes, useOutlook } from "../../outlook/mod.ts";
 import type { RolloutForm } from "./use-rollout-form.ts";
 
 /** Says what a rollout will do to how many hosts, before it starts. */
@@ -15,8 +16,8 @@ export function StartDialog(props: { app: App; form: RolloutForm; act(): Promise
   const soak = wait.value.trim();
   const checkName = check.name.value.trim();
   const outlook = useOutlook(app, {
-    ...{ kind: "rollouts", function: name, on: { target: target.wanted } },
-    ...(hasCheck ? { check: checkName } : {}),
+    ...{ kind: "rollouts", action: "start", function: name, target: target.wanted },
+    ...(hasCheck ? { check: { function: checkName } } : {}),
   });
   return (
     <Confirm

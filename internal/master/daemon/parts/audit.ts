@@ -41,8 +41,9 @@ export const audit = {
       });
       /** One look at the ends of the audit serves all who follow it. */
       const look = async () => {
+        const known = audit.head;
         const ends = await memory.refresh();
-        await Promise.all([audit.refresh(ends), versionFloors.refresh(ends), readRevokedTokens(ends)]);
+        await Promise.all([audit.refresh(ends, known), versionFloors.refresh(ends), readRevokedTokens(ends)]);
       };
       const refresh = shareRuns(look);
       await abortable(untilDone(refresh, deps), signal);

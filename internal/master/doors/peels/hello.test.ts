@@ -100,6 +100,60 @@ test("an empty map is enough, and unknown fields are ignored", async () => {
   }
 });
 
+test("what all peels are told is the newest, in each answer", async () => {
+  const master = await connectTo(bus, "master");
+  const log = recordingLog();
+  const told = {
+    document: { ...document },
+    states: undefined as { base: string; statement: Uint8Array } | undefined,
+    audit: undefined as Uint8Array | undefined,
+    spread: 1_000,
+  };
+  const serving = serveHello({
+    // The other masters would take a part of the requests.
+    bus: { serve: (_, __, answer) => master.serve("test.told.*.hello", "q", answer) },
+    document: () => told.document,
+    missed: (id) => (id === "second" ? [new Uint8Array([7])] : []),
+    settings: async (id) => ({ error: id }),
+    states: async () => told.states,
+    auditHead: () => told.audit,
+    spreadMs: () => told.spread,
+    knows: () => {},
+    clock: { ...systemClock, now: () => now },
+    log,
+    ...openBudgets(log),
+  });
+  await master.nats.flush();
+  const other = await connectTo(bus, "master");
+  const both = async () => {
+    const answers = [];
+    for (const id of ["first", "second"]) {
+      const { data } = await other.nats.request(`test.told.${id}.hello`, encode({}));
+      answers.push(decode(data));
+    }
+    return answers;
+  };
+  const server_time = "2026-01-01T00:00:00.000Z";
+  const answers = (shared: object) => [
+    { ...shared, server_time, settings_error: "first", jobs: [] },
+    { ...shared, server_time, settings_error: "second", jobs: [Buffer.from([7])] },
+  ];
+  const before = { cluster_info: { ...document }, spread_ms: 1_000 };
+  expect(await both()).toEqual(answers(before));
+  told.states = { base: "d1", statement: new Uint8Array([1]) };
+  const states = { base: "d1", statement: Buffer.from([1]) };
+  expect(await both()).toEqual(answers({ ...before, states }));
+  told.audit = new Uint8Array([2]);
+  const audit = Buffer.from([2]);
+  expect(await both()).toEqual(answers({ ...before, states, audit }));
+  told.spread = 2_000;
+  told.document = { ...document, nats_urls: ["tls://other:4222"] };
+  const after = { cluster_info: { ...document, nats_urls: ["tls://other:4222"] }, spread_ms: 2_000 };
+  expect(await both()).toEqual(answers({ ...after, states, audit }));
+  serving.stop();
+  await Promise.all([master.nats.close(), other.nats.close()]);
+});
+
 test.each([
   ["nothing", new Uint8Array()],
   ["no MessagePack", new Uint8Array([0xc1])],

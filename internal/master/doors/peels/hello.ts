@@ -1,7 +1,7 @@
 import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
-import { decodeForeign, encode } from "../../../base/msgpack.ts";
+import { decodeForeign, mapEncoder } from "../../../base/msgpack.ts";
 import { createSlots } from "../../../base/slots.ts";
 import {
   type Bus,
@@ -22,8 +22,11 @@ const maxCommands = 256;
 /** Of the command keys that a peel says it knows; a fleet has two at most. */
 const mostKeys = 16;
 
-/** How many hellos are answered at the same time, and how many wait; each peel has one of them. */
-const bounds = { atOnce: 64, ofOne: 1, waiting: 16_384 } as const;
+/**
+ * How many hellos are answered at the same time, and how many wait; each peel has one of them. Most of them wait for one
+ * look at the storage that all of them share; `settings` bounds what is read for a single one.
+ */
+const bounds = { atOnce: 1_024, ofOne: 1, waiting: 16_384 } as const;
 
 export interface HelloDeps {
   budgets: Pick<Budgets, "take">;
@@ -35,7 +38,10 @@ export interface HelloDeps {
   missed(peelId: string, limit: number): readonly Uint8Array[];
   /** What a peel that has settings of this version (0: none) is told of its settings. @throws SvcError `storage` */
   settings(peelId: string, version: number): Promise<SettingsAnswer>;
-  /** The snapshot of state files of `base` in force and what was signed of it; `undefined` when there is none. */
+  /**
+   * The snapshot of state files of `base` in force and what was signed of it, the same object as long as nothing is
+   * published; `undefined` when there is none.
+   */
   states(): Promise<{ base: string; statement: Uint8Array } | undefined>;
   /** The newest entry of the audit, signed; `undefined` before the first. */
   auditHead(): Uint8Array | undefined;
@@ -69,6 +75,7 @@ export function serveHello(deps: HelloDeps): {
   const { bus, document, missed, settings, states, auditHead, knows, clock, log, budgets, lines } = deps;
   const refusal = encodeRateLimited();
   const slots = createSlots(bounds);
+  const encodeAnswer = createAnswerEncoder();
   const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
     const release = await slots.take(peelId).catch(() => undefined);
     if (release === undefined) return refusal;
@@ -83,18 +90,22 @@ export function serveHello(deps: HelloDeps): {
         log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
         return undefined;
       });
-      return encode({
-        server_time: rfc3339(clock.now()),
-        cluster_info: document(),
-        settings: told?.envelope,
-        settings_error: told?.error,
-        states: await states(),
-        audit: auditHead(),
-        spread_ms: deps.spreadMs(),
-        administrators: later === undefined || later.length === 0 ? undefined : later,
-        jobs,
-        incomplete: told === undefined ? true : undefined,
-      });
+      return encodeAnswer(
+        {
+          cluster_info: document(),
+          states: await states(),
+          audit: auditHead(),
+          spread_ms: deps.spreadMs(),
+        },
+        {
+          server_time: rfc3339(clock.now()),
+          settings: told?.envelope,
+          settings_error: told?.error,
+          administrators: later === undefined || later.length === 0 ? undefined : later,
+          jobs,
+          incomplete: told === undefined ? true : undefined,
+        },
+      );
     } catch (thrown) {
       const { level } = meaningOf(toSvcError(thrown).kind);
       lines.say(level, "hello refused", peelId, { reason: describeError(thrown) });
@@ -120,6 +131,23 @@ export function serveHello(deps: HelloDeps): {
 }
 
 const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
+
+/**
+ * Encodes answers from what all peels are told and what one is told. The former is encoded again only when a part of it
+ * is another object or number.
+ */
+function createAnswerEncoder(): (all: Fields, one: Fields) => Uint8Array {
+  let last: { all: Fields; encodeWith: (one: Fields) => Uint8Array } | undefined;
+  return (all, one) => {
+    const before = last?.all;
+    if (last === undefined || Object.keys(all).some((name) => all[name] !== before?.[name])) {
+      last = { all, encodeWith: mapEncoder(all) };
+    }
+    return last.encodeWith(one);
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Other fields of the map are ignored: later peels may send more. @throws SvcError `bad_request` */
 function checkRequest(data: Uint8Array): {

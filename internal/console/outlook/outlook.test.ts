@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { outlookOf } from "./outlook.ts";
 
 test("what will happen is said as a master decides it", () => {
-  expect(outlookOf(undefined)).toEqual({ words: "It runs" });
+  expect(outlookOf("asked")).toEqual({ words: "It runs", open: "asked" });
   expect(outlookOf({ allowed: true, rule: "role admin, built in", approvals: 0 })).toEqual({
     words: "It runs at once",
   });
@@ -19,4 +19,15 @@ test("what will happen is said as a master decides it", () => {
     words: "It would run",
     refused: "Your roles do not allow it: no rule allows cmd.run.",
   });
+});
+
+test("of a decision the same is said, and what no master has said is told apart", () => {
+  const decision = { subject: "Each decision", does: "takes effect", infinitive: "take effect" };
+  const wordsOf = (...asked: Parameters<typeof outlookOf>) => outlookOf(...asked).words;
+  expect(wordsOf({ allowed: true }, decision)).toBe("Each decision takes effect at once");
+  expect(wordsOf({ allowed: true, approvals: 1 }, decision)).toBe(
+    "Each decision waits until another operator agrees, and then takes effect",
+  );
+  expect(wordsOf({ allowed: false }, decision)).toBe("Each decision would take effect");
+  expect(outlookOf("unknown", decision).open).toBe("unknown");
 });

@@ -1,0 +1,3 @@
+export { DecisionOutlook } from "./decision-outlook.tsx";
+export { useOutlook } from "./outlook.ts";
+export { OutlookNotes } from "./outlook-notes.tsx";

@@ -1,0 +1,108 @@
+import { expect, test } from "bun:test";
+import { memoryBucket } from "../../../test/harness/bucket.ts";
+import { systemRandom } from "../../base/id.ts";
+import { createSlots } from "../../base/slots.ts";
+import { deriveCurveKey } from "../../identity/curve.ts";
+import { newKeyPair } from "../../identity/mod.ts";
+import { answerSettings } from "./answer.ts";
+import { createEnvelopeMaker, encodeSettings } from "./envelope.ts";
+import { encodeSettingsRecord, type SettingsRecord } from "./record.ts";
+import type { SettingsAnswer } from "./store.ts";
+import { watchVersions } from "./versions.ts";
+
+const maker = createEnvelopeMaker(newKeyPair("user", systemRandom), systemRandom);
+const curvePublicKey = deriveCurveKey(newKeyPair("user", systemRandom)).publicKey;
+const peelId = "web-1";
+const envelope = maker.make(
+  encodeSettings({ port: 80 }),
+  { peelId, curvePublicKey },
+  { version: 5, digest: new Uint8Array(32) },
+);
+const error = "top.sls:1: broken";
+const record = (fields: Omit<SettingsRecord, "peelId">) => encodeSettingsRecord({ peelId, ...fields });
+
+const plain = ({ envelope, ...rest }: SettingsAnswer) => ({ ...rest, envelope: envelope && [...envelope] });
+
+/** A master that follows the bucket, and how often it reads it. */
+async function world(stored?: Uint8Array) {
+  const bucket = memoryBucket();
+  if (stored !== undefined) await bucket.put(peelId, stored);
+  let [reads, looks] = [0, 0];
+  let lag: Error | undefined;
+  const versions = watchVersions({
+    watch(onChange, keys) {
+      const watch = bucket.watch((change) => void (lag === undefined && onChange(change)), keys);
+      return {
+        ...watch,
+        async caughtUp() {
+          looks++;
+          if (lag !== undefined) throw lag;
+        },
+      };
+    },
+  });
+  await versions.ready;
+  const get = (key: string) => {
+    reads++;
+    return bucket.get(key);
+  };
+  const deps = { bucket: { get }, versions, slots: createSlots({ atOnce: 2 }) };
+  return {
+    bucket,
+    ask: (version: number) => answerSettings(deps, peelId, version),
+    /** What is stored from now on is not seen. */
+    stall() {
+      lag = new Error("not read completely");
+    },
+    asked: () => ({ reads, looks }),
+  };
+}
+
+test.each([
+  ["nothing is stored", undefined, 0, {}, 0],
+  ["nothing is stored any more", undefined, 5, {}, 0],
+  ["the peel has it", record({ envelope }), 5, {}, 0],
+  ["the peel has none", record({ envelope }), 0, { envelope }, 1],
+  ["the peel has an earlier one", record({ envelope }), 4, { envelope }, 1],
+  ["the peel has a later one", record({ envelope }), 6, { envelope }, 1],
+  ["newer ones cannot be compiled", record({ envelope, error }), 5, { error }, 1],
+  ["none could ever be compiled", record({ error }), 0, { error }, 1],
+  ["the record has neither", record({}), 0, {}, 1],
+])("%s", async (_, stored, version, answer, reads) => {
+  const { ask, asked } = await world(stored);
+  expect(plain(await ask(version))).toEqual(plain(answer));
+  expect(asked()).toEqual({ reads, looks: 1 });
+});
+
+test("a record that cannot be read is an error, however often it is asked for", async () => {
+  const { ask } = await world(new Uint8Array([0xc1]));
+  for (const version of [0, 5]) {
+    expect(await ask(version).catch((thrown) => thrown)).toMatchObject({ kind: "storage" });
+  }
+});
+
+test("what follows the start counts, and an error that went away is not told again", async () => {
+  const { bucket, ask, asked } = await world();
+  await bucket.put(peelId, record({ envelope }));
+  expect(await ask(4)).toHaveProperty("envelope");
+  await bucket.put(peelId, record({ envelope, error }));
+  expect(await ask(5)).toEqual({ error });
+  await bucket.put(peelId, record({ envelope }));
+  const { reads } = asked();
+  expect(await ask(5)).toEqual({});
+  expect(asked().reads).toBe(reads);
+});
+
+test("a master whose view lags reads what is stored", async () => {
+  const { bucket, ask, stall } = await world();
+  stall();
+  await bucket.put(peelId, record({ envelope }));
+  expect(await ask(0)).toHaveProperty("envelope");
+});
+
+test("a thousand who ask at the same time share two looks", async () => {
+  const { ask, asked } = await world(record({ envelope }));
+  const told = await Promise.all(Array.from({ length: 1_000 }, () => ask(5)));
+  expect(told.every((one) => Object.keys(one).length === 0)).toBe(true);
+  expect(asked()).toEqual({ reads: 0, looks: 2 });
+});
