@@ -94,7 +94,7 @@ HOST = private-root system-states service-states salt-states package-states fire
 
 .PHONY: exports
 exports: build tools ## Show a fleet to a real Prometheus and a real Ansible (Debian's package and PyPI's, below .tools).
-	@release/install-peer-tools.sh
+	@release/install-peer-tools.sh prometheus ansible
 	@release/run-tests.sh ./test/e2e/exports.tools.ts
 
 .PHONY: upgrades
@@ -132,6 +132,12 @@ demo: build tools ## Run a small fleet on this machine and show the enrollment f
 bench: build tools chromium ## Measure each promise beside its floor (docs/bench.md); SMALLEST=1 only shows that each runs.
 	@$(BUN) test/bench/enroll/main.ts $(if $(SMALLEST),--smallest) $(BENCH)
 	@set -e; for bench in $(BENCHES); do $(BUN) test/bench/$$bench.ts $(if $(SMALLEST),--smallest); done
+
+# A product that cannot be had here is named, and its rows are left out.
+.PHONY: bench-peers
+bench-peers: build tools ## Measure Salt, CFEngine, Puppet and step next to this product, fetched below .tools: ONLY=files,idle.
+	@release/install-peer-tools.sh salt cfengine puppet step step-ca || true
+	@$(BUN) test/bench/peers/main.ts $(if $(ONLY),--only $(ONLY))
 
 .PHONY: scale
 scale: build tools ## Grow a fleet and measure what each size costs (docs/bench.md): PEELS=10,100,1000,5000,10000.

@@ -7,12 +7,11 @@ import { temporaryDirectory } from "../../harness/temporary.ts";
 import { cpuSecondsOf } from "../../harness/usage.ts";
 import { readFlags } from "../flags.ts";
 import { table } from "../table.ts";
-import { type Peer, peersFor } from "./peers.ts";
 import { emptyTree, fileTree, mixedTree, type Tree } from "./trees.ts";
 
 // What states cost without a master: processor seconds of whole processes, user and system together, from
-// their start to their end. Floors and other engines that are installed run in turns with it. It runs as it
-// is: as root it also looks at users, groups and packages, of which it changes none.
+// their start to their end. Floors run in turns with it. It runs as it is: as root it also looks at users,
+// groups and packages, of which it changes none.
 
 const flags = readFlags({
   files: ["1000", "10"],
@@ -30,7 +29,6 @@ using scratch = temporaryDirectory("bench-states");
 const empty = emptyTree(scratch.path);
 const many = fileTree(scratch.path, files);
 const mixed = mixedTree(scratch.path, installedPackages());
-const peers = peersFor(many, scratch.path);
 
 /** Processor seconds of one process and all it waited for. */
 async function cost(argv: readonly string[]): Promise<number> {
@@ -71,20 +69,14 @@ const started: readonly Line[] = [
 const unchanged: readonly Line[] = [
   { name: `svc-peel call, ${files} files, no change`, argv: apply(many) },
   { name: "  floor: lstat, read, sha256", argv: floor("look") },
-  ...installed(peers).map(({ name, argv }) => ({ name: `  ${name}`, argv })),
 ];
 const created: readonly Line[] = [
   { name: `svc-peel call, ${files} files, created`, argv: apply(many), before: fresh },
   { name: "  floor: read, write, rename", argv: floor("make"), before: fresh },
-  ...installed(peers).map(({ name, argv }) => ({ name: `  ${name}`, argv, before: fresh })),
 ];
 const mixture: readonly Line[] = [
   { name: `svc-peel call, ${mixed.count} mixed states, no change`, argv: apply(mixed) },
 ];
-
-function installed(all: readonly Peer[]): { name: string; argv: readonly string[] }[] {
-  return all.flatMap(({ name, argv }) => (argv === undefined ? [] : [{ name, argv }]));
-}
 
 async function measure(lines: readonly Line[]): Promise<string[][]> {
   const costs = lines.map((): number[] => []);
@@ -112,9 +104,6 @@ process.stdout.write(
   `States, processor seconds of whole processes, ${rounds} rounds in turns, in ${flags.text("dir")}\n\n`,
 );
 process.stdout.write(`${table(["", "median", "least", "most"], rows)}\n`);
-for (const { name, argv } of peers) {
-  if (argv === undefined) process.stdout.write(`${name} is not installed: left out\n`);
-}
 await insidePeel();
 
 /** The same files applied by a job, in a peel that runs already: its time, and its processor time. */
