@@ -27,12 +27,16 @@ import { openWire, pub, type Wire } from "./wire.ts";
 
 /** A simulated peel that can also send the report of a state run, as large as that of a run without a change. */
 export interface LightPeel extends SimulatedPeel {
+  readonly peelId: string;
+  /** The server that it is connected to, or tries. */
+  url(): string;
   report(): void;
 }
 
 /** As in internal/agent/link and internal/agent/daemon/hello.ts. */
 const heartbeatMs = 10_000;
 const helloTimeoutMs = 5_000;
+const hourMs = 3_600_000;
 const hintSpreadMs = 10_000;
 const ownSpreadMs = 1_000;
 
@@ -59,11 +63,15 @@ const jobOf = (subject: string): string | undefined => {
 
 /** Connects a peel, and again whenever the connection is lost. */
 export function startLightPeel(
-  options: Omit<SimulatedPeelOptions, "dataDir"> & { hears?: string },
+  options: Omit<SimulatedPeelOptions, "dataDir" | "busUrl"> & {
+    hears?: string;
+    /** The servers of the bus, and which of them it tries first. */
+    urls: readonly string[];
+    first: number;
+  },
 ): LightPeel {
-  const { busUrl, caPem, member, commandKeys, counter, hears } = options;
+  const { urls, caPem, member, commandKeys, counter, hears } = options;
   const { peelId, credentials } = member;
-  const { hostname: host, port } = new URL(busUrl);
   const random = systemJitter;
   const spread = createSpread(random);
   const { jwt, key } = parseCredentials(credentials);
@@ -138,6 +146,8 @@ export function startLightPeel(
       else {
         isGreeted = true;
         spread.told(told.spread_ms);
+        const { fingerprints = [] } = told.cluster_info as { fingerprints?: readonly string[] };
+        counter.told(peelId, fingerprints);
         if (told.settings instanceof Uint8Array) settingsVersion = readVersion(told.settings) ?? 0;
         counter.greeted(peelId);
       }
@@ -168,8 +178,21 @@ export function startLightPeel(
       ]),
     );
   };
+  /** Index of the server, and when each of them was tried. */
+  let server = options.first;
+  const triedAt: number[] = [];
+  const url = () => urls[server] ?? "";
+  /** As the client library of a real peel does: the next server at once, unless it was tried a moment ago. */
+  const openNext = () => {
+    server = (server + 1) % urls.length;
+    const pauseMs = spread.reconnectDelayMs() - (systemClock.monotonic() - (triedAt[server] ?? -hourMs));
+    if (pauseMs <= 0) open();
+    else systemClock.after(pauseMs, openNext);
+  };
   const open = () => {
     if (away) return;
+    triedAt[server] = systemClock.monotonic();
+    const { hostname: host, port } = new URL(url());
     closed = Promise.withResolvers();
     wire = openWire({
       host,
@@ -205,7 +228,7 @@ export function startLightPeel(
         closed.resolve();
         if (away) return;
         counter.log.warn(`closed: ${reason}`);
-        systemClock.after(spread.reconnectDelayMs(), open);
+        openNext();
       },
     });
   };
@@ -220,6 +243,7 @@ export function startLightPeel(
   };
   open();
   return {
+    ...{ peelId, url },
     report: () => wire?.write(pub(keySubject("compliance", peelId), `${inbox}.report`, report)),
     behave() {
       throw new Error("a light peel does what a peel does, and nothing else");
