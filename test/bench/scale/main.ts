@@ -1,11 +1,13 @@
 import { cpus, loadavg, totalmem } from "node:os";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { requestJetStream } from "../../../internal/bus/jetstream/request.ts";
+import { streamState } from "../../../internal/bus/jetstream/stream-state.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { connectTo, natsServerPath } from "../../harness/bus.ts";
 import { replicasBecome } from "../../harness/cluster.ts";
 import { readinessBecomes } from "../../harness/enrollee.ts";
 import { type MasterDaemon, startMasterBinary } from "../../harness/fleet.ts";
+import { until } from "../../harness/until.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { readFlags } from "../flags.ts";
 import { runFloor, runJob } from "../jobs/ask.ts";
@@ -42,7 +44,12 @@ const startMasters = () =>
       startMasterBinary(bus, [], {}, [], undefined, patienceMs),
     ),
   );
-let masters: MasterDaemon[] = await startMasters();
+let masters: MasterDaemon[] = [];
+await using ending = new AsyncDisposableStack();
+ending.defer(async () => {
+  for (const master of masters) await master[Symbol.asyncDispose]();
+});
+masters = await startMasters();
 if (buses.urls.length > 1) await replicasBecome(bus, Math.min(buses.urls.length, 3));
 await using fleet = await startFleet(bus, {
   size: 0,
@@ -63,6 +70,8 @@ const heads = [
   ...["bus killed: back s", "of them", "master ms of each", "bus ms of each", "masters killed: ready s"],
   ...["master MiB", "bus MiB", "peels MiB", "consumers", "load"],
 ];
+/** A run takes minutes: it shows where it is. */
+const step = (what: string) => say(`  ${new Date(clock.now()).toISOString().slice(11, 19)} ${what}`);
 const rows: string[][] = [];
 for (const size of flags.counts("peels")) {
   const row = await measure(size);
@@ -71,18 +80,20 @@ for (const size of flags.counts("peels")) {
 }
 const { complaints } = await fleet.report();
 say(`\n${table(heads, rows)}\n\nconnections that ended: ${JSON.stringify(complaints)}`);
-for (const master of masters) await master[Symbol.asyncDispose]();
 
 async function measure(size: number): Promise<string[]> {
   const joined = await timed(async () => {
     await fleet.grow(size - fleet.peels.length);
     await within("joined", () => fleet.greeted());
   });
-  // The first reading of the facts of the new peels, and the compiling of their settings.
-  await sleep(clock, flags.count("idle") * 500);
+  step(`${size} peels joined`);
+  // The facts of the new peels are read, their settings compiled, and each is told of them.
+  await within("settings compiled", () => settingsOf(size));
+  await sleep(clock, flags.count("idle") * 150);
   const idle = await costOf(() => sleep(clock, flags.count("idle") * 1000));
   const perSecond = (seconds: number) => (seconds * 1000) / flags.count("idle");
   const { ping, bare } = await scatter(size);
+  step("idle, and pinged");
   const reports = await timed(() => fleet.reportStates());
   const memory = [masters.map(({ program }) => program.pid), buses.pids, fleet.pids].map((pids) =>
     pids.reduce((sum, pid) => sum + memoryOf(pid).residentMib, 0),
@@ -93,8 +104,10 @@ async function measure(size: number): Promise<string[]> {
     const [master] = masters;
     if (master !== undefined) revoked.push(await within("revoked", () => revoke(bus, master, fleet, peel)));
   }
+  step(`revoked, ms: ${revoked.map((ms) => ms.toFixed(0)).join(" ")}`);
   const newRoot = await within("told of a new root", () => tellNewRoot(bus, fleet));
   const before = fleet.peels.length / buses.urls.length;
+  step("told of a new root");
   let back = 0;
   const backCost = await costOf(async () => {
     back = await timed(async () => {
@@ -103,6 +116,7 @@ async function measure(size: number): Promise<string[]> {
       await within("back", () => fleet.greeted());
     });
   });
+  step("back");
   const ready = await timed(async () => {
     for (const { program } of masters) program.kill("SIGKILL");
     for (const master of masters) {
@@ -201,6 +215,17 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
   const from = clock.monotonic();
   await act();
   return clock.monotonic() - from;
+}
+
+/** Resolves when so many peels have stored settings. */
+async function settingsOf(size: number): Promise<void> {
+  const connection = await connectTo(bus, "master");
+  await until(
+    () => streamState(connection, "KV_settings"),
+    ({ messages }) => messages >= size,
+    mostMs,
+  );
+  await connection.nats.close();
 }
 
 async function countConsumers(): Promise<number> {

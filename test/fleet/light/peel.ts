@@ -150,6 +150,11 @@ export function startLightPeel(
         counter.told(peelId, fingerprints);
         if (told.settings instanceof Uint8Array) settingsVersion = readVersion(told.settings) ?? 0;
         counter.greeted(peelId);
+        for (const missed of Array.isArray(told.jobs) ? told.jobs : []) {
+          const command = Buffer.from(missed);
+          const [jid] = /job-[0-9A-Za-z]{27}/.exec(command.toString("latin1")) ?? [];
+          if (jid !== undefined) run(jid, command);
+        }
       }
       return;
     }
@@ -166,6 +171,9 @@ export function startLightPeel(
     const jid = isForSite ? subject.split(".")[4] : jobOf(subject);
     const command = Buffer.from(data.buffer, data.byteOffset, data.length);
     if (jid === undefined || (isForSite && !command.includes(peelId))) return;
+    run(jid, command);
+  };
+  const run = (jid: string, command: Buffer) => {
     // The return of a quick function is neither announced nor confirmed, where masters send the command again.
     if (command.includes("test.ping") && command.includes("resends")) {
       wire?.write(pub(returnSubject(jid, peelId), "", answer));
