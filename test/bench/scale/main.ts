@@ -72,6 +72,13 @@ const heads = [
 ];
 /** A run takes minutes: it shows where it is. */
 const step = (what: string) => say(`  ${new Date(clock.now()).toISOString().slice(11, 19)} ${what}`);
+const whole = (value: number) => value.toFixed(0);
+const seconds = (ms: number) => (ms / 1000).toFixed(1);
+const perSecondOf = ({ master, bus, peels }: Cost) =>
+  [master, bus, peels].map((cost) => ((cost * 1000) / flags.count("idle")).toFixed(1));
+const lastOf = (samples: readonly Sample[]) => median(samples.map(({ last }) => last));
+const cpuOf = (samples: readonly Sample[]) =>
+  median(samples.map(({ cost }) => (cost.master + cost.bus) * 1000));
 const rows: string[][] = [];
 for (const size of flags.counts("peels")) {
   const row = await measure(size);
@@ -86,19 +93,20 @@ async function measure(size: number): Promise<string[]> {
     await fleet.grow(size - fleet.peels.length);
     await within("joined", () => fleet.greeted());
   });
-  step(`${size} peels joined`);
+  step(`${size} peels joined, s: ${seconds(joined)}`);
   // The facts of the new peels are read, their settings compiled, and each is told of them.
   await within("settings compiled", () => settingsOf(size));
   await sleep(clock, flags.count("idle") * 150);
   const idle = await costOf(() => sleep(clock, flags.count("idle") * 1000));
-  const perSecond = (seconds: number) => (seconds * 1000) / flags.count("idle");
+  step(`idle, ms/s of master, bus and peels: ${perSecondOf(idle).join(" ")}`);
   const { ping, bare } = await scatter(size);
-  step("idle, and pinged");
+  step(`pinged, ms: ${whole(lastOf(ping))}`);
   const reports = await timed(() => fleet.reportStates());
   const memory = [masters.map(({ program }) => program.pid), buses.pids, fleet.pids].map((pids) =>
     pids.reduce((sum, pid) => sum + memoryOf(pid).residentMib, 0),
   );
   const consumers = await countConsumers();
+  step(`memory of masters, bus and peels, MiB: ${memory.map(mebibytes).join(" ")}; ${consumers} consumers`);
   const revoked: number[] = [];
   for (const peel of fleet.peels.slice(0, Math.min(rounds, size - 1))) {
     const [master] = masters;
@@ -107,7 +115,7 @@ async function measure(size: number): Promise<string[]> {
   step(`revoked, ms: ${revoked.map((ms) => ms.toFixed(0)).join(" ")}`);
   const newRoot = await within("told of a new root", () => tellNewRoot(bus, fleet));
   const before = fleet.peels.length / buses.urls.length;
-  step("told of a new root");
+  step(`told of a new root, s: ${seconds(newRoot)}`);
   let back = 0;
   const backCost = await costOf(async () => {
     back = await timed(async () => {
@@ -116,7 +124,7 @@ async function measure(size: number): Promise<string[]> {
       await within("back", () => fleet.greeted());
     });
   });
-  step("back");
+  step(`back, s: ${seconds(back)}`);
   const ready = await timed(async () => {
     for (const { program } of masters) program.kill("SIGKILL");
     for (const master of masters) {
@@ -126,14 +134,9 @@ async function measure(size: number): Promise<string[]> {
     masters = await startMasters();
     for (const { healthUrl } of masters) await readinessBecomes(healthUrl, 200);
   });
-  const whole = (value: number) => value.toFixed(0);
-  const seconds = (ms: number) => (ms / 1000).toFixed(1);
-  const cpuOf = (samples: readonly Sample[]) =>
-    median(samples.map(({ cost }) => (cost.master + cost.bus) * 1000));
-  const lastOf = (samples: readonly Sample[]) => median(samples.map(({ last }) => last));
   return [
     ...[whole(size), seconds(joined)],
-    ...[idle.master, idle.bus, idle.peels].map((cost) => perSecond(cost).toFixed(1)),
+    ...perSecondOf(idle),
     ...[whole(lastOf(ping)), whole(lastOf(bare)), ratio(lastOf(ping) / lastOf(bare))],
     ...[whole(cpuOf(ping)), whole(cpuOf(bare)), ratio(cpuOf(ping) / cpuOf(bare))],
     ...[whole(reports), whole(median(revoked)), seconds(newRoot)],
