@@ -47,6 +47,7 @@ export async function compileBinary(binary: Binary, outfile: string, platform: P
       ],
       target: "bun",
       format: "esm",
+      splitting: true,
       plugins: [pastDoors()],
       bytecode: true,
       throw: false,

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { isatty } from "node:tty";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runCli } from "../../internal/cli/mod.ts";
@@ -17,7 +18,8 @@ const code = await runCli({
   signals: process,
   clock: systemClock,
   random: systemRandom,
-  ...(process.stdin.isTTY && process.stderr.isTTY ? { ask: askPerson } : {}),
+  // Without process.stdin, which opens a stream that few commands read.
+  ...(isatty(0) && process.stderr.isTTY ? { ask: askPerson } : {}),
   end: (code) => process.exit(code),
 });
 if (code !== 0) process.exitCode = code;

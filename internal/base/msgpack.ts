@@ -44,12 +44,19 @@ export function mapEncoder(
   common: Readonly<Record<string, unknown>>,
 ): (own: Readonly<Record<string, unknown>>) => Uint8Array {
   const shared = encode(common);
-  return (own) => {
-    const rest = encode(own);
-    const fields = fieldsOf(shared) + fieldsOf(rest);
-    if (fields > mostFields) throw new RangeError("a map with common fields has too many fields");
-    return Buffer.concat([Buffer.of(fixedMap | fields), shared.subarray(1), rest.subarray(1)]);
-  };
+  return (own) => withFields(shared, own);
+}
+
+/**
+ * Adds fields to an encoded map, behind those that it has. Which ones these are is not looked at.
+ *
+ * @throws RangeError for a map of more than 15 fields
+ */
+export function withFields(map: Uint8Array, more: Readonly<Record<string, unknown>>): Uint8Array {
+  const rest = encode(more);
+  const fields = fieldsOf(map) + fieldsOf(rest);
+  if (fields > mostFields) throw new RangeError("a map with common fields has too many fields");
+  return Buffer.concat([Buffer.of(fixedMap | fields), map.subarray(1), rest.subarray(1)]);
 }
 
 /** The header of a map of up to 15 fields is one byte, with their number. */

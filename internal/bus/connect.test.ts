@@ -47,18 +47,32 @@ test("a server with a certificate of another CA is refused, and so is one of the
   await expect(connectBus({ ...options, urls: [`tls://127.0.0.2:${port}`] })).rejects.toThrow(unavailable);
 });
 
-test("draining closes a connection permanently, even when the bus is away", async () => {
-  await using own = await startBus();
-  const [noticed, unnoticed] = [await connectTo(own, "master"), await connectTo(own, "master")];
-  const away = Promise.withResolvers<void>();
-  void (async () => {
-    for await (const status of noticed.nats.status()) if (status.type === "disconnect") away.resolve();
-  })();
-  await own.stop("SIGKILL");
-  const draining = unnoticed.drain();
-  await away.promise;
-  await Promise.all([draining, noticed.drain()]);
-  expect([noticed.nats.isClosed(), unnoticed.nats.isClosed()]).toEqual([true, true]);
+test.each(["drain", "close"] as const)(
+  "%s ends a connection for good, also when the bus is away",
+  async (end) => {
+    await using own = await startBus();
+    const [noticed, unnoticed] = [await connectTo(own, "master"), await connectTo(own, "master")];
+    const away = Promise.withResolvers<void>();
+    void (async () => {
+      for await (const status of noticed.nats.status()) if (status.type === "disconnect") away.resolve();
+    })();
+    await own.stop("SIGKILL");
+    const ending = unnoticed[end]();
+    await away.promise;
+    await Promise.all([ending, noticed[end]()]);
+    expect([noticed.nats.isClosed(), unnoticed.nats.isClosed()]).toEqual([true, true]);
+  },
+);
+
+test("what was published just before the end is sent", async () => {
+  const [sender, receiver] = [await connectTo(server, "master"), await connectTo(server, "master")];
+  const received = Promise.withResolvers<string>();
+  receiver.nats.subscribe("test.last", { callback: (_, message) => received.resolve(message.string()) });
+  await receiver.nats.flush();
+  sender.publish("test.last", Buffer.from("words"));
+  await sender.close();
+  expect(await received.promise).toBe("words");
+  await receiver.close();
 });
 
 test("while the bus is away 8 MiB are buffered, and the next message is refused", async () => {

@@ -17,7 +17,7 @@ import { defined } from "../base/defined.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import type { Log } from "../base/log.ts";
-import { traceparentOf } from "../base/trace.ts";
+import { type Span, traceparentOf } from "../base/trace.ts";
 import { keyPairFromSeed, parseCredentials } from "../identity/mod.ts";
 import { gatherWrites } from "./gather-writes.ts";
 
@@ -60,8 +60,8 @@ export interface BusOptions {
   reconnectDelayMs?(): number;
   /** Signs the requests to masters. */
   requester?: Requester;
-  /** The trace that its requests to masters are part of. */
-  traceparent?: string;
+  /** What its requests to masters are part of. */
+  span?: Span;
   /** Prefix of the reply subjects; a peel may use only its own. */
   inboxPrefix?: string;
   /**
@@ -92,8 +92,8 @@ export interface Bus {
   readonly log: Log;
   /** Signs the requests to masters; absent where they are sent as they are. */
   readonly requester?: Requester;
-  /** The trace that the requests to masters are part of. */
-  readonly traceparent?: string;
+  /** What the requests to masters are part of. */
+  readonly span?: Span;
   /** Whether the connection is up now. */
   readonly connected: boolean;
   /**
@@ -129,6 +129,11 @@ export interface Bus {
   readonly closed: Promise<undefined | Error>;
   /** Finishes the work in progress for at most 30 s, then closes. */
   drain(): Promise<void>;
+  /**
+   * Sends what waits, for at most 30 s, then closes: for a client that waits for nothing more. It asks the server once,
+   * where `drain` asks twice.
+   */
+  close(): Promise<void>;
 }
 
 /**
@@ -241,15 +246,25 @@ function authenticatorOf(identity: BusIdentity): Authenticator {
   });
 }
 
-function watchConnection(
-  nats: NatsConnection,
-  { clock, log, onRefused, requester, traceparent }: BusOptions,
-): Bus {
+function watchConnection(nats: NatsConnection, { clock, log, onRefused, requester, span }: BusOptions): Bus {
   let connected = true;
   let refused = false;
   let bufferedBytes = 0;
   let reconnects = 0;
   const onReconnect = new Set<() => void>();
+  const closeAfter = async (finish: () => Promise<void>) => {
+    if (nats.isClosed()) return;
+    const giveUp = new AbortController();
+    // Without a connection nothing can be sent.
+    if (connected) {
+      await Promise.race([
+        finish().catch(() => {}),
+        sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal),
+      ]).finally(() => giveUp.abort());
+    }
+    // When the connection breaks meanwhile, the client stops draining and tries to connect forever.
+    await nats.close();
+  };
   const warnOfReply = (subject: string) => log.warn(badReply, { subject });
   void (async () => {
     for await (const status of nats.status()) {
@@ -286,7 +301,7 @@ function watchConnection(
     nats,
     clock,
     log,
-    ...defined({ requester, traceparent }),
+    ...defined({ requester, span }),
     get reconnects() {
       return reconnects;
     },
@@ -331,19 +346,8 @@ function watchConnection(
       connected = false;
       return reason ?? undefined;
     }),
-    async drain() {
-      if (nats.isClosed()) return;
-      const giveUp = new AbortController();
-      // Without a connection nothing can be sent.
-      if (connected) {
-        await Promise.race([
-          nats.drain().catch(() => {}),
-          sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal),
-        ]).finally(() => giveUp.abort());
-      }
-      // When the connection breaks meanwhile, the client stops draining and tries to connect forever.
-      await nats.close();
-    },
+    drain: () => closeAfter(() => nats.drain()),
+    close: () => closeAfter(() => nats.flush()),
   };
 }
 

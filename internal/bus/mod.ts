@@ -12,6 +12,7 @@ export {
 export { type Backup, backUpBus, restoreBus, restoreMissing } from "./backup.ts";
 export { type BlobStore, type Head, openBlobStore } from "./blob-store.ts";
 export { type Bucket, type Change, type Entry, openBucket } from "./bucket.ts";
+export { caughtUpInTime } from "./caught-up-in-time.ts";
 export { clientCertificate } from "./client-certificate.ts";
 export {
   type Bus,
@@ -42,6 +43,7 @@ export {
 } from "./fullness.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
+export { deleteStream } from "./jetstream/delete-stream.ts";
 export { listStreamNames } from "./jetstream/list-stream-names.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
 export type { LeafNode } from "./leaf-nodes.ts";

@@ -4,7 +4,7 @@ import { type ListedStream, listStreams } from "./jetstream/list-streams.ts";
 /** The list of streams, for several readers that look at it again and again. */
 export interface RecentStreams {
   /**
-   * Lists all streams of the account that have a leader. The answer to a request that began within the last `withinMs`
+   * Lists the streams of the account, as `listStreams`. The answer to a request that began within the last `withinMs`
    * serves as well: it is the largest that a master asks for.
    *
    * @throws JetStreamError, NatsError when JetStream does not answer

@@ -1,25 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { connectTo, startBus, type TestBus } from "../../test/harness/bus.ts";
-import { recordingLog } from "../../test/harness/log.ts";
-import { provision } from "./assets.ts";
-import type { Bus } from "./connect.ts";
+import { expect, test } from "bun:test";
+import { provisionedBus } from "../../test/harness/provisioned-bus.ts";
 import { consume } from "./consumer.ts";
 import { removeSubject } from "./remove-subject.ts";
 import { readStream } from "./stream.ts";
 import { scheduleSubject } from "./subjects.ts";
 
-let bus: TestBus;
-let master: Bus;
-
-beforeAll(async () => {
-  bus = await startBus();
-  master = await connectTo(bus, "master");
-  await provision(master, { replicas: 1, onlyRaise: true }, recordingLog());
-});
-afterAll(async () => {
-  await master?.nats.close();
-  await bus?.[Symbol.asyncDispose]();
-});
+const bus = provisionedBus();
 
 test("what others sent still reaches its consumer, and the messages of one peel are gone", async () => {
   const all = scheduleSubject("*", "*");
@@ -27,7 +13,7 @@ test("what others sent still reaches its consumer, and the messages of one peel 
   let waiting = Promise.withResolvers<void>();
   const start = (enough: number) =>
     consume(
-      master,
+      bus.master,
       {
         stream: "job-events",
         durable: "test",
@@ -42,7 +28,7 @@ test("what others sent still reaches its consumer, and the messages of one peel 
       },
     );
   const send = async (jid: string, peel: string) => {
-    await master.nats.request(scheduleSubject(jid, peel), new Uint8Array(1), { timeout: 5_000 });
+    await bus.master.nats.request(scheduleSubject(jid, peel), new Uint8Array(1), { timeout: 5_000 });
   };
   await send("j0", "honest");
   const first = start(1);
@@ -53,10 +39,10 @@ test("what others sent still reaches its consumer, and the messages of one peel 
   await send("j1", "honest");
   for (let n = 200; n < 400; n++) await send(`j${n}`, "flood");
   await send("j2", "honest");
-  expect(await removeSubject(master, "job-events", scheduleSubject("*", "flood"))).toBe(400);
-  expect(await removeSubject(master, "job-events", scheduleSubject("*", "flood"))).toBe(0);
+  expect(await removeSubject(bus.master, "job-events", scheduleSubject("*", "flood"))).toBe(400);
+  expect(await removeSubject(bus.master, "job-events", scheduleSubject("*", "flood"))).toBe(0);
   const left: string[] = [];
-  await readStream(master, "job-events", all, ({ subject }) => left.push(subject));
+  await readStream(bus.master, "job-events", all, ({ subject }) => left.push(subject));
   const expected = ["j0", "j1", "j2"].map((jid) => scheduleSubject(jid, "honest"));
   expect(left).toEqual(expected);
 

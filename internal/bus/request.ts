@@ -1,5 +1,6 @@
 import { ErrorCode, NatsError } from "nats";
 import { SvcError } from "../base/errors.ts";
+import type { Span } from "../base/trace.ts";
 import { type Bus, traceHeaders } from "./connect.ts";
 
 /** What to do when credentials lack permissions that operators have in this version. */
@@ -8,6 +9,7 @@ export const newerCredentials = "create new ones with svc nats-auth credentials 
 /**
  * Sends a request to the masters and waits for one reply. A connection of an operator who has a key signs it.
  *
+ * @param span the part of the trace that the request is
  * @returns `undefined` when no client serves the subject
  * @throws SvcError `unavailable` when no reply arrived in time, `forbidden` without permission to publish
  */
@@ -16,10 +18,11 @@ export async function requestReply(
   subject: string,
   payload: Uint8Array,
   timeoutMs: number,
+  span: Pick<Span, "traceparent"> | undefined = bus.span,
 ): Promise<Uint8Array | undefined> {
   const data = bus.requester?.sign(subject, payload) ?? payload;
   try {
-    const options = { timeout: timeoutMs, ...traceHeaders(bus.traceparent) };
+    const options = { timeout: timeoutMs, ...traceHeaders(span?.traceparent) };
     return (await bus.nats.request(subject, data, options)).data;
   } catch (cause) {
     if (!(cause instanceof NatsError)) throw cause;

@@ -80,19 +80,27 @@ export async function ask<
   // Who asks is looked up in the system, which is too much for each of hundreds.
   const operator = bulk === true ? undefined : (as ?? askerName(bus));
   const payload = encode({ ...fields, operator, request_id: requestId });
+  // The pattern of the subject: no id is in the name of a span.
+  const span = bus.span?.begin(`ask ${binding.subject}`, {
+    kind: "client",
+    attributes: { "messaging.system": "nats", "svc.request_id": requestId },
+  });
   let reply: Uint8Array | undefined;
   try {
     for (let left = isHasty ? 0 : moreAttempts; ; left--) {
-      reply = await requestReply(bus, subject, payload, timeoutMs).catch((thrown) => {
+      reply = await requestReply(bus, subject, payload, timeoutMs, span).catch((thrown) => {
         throw explainSilence(thrown);
       });
       if (reply !== undefined || left === 0) break;
       await sleep(bus.clock, pauseMs);
     }
     if (reply === undefined) throw new NoMaster(operation.name);
-    return readReply(binding, reply);
+    const answer = readReply(binding, reply);
+    span?.end();
+    return answer;
   } catch (cause) {
     const { kind } = toSvcError(cause);
+    span?.end(cause instanceof WaitingRequest ? undefined : kind);
     // What may not be sent reached nobody, and a surprise of this side is in no log of another.
     if (!(cause instanceof SvcError) || cause instanceof NoMaster || cause instanceof WaitingRequest) {
       throw cause;

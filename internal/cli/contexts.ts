@@ -67,7 +67,10 @@ export function loginFile(asked: string | undefined): string | undefined {
   const all = listContexts();
   if (all.includes(asked)) return contextFile(asked);
   const known = all.length === 0 ? "none is installed: see svc login --help" : `known are ${all.join(", ")}`;
-  throw new SvcError("usage", `--context: there is no context ${asked}${suggestion(asked, all)}; ${known}`);
+  throw new SvcError(
+    "usage",
+    `--context: the context ${asked} does not exist${suggestion(asked, all)}; ${known}`,
+  );
 }
 
 /** Makes a context the one in use. @throws SvcError `storage` */

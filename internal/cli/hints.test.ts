@@ -15,8 +15,8 @@ test("a refusal with a known solution names it, and keeps its kind", () => {
 
 test("every other refusal stays as it is", async () => {
   expect(withHint("enrollments.reject", mismatch)).toBe(mismatch);
-  const missing = new SvcError("not_found", "no enrollment with this id");
-  expect(withHint("enrollments.approve", missing)).toBe(missing);
+  const missing = new SvcError("not_found", "the enrollment does not exist");
+  expect(withHint("enrollments.vouch", missing)).toBe(missing);
   const bug = new Error("a bug");
   await expect(hinted("rollouts.show", () => Promise.reject(bug))).rejects.toBe(bug);
 });

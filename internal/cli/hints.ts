@@ -2,13 +2,31 @@ import { type ErrorKind, SvcError } from "../base/errors.ts";
 
 const listPeels = "see svc peels list";
 const listRollouts = "see svc rollout list";
+const ofJob = { not_found: "see svc job list" };
 const ofRollout = { not_found: listRollouts };
+const ofEnrollment = { not_found: "see svc enroll list --state all" };
+const ofApproval = { not_found: "see svc approval list" };
 
 /** What an operator can do on the command line about a refusal, by operation and kind. */
 const hints: Readonly<Record<string, Partial<Record<ErrorKind, string>>>> = {
-  "enrollments.approve": { trust_mismatch: "approve it anyway with --force" },
+  "approvals.show": ofApproval,
+  "approvals.approve": ofApproval,
+  "approvals.deny": ofApproval,
+  "audit.show": { not_found: "see svc audit list" },
+  "enrollments.approve": { ...ofEnrollment, trust_mismatch: "approve it anyway with --force" },
+  "enrollments.reject": ofEnrollment,
+  "enrollments.revoke": ofEnrollment,
+  "enrollments.suspend": ofEnrollment,
+  "enrollments.resume": ofEnrollment,
+  "enrollments.label": ofEnrollment,
+  "enrollments.clear-clone": ofEnrollment,
+  "enrollments.discard": ofEnrollment,
   "enrollments.revoke-user": { not_found: "revoke the key with --key U…; see svc enroll strays" },
   "jobs.create": { not_found: listPeels },
+  "jobs.show": ofJob,
+  "jobs.cancel": ofJob,
+  "jobs.follow": ofJob,
+  "reactor.reset": { not_found: "see svc reactor rules" },
   "targets.resolve": { not_found: listPeels },
   "rollouts.start": { not_found: listPeels, invalid_transition: listRollouts },
   "rollouts.show": ofRollout,

@@ -1,6 +1,5 @@
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "../bus/mod.ts";
-import { peelsOverBus } from "../fleet/over-bus/mod.ts";
 import { ask } from "./ask.ts";
 import { hinted } from "./hints.ts";
 
@@ -45,6 +44,7 @@ export async function withNearestPeel<T>(
   } catch (thrown) {
     const isNobody = thrown instanceof SvcError && thrown.kind === "not_found";
     if (!isNobody || target === undefined || !isLiteral(target)) throw thrown;
+    const { peelsOverBus } = await import("../fleet/over-bus/mod.ts");
     const shown: unknown = await ask(bus, peelsOverBus.show, { id: target }, { isHasty: true }).catch(
       (refusal) => refusal,
     );

@@ -4,7 +4,7 @@ import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { readTextFile } from "../base/file.ts";
 import { createLog } from "../base/log.ts";
-import { traceparentOf } from "../base/trace.ts";
+import type { Span } from "../base/trace.ts";
 import { operatorInboxPrefix } from "../bus/accounts/mod.ts";
 import {
   type Bus,
@@ -18,6 +18,7 @@ import {
 } from "../bus/mod.ts";
 import { nonceBytes, signRequest } from "../fleet/requests/mod.ts";
 import {
+  assertFleetOf,
   formatCredentials,
   type KeyPair,
   type OperatorFile,
@@ -29,6 +30,7 @@ import type { Cli } from "../program/command-line/mod.ts";
 import { loadOperatorConfig, operatorOptions } from "../program/config/mod.ts";
 import { loginFile } from "./contexts.ts";
 import { isRenewalDue } from "./renewal-due.ts";
+import { spanOf } from "./span.ts";
 
 /** How long one server may take to accept the connection: a frozen one never does. */
 const connectMs = 5_000;
@@ -36,7 +38,8 @@ const connectMs = 5_000;
 const trialMs = 1_000;
 
 /** What of a command line tells how the operator connects. */
-type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr">;
+type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr"> &
+  Partial<Pick<Cli, "span" | "warn">>;
 
 /**
  * Who is at the keyboard: the name that is recorded as the decider. The system is asked for the name of
@@ -67,7 +70,8 @@ export async function withBus<T>(
 ): Promise<T> {
   // Read once: to read it takes longer than most masters need to answer.
   const configured = readConfigured(cli);
-  const options = busOf(configured, cli, as);
+  const span = await spanOf(configured.config, cli);
+  const options = { ...busOf(configured, cli, as), span };
   const bus = await connectBus(options).catch((thrown) => {
     throw as === undefined ? explainRefusal(thrown, cli) : thrown;
   });
@@ -79,7 +83,7 @@ export async function withBus<T>(
     if (as === undefined && isNotAllowed(thrown)) await explainOutdated(bus, configured, cli);
     throw thrown;
   } finally {
-    await bus.drain();
+    await bus.close();
   }
 }
 
@@ -205,6 +209,11 @@ export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOp
   return busOf(readConfigured(cli), cli, as);
 }
 
+/** The span of the command, for a connection of `operatorBus`. @throws SvcError as `loadOperatorConfig` */
+export function operatorSpan(cli: OperatorCli): Promise<Span> {
+  return spanOf(configOf(cli), cli);
+}
+
 function busOf(
   { config, path, file }: Configured,
   cli: OperatorCli,
@@ -222,7 +231,7 @@ function busOf(
       : own !== undefined
         ? identityOfFile(own, path)
         : identityOf(credentials, seed);
-  if (as === undefined && own === undefined) assertOneFleet(identity, path);
+  if (as === undefined && own === undefined && file !== undefined) assertOneFleet(identity, file, path);
   return {
     urls: own === undefined || isNamed(config["master.urls"]) ? config["master.urls"] : own.busUrls,
     name: "svc",
@@ -233,8 +242,6 @@ function busOf(
     ...defined({
       clientCertificate: client,
       requester: requesterOf(file, cli),
-      // A pipeline that traces itself shows what it asked for in its own trace.
-      traceparent: traceparentOf(cli.env.TRACEPARENT),
     }),
     timeoutMs: connectMs,
     clock: cli.clock,
@@ -253,10 +260,10 @@ function busOf(
  *
  * @throws SvcError `forbidden` naming both fleets
  */
-function assertOneFleet(identity: BusIdentity, path: string): void {
-  if (path === "" || !("credentials" in identity)) return;
+function assertOneFleet(identity: BusIdentity, file: OperatorFile, path: string): void {
+  if (!("credentials" in identity)) return;
   const fleet = fleetOf(identity.credentials);
-  if (fleet !== undefined) readOperatorFile(path, fleet);
+  if (fleet !== undefined) assertFleetOf(file, path, fleet);
 }
 
 /** The account of credentials, which names the fleet; `undefined` for a text that the bus refuses as well. */

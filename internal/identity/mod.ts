@@ -16,6 +16,7 @@ export {
 } from "./merkle.ts";
 export { decodePublicKey, type KeyPair, keyPairFromSeed, newKeyPair, verifySignature } from "./nkey.ts";
 export {
+  assertFleetOf,
   formatOperatorFile,
   type OperatorFile,
   parseOperatorFile,

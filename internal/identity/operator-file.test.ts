@@ -5,7 +5,7 @@ import { temporaryDirectory } from "../../test/harness/temporary.ts";
 import { systemRandom } from "../base/id.ts";
 import { encodeJwt } from "./jwt.ts";
 import { newKeyPair } from "./nkey.ts";
-import { readOperatorFile } from "./operator-file.ts";
+import { assertFleetOf, readOperatorFile } from "./operator-file.ts";
 
 const files = temporaryDirectory("operator-file");
 afterAll(() => files[Symbol.dispose]());
@@ -35,7 +35,8 @@ function write(value: unknown, mode = 0o600): string {
 test("a file is read as it is, with and without a seed, and for its own fleet", () => {
   const { seed: _, ...bare } = content;
   const wanted = { fleet: "ACME", busUrls: content.bus_urls, name: "ann", publicKey: key.publicKey };
-  const read = readOperatorFile(write(content), "ACME");
+  const read = readOperatorFile(write(content));
+  assertFleetOf(read, "x", "ACME");
   expect(read).toMatchObject({ ...wanted, caPem: content.ca_pem, jwt: content.jwt });
   expect(read.key?.seed).toBe(key.seed);
   expect(readOperatorFile(write({ ...bare, ca_pem: "" }))).toEqual({
@@ -84,7 +85,9 @@ describe("refused, in one line, without the seed:", () => {
     test(why, () => {
       let message = "accepted";
       try {
-        readOperatorFile(path(), fleet);
+        const named = path();
+        const read = readOperatorFile(named);
+        if (fleet !== undefined) assertFleetOf(read, named, fleet);
       } catch (thrown) {
         message = thrown instanceof Error ? thrown.message : "";
       }

@@ -31,13 +31,21 @@ const mostUrls = 64;
 /**
  * Reads the file of an operator. It holds a secret, so nobody else may read it.
  *
- * @param fleet the fleet that is asked, where it is known
  * @throws SvcError `bad_request` with file, line and reason, without any part of a secret; `forbidden` when others
- *   may read it, or when it is for another fleet
+ *   may read it
  */
-export function readOperatorFile(path: string, fleet?: string): OperatorFile {
-  const file = parseOperatorFile(readPrivate(path), path);
-  if (fleet === undefined || fleet === file.fleet) return file;
+export function readOperatorFile(path: string): OperatorFile {
+  return parseOperatorFile(readPrivate(path), path);
+}
+
+/**
+ * Checks that an operator file is for the fleet that is asked.
+ *
+ * @param path for messages
+ * @throws SvcError `forbidden` when it is for another one
+ */
+export function assertFleetOf(file: Pick<OperatorFile, "fleet">, path: string, fleet: string): void {
+  if (fleet === file.fleet) return;
   throw new SvcError(
     "forbidden",
     `${path} is an operator file of the fleet ${file.fleet}, and this is the fleet ${fleet}: use the file that was made for it`,

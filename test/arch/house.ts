@@ -190,6 +190,7 @@ export const house: readonly Wing[] = [
     subject: "the master",
     rooms: [
       room("master/certificate", 5, "the certificate of the HTTPS listener, and its renewal"),
+      room("master/site", 6, "the bus of a site: its certificate and its roots, as the masters have them"),
       room("master/clock", 4, "the clock of a master, compared with the bus and the other masters"),
       room("master/metrics", 7, "the metrics of a master"),
       room("master/doors/http", 8, "the HTTPS door: peel enrollment, operator REST, API description"),

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
 import { lines, readRepository } from "./source.ts";
-import { checkStart } from "./start.ts";
+import { checkStart, starts } from "./start.ts";
 
-test("svc loads a package when a command needs it", () => {
-  expect(lines(checkStart(readRepository()))).toEqual([]);
+test.each(starts)("svc loads a package when a command needs it: $first", (start) => {
+  const sources = readRepository();
+  expect(sources.map(({ path }) => path)).toContain(start.first);
+  expect(lines(checkStart(sources, start))).toEqual([]);
 });
 
 test("a package that every start would load is found; types and import() load nothing", () => {
@@ -12,7 +14,8 @@ test("a package that every start would load is found; types and import() load no
     path: `cmd/svc/${name}.ts`,
     text: `import "nats/${name}";`,
   }));
-  expect(lines(checkStart([{ path: "cmd/svc/main.ts", text }, ...planted]))).toEqual([
+  const start = { first: "cmd/svc/main.ts", packages: [] };
+  expect(lines(checkStart([{ path: start.first, text }, ...planted], start))).toEqual([
     "cmd/svc/main.ts: loads nats/a at every start: cmd/svc/main.ts -> cmd/svc/a.ts",
   ]);
 });

@@ -235,7 +235,7 @@ const doors = {
       return id;
     },
     comeBack: () => void known.push(dan),
-    gone: "there is no operator dan",
+    gone: "the operator dan does not exist",
   },
   "over REST": {
     async ask({ rest }: Wish, token: string = tokens.eve): Promise<string> {

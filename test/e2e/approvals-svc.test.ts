@@ -176,9 +176,9 @@ test("a new operator waits, and its file comes later; a key that is made here do
 test("ids that are wrong, and agreements that come twice, are refused in one line", async () => {
   const id = idIn((await svc(ann, "run", "web-1", "test.ping")).stdout);
   for (const [who, verb, of, said] of [
-    [ben, "show", "apr-1", "no request with this id waits"],
-    [ben, "approve", "job-3MPeMjhA0tJvcUnzlSoJWJ5UxXt", "no request with this id waits"],
-    [ben, "deny", `apr-${"0".repeat(27)}`, "no request with this id waits"],
+    [ben, "show", "apr-1", "the request does not exist"],
+    [ben, "approve", "job-3MPeMjhA0tJvcUnzlSoJWJ5UxXt", "the request does not exist"],
+    [ben, "deny", `apr-${"0".repeat(27)}`, "the request does not exist"],
     [ann, "approve", id, "ann asked for this, and another operator must agree"],
   ] as const) {
     const ran = await svc(who, "approval", verb, of);

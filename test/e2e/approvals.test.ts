@@ -213,7 +213,7 @@ test("an operator who was removed meanwhile starts nothing, nor does a record th
   const removed = await run(dan);
   known.splice(known.indexOf(dan), 1);
   expect(await approve(ben, removed)).toMatchObject({
-    approval: { outcome: "failed", reason: expect.stringContaining("there is no operator dan") },
+    approval: { outcome: "failed", reason: expect.stringContaining("the operator dan does not exist") },
   });
   known.push(dan);
   const id = await run(ann);

@@ -127,7 +127,7 @@ test.each([
 
 test("an entry is shown by its number, and a wrong word is explained in one line", async () => {
   expect((await json("audit", "show", "1")).json).toMatchObject({ seq: 1, action: "enrollments.approve" });
-  expect((await asked("audit", "show", "99999")).stderr).toContain("no entry 99999 in the audit");
+  expect((await asked("audit", "show", "99999")).stderr).toContain("entry 99999 of the audit does not exist");
   expect((await asked("audit", "show", "one")).stderr).toContain("must be the number of an entry");
   expect((await asked("audit", "list", "--since", "yesterday")).stderr).toContain("--since: ");
   expect((await asked("audit", "list", "--outcome", "don")).stderr).toContain("done");

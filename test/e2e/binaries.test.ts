@@ -200,7 +200,7 @@ describe("a binary that was uploaded", () => {
     await Promise.all(back);
     await mastersBack();
     await expect(fetchWith(watched().connection, file.digest, join(dir.path, "a"))).rejects.toThrow(
-      "there is no part of a binary",
+      "the part of a binary with the digest",
     );
     await uploadBinary(operator, file, ignore);
     const path = join(dir.path, "svc-peel");

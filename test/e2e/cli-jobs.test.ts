@@ -216,14 +216,16 @@ describe("svc job", () => {
     // Only refusals of a master are in the log of a master.
     const said =
       verb === "cancel"
-        ? /^svc: no job with this id \[request [0-9a-f-]{36}\]\n$/
-        : "svc: no job with this id\n";
+        ? /^svc: the job does not exist: see svc job list \[request [0-9a-f-]{36}\]\n$/
+        : "svc: the job does not exist: see svc job list\n";
     expect(await svc("job", verb, jid)).toEqual({
       exit: 1,
       stdout: "",
       stderr: typeof said === "string" ? said : expect.stringMatching(said),
     });
-    expect((await svc("job", verb, "a job.*")).stderr).toBe("svc: no job with this id\n");
+    expect((await svc("job", verb, "a job.*")).stderr).toBe(
+      "svc: the job does not exist: see svc job list\n",
+    );
   });
 });
 
@@ -279,7 +281,7 @@ describe("answers", () => {
     });
     expect(await svc("run", "--again", jid)).toMatchObject({
       exit: 1,
-      stderr: "svc: there is nothing to run again: every peel ended well\n",
+      stderr: "svc: the job has nothing to run again: every peel ended well\n",
     });
     expect((await svc("run", "--again", first, "--preview")).stdout).toMatch(/^PEEL ID.*\nweb-2\.example/);
   });
@@ -369,7 +371,7 @@ describe("mistakes", () => {
     [["run"], 2, "<target> is required"],
     [["run", "web-*"], 2, "<function> is required"],
     [["run", "web-*", "test.ping", "--again", "job-1"], 2, "--again takes the function"],
-    [["run", "--again", "job-1"], 1, "no job with this id"],
+    [["run", "--again", "job-1"], 1, "the job does not exist"],
     [["job", "list", "--limit", "0"], 2, '--limit: "0" is not a number from 1 to 1000'],
     [["job", "list", "--status", "done"], 2, "--status is running, completed, failed, cancelled"],
   ])("%p exits with %i", async (argv, exit, message) => {

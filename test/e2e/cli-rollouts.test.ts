@@ -122,9 +122,9 @@ test("what is wrong is told before anything is sent, by the name of the option",
     [["start", "web-*", "test.ping", "--wave-wait", "5"], 2, "--wave-wait:"],
     [["start", "web-*", "test.ping", "--async", "--dry-run"], 2, "not both"],
     [["start", "none-*", "test.ping"], 1, "no peel matches the target"],
-    [["show", "rol-x"], 1, "no rollout with this id: see svc rollout list"],
-    [["watch", `rol-${"0".repeat(27)}`], 1, "no rollout with this id"],
-    [["pause", `rol-${"0".repeat(27)}`], 1, "no rollout with this id"],
+    [["show", "rol-x"], 1, "the rollout does not exist: see svc rollout list"],
+    [["watch", `rol-${"0".repeat(27)}`], 1, "the rollout does not exist"],
+    [["pause", `rol-${"0".repeat(27)}`], 1, "the rollout does not exist"],
     [["list", "--limit", "0"], 2, "--limit:"],
   ];
   for (const [argv, exit, message] of wrong) {

@@ -6,8 +6,8 @@ import { binaries } from "../harness/fleet.ts";
 import type { Program } from "../harness/process.ts";
 import { until } from "../harness/until.ts";
 
-// docs/clusters.md, "More hosts" and "Removing a host": three hosts become five, and three again. Streams have three
-// replicas all the time. What the configuration of each host says follows.
+// docs/clusters.md, "More hosts" and "Removing a host": three hosts become five, and three others of them stay. Streams
+// have three replicas all the time, and move. What the configuration of each host says follows.
 
 interface Status {
   members: { server: string; state: string; stores: number }[];
@@ -73,17 +73,18 @@ test("a fleet of three hosts runs", async () => {
   await until(readStatus, ({ problems }) => problems.length === 0);
 }, 120_000);
 
-test("the fourth and the fifth join; others that are added at the same time wait", async () => {
-  const adding = hosts.start(1, add([4, 5], 1));
-  await adding.waitFor(`${dirOf(5)}: written`);
+test("the fourth and the fifth join, added from two hosts at once; a third one waits", async () => {
+  const adding = [
+    { host: 4, from: 1 },
+    { host: 5, from: 2 },
+  ].map(({ host, from }) => ({ host, program: hosts.start(1, add([host], from)) }));
+  for (const { host, program } of adding) await program.waitFor(`${dirOf(host)}: written`);
   for (const flags of [[], ["--dry-run"]]) {
     const other = await hosts.run(1, words("cluster", "add", "n6.fleet.test", "--dir", dirOf(1), ...flags));
     expect([other.code, other.stdout, other.stderr]).toEqual([
       1,
       "",
-      expect.stringContaining(
-        `svc cluster add ${nameOf(4)},${nameOf(5)} has begun in ${dirOf(1)} and is not done`,
-      ),
+      expect.stringContaining(`svc cluster add ${nameOf(4)} has begun in ${dirOf(1)} and is not done`),
     ]);
   }
   expect(existsSync(join(fleet, "n6.fleet.test"))).toBe(false);
@@ -91,16 +92,19 @@ test("the fourth and the fifth join; others that are added at the same time wait
     hosts.place(host, dirOf(host));
     start(host);
   }
-  await adding.waitFor("has the new hosts");
-  expect(await adding.exited).toBe(0);
-  for (const host of [2, 3]) {
-    const { code, stderr } = await hosts.run(1, add([4, 5], host));
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`${dirOf(host)}: has the new hosts`)]);
+  for (const { program } of adding) {
+    await program.waitFor("has the new hosts");
+    expect(await program.exited).toBe(0);
   }
+  // Whichever ends last knows of both.
+  expect(adding.map(({ program }) => program.output()).join("")).toMatch(
+    /n[45]\.fleet\.test joined meanwhile, .* run svc cluster add n4\.fleet\.test,n5|n5\.fleet\.test,n4\.fleet\.test --dir DIRECTORY/,
+  );
   for (const host of [1, 2, 3, 4, 5]) {
+    expect(await hosts.run(1, add([4, 5], host))).toMatchObject({ code: 0 });
     expect(knownTo(host)).toMatchObject({ bus: [1, 2, 3, 4, 5], masters: [1, 2, 3, 4, 5] });
   }
-  for (const host of [2, 3, 1]) {
+  for (const host of [2, 3, 4, 5, 1]) {
     await stop(host);
     await start(host).waitFor("master ready");
   }
@@ -113,8 +117,41 @@ test("the fourth and the fifth join; others that are added at the same time wait
   );
 }, 240_000);
 
-test("both leave again, and the configuration of those that stay forgets them", async () => {
-  for (const host of [5, 4]) {
+/**
+ * Begins to remove a host that has stopped. When the third stream leaves it, the command and all other hosts are
+ * killed, and these start again.
+ *
+ * @returns the streams that left it before
+ */
+async function removeAndKill(host: number, others: readonly number[]): Promise<string[]> {
+  const leaving = new Set<string>();
+  const isHalfWay = Promise.withResolvers<void>();
+  const witness = await hosts.connect(1, dirOf(1));
+  witness.nats.subscribe("$JS.API.STREAM.PEER.REMOVE.*", {
+    callback(_, { subject }) {
+      leaving.add(subject.split(".").at(-1) ?? "");
+      if (leaving.size === 3) isHalfWay.resolve();
+    },
+  });
+  await witness.nats.flush();
+  const removing = hosts.start(1, words("cluster", "remove", nameOf(host), "--dir", dirOf(1)));
+  const where = await Promise.race([
+    isHalfWay.promise.then(() => "half-way"),
+    removing.exited.then(() => removing.output()),
+  ]);
+  expect(where).toBe("half-way");
+  const killed = [removing, ...others.flatMap((other) => masters.get(other) ?? [])];
+  for (const program of killed) program.kill("SIGKILL");
+  for (const program of killed) await program.exited;
+  await witness.nats.close();
+  for (const again of others.map(start)) await again.waitFor("master ready");
+  expect(knownTo(1)).toEqual(all([1, 2, 3, 4, 5]));
+  return [...leaving].slice(0, -1);
+}
+
+test("two leave, the first one also after all was killed on the way, and those that stay forget them", async () => {
+  const stay = [1, 2, 3, 4, 5];
+  for (const host of [3, 4]) {
     const own = await remove(host, "--dir", dirOf(host));
     expect([own.code, own.stderr]).toEqual([2, expect.stringContaining("name that of a host that stays")]);
     await stop(host);
@@ -122,10 +159,18 @@ test("both leave again, and the configuration of those that stay forgets them", 
       () => remove(host, "--dir", dirOf(1), "--dry-run"),
       ({ code, stdout }) => code === 0 && stdout.endsWith(`${dirOf(1)}: forget ${nameOf(host)}\n`),
     );
+    stay.splice(stay.indexOf(host), 1);
+    const left = host === 3 ? await removeAndKill(host, stay) : [];
     const removed = await remove(host, "--dir", dirOf(1), "--output", "json");
-    expect([removed.code, JSON.parse(removed.stdout)]).toMatchObject([0, { host: nameOf(host), done: true }]);
+    expect(removed).toMatchObject({ code: 0 });
+    const { done, steps } = JSON.parse(removed.stdout);
+    expect([done, steps.length > 2, steps.slice(-2)]).toEqual([
+      ...[true, true],
+      [`${nameOf(host)}: left the JetStream group`, `${dirOf(1)}: forget ${nameOf(host)}`],
+    ]);
+    for (const stream of left) expect(steps).not.toContain(`${stream}: left ${nameOf(host)}`);
     expect(removed.stderr).toContain(`svc cluster remove ${nameOf(host)} --dir DIRECTORY of the fleet there`);
-    for (const other of [2, 3]) {
+    for (const other of stay.slice(1)) {
       expect(await remove(host, "--dir", dirOf(other))).toMatchObject({
         code: 0,
         stdout: `${nameOf(host)} does not belong to the cluster\n`,
@@ -133,24 +178,25 @@ test("both leave again, and the configuration of those that stay forgets them", 
       });
     }
   }
-  for (const host of [1, 2, 3]) expect(knownTo(host)).toEqual(all([1, 2, 3]));
+  for (const host of stay) expect(knownTo(host)).toEqual(all(stay));
   const again = await remove(4, "--dir", dirOf(1));
   expect([again.code, again.stderr]).toEqual([0, ""]);
 }, 240_000);
 
 test("with that configuration, three hosts work, and no server looks for those that left", async () => {
-  for (const host of [1, 2, 3]) {
+  const stay = [1, 2, 5];
+  for (const host of stay) {
     await stop(host);
     await start(host).waitFor("master ready");
   }
   const status = await until(readStatus, ({ problems }) => problems.length === 0);
   expect(status.members.map(({ server, state }) => [server, state])).toEqual(
-    hosts.names.slice(0, 3).map((name) => [name, "up"]),
+    stay.map((host) => [nameOf(host), "up"]),
   );
   expect(new Set(status.streams.map(({ replicas, servers }) => `${replicas} ${servers.length}`))).toEqual(
     new Set(["3 3"]),
   );
   const checked = await svc("cluster", "check", "--output", "json");
   expect([checked.code, JSON.parse(checked.stdout).differences]).toEqual([0, []]);
-  for (const host of [1, 2, 3]) expect(masters.get(host)?.output()).not.toMatch(/n[45]\.fleet\.test/);
+  for (const host of stay) expect(masters.get(host)?.output()).not.toMatch(/n[34]\.fleet\.test/);
 }, 240_000);

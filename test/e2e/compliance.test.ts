@@ -201,7 +201,7 @@ test("svc and REST give the same answers, and say what they cannot do", async ()
     "",
   ]);
   for (const [words, message] of [
-    [["drift", "nosuch"], 'there is no peel "nosuch"'],
+    [["drift", "nosuch"], 'the peel "nosuch" does not exist'],
     [["status", "nosuch*"], "no peel matches the target: see svc peels list"],
     [["drift", "--stale", "x"], "--stale: "],
     [["show", id, "--stale", "0"], "--stale: must be 1s or longer"],

@@ -141,8 +141,8 @@ test("a cancellation has an id of its own, which the peel is told as well", asyn
 test("what a master refuses is said with the id under which it logged it", async () => {
   const refusals: [args: string[], reason: string][] = [
     [["run", "nobody-*", "test.ping"], "no peel matches the target"],
-    [["job", "cancel", "job-3MPFSICSuHM6n9ASVzK0s68GQu3"], "no job with this id"],
-    [["enroll", "approve", "enr-3MPFSICSuHM6n9ASVzK0s68GQu3"], "no enrollment"],
+    [["job", "cancel", "job-3MPFSICSuHM6n9ASVzK0s68GQu3"], "the job does not exist"],
+    [["enroll", "approve", "enr-3MPFSICSuHM6n9ASVzK0s68GQu3"], "the enrollment does not exist"],
     [["run", "G@", "test.ping", "--preview"], "expected fact:glob"],
   ];
   for (const [args, reason] of refusals) {

@@ -198,7 +198,7 @@ test("contexts: each fleet by its name, the chosen one without a name, and SVC_C
   const wrong = await carl.svc("whoami", "--context", "prd");
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
-    "svc: --context: there is no context prd (did you mean prod?); known are prod, test\n",
+    "svc: --context: the context prd does not exist (did you mean prod?); known are prod, test\n",
   ]);
   const both = await carl.svc("whoami", "--context", "prod", "--config", "x.yaml");
   expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("exclude each other")]);
@@ -232,5 +232,5 @@ test("bad input is one line, and nothing is half-written", async () => {
   expect((await add("emil", "--role", "viewr", "--with-key")).stderr).toContain("did you mean viewer?");
   expect((await add("emil", "--role", "viewer", "--public-key", "UABC")).stderr).toContain("copy it whole");
   expect((await add("emil", "--role", "viewer", "--with-key", "--expires", "soon")).code).toBe(2);
-  expect((await host.svc("operator", "show", "emil")).stderr).toContain("there is no operator emil");
+  expect((await host.svc("operator", "show", "emil")).stderr).toContain("the operator emil does not exist");
 });

@@ -118,7 +118,7 @@ test.each<[words: string[], exit: number, problem: string]>([
   [["enrolments", "approve"], 1, 'unknown kind "enrolments" (did you mean enrollments?)'],
   [["enrollments", "aprove"], 1, 'unknown action "aprove" (did you mean approve?)'],
   [["jobs", "cancel"], 1, "jobs cancel needs an id"],
-  [["--role", "viewer", "jobs", "cancel", "job-1"], 1, "no job with this id"],
+  [["--role", "viewer", "jobs", "cancel", "job-1"], 1, "the job does not exist"],
   [["--role", "", "jobs", "list"], 1, "unknown role"],
   [["jobs", "run"], 1, "jobs run needs a target and a function"],
 ])("svc can %j explains what is wrong with it", async (words, exit, problem) => {

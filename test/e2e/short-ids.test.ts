@@ -69,7 +69,7 @@ test("what is ambiguous, unknown or too short decides nothing, and names the can
     exit: 1,
     stderr: "svc: no enrollment begins with enr-1CCCC\n",
   });
-  expect((await svc("enroll", "reject", "enr-1")).stderr).toContain("no enrollment with this id");
+  expect((await svc("enroll", "reject", "enr-1")).stderr).toContain("the enrollment does not exist");
   const several = await svc("enroll", "reject", "enr-1BBBBBBBBBa", idOf("1BBBBBBBBBb"));
   expect([several.exit, several.stdout.match(/^rejected enr-\w{27} /gm)?.length]).toEqual([0, 2]);
 });
@@ -114,7 +114,7 @@ test("a peel is read by the beginning of its id where no peel has that id", asyn
     1,
     expect.stringMatching(/several peels begin with d: .* db-1 \(silent\); db-10\.example \(silent\)/),
   ]);
-  expect((await svc("peels", "show", "mail")).stderr).toContain('there is no peel "mail"');
+  expect((await svc("peels", "show", "mail")).stderr).toContain('the peel "mail" does not exist');
   // No facts are stored of it: it is not the beginning of another.
   expect((await svc("facts", "get", "db-1")).stderr).toContain("db-1 has stored no facts yet");
 });

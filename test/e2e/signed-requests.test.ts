@@ -112,7 +112,7 @@ test("a request that is tampered with, late, early, misdirected or repeated is r
       [() => signedBy(ann, subject, body, 90_000), "ahead of the clock"],
       [() => signedBy(ann, other, body), "for another subject"],
       [() => signedBy({ ...ann, key: eve.key }, subject, body), "another key"],
-      [() => signedBy(eve, subject, body), "there is no operator eve"],
+      [() => signedBy(eve, subject, body), "the operator eve does not exist"],
     ];
     for (const [make, says] of cases) {
       // Both masters of the queue get some of them.
@@ -151,7 +151,7 @@ describe("nothing happens for a request that is", () => {
     ["signed for another subject", () => signedBy(ann, approve, job()), "for another subject"],
     ["under the name of another one", () => changed({ operator: "bob" }), "it was changed on its way"],
     ["signed with another key", () => signedBy({ ...ann, key: eve.key }, request, job()), "another key"],
-    ["of nobody who is registered", () => signedBy(eve, request, job()), "there is no operator eve"],
+    ["of nobody who is registered", () => signedBy(eve, request, job()), "the operator eve does not exist"],
     ["cut short", () => changed({ signature: undefined }), "signature: "],
     ["of another version", () => changed({ v: 2 }), "v: "],
   ];
@@ -237,7 +237,7 @@ test("a master that does not insist takes unsigned requests, and no wrong envelo
     decode((await operator.nats.request(request, bytes, { timeout: 30_000 })).data);
   expect(await ask(job())).toMatchObject({ ok: true });
   expect(await ask(signedBy(ann, request, job()))).toMatchObject({ ok: true });
-  expect(await ask(signedBy(eve, request, job()))).toEqual(refusal("there is no operator eve"));
+  expect(await ask(signedBy(eve, request, job()))).toEqual(refusal("the operator eve does not exist"));
   expect(await ask(encode({ ...(decode(job()) as object), nonce: 1 }))).toEqual(refusal("malformed"));
   await operator.nats.close();
 });
@@ -247,6 +247,6 @@ test("a master without any operator says so", async () => {
   await using _ = await startMaster(other);
   const operator = await connectTo(other, "admin");
   const reply = await operator.nats.request(request, signedBy(ann, request, job()), { timeout: 30_000 });
-  expect(decode(reply.data)).toEqual(refusal("there is no operator ann"));
+  expect(decode(reply.data)).toEqual(refusal("the operator ann does not exist"));
   await operator.nats.close();
 });

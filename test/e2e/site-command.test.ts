@@ -1,25 +1,15 @@
 import { expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { setYamlKeys } from "../../internal/base/edit-yaml.ts";
 import { connectBus } from "../../internal/bus/mod.ts";
 import { recordingLog } from "../harness/log.ts";
-import { type SiteFleet, startSiteFleet, untilSite } from "../harness/site-fleet.ts";
+import { letEnroll, startSiteFleet, untilSite } from "../harness/site-fleet.ts";
 import { until } from "../harness/until.ts";
 
 // docs/sites.md, "What crosses the link": one command for all peels of a site, with the real programs.
 
 const ids = ["web-1", "web-2", "web-3", "web-4", "web-5"];
-
-/** Hosts of a test enroll from one address, which may otherwise not ask that often. */
-function letEnroll({ dir, hosts }: SiteFleet): void {
-  const path = join(dir, "master.yaml");
-  const text = readFileSync(path, "utf8");
-  const addr = /^ {2}addr: (.+)$/m.exec(text)?.[1] ?? `0.0.0.0:${hosts.ports.api}`;
-  const networks = { tests: { cidr: ["127.0.0.0/8"], capacity: 1000, refill: "1s" } };
-  writeFileSync(path, setYamlKeys(text, path, { enroll: { addr: addr.replaceAll('"', ""), networks } }));
-}
 
 test("a job for many peels of a site is one command, each of them runs it once, and no other peel does", async () => {
   await using fleet = await startSiteFleet(8, ["--site-port", "PORT"]);

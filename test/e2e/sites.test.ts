@@ -139,5 +139,5 @@ test("a site that is removed is cut off at once and for good, and its peels leav
   const again = await fleet.svc("cluster", "remove-site", "berlin", "--output", "json");
   expect(JSON.parse(again.stdout)).toEqual({ site: "berlin", removed: false });
   const none = await fleet.svc("cluster", "remove-site", "munich");
-  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining("there is no site munich")]);
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining("the site munich does not exist")]);
 }, 60_000);

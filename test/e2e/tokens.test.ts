@@ -166,10 +166,13 @@ describe("svc token", () => {
 
   test.each([
     [["create", "--name", "Bad", "--role", "viewer"], /name must be 1 to 63 small letters/],
-    [["create", "--name", "a", "--role", "viewr"], /there is no role "viewr" \(did you mean viewer\?\)/],
+    [
+      ["create", "--name", "a", "--role", "viewr"],
+      /the role "viewr" does not exist \(did you mean viewer\?\)/,
+    ],
     [["create", "--name", "a", "--role", "viewer,"], /--role: expected roles separated by commas/],
     [["create", "--name", "a", "--role", "viewer", "--expires", "2y"], /"2y" is not a duration/],
-    [["revoke", "pip"], /there is no token "pip" \(did you mean pipe\?\)/],
+    [["revoke", "pip"], /the token "pip" does not exist \(did you mean pipe\?\)/],
   ] as const)("%p is refused in one line", async (argv, message) => {
     const { exit, stdout, stderr } = await cli(bus, "token", ...argv);
     expect([exit > 0, stdout, stderr.split("\n").length]).toEqual([true, "", 2]);

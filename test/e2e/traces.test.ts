@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBus, type TestBus } from "../harness/bus.ts";
@@ -25,6 +25,7 @@ let bus: TestBus;
 let receiver: TraceReceiver;
 let master: MasterDaemon;
 let peel: Daemon;
+let headersFile: string;
 const secret = "the-value-of-an-argument";
 
 beforeAll(async () => {
@@ -32,6 +33,7 @@ beforeAll(async () => {
   const pem = (name: string) => readFileSync(join(bus.dir, name), "utf8");
   receiver = startTraceReceiver({ cert: pem("nats-server.crt"), key: pem("nats-server.key") });
   const headers = join(bus.dir, "otlp-headers");
+  headersFile = headers;
   writeFileSync(headers, "Authorization: Bearer of-the-receiver\n", { mode: 0o600 });
   const flags = ["--otlp-endpoint", receiver.url, "--otlp-ca", bus.caFile, "--otlp-headers-file", headers];
   const rules = join(bus.dir, "reactor");
@@ -128,6 +130,84 @@ test("svc continues the trace of its environment, and a refusal is a failed span
   expect(failed.find(({ name }) => name === "jobs.create")).toMatchObject({
     failed: true,
     attributes: { "error.type": "not_found" },
+  });
+});
+
+describe("svc with a receiver of its own", () => {
+  /** A configuration of svc with these keys of traces. */
+  const traced = (name: string, otlp: Record<string, string>) => {
+    const path = join(bus.dir, name);
+    const given = { ca: bus.caFile, headers_file: headersFile, ...otlp };
+    writeFileSync(path, `${readFileSync(operatorConfig(bus), "utf8")}otlp: ${JSON.stringify(given)}\n`);
+    return path;
+  };
+  const run = (config: string, words: readonly string[], variables: readonly string[] = []) =>
+    runProgram(["env", ...variables, binaries.cli, "--config", config, ...words]);
+  const rootsOf = (name: string) =>
+    receiver.spans.filter((span) => span.service === "svc" && span.name === name);
+
+  test("begins a trace with the command, and no argument is in it", async () => {
+    const config = traced("traced.yaml", { endpoint: receiver.url });
+    expect((await run(config, ["run", "web-*", "test.echo", secret])).code).toBe(0);
+    // It was sent when the command ended.
+    const [root, ...more] = rootsOf("svc run");
+    if (root === undefined) throw new Error("svc sent no span");
+    expect(more).toEqual([]);
+    expect(root).toMatchObject({ parent: "", failed: false, attributes: { "svc.exit_code": 0 } });
+    const way = await until(
+      () => {
+        const spans = receiver.spans.filter((span) => span.trace === root.trace);
+        const last = spans.find(({ name }) => name === "run test.echo");
+        return last === undefined ? [] : wayOf(spans, last).filter(Boolean);
+      },
+      (found) => found.length > 1,
+    );
+    const asked = ["request svc.job.request", "ask svc.job.request", "svc run"];
+    expect(way).toEqual(["run test.echo", "dispatch test.echo", "jobs.create", ...asked]);
+    const asks = receiver.spans.filter(({ trace, name }) => trace === root.trace && name.startsWith("ask "));
+    expect(
+      asks.every(({ service, kind, parent }) => service === "svc" && kind === 3 && parent === root.id),
+    ).toBe(true);
+    expect(JSON.stringify(receiver.spans)).not.toContain(secret);
+    expect(receiver.headers?.get("authorization")).toBe("Bearer of-the-receiver");
+  });
+
+  test("continues the trace of its environment, and keeps what that keeps", async () => {
+    const config = traced("traced.yaml", { endpoint: receiver.url });
+    const outer = (digit: string, flags: string) => [
+      `TRACEPARENT=00-${digit.repeat(32)}-${outside}-${flags}`,
+    ];
+    expect((await run(config, ["peels", "list"], outer("e", "01"))).code).toBe(0);
+    expect((await run(config, ["peels", "list"], outer("f", "00"))).code).toBe(0);
+    expect(rootsOf("svc peels list").map(({ trace, parent }) => [trace, parent])).toEqual([
+      ["e".repeat(32), outside],
+    ]);
+  });
+
+  test("a command that fails is a failed span, and one that asks nobody is none", async () => {
+    const config = traced("traced.yaml", { endpoint: receiver.url });
+    expect((await run(config, ["job", "show", "job-none"])).code).toBe(1);
+    const [root] = rootsOf("svc job show");
+    expect(root).toMatchObject({
+      failed: true,
+      attributes: { "svc.exit_code": 1, "error.type": "not_found" },
+    });
+    expect((await run(config, ["version"])).code).toBe(0);
+    expect(rootsOf("svc version")).toEqual([]);
+  });
+
+  test.each([
+    ["away", { endpoint: "http://127.0.0.1:9" }, /traces are not taken/],
+    [
+      "without its headers",
+      { headers_file: "/none" },
+      /^svc: no trace is sent: cannot read otlp.headers_file \/none/,
+    ],
+  ])("a receiver that is %s is told, and changes nothing of the command", async (name, otlp, told) => {
+    const config = traced(`${name}.yaml`, { endpoint: receiver.url, ...otlp });
+    const ran = await run(config, ["peels", "list", "--output", "csv"]);
+    expect(ran.stdout).toContain("web-1.example");
+    expect([ran.code, ran.stderr.trim().split("\n")]).toEqual([0, [expect.stringMatching(told)]]);
   });
 });
 

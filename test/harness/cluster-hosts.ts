@@ -1,8 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { natsServerDirectory } from "./bus.ts";
 import { binaries } from "./fleet.ts";
 import { freePorts } from "./free-ports.ts";
+import { recordingLog } from "./log.ts";
 import { type Program, runProgram, startProgram } from "./process.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
@@ -32,6 +35,8 @@ export interface ClusterHosts extends AsyncDisposable {
   start(host: number, command: readonly string[], env?: Record<string, string>): Program;
   /** Runs a program on a host to its end. */
   run(host: number, command: readonly string[]): Promise<Done>;
+  /** Connects to the server of a host as its master does. @param dir of the host */
+  connect(host: number, dir: string): Promise<Bus>;
   /** Whether the master of a host answers its readiness with 200. */
   isReady(host: number): Promise<boolean>;
 }
@@ -87,6 +92,17 @@ export async function startHosts(count = 4, server?: string): Promise<ClusterHos
       ),
     start,
     run: (host, command) => runProgram(on(host, command), { cwd: files.path }),
+    connect: (host, dir) =>
+      connectBus({
+        urls: [`tls://${addressOf(host)}:${bus}`],
+        // The names of the hosts lead nowhere outside of them.
+        tlsName: names[host - 1] ?? "",
+        name: "test-master",
+        identity: { credentials: readFileSync(join(dir, "auth/master.creds"), "utf8") },
+        ca: readFileSync(join(dir, "bus/nats-ca.crt"), "utf8"),
+        clock: systemClock,
+        log: recordingLog(),
+      }),
     async isReady(host) {
       const answer = await fetch(`http://${addressOf(host)}:${health}/readyz`).catch(() => undefined);
       return answer?.status === 200;

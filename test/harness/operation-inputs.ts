@@ -94,6 +94,16 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
     },
     { site: "Berlin" },
   ],
+  "sites.certificate": [
+    {
+      site: "berlin",
+      public_key: Buffer.alloc(91).toString("base64"),
+      signed_at: "2026-01-01T00:00:00.000Z",
+      signature: Buffer.alloc(64).toString("base64"),
+      proof: Buffer.alloc(64).toString("base64"),
+    },
+    { site: "berlin", public_key: "AAAA" },
+  ],
   "cluster.remove-site": [{ site: "munich" }, { site: "a b" }],
   "roles.show": [{ role: "admin" }, { role: "a".repeat(64) }],
   "roles.can": [{ kind: "jobs", action: "run", target: "*", function: "test.ping" }, { kind: 5 }],

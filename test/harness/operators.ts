@@ -25,7 +25,7 @@ export function registryOf(...operators: readonly TestOperator[]): RequestRegist
   return {
     judge(name, key) {
       const known = operators.find((one) => one.name === name);
-      if (known === undefined) return { refused: `there is no operator ${name}` };
+      if (known === undefined) return { refused: `the operator ${name} does not exist` };
       if (known.key.publicKey !== key) return { refused: `${name} has another key` };
       return { operator: { name, publicKey: key, roles: known.roles } };
     },

@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setYamlKeys } from "../../internal/base/edit-yaml.ts";
 import { natsServerDirectory } from "./bus.ts";
 import { type ClusterHosts, startHosts } from "./cluster-hosts.ts";
 import { binaries } from "./fleet.ts";
@@ -20,6 +21,8 @@ export interface SiteFleet extends AsyncDisposable {
   siteDir(site: string): string;
   /** Starts the server of a site. */
   startSite(site: string, host: number, server?: string): Program;
+  /** The check `certificate` of the readiness of a site. */
+  certificateOf(site: Program, host: number): Promise<{ status: string; message?: string }>;
   /** Starts a peel on a host, and approves it with the label of its site. */
   startPeel(
     id: string,
@@ -29,7 +32,16 @@ export interface SiteFleet extends AsyncDisposable {
   /** What the readiness of a peel says of its bus. */
   busOf(peel: Program, host: number): Promise<{ status: string; message?: string }>;
   /** What `svc cluster status` shows of a site. */
-  stateOf(site: string): Promise<{ state: string; peels: number; round_trip_ms?: number } | undefined>;
+  stateOf(site: string): Promise<SiteShown | undefined>;
+}
+
+/** What `svc cluster status` shows of a site. */
+interface SiteShown {
+  state: string;
+  peels: number;
+  round_trip_ms?: number;
+  certificate_ends?: string;
+  certificate_root?: string;
 }
 
 /** @param count how many hosts there may be @param flags of `svc init`; `PORT` stands for the port of sites */
@@ -68,24 +80,20 @@ export async function startSiteFleet(count = 4, flags: readonly string[] = []): 
       const config = join(own, "bus/nats-server.conf");
       const text = readFileSync(config, "utf8");
       writeFileSync(config, text.replace('listen: "0.0.0.0:', `listen: "127.0.0.${host + 1}:`));
-      return hosts.start(host, [binaries.master, "--config", join(own, "master.yaml")], {
+      const health = ["--health-addr", `127.0.0.${host + 1}:0`];
+      return hosts.start(host, [binaries.master, "--config", join(own, "master.yaml"), ...health], {
         PATH: `${server}:${process.env.PATH}`,
         SVC_DATA_DIR: own,
       });
     },
     async startPeel(id, host, { site, flags = [], label = true } = {}) {
       const data = join(hosts.dir, `peel-${id}`);
+      cpSync(join(dir, "peel"), data, { recursive: true });
       const peel = hosts.start(
         host,
         [
           ...[binaries.peel, "--config", join(dir, "peel.yaml"), "--id", id],
-          ...[
-            "--bus-ca",
-            join(dir, "peel/auth/bus-ca.crt"),
-            "--health-addr",
-            `127.0.0.${host + 1}:0`,
-            ...flags,
-          ],
+          ...["--health-addr", `127.0.0.${host + 1}:0`, ...flags],
         ],
         { SVC_DATA_DIR: data },
       );
@@ -100,10 +108,10 @@ export async function startSiteFleet(count = 4, flags: readonly string[] = []): 
       await peel.waitFor("peel connected");
       return peel;
     },
-    async busOf(peel, host) {
-      const port = /"health_port":(\d+)/.exec(peel.output())?.[1];
-      const answer = await fetch(`http://127.0.0.${host + 1}:${port}/readyz`);
-      return ((await answer.json()) as { checks: { bus: { status: string } } }).checks.bus;
+    busOf: (peel, host) => checkOf(peel, host, "bus"),
+    async certificateOf(site, host) {
+      await site.waitFor("health is served");
+      return checkOf(site, host, "certificate");
     },
     async stateOf(site) {
       const { stdout } = await svc("cluster", "status", "--output", "json");
@@ -111,6 +119,24 @@ export async function startSiteFleet(count = 4, flags: readonly string[] = []): 
     },
     [Symbol.asyncDispose]: () => hosts[Symbol.asyncDispose](),
   };
+}
+
+/** Hosts of a test ask from one address, which may otherwise not ask that often. Before the master starts. */
+export function letEnroll({ dir, hosts }: SiteFleet): void {
+  const path = join(dir, "master.yaml");
+  const text = readFileSync(path, "utf8");
+  const addr = /^ {2}addr: (.+)$/m.exec(text)?.[1] ?? `0.0.0.0:${hosts.ports.api}`;
+  const networks = { tests: { cidr: ["127.0.0.0/8"], capacity: 1000, refill: "1s" } };
+  writeFileSync(path, setYamlKeys(text, path, { enroll: { addr: addr.replaceAll('"', ""), networks } }));
+}
+
+async function checkOf(program: Program, host: number, name: string) {
+  const port = /"health_port":(\d+)/.exec(program.output())?.[1];
+  const answer = await fetch(`http://127.0.0.${host + 1}:${port}/readyz`);
+  const { checks } = (await answer.json()) as {
+    checks: Record<string, { status: string; message?: string }>;
+  };
+  return checks[name] ?? { status: "absent" };
 }
 
 /** Waits until a site is in a state. @param peels how many of its peels must live */

@@ -148,7 +148,7 @@ const finishKeys = (authDir: string, config: string): Killed[] =>
       if (current?.publicKey !== inUse && next?.publicKey !== inUse) throw new Error("the next key is lost");
     },
     again(ran) {
-      const isOver = ran.exit === 1 && /there is no next \w+ key in .*: run svc keys rotate/.test(ran.stderr);
+      const isOver = ran.exit === 1 && /has no next \w+ key: run svc keys rotate/.test(ran.stderr);
       if (ran.exit !== 0 && !isOver) throw new Error(ran.stderr);
     },
     done(dir) {

@@ -141,11 +141,11 @@ describe("a job that needs another operator", () => {
       [agree(request, { record: recordOf("ben", benKey, { expiresAt: now }) })],
       "ben ended at",
     ],
-    ["who agrees was removed", [{ ...agree(request), records: [] }], "there is no operator ben"],
+    ["who agrees was removed", [{ ...agree(request), records: [] }], "the operator ben does not exist"],
     [
       "the record is of someone else",
       [agree(request, { record: recordOf("cho", choKey) })],
-      "there is no operator ben",
+      "the operator ben does not exist",
     ],
     [
       "no administrator signed it",

@@ -4,6 +4,7 @@ import type { Log } from "../../base/log.ts";
 import {
   type BootstrapCache,
   checkDiscovered,
+  issuingPin,
   parseDocument,
   pinsOf,
   urlsFor,
@@ -14,14 +15,13 @@ import type { RecoveryKeys } from "./recovery-keys.ts";
 import type { Roots } from "./roots.ts";
 
 export interface FetchDocumentOptions {
-  masters: MasterClient;
+  masters: Pick<MasterClient, "request">;
   /** Maximum number of failed requests. */
   attempts: number;
-  cache: BootstrapCache;
-  /** The site of this peel. */
-  site(): string | undefined;
-  commandKeys: CommandKeys;
-  recoveryKeys: Pick<RecoveryKeys, "learn">;
+  /** Where the bus URLs of the document are kept, and for which site; absent for who needs none. */
+  found?: { cache: Pick<BootstrapCache, "save">; site(): string | undefined };
+  commandKeys: Pick<CommandKeys, "current" | "replace">;
+  recoveryKeys?: Pick<RecoveryKeys, "learn">;
   roots: Pick<Roots, "take">;
   log: Log;
 }
@@ -32,6 +32,8 @@ export interface FetchedDocument {
   urls?: readonly string[];
   /** Pins of the roots that it names. */
   pins: readonly string[];
+  /** Pin of the root that masters issue from; absent when the CA is external. */
+  issuing?: string;
   /** Whether another look may bring more: its rotation is signed by a command key that came with it. */
   again: boolean;
 }
@@ -43,7 +45,7 @@ export interface FetchedDocument {
  * @throws SvcError `unavailable` when no master serves the document; TrustError
  */
 export async function fetchDocument(options: FetchDocumentOptions): Promise<FetchedDocument> {
-  const { masters, attempts, cache, site, commandKeys, recoveryKeys, roots, log } = options;
+  const { masters, attempts, found, commandKeys, recoveryKeys, roots, log } = options;
   const { status, body, verifiedBy } = await masters.request("GET", "/api/v1/enroll/ca", { attempts });
   const document = status === 200 ? parseDocument(body) : undefined;
   if (document === undefined) {
@@ -51,16 +53,17 @@ export async function fetchDocument(options: FetchDocumentOptions): Promise<Fetc
   }
   // By the keys that were known before: who can only answer in place of a master must not name the next root.
   const again = roots.take(document, verifiedBy, commandKeys.current);
-  const pins = pinsOf(document);
+  const told = { pins: pinsOf(document), again, ...defined({ issuing: issuingPin(document) }) };
   commandKeys.replace(document.command_keys);
-  recoveryKeys.learn(document.recovery_keys);
+  recoveryKeys?.learn(document.recovery_keys);
+  if (found === undefined) return told;
   try {
-    const listed = urlsFor(document, site());
+    const listed = urlsFor(document, found.site());
     const urls = checkDiscovered("nats_urls of the bootstrap document", listed.urls);
-    if (urls !== undefined) cache.save(urls, listed.ofSite);
-    return { ...defined({ urls }), pins, again };
+    if (urls !== undefined) found.cache.save(urls, listed.ofSite);
+    return { ...told, ...defined({ urls }) };
   } catch (thrown) {
     log.warn("bus URLs refused", { reason: describeError(thrown) });
-    return { pins, again };
+    return told;
   }
 }

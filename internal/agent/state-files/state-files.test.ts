@@ -92,7 +92,7 @@ function mastersOf() {
             ? list[0]
             : list.find(({ commits }) => commits.some((c) => c.startsWith(commit)));
         if (found !== undefined) return encode({ ...found, statement: masters.statement });
-        return encode({ ok: false, error: { code: "not_found", message: "there is no environment" } });
+        return encode({ ok: false, error: { code: "not_found", message: "the environment does not exist" } });
       }
       const found: Uint8Array[] = [];
       for (const digest of request.digests.slice(0, 5)) {
@@ -102,7 +102,7 @@ function mastersOf() {
         found.push(masters.spoil(blob));
       }
       if (found.length > 0) return encode({ blobs: found });
-      return encode({ ok: false, error: { code: "not_found", message: "there is no such state file" } });
+      return encode({ ok: false, error: { code: "not_found", message: "the state file does not exist" } });
     },
   };
   return masters;

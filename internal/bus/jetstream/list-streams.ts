@@ -14,6 +14,8 @@ export interface ListedStream {
   replicas: number;
   /** How many messages of a subject it keeps; -1 for all. */
   perSubject: number;
+  /** Whether its servers have a leader. */
+  hasLeader: boolean;
 }
 
 interface Reply {
@@ -28,11 +30,14 @@ interface Reply {
       max_msgs_per_subject?: number;
     };
     state: { bytes: number };
+    /** Absent on a single server. */
+    cluster?: { leader?: string };
   }[];
 }
 
 /**
- * Lists all streams of the account that have a leader.
+ * Lists the streams of the account. Those without a leader are missing, or the request is not answered, until servers
+ * that have restarted know each other.
  *
  * @throws JetStreamError when it was refused, NatsError when no server answers in time
  */
@@ -42,7 +47,7 @@ export async function listStreams(bus: Pick<Bus, "nats">, timeoutMs?: number): P
     const query = JSON.stringify({ offset: found.length });
     const options = defined({ timeoutMs });
     const { total = 0, streams } = await requestJetStream<Reply>(bus, "$JS.API.STREAM.LIST", query, options);
-    for (const { config, state } of streams ?? []) {
+    for (const { config, state, cluster } of streams ?? []) {
       found.push({
         name: config.name,
         onDisk: config.storage === "file",
@@ -51,6 +56,7 @@ export async function listStreams(bus: Pick<Bus, "nats">, timeoutMs?: number): P
         refuses: config.discard === "new",
         replicas: config.num_replicas ?? 1,
         perSubject: config.max_msgs_per_subject ?? -1,
+        hasLeader: cluster === undefined || (cluster.leader ?? "") !== "",
       });
     }
     if (found.length >= total || (streams ?? []).length === 0) return found;

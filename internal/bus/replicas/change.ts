@@ -4,6 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../connect.ts";
 import { managerOf } from "../jetstream/manager.ts";
 import { errorCodes, isLeaderless, JetStreamError, requestJetStream } from "../jetstream/request.ts";
+import { peerIdOf } from "./peer-id.ts";
 
 const lookMs = 200;
 
@@ -117,8 +118,10 @@ async function placementOf(bus: Bus, stream: string): Promise<Placement | undefi
  * @throws SvcError `unavailable` when no server leads the group
  */
 export async function removeFromGroup(system: Pick<Bus, "nats">, server: string): Promise<void> {
+  // By its name, a server is found only by servers that have heard it since they started.
+  const request = JSON.stringify({ peer: server, peer_id: peerIdOf(server) });
   try {
-    await requestJetStream(system, "$JS.API.SERVER.REMOVE", JSON.stringify({ peer: server }));
+    await requestJetStream(system, "$JS.API.SERVER.REMOVE", request);
   } catch (cause) {
     throw new SvcError("unavailable", `the JetStream group did not remove ${server}: try again`, { cause });
   }

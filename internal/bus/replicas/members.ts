@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { SystemBus } from "../system.ts";
+import { serverOfPeer } from "./peer-id.ts";
 import { readAnswer } from "./read-answer.ts";
 
 /** What the leader of a group says of one of its servers. */
@@ -67,10 +68,12 @@ const answer = v.object({
  * "Monitoring", `jsz`).
  *
  * @param account public key of the account that owns the streams
+ * @param known names of servers that may be away, and of which the others may know the ID alone
  */
 export async function readMembership(
   system: Pick<SystemBus, "askServers">,
   account: string,
+  known: readonly string[],
 ): Promise<Membership> {
   const texts = await system.askServers("JSZ", { accounts: true, streams: true, config: true });
   const answers = texts.flatMap((text) => readAnswer(answer, text) ?? []);
@@ -89,7 +92,7 @@ export async function readMembership(
         name,
         leader,
         replicas: config.num_replicas,
-        followers: leader === server.name ? followersOf(cluster) : [],
+        followers: leader === server.name ? followersOf(cluster, known) : [],
         messages: state.messages,
       });
     }
@@ -97,7 +100,7 @@ export async function readMembership(
   return {
     clustered: answers.some(({ data }) => data.meta_cluster !== undefined),
     leader: leading?.server.name ?? "",
-    followers: followersOf(leading?.data.meta_cluster),
+    followers: followersOf(leading?.data.meta_cluster, known),
     answered,
     streams: [...streams.values()].sort((one, other) => one.name.localeCompare(other.name, "en")),
   };
@@ -105,8 +108,9 @@ export async function readMembership(
 
 function followersOf(
   found: { replicas: readonly v.InferOutput<typeof follower>[] | null } | undefined,
+  known: readonly string[],
 ): Follower[] {
   return (found?.replicas ?? [])
-    .map(({ name, ...rest }) => ({ server: name, ...rest }))
+    .map(({ name, ...rest }) => ({ server: serverOfPeer(name, known), ...rest }))
     .sort((one, other) => one.server.localeCompare(other.server, "en"));
 }

@@ -82,6 +82,12 @@ export const addCommand = command({
     endAdding(own.dir);
     for (const line of elsewhere(own, hosts)) cli.say(line);
     await withStatus(cli, async (status) => {
+      const others = status.members.map(({ server }) => server).filter((server) => !hosts.includes(server));
+      if (others.length > 0) {
+        cli.say(
+          `${others.join(" and ")} joined meanwhile, and ${own.dir} does not know it: on each host, run svc cluster add ${[...added, ...others].join(",")} --dir DIRECTORY of the fleet there`,
+        );
+      }
       await cli.print({ hosts, added, cluster: status }, () => formatStatus(status, cli));
     });
   },

@@ -38,7 +38,10 @@ export function openHosts(own: OwnHost, { clock }: Pick<Cli, "clock">): RemoteHo
       try {
         const system = await createSystemBus(bus);
         try {
-          return { membership: await readMembership(system, own.fleet), present: system.present() };
+          return {
+            membership: await readMembership(system, own.fleet, own.hosts),
+            present: system.present(),
+          };
         } finally {
           system.stop();
         }

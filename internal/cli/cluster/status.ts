@@ -55,10 +55,14 @@ export function formatStatus(status: Status, style: TableStyle): string {
       ? []
       : [
           formatTable(
-            { SITE: "name", STATE: "state", PEELS: "word", LINK: "text", TRIP: "word", URLS: "prose" },
+            {
+              ...{ SITE: "name", STATE: "state", PEELS: "word", LINK: "text", TRIP: "word" },
+              ...{ CERTIFICATE: "text", URLS: "prose" },
+            },
             sites.map((one) => [
               ...[one.site, one.state, String(one.peels), one.server ?? "-"],
               one.round_trip_ms === undefined ? "-" : `${Math.round(one.round_trip_ms)}ms`,
+              one.certificate_ends === undefined ? "by hand" : `until ${one.certificate_ends.slice(0, 10)}`,
               one.urls.join(", "),
             ]),
             style,

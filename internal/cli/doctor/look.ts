@@ -15,7 +15,7 @@ import {
   takeSteps,
 } from "../../program/diagnosis/mod.ts";
 import { inTime } from "../in-time.ts";
-import { operatorBus } from "../operator.ts";
+import { operatorBus, operatorSpan } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
 import { leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
@@ -92,7 +92,7 @@ export async function lookForTrouble(cli: Cli, peel: string | undefined): Promis
       ca: () => options().ca,
       client: () => options().clientCertificate,
       identity: () => options().identity,
-      connect: once(() => connect({ ...options(), log: quietLog(cli) })),
+      connect: once(async () => connect({ ...options(), log: quietLog(cli), span: await operatorSpan(cli) })),
     };
     const all = peel === undefined ? steps : [...steps, ...peelSteps(peel)];
     await showSteps(await takeSteps(all, context, late), cli);

@@ -139,7 +139,7 @@ describe("what is written", () => {
     ]);
     expect(problemsAt("states/reactor/templated.sls", 1)).toEqual(["a template decides what is done"]);
     expect(problemsAt(at("host/etc/salt/master.d/a.conf"), 3)).toEqual([
-      "there is no event like salt/beacon/*/load/",
+      "svc has no event like salt/beacon/*/load/",
     ]);
   });
 

@@ -5,6 +5,7 @@ import type { Bus } from "../../bus/mod.ts";
 import { decodeJob, type Job, showJob } from "../../fleet/jobs/mod.ts";
 import { isSignedFor, openRequest } from "../../fleet/requests/mod.ts";
 import { type Cli, Exit, visible } from "../../program/command-line/mod.ts";
+import { hinted, withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { peelCount } from "./counts.ts";
 import { hasFailed } from "./failed.ts";
@@ -25,7 +26,7 @@ const second = 1_000;
  *
  * @param named the id of the job, or its beginning
  * @param options.isAsked whether the person has agreed already
- * @throws SvcError `not_found`; `conflict` when there is nothing to run again; `usage` when nobody can be asked
+ * @throws SvcError `not_found`; `conflict` when the job has nothing to run again; `usage` when nobody can be asked
  * @throws Exit 1 when the person does not want it
  */
 export async function readAgain(
@@ -37,9 +38,9 @@ export async function readAgain(
   const jid = await fullId("job", named, bus, cli);
   const deps = await openJobs(bus, cli);
   // The answers do not matter here.
-  const view = await showJob({ ...deps, onReturn: () => {} }, jid);
+  const view = await hinted("jobs.show", () => showJob({ ...deps, onReturn: () => {} }, jid));
   const entry = await deps.jobs.get(view.jid);
-  if (entry === undefined) throw new SvcError("not_found", "no job with this id");
+  if (entry === undefined) throw withHint("jobs.show", new SvcError("not_found", "the job does not exist"));
   const job = decodeJob(entry.value);
   if (job.schedule !== undefined) {
     throw new SvcError(
@@ -52,7 +53,7 @@ export async function readAgain(
   if (targets.length === 0) {
     const others =
       waiting === 0 ? "every peel ended well" : `${peelCount(waiting)} still waiting, and no other failed`;
-    throw new SvcError("conflict", `there is nothing to run again: ${others}`);
+    throw new SvcError("conflict", `the job has nothing to run again: ${others}`);
   }
   if (waiting > 0) cli.say(`${peelCount(waiting)} of ${jid} still waiting: left out`);
   const { requester } = bus;

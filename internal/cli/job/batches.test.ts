@@ -3,6 +3,7 @@ import { type ManualClock, manualClock, settle } from "../../../test/harness/clo
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { createMessages } from "../../base/messages.ts";
+import { untraced } from "../../base/trace.ts";
 import type { Outcome } from "../../fleet/jobs/outcome.ts";
 import type { JobView } from "../../fleet/jobs/show.ts";
 import { type Cli, Exit } from "../../program/command-line/command.ts";
@@ -30,7 +31,7 @@ function stage(output: OutputFormat = "table") {
     signals: { on: (_, run) => listeners.add(run), off: (_, run) => listeners.delete(run) },
     clock,
     random: systemRandom,
-    ...{ color: false, wide: false, noteHidden() {} },
+    ...{ color: false, wide: false, noteHidden() {}, span: async () => untraced.begin("") },
     output,
     print: async (data, text) => {
       written.stdout += await formatResult(output, data, text);

@@ -3,6 +3,7 @@ import { isId } from "../../base/id.ts";
 import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
+import { withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
@@ -29,7 +30,8 @@ export const cancelCommand = command({
     withBus(cli, async (bus) => {
       // It becomes a part of the subject.
       const jid = await fullId("job", args.jid, bus, cli);
-      if (!isId("job", jid)) throw new SvcError("not_found", "no job with this id");
+      if (!isId("job", jid))
+        throw withHint("jobs.cancel", new SvcError("not_found", "the job does not exist"));
       const { job: view } = await ask(bus, jobsOverBus.cancel, { jid });
       if (args.wait !== true) {
         await cli.print(view, () => `cancelled ${view.jid}`);

@@ -7,7 +7,6 @@ import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { approvalsFor, sayWhether } from "../roles/ask.ts";
 import { isUnknownKey } from "../unknown-key.ts";
-import { readAgain } from "./again.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { runBatches } from "./batches.ts";
 import { confirmMany } from "./confirm-many.ts";
@@ -65,7 +64,10 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
     if (request.batch === undefined) {
       const job = await dispatch(bus, work);
       cli.say(`${job.jid} on ${jobSize(job)}`);
-      const end = await untilInterrupted(cli, (signal) => watchJob(results, job.jid, cli, signal));
+      const { jid, targets } = job;
+      const end = await untilInterrupted(cli, (signal) =>
+        watchJob(results, jid, cli, signal, targets.length),
+      );
       return printEnd(results, end, cli);
     }
     if ((await approvalsFor(bus, questionOf(work))) > 0) {
@@ -90,7 +92,12 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
 
 /** A mistake in the words is told before the bus is asked for anything. @returns what reads the rest from there */
 function workOf({ what, timeout, isAsked }: RunRequest, cli: Cli): (bus: Bus) => Promise<Work> {
-  if ("again" in what) return (bus) => readAgain(bus, what.again, cli, { timeout, isAsked });
+  if ("again" in what) {
+    return async (bus) => {
+      const { readAgain } = await import("./again.ts");
+      return readAgain(bus, what.again, cli, { timeout, isAsked });
+    };
+  }
   const call = readCall(what.function, what.words);
   if (/^(?:settings|pillar)\.(?:items|get)$/.test(what.function)) {
     cli.say(

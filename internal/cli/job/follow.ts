@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { followJob, type JobView, type Progress } from "../../fleet/jobs/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
@@ -11,6 +12,7 @@ import { createRunning } from "./running.ts";
  * Follows a job to its end, with progress on the terminal.
  *
  * @param signal Ctrl-C: the job continues, and a message says how to watch it again
+ * @param targets how many it has, where that is known
  * @throws Exit 130 after Ctrl-C
  */
 export async function watchJob(
@@ -18,6 +20,7 @@ export async function watchJob(
   jid: string,
   cli: Cli,
   signal: AbortSignal,
+  targets?: number,
 ): Promise<JobView> {
   const progress = startProgress(cli.stderr, cli.clock, cli.env);
   const running = createRunning();
@@ -28,7 +31,8 @@ export async function watchJob(
     progress.update(news.counts, running.note());
   };
   try {
-    return await followJob(results.deps, jid, onProgress, { signal, replay: results.replay });
+    const { deps, replay } = results;
+    return await followJob(deps, jid, onProgress, { signal, replay, ...defined({ targets }) });
   } catch (thrown) {
     if (!(thrown instanceof Interrupted)) throw thrown;
     progress.end();

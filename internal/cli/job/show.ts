@@ -1,6 +1,7 @@
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { type JobView, showJob } from "../../fleet/jobs/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
+import { hinted } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { answerLine } from "./answer-line.ts";
@@ -36,7 +37,7 @@ export const showCommand = command({
       const deps = await openJobs(bus, cli);
       if (args.peel === undefined) {
         const results = createResults(deps, cli, options);
-        return results.print(await showJob(results.deps, jid), formatJob);
+        return results.print(await hinted("jobs.show", () => showJob(results.deps, jid)), formatJob);
       }
       const peel = encodePeelId(args.peel);
       const answers = createAnswers({ ...options, full: true });

@@ -1,4 +1,5 @@
 import { command } from "../../program/command-line/mod.ts";
+import { hinted } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
@@ -16,7 +17,9 @@ export const watchCommand = command({
     withBus(cli, async (bus) => {
       const jid = await fullId("job", args.jid, bus, cli);
       const results = createResults(await openJobs(bus, cli), cli, readAnswerArgs(args));
-      const end = await untilInterrupted(cli, (signal) => watchJob(results, jid, cli, signal));
+      const end = await hinted("jobs.show", () =>
+        untilInterrupted(cli, (signal) => watchJob(results, jid, cli, signal)),
+      );
       await printEnd(results, end, cli);
     }),
 });

@@ -27,10 +27,7 @@ export const finishCommand = command({
     assertAuthDirectory(dir);
     const { current, next } = readKeySlot(dir, key);
     if (next === undefined && !isFinishInterrupted(dir, key)) {
-      throw new SvcError(
-        "bad_request",
-        `there is no next ${key} key in ${dir}: run svc keys rotate ${key} first`,
-      );
+      throw new SvcError("bad_request", `${dir} has no next ${key} key: run svc keys rotate ${key} first`);
     }
     if (next !== undefined) {
       // All is read before anything is written.

@@ -184,7 +184,8 @@ export const renewCommand = command({
     await withBus(cli, async (bus) => {
       const { operator } = await ask(bus, operatorsOverBus.show, { name });
       const publicKey = operator?.public_key ?? "";
-      if (operator === undefined) throw new SvcError("not_found", `there is no operator ${name}`);
+      if (operator === undefined)
+        throw new SvcError("not_found", `the operator ${name} does not exist: see svc operator list`);
       const renewed = await ask(bus, operatorsOverBus.renew, { name, public_key: publicKey });
       const { fleet, bus_urls, ca_pem, jwt, jwt_expires_at } = renewed;
       const data = { fleet, bus_urls, ca_pem, name, public_key: publicKey, jwt, jwt_expires_at };

@@ -40,7 +40,7 @@ export const showCommand = command({
     withBus(cli, async (bus) => {
       const { operator, dependents } = await ask(bus, operatorsOverBus.show, { name });
       if (operator === undefined) {
-        throw new SvcError("not_found", `there is no operator ${name}: see svc operator list`);
+        throw new SvcError("not_found", `the operator ${name} does not exist: see svc operator list`);
       }
       await cli.print({ ...operator, dependents }, () =>
         formatFields([

@@ -68,7 +68,7 @@ export async function readExisting(
 ): Promise<KnownOperator & { record: OperatorRecord }> {
   const { record, ...known } = await readKnown(bus, name, signer, now);
   if (record !== undefined) return { ...known, record };
-  throw new SvcError("not_found", `there is no operator ${name}: see svc operator list`);
+  throw new SvcError("not_found", `the operator ${name} does not exist: see svc operator list`);
 }
 
 /**

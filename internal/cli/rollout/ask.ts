@@ -47,5 +47,5 @@ export async function commandRollout(
 export async function rolloutId(text: string, bus: Bus, cli: Pick<Cli, "say">): Promise<string> {
   const id = await fullId("rol", text, bus, cli);
   if (isId("rol", id)) return id;
-  throw withHint("rollouts.show", new SvcError("not_found", "no rollout with this id"));
+  throw withHint("rollouts.show", new SvcError("not_found", "the rollout does not exist"));
 }

@@ -31,7 +31,7 @@ export function mapTag(tag: string): MappedTag | string {
       note: "the event has other data: jid, peel, function, success, return",
     };
   }
-  return `there is no event like ${tag}`;
+  return `svc has no event like ${tag}`;
 }
 
 /** A `*` of Salt also matches `/`. */

@@ -16,9 +16,10 @@ import { type NewFile, writing } from "../../base/new-files.ts";
 import { formatYaml } from "../../base/yaml.ts";
 import { formatServerConfig } from "../../bus/accounts/mod.ts";
 import { linkToBus, listenForSites, listensForSites, sitePortOf } from "../../bus/server/mod.ts";
+import { namesOfSite } from "../../fleet/sites/mod.ts";
 import { issueCertificate, loadAuthority } from "../../identity/ca/mod.ts";
 import { formatCredentials, type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/mod.ts";
-import { giveTo, type OwnHost, readFleetFile } from "./add-hosts.ts";
+import { doorsOf, giveTo, type OwnHost, readFleetFile } from "./add-hosts.ts";
 import { lockOwn } from "./change-own.ts";
 import { masterUnit } from "./units.ts";
 import { writeBeside } from "./write-beside.ts";
@@ -76,8 +77,8 @@ export function dropSiteKeys(own: Pick<OwnHost, "dir">, site: string): void {
 export interface SiteFiles {
   own: OwnHost;
   site: string;
-  /** Name or address at which peels reach the server. */
-  host: string;
+  /** Where peels reach the server. */
+  url: string;
   port: number;
   /** Where the hosts of the bus listen for it. */
   sitePort: number;
@@ -103,12 +104,12 @@ export interface SiteFiles {
  * @throws SvcError `conflict` for a directory with content
  */
 export async function writeSite(options: SiteFiles): Promise<void> {
-  const { own, site, host, port, sitePort, keys, answer, clock, random } = options;
+  const { own, site, url, port, sitePort, keys, answer, clock, random } = options;
   const dir = siteDirectoryOf(own, site);
   const at = (name: string) => join(dir, name);
   const issued = await issueCertificate(await loadAuthority(join(own.dir, "auth/ca")), {
     commonName: "nats",
-    names: [host, "localhost", "127.0.0.1"],
+    names: namesOfSite([url]),
     usage: "nats-server",
     validityMs: busValidityMs,
     clock,
@@ -153,7 +154,13 @@ export async function writeSite(options: SiteFiles): Promise<void> {
       }),
     ),
     // Last: without it nothing can start.
-    open("master.yaml", siteMaster(site, { dir, bus: at("bus"), port, ca: at("bus/nats-ca.crt") })),
+    open(
+      "master.yaml",
+      siteMaster(site, {
+        ...{ dir, bus: at("bus"), port, ca: at("bus/nats-ca.crt") },
+        masters: doorsOf(own, own.hosts).masters,
+      }),
+    ),
   ];
   const owner = statSync(own.dir);
   writeBeside(dir, files, [], (beside) => giveTo(beside, owner));
@@ -161,7 +168,13 @@ export async function writeSite(options: SiteFiles): Promise<void> {
 
 function siteMaster(
   site: string,
-  { dir, bus, port, ca }: Record<"dir" | "bus" | "ca", string> & { port: number },
+  {
+    dir,
+    bus,
+    port,
+    ca,
+    masters,
+  }: Record<"dir" | "bus" | "ca", string> & { port: number; masters: readonly string[] },
 ) {
   return [
     `# Written by svc cluster add-site, for the bus of the site ${site}: no master runs here.\n`,
@@ -172,6 +185,8 @@ function siteMaster(
       embedded_bus: true,
       embedded_bus_dir: bus,
       embedded_bus_only: true,
+      site,
+      master_urls: [...masters],
     }),
   ].join("");
 }

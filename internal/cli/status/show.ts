@@ -10,7 +10,7 @@ import {
   type TableStyle,
 } from "../../program/command-line/mod.ts";
 import { inTime } from "../in-time.ts";
-import { operatorBus } from "../operator.ts";
+import { operatorBus, operatorSpan } from "../operator.ts";
 import { differenceWords } from "./heartbeats.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 
@@ -26,7 +26,7 @@ export async function showStatus(cli: Cli): Promise<void> {
   await inTime(cli, async ({ late, connect }) => {
     const options = operatorBus(cli);
     const { urls, ca, clientCertificate: client } = options;
-    const bus = await connect(options);
+    const bus = await connect({ ...options, span: await operatorSpan(cli) });
     // The server that was reached, when there are several.
     const place = placeOf(urls.length === 1 ? (urls[0] ?? "") : `tls://${bus.nats.getServer()}`);
     const certificate = await inspectCertificate(place, { ca, client, clock: cli.clock }).catch(

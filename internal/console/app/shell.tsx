@@ -95,7 +95,7 @@ export function Shell({ app, theme, says }: { app: App; theme: ThemeSwitch; says
           </Empty>
         )}
         {page === undefined && place.path !== "/" && (
-          <Empty whole title="There is no such page">
+          <Empty whole title="This page does not exist">
             <a href={hrefOf("/overview")}>Go to the overview</a>
           </Empty>
         )}

@@ -39,7 +39,9 @@ export function useCall(first = ""): TypedCall {
     functions: functions.value,
     lacking() {
       if (known !== undefined) return "";
-      return wanted === "" ? "Choose a function." : `There is no function ${wanted}.`;
+      return wanted === ""
+        ? "Choose a function."
+        : `The function ${wanted} does not exist: choose one from the list.`;
     },
     isReady: () => known !== undefined && Object.keys(read.problems).length === 0,
   };

@@ -88,7 +88,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     const entry = isId("apr", id) ? await bucket.get(id) : undefined;
     const approval = entry === undefined ? undefined : decodeApproval(mac, id, entry.value);
     if (entry === undefined || approval === undefined) {
-      throw new SvcError("not_found", "no request with this id waits, or waited in the last days");
+      throw new SvcError("not_found", "the request does not exist, or ended more than 7 days ago");
     }
     return { approval, revision: entry.revision };
   };

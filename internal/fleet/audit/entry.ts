@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { decode, encode, type Plain, withFields } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { type KeyPair, verifySignature } from "../../identity/mod.ts";
 
@@ -96,8 +96,9 @@ export function writeEntry(
 ): { bytes: Uint8Array; link: Link } {
   const seq = after.seq + 1;
   const unsigned = { ...content, seq, previous: after.hash, keyOfMaster: key.publicKey };
-  const signature = key.sign(signedBytes(unsigned));
-  const bytes = Uint8Array.from(encode({ ...fieldsOf(unsigned), signature }));
+  // The fields are encoded once, for the signature and for what is stored.
+  const fields = encode(fieldsOf(unsigned));
+  const bytes = withFields(fields, { signature: key.sign(Buffer.concat([domain, fields])) });
   return { bytes, link: { seq, hash: sha256(bytes) } };
 }
 

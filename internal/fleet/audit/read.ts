@@ -101,7 +101,7 @@ export async function listEntries(
 export async function showEntry(deps: ReadDeps, seq: number): Promise<ShownEntry> {
   const ended = new Map<number, EntryOutcome>();
   const [own] = await readWindow(deps.bus, seq, seq + 1);
-  if (own === undefined) throw new SvcError("not_found", `no entry ${seq} in the audit`);
+  if (own === undefined) throw new SvcError("not_found", `entry ${seq} of the audit does not exist`);
   if (seemsUnknown(own, ended, deps)) await noteEnds(deps, seq + 1, ended, (found) => found.has(seq));
   return show(own, ended, deps);
 }

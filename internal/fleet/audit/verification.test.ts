@@ -90,6 +90,23 @@ test("a request verifies some entries, the next ones the others, and later ones 
   expect(await look()).toMatchObject({ entries: 100, beganAt: clock.now(), done: false });
 });
 
+test("a request reads as much of a long audit as of a short one, and nothing again that is verified", async () => {
+  const costs: number[] = [];
+  for (const count of [150, 450]) {
+    const { look } = await begin(count);
+    const costOf = async () => {
+      const before = owner.nats.stats().inMsgs;
+      const { done } = await look();
+      costs.push(owner.nats.stats().inMsgs - before);
+      return done;
+    };
+    while (!(await costOf()));
+    await costOf();
+  }
+  // 100 entries, the ends of the stream twice, and a reader; the last ones are 50.
+  expect(costs).toEqual([103, 53, 2, ...[103, 103, 103, 103, 53, 2]]);
+});
+
 test("a key that the fleet got meanwhile counts, and one that it never had does not", async () => {
   const { look, known } = await begin(3);
   expect(await look()).toMatchObject({ entries: 3, found: 0 });

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import {
@@ -9,7 +10,7 @@ import {
   replicaProblem,
   type ServerHealth,
 } from "../../bus/mod.ts";
-import { described, integer, operation, titled } from "../operation/mod.ts";
+import { described, integer, operation, timestamp, titled } from "../operation/mod.ts";
 import { problemsOf, type SiteState } from "../sites/mod.ts";
 import { describeCluster, memberStates } from "./describe.ts";
 import { planSteps, type RemovalDeps, removeServer } from "./remove-server.ts";
@@ -88,6 +89,14 @@ export const showCluster = operation({
               round_trip_ms: v.exactOptional(v.number()),
               cut_off_ms: described(v.exactOptional(integer), "How long this master has not seen its link"),
               peels: described(integer, "Peels with this site that are alive"),
+              certificate_ends: described(
+                v.exactOptional(timestamp),
+                "When the certificate ends that its server got from masters by itself; absent where it does not ask",
+              ),
+              certificate_root: described(
+                v.exactOptional(v.string()),
+                "SPKI pin of the root of this certificate",
+              ),
             }),
           ),
         ),
@@ -102,9 +111,12 @@ export const showCluster = operation({
     const described = describeCluster(membership, health, deps.replicasOn(sizeOf(membership)));
     return {
       ...described,
-      sites: sites.map(({ name, state, urls, link, cutOffMs, peels }) => ({
+      sites: sites.map(({ name, state, urls, link, cutOffMs, peels, certificate }) => ({
         ...{ site: name, state, urls: [...urls], peels },
         ...defined({ server: link?.server, round_trip_ms: link?.roundTripMs, cut_off_ms: cutOffMs }),
+        ...(certificate === undefined
+          ? {}
+          : { certificate_ends: rfc3339(certificate.notAfter), certificate_root: certificate.root }),
       })),
       problems: [...described.problems, ...problemsOf(sites)],
     };

@@ -63,7 +63,7 @@ test.each<[string, Membership, string, readonly string[], string, string]>([
     "n3",
     ["A", "B"],
     "conflict",
-    "B: stored on no server that runs; start n3 before",
+    "B: stored on no server that runs: start svc-master on n3, wait until svc cluster status",
   ],
   [
     "a stream that elects a leader",

@@ -70,9 +70,10 @@ export function planRemoval(
   }
   const unseen = names.filter((name) => streams.every((one) => one.name !== name));
   if (unseen.length > 0) {
+    const away = group.filter((one) => !answered.has(one));
     return {
       kind: "conflict",
-      reason: `${unseen.join(", ")}: stored on no server that runs; start ${server} before, and have svc cluster status show it there and on others`,
+      reason: `${unseen.join(", ")}: stored on no server that runs: start svc-master on ${away.join(" and ")}, wait until svc cluster status shows another server that stores it, and try again`,
     };
   }
   const leaderless = streams.filter((one) => one.leader === "" || one.leader === server);

@@ -13,7 +13,8 @@ import { planRemoval, type Removal } from "./plan-removal.ts";
 /** What a removal needs of a master. */
 export interface RemovalDeps {
   bus: Bus;
-  membership(): Promise<Membership>;
+  /** @param servers which may be away, next to those of the configuration */
+  membership(...servers: string[]): Promise<Membership>;
   /** Has the JetStream group give up a server. */
   giveUp(server: string): Promise<void>;
 }
@@ -95,7 +96,7 @@ async function planNow(
   server: string,
 ): Promise<Removal | "gone"> {
   const [now, names] = await Promise.all([
-    membership(),
+    membership(server),
     orStorageError("the list of streams", () => listStreamNames(bus)),
   ]);
   const plan = planRemoval(now, names, server);

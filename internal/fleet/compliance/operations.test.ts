@@ -122,7 +122,7 @@ test.each<[string, (fleet: ReturnType<typeof fleetOf>) => Promise<unknown>, RegE
   [
     "an unknown peel",
     ({ show }) => show("web-2"),
-    /^not_found: there is no peel "web-2" \(did you mean web-1\?\)/,
+    /^not_found: the peel "web-2" does not exist \(did you mean web-1\?\)/,
   ],
   [
     "a time that is not one",

@@ -1,12 +1,14 @@
 import { isId } from "../../base/id.ts";
 import {
   compareRevocations,
-  decodeRecord,
   decodeRevocation,
   type Enrollment,
   type EnrollmentState,
+  fromStored,
   isOver,
+  mapOf,
   type Revocation,
+  type StoredMap,
   transitions,
 } from "../enrollment/mod.ts";
 import type { Decision } from "./decision.ts";
@@ -14,8 +16,10 @@ import type { Decision } from "./decision.ts";
 /** A stored value: the part of a decision that is compared. */
 export type Stored = Pick<Decision, "bucket" | "key"> & { value: Uint8Array };
 
-/** A stored value that is read once, however often it is compared. It holds what was read, so it must not be kept. */
-interface Reading extends Stored {
+/** A stored value that is decoded once, however often it is compared. It holds what was read: few may be kept. */
+export interface Reading extends Stored {
+  /** The stored form of an enrollment; `undefined` for anything that is not a map. */
+  readonly map: StoredMap | undefined;
   readonly enrollment: Enrollment | undefined;
   readonly revocation: Revocation | undefined;
 }
@@ -30,9 +34,9 @@ export interface Judge {
   /** How long an enrollment may be pending, milliseconds: masters remove it after that. */
   pendingTtlMs: number;
   /** Whether this enrollment record counts. */
-  vouched(value: Uint8Array): boolean;
+  vouched(stored: StoredMap): boolean;
   /** Whether it has the vouchers of a master, without which it may count no longer soon. */
-  hasVouchers(value: Uint8Array): boolean;
+  hasVouchers(stored: StoredMap): boolean;
 }
 
 /** A judge for commands: they have no keys, and masters judge again what they write. */
@@ -44,10 +48,14 @@ export function judgeWithoutKeys(now: number): Judge {
  * The record of an enrollment; `undefined` for a value that is malformed, or is stored under a foreign key, or
  * belongs to the index.
  */
-export function enrollmentOf({ bucket, key, value }: Stored): Enrollment | undefined {
-  if (bucket !== "enrollments" || !isId("enr", key)) return undefined;
+export function enrollmentOf(stored: Stored | Reading): Enrollment | undefined {
+  return readingOf(stored).enrollment;
+}
+
+function recordOf(key: string, map: StoredMap | undefined): Enrollment | undefined {
+  if (map === undefined) return undefined;
   try {
-    const record = decodeRecord(value);
+    const record = fromStored(map);
     return record.id === key ? record : undefined;
   } catch {
     return undefined;
@@ -67,12 +75,21 @@ function revocationOf({ bucket, key, value }: Stored): Revocation | undefined {
 export function readingOf(stored: Stored | Reading): Reading {
   if ("enrollment" in stored) return stored;
   const { bucket, key, value } = stored;
+  const isRecord = bucket === "enrollments" && isId("enr", key);
+  let map: { read: StoredMap | undefined } | undefined;
   let enrollment: { read: Enrollment | undefined } | undefined;
   let revocation: { read: Revocation | undefined } | undefined;
+  const readMap = () => {
+    map ??= { read: isRecord ? mapOf(value) : undefined };
+    return map.read;
+  };
   return {
     ...{ bucket, key, value },
+    get map() {
+      return readMap();
+    },
     get enrollment() {
-      enrollment ??= { read: enrollmentOf(stored) };
+      enrollment ??= { read: recordOf(key, readMap()) };
       return enrollment.read;
     },
     get revocation() {
@@ -89,10 +106,10 @@ export function readingOf(stored: Stored | Reading): Reading {
  */
 export function isDecision(stored: Stored | Reading, { now, pendingTtlMs, vouched }: Judge): boolean {
   const one = readingOf(stored);
-  const { enrollment: record } = one;
-  if (record !== undefined) {
+  const { map, enrollment: record } = one;
+  if (map !== undefined && record !== undefined) {
     const isTooOld = record.state === "pending" && record.createdAt <= now - pendingTtlMs;
-    return !isTooOld && vouched(one.value);
+    return !isTooOld && vouched(map);
   }
   const { revocation: entry } = one;
   return entry !== undefined && entry.stray !== true && !isOver(entry.expiresAt, now);
@@ -124,19 +141,19 @@ function differenceOf(value: Stored | Reading, known: Stored | Reading): number 
  * A record that can be read but that no master made is left as it is: an operator sees it and restores it, or a
  * master takes it over.
  */
-export function isLost(there: Stored | Reading | undefined, known: Stored, judge: Judge): boolean {
+export function isLost(there: Stored | Reading | undefined, known: Stored | Reading, judge: Judge): boolean {
   const before = readingOf(known);
   if (!isDecision(before, judge)) return false;
   if (there === undefined) return true;
   const now = readingOf(there);
-  const isRecord = now.enrollment !== undefined;
-  if (!isRecord && now.revocation === undefined) return true;
-  if (isRecord && !judge.vouched(now.value)) return false;
+  const map = now.enrollment === undefined ? undefined : now.map;
+  if (map === undefined && now.revocation === undefined) return true;
+  if (map !== undefined && !judge.vouched(map)) return false;
   return orderOf(now, before) === "older";
 }
 
 /** Whether a decision replaces what a log knows of the same record. */
-export function isNews(value: Stored | Reading, known: Stored | undefined, judge: Judge): boolean {
+export function isNews(value: Stored | Reading, known: Stored | Reading | undefined, judge: Judge): boolean {
   if (known === undefined) return true;
   if (Buffer.from(known.value).equals(value.value)) return false;
   const [now, before] = [readingOf(value), readingOf(known)];
@@ -147,8 +164,8 @@ export function isNews(value: Stored | Reading, known: Stored | undefined, judge
 
 /** Whether a value is a known record that got its vouchers. */
 function isAdopted(value: Reading, known: Reading, judge: Judge): boolean {
-  if (value.enrollment === undefined) return false;
-  return judge.hasVouchers(value.value) && !judge.hasVouchers(known.value);
+  if (value.enrollment === undefined || value.map === undefined) return false;
+  return judge.hasVouchers(value.map) && (known.map === undefined || !judge.hasVouchers(known.map));
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   readEnrollments,
   writeRevocation,
 } from "../enrollment/mod.ts";
-import { decodeRecord, encodeRecord } from "../enrollment/record.ts";
+import { encodeRecord, type StoredMap } from "../enrollment/record.ts";
 import { transition } from "../enrollment/transition.ts";
 import { compareRecords, isNews } from "./order.ts";
 import { planRestore } from "./plan.ts";
@@ -224,7 +224,7 @@ test("a stray that had been resumed earlier stays refused", async () => {
 test("a record that no master made is left to the operator, and does not displace what the log has", async () => {
   const { put, buckets } = fleet();
   await put("a", { state: "revoked", hostname: "forged", updatedAt: 9_000 });
-  const vouched = (value: Uint8Array) => decodeRecord(value).hostname !== "forged";
+  const vouched = (stored: StoredMap) => stored.hostname !== "forged";
   const known = [sampleStored("a", { state: "active" })];
   const { lost, unlogged } = planRestore(known, await readContents(buckets), { ...judge, vouched });
   expect([lost, unlogged]).toEqual([[], []]);
@@ -235,7 +235,7 @@ test("a record that no master made is left to the operator, and does not displac
 test("a log takes a record again that got its vouchers, and no other of the same time", () => {
   const known = sampleStored("a", { state: "active" });
   const adopted = sampleStored("a", { state: "active", hostname: "vouched" });
-  const hasVouchers = (value: Uint8Array) => decodeRecord(value).hostname === "vouched";
+  const hasVouchers = (stored: StoredMap) => stored.hostname === "vouched";
   expect(isNews(adopted, known, { ...judge, hasVouchers })).toBe(true);
   expect(isNews(known, adopted, { ...judge, hasVouchers })).toBe(false);
   expect(isNews(adopted, known, judge)).toBe(false);

@@ -1,9 +1,19 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
 import { parseKey } from "../enrollment/mod.ts";
 import type { DecisionBucket } from "./decision.ts";
 import type { DecisionLog } from "./log.ts";
-import { isDecision, isLost, isNews, isRemovable, type Judge, readingOf } from "./order.ts";
+import {
+  isDecision,
+  isLost,
+  isNews,
+  isRemovable,
+  type Judge,
+  type Reading,
+  readingOf,
+  type Stored,
+} from "./order.ts";
 
 /** What a bucket needs so that its records are logged. */
 export interface Recorder {
@@ -14,6 +24,9 @@ export interface Recorder {
   /** Called when a decision that another master made could not be logged; it is kept for the next attempt. */
   onFailure(cause: unknown): void;
 }
+
+/** What the records that are kept decoded may take as they are stored, bytes; decoded they take some times as much. */
+const mostRead = 1024 * 1024;
 
 /** What the watch showed of the index of each peel; the log has records only. */
 type Indexes = Set<string>;
@@ -29,6 +42,19 @@ type Indexes = Set<string>;
 export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: Recorder): Bucket {
   const { log, judge, onSuspicion, onFailure } = recorder;
   const indexes: Indexes = new Set();
+  /** A record is enrolled, approved and issued in a short time, and each time compared with the one before. */
+  const readings = createBoundedMap<Reading>(mostRead);
+  const read = ({ bucket, key, value }: Stored): Reading => {
+    const before = readings.get(key);
+    if (before !== undefined && Buffer.from(before.value).equals(value)) return before;
+    // A copy: the value may be a part of all that the bus sent at that moment.
+    return readings.set(key, readingOf({ bucket, key, value: Uint8Array.from(value) }), value.length);
+  };
+  /** What the log knows of a key, read. */
+  const readKnown = (key: string): Reading | undefined => {
+    const known = log.get({ bucket: name, key });
+    return known === undefined ? undefined : read(known);
+  };
   /** What is known of a key at this moment. */
   const knownOf = (key: string) => ({ known: log.get({ bucket: name, key }), isIndexed: indexes.has(key) });
   const hasLess = (
@@ -49,17 +75,20 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
     await log.flush();
     const revision = await write();
     if (revision !== undefined) noteIndex(key, value);
-    const stored = readingOf({ bucket: name, key, value });
-    if (revision === undefined || !isDecision(stored, judge())) return revision;
+    if (revision === undefined) return revision;
+    const known = readKnown(key);
+    const stored = read({ bucket: name, key, value });
+    if (!isDecision(stored, judge())) return revision;
     // The watch may have been first, also with what another master wrote after this.
-    await (isNews(stored, log.get(stored), judge()) ? log.keep(stored) : log.flush());
+    await (isNews(stored, known, judge()) ? log.keep(stored) : log.flush());
     return revision;
   };
   /** @returns `false` when the log has more than the change shows */
   const follow = ({ key, value }: Change): boolean => {
-    const known = log.get({ bucket: name, key });
-    if (value !== undefined && known !== undefined && Buffer.from(known.value).equals(value)) return true;
-    const stored = value === undefined ? undefined : readingOf({ bucket: name, key, value });
+    const logged = log.get({ bucket: name, key });
+    if (value !== undefined && logged !== undefined && Buffer.from(logged.value).equals(value)) return true;
+    const known = logged === undefined ? undefined : read(logged);
+    const stored = value === undefined ? undefined : read({ bucket: name, key, value });
     if (stored === undefined || !isDecision(stored, judge())) {
       if (known === undefined) return true;
       if (value !== undefined || !isRemovable(known, judge())) return false;

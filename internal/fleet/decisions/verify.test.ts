@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { sampleStored } from "../../../test/harness/decisions.ts";
-import { decodeRecord } from "../enrollment/mod.ts";
+import type { StoredMap } from "../enrollment/mod.ts";
 import { verificationOf } from "./verify.ts";
 
 const entry = (stored: ReturnType<typeof sampleStored>) => ({ ...stored, revision: 1, storedAt: 0 });
@@ -39,7 +39,7 @@ test("a record that no master made is named, and is not what the log lacks", () 
   const judge = {
     now: 0,
     pendingTtlMs: 1,
-    vouched: (value: Uint8Array) => decodeRecord(value).hostname !== "forged",
+    vouched: (stored: StoredMap) => stored.hostname !== "forged",
     hasVouchers: () => false,
   };
   const logged = [sampleStored("a", { state: "active" })];

@@ -21,5 +21,8 @@ export function memberNamed(
     throw new SvcError("not_found", `${name} is not a member of the fleet: its enrollment is ${state}`);
   }
   const near = suggestName(name, directory.members().map(displayPeelId));
-  throw new SvcError("not_found", `there is no peel ${JSON.stringify(name)}${near}`);
+  throw new SvcError(
+    "not_found",
+    `the peel ${JSON.stringify(name)} does not exist${near}: see svc peels list`,
+  );
 }

@@ -52,11 +52,12 @@ export {
 } from "./operations.ts";
 export { createPendingTable } from "./pending-table.ts";
 export {
-  decodeRecord,
   type Enrollment,
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
+  fromStored,
+  type StoredMap,
   summarize,
   toStored,
   trustOf,
@@ -98,6 +99,6 @@ export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { createTakeOver } from "./take-over.ts";
 export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";
 export { curvePublicKeyField, publicKeyField } from "./validate.ts";
-export { type Adoption, hasVouchers } from "./verdict.ts";
+export { type Adoption, mapOf } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
 export { type Admission, type Candidate, type Decide, decisions, type WayIn } from "./way-in.ts";

@@ -83,7 +83,7 @@ export const findByKey = operation({
     }
     await directory.caughtUp();
     const found = directory.newestOf(publicKey);
-    if (found === undefined) throw new SvcError("not_found", "no enrollment of this key");
+    if (found === undefined) throw new SvcError("not_found", "this key has no enrollment");
     note?.({ enrollment_id: found.id });
     return found;
   },

@@ -60,7 +60,7 @@ export async function discard(enrollments: Enrollments, id: string): Promise<voi
   if (vouchers === undefined) throw new SvcError("internal", "only a master can discard a record");
   const now = await enrollments.get(id);
   if (now === undefined || !("id" in parseKey(id)))
-    throw new SvcError("not_found", "no enrollment with this id");
+    throw new SvcError("not_found", "the enrollment does not exist");
   const isCounted = readEntry(enrollments, now) !== undefined;
   if (isCounted || (await lastVouched(enrollments, vouchers, id)) !== undefined) {
     throw new SvcError(

@@ -46,18 +46,18 @@ export const indexKey = (peelId: string): string => `${indexPrefix}${peelId}`;
  */
 export async function loadEnrollment(enrollments: Enrollments, id: string): Promise<Versioned> {
   const entry = isId("enr", id) ? await getSurely(enrollments, id) : undefined;
-  if (entry === undefined) throw new SvcError("not_found", "no enrollment with this id");
+  if (entry === undefined) throw new SvcError("not_found", "the enrollment does not exist");
   const found = readEntry(enrollments, entry);
   if (found === undefined) {
     throw new SvcError(
       "not_found",
-      "no enrollment with this id that a master vouches for: see svc enroll list --state all",
+      "the enrollment has no record that a master vouches for: see svc enroll list --state all",
     );
   }
   // Only a pending record may have no index: a decided one had an index, which stays until the record ends.
   if (found.record.state === "pending") {
     const index = await readIndex(enrollments, found.record.peelId);
-    if (index?.id !== id) throw new SvcError("not_found", "no enrollment with this id");
+    if (index?.id !== id) throw new SvcError("not_found", "the enrollment does not exist");
   }
   return found;
 }

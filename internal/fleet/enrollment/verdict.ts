@@ -45,12 +45,6 @@ export function counting(verdict: Verdict, adoption: Adoption): boolean {
   return verdict === "vouched" || (verdict === "unvouched" && adoption === "awaited");
 }
 
-/** Whether a stored value is a record with valid vouchers. */
-export function hasVouchers(value: Uint8Array, vouchers: Vouchers): boolean {
-  const stored = mapOf(value);
-  return stored !== undefined && vouchers.judge(stored) === "vouched";
-}
-
 /** The stored form; `undefined` when it is not a map. */
 export function mapOf(value: Uint8Array): StoredMap | undefined {
   try {

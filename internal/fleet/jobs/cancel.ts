@@ -29,7 +29,7 @@ export interface CancelDeps extends SettleDeps {
 export function cancelJob(deps: CancelDeps, jid: string, operator: string): Promise<Job> {
   const attempt = async () => {
     const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
-    if (entry === undefined) throw new SvcError("not_found", "no job with this id");
+    if (entry === undefined) throw new SvcError("not_found", "the job does not exist");
     const job = decodeJob(entry.value);
     const now = deps.clock.now();
     const tally = createTally(job);

@@ -12,7 +12,7 @@ import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { createPace } from "./pace.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "./progress.ts";
-import { readEvents } from "./read-events.ts";
+import { askStored, readEvents } from "./read-events.ts";
 import { decodeJob } from "./record.ts";
 import { type JobView, type KnownJob, knownOf, loadJob, type ShowDeps, storedJob, viewOf } from "./show.ts";
 import { countOutcomes, isSilent } from "./tally.ts";
@@ -41,6 +41,8 @@ export interface Progress {
  * @param onProgress called at the start and after each change
  * @param options.signal ends following, not the job
  * @param options.replay also report the events that were known at the start
+ * @param options.targets how many it has, from a caller who knows: then what is stored of it is asked for together with
+ *   its record
  * @returns the job in its final state
  * @throws SvcError `not_found`; the signal's reason
  */
@@ -48,10 +50,10 @@ export async function followJob(
   deps: ShowDeps,
   jid: string,
   onProgress: (progress: Progress) => void,
-  options: { signal?: AbortSignal; replay?: boolean } = {},
+  options: { signal?: AbortSignal; replay?: boolean; targets?: number } = {},
 ): Promise<JobView> {
   const { bus, clock } = deps;
-  const { signal } = options;
+  const { signal, targets } = options;
   const ended = Promise.withResolvers<void>();
   // The signal may abort before it is awaited.
   ended.promise.catch(() => {});
@@ -97,12 +99,15 @@ export async function followJob(
   signal?.addEventListener("abort", abort, { once: true });
   try {
     signal?.throwIfAborted();
+    const stored = targets === undefined ? undefined : askStored(bus, jid, targets);
+    // It fails where it is awaited.
+    stored?.catch(() => {});
     const known = knownOf(deps, await storedJob(deps, jid));
     // What has come since the subscription need not be read. A server that tells what it has stored has sent that before.
     take = (event, bytes) => void known.take(event, bytes);
     for (const { event, bytes } of early) take(event, bytes);
-    const hasEnded = (peel: string) => known.tally.known(peel).ending !== undefined;
-    if (known.tally.open > 0) await readEvents(bus, known.job, known.take, hasEnded);
+    const isKnown = (peel: string) => known.tally.known(peel).ending !== undefined;
+    if (known.tally.open > 0) await readEvents(bus, known.job, known.take, { isKnown, stored });
     const count = countOutcomes(known);
     let last: Progress = { targets: known.job.targets.length, counts: {} };
     const report = (event?: JobEvent) => {

@@ -33,6 +33,8 @@ const graceMs = 1_000;
 
 type ReadableJob = Pick<Job, "jid" | "schedule" | "targets" | "createdAt" | "deadline" | "settled">;
 type OnEvent = (event: JobEvent, size: number) => void;
+/** The subjects of a job on which messages are stored; `undefined` where to ask for them is not possible, or no use. */
+export type Stored = ReadonlySet<string> | undefined;
 
 /**
  * Reads what is stored about a job: the events of its targets, or the result of a schedule. What that costs
@@ -45,16 +47,18 @@ type OnEvent = (event: JobEvent, size: number) => void;
  *
  * @param onEvent called with each event and the size of its message in bytes, in any order; an event may be
  *   repeated, and one that a later one of the same target replaces may be left out
- * @param isKnown whether a target need not be asked for; asked as late as possible
+ * @param options.isKnown whether a target need not be asked for; asked as late as possible
+ * @param options.stored what `askStored` answered, where it was asked before
  * @throws SvcError `storage`
  */
 export async function readEvents(
   bus: Bus,
   job: ReadableJob,
   onEvent: OnEvent,
-  isKnown: (peel: string) => boolean = () => false,
+  options: { isKnown?: (peel: string) => boolean; stored?: Promise<Stored> | undefined } = {},
 ): Promise<void> {
   const { jid, targets } = job;
+  const { isKnown = () => false } = options;
   const kinds = job.schedule === undefined ? [ackSubject, returnSubject] : [scheduleSubject];
   const since = Math.min(job.createdAt, bus.clock.now()) - clockMarginMs;
   // One reader for each: the filter of a consumer must lie within one subject of the stream.
@@ -66,7 +70,7 @@ export async function readEvents(
     );
   // What is not an ID of a peel could be a pattern: records are read from the bus.
   const senders = targets.filter(isPeelId);
-  const stored = await storedOf(bus, job);
+  const stored = await (options.stored ?? askStored(bus, jid, targets.length));
   const unknown = senders.filter((peel) => !isKnown(peel));
   const wanted = kinds.map((subjectOf) => unknown.map((peel) => subjectOf(jid, peel)));
   const subjects = wanted.flat().filter((subject) => stored?.has(subject) ?? true);
@@ -90,9 +94,9 @@ export async function readEvents(
   for (const message of doubtful) report(message, onEvent);
 }
 
-/** The subjects of a job on which messages are stored; `undefined` where to ask for them is not possible, or no use. */
-async function storedOf(bus: Bus, { jid, targets }: ReadableJob): Promise<ReadonlySet<string> | undefined> {
-  const isListed = targets.length > 1 && targets.length <= mostListed;
+/** Asks a bus that tells what it stores for what there is of a job. @throws SvcError `storage` */
+export async function askStored(bus: Bus, jid: string, targets: number): Promise<Stored> {
+  const isListed = targets > 1 && targets <= mostListed;
   return isListed && tellsStored(bus) ? storedSubjects(bus, stream, jobSubjects(jid)) : undefined;
 }
 

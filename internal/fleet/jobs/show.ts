@@ -102,7 +102,7 @@ export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promi
  */
 export async function storedJob({ jobs }: Pick<ShowDeps, "jobs">, jid: string): Promise<Job> {
   const entry = isId("job", jid) ? await jobs.get(jid) : undefined;
-  if (entry === undefined) throw new SvcError("not_found", "no job with this id");
+  if (entry === undefined) throw new SvcError("not_found", "the job does not exist");
   return decodeJob(entry.value);
 }
 

@@ -14,7 +14,7 @@ export async function findToken({ view }: Pick<JoinTokenDeps, "view">, id: strin
   if (token !== undefined) return token;
   throw new SvcError(
     "not_found",
-    `there is no join token ${JSON.stringify(id.slice(0, 63))}: svc enroll token list shows them`,
+    `the join token ${JSON.stringify(id.slice(0, 63))} does not exist: see svc enroll token list`,
   );
 }
 

@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import { type Bucket, caughtUpInTime } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { EndedTokens } from "../tokens/mod.ts";
 import { decodeToken, type JoinTokenRecord } from "./record.ts";
@@ -32,9 +32,6 @@ export interface JoinTokenView {
   caughtUp(): Promise<void>;
   stop(): void;
 }
-
-/** How long a request may wait for the first reading. */
-const readMs = 5_000;
 
 /**
  * A record counts when a master vouches for it, and when it is not older than what was known under its key: who
@@ -123,23 +120,7 @@ export function createJoinTokenView({
     usesOf: (id) => uses.get(id) ?? none,
     slotOf: (id, publicKey) => owners.get(id)?.get(publicKey),
     used: (id) => [...(uses.get(id) ?? none).values()].filter(({ free }) => !free).length,
-    caughtUp: shareRuns(async () => {
-      await beforeLate(watch.ready, clock);
-      await watch.caughtUp();
-    }),
+    caughtUp: shareRuns(() => caughtUpInTime(watch, "join tokens", clock)),
     stop: () => watch.stop(),
   };
-}
-
-/** @throws SvcError `unavailable` */
-async function beforeLate(ready: Promise<void>, clock: Pick<Clock, "after">): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = clock.after(readMs, () => {
-    late.reject(new SvcError("unavailable", "the join tokens that are stored are not read yet: try again"));
-  });
-  try {
-    await Promise.race([ready, late.promise]);
-  } finally {
-    timer.cancel();
-  }
 }

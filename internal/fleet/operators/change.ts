@@ -31,13 +31,14 @@ export function assertChange(
   if (change === "add") assertNew(standing, record, before, options.at);
   else if (listed !== undefined) assertOfFile(change, record, listed, before);
   else {
-    if (before === undefined) throw new SvcError("not_found", `there is no operator ${name}`);
+    if (before === undefined)
+      throw new SvcError("not_found", `the operator ${name} does not exist: see svc operator list`);
     assertSame(change, record, before);
   }
   for (const role of record.roles) {
     if (options.knownRoles.includes(role)) continue;
     const hint = suggestion(role, options.knownRoles);
-    throw new SvcError("bad_request", `there is no role ${role}${hint}`);
+    throw new SvcError("bad_request", `the role ${role} does not exist${hint}: see svc roles show`);
   }
   assertSigned(standing, record, listed, options.at);
   if (listed !== undefined && change === "disable") assertAnotherLeft(standing, name, options.at);

@@ -111,7 +111,7 @@ describe("an operator is refused", () => {
   const standing = (record: SignedOperatorRecord, floor = 0) =>
     standingOf([record], { floors: { anna: floor } });
   test.each<[string, Standing, string]>([
-    ["that is unknown", standingOf([]), "there is no operator anna"],
+    ["that is unknown", standingOf([]), "the operator anna does not exist"],
     ["that was removed", standingOf([], { floors: { anna: 4 } }), "was removed"],
     ["that is disabled", standing(recordOf("anna", "root", { disabled: true })), "anna is disabled"],
     ["whose end has come", standing(recordOf("anna", "root", { expiresAt: now })), "ended at 2026-11-23"],

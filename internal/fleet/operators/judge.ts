@@ -47,7 +47,7 @@ export function judgeOperator(standing: Standing, name: string, key: string, at:
   const record = standing.find(name);
   if (record === undefined) {
     const removed = standing.versionFloor(name) > 0;
-    const what = removed ? `the operator ${name} was removed` : `there is no operator ${name}`;
+    const what = removed ? `the operator ${name} was removed` : `the operator ${name} does not exist`;
     return { refused: `${what}: an operator with role admin adds one with svc operator add` };
   }
   if (record.publicKey !== key) {

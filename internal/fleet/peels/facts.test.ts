@@ -190,7 +190,9 @@ test("a history is bounded, whatever a peel stores", async () => {
 
 test("who has no history is told why", async () => {
   await expect(stored()()).rejects.toThrow("web-1 has stored no facts yet");
-  await expect(stored({})({ id: "web-2" })).rejects.toThrow('there is no peel "web-2" (did you mean web-1?)');
+  await expect(stored({})({ id: "web-2" })).rejects.toThrow(
+    'the peel "web-2" does not exist (did you mean web-1?)',
+  );
 });
 
 test("changes, applied to what was, are what is", () => {

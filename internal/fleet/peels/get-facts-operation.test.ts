@@ -31,7 +31,12 @@ test("facts of a member are shown as it stored them, whole or one", async () => 
 test.each([
   ["a fact that nobody has", "web-1.example", "mount", /has no fact "mount" \(did you mean mounts\?\)/],
   ["the name of an inherited property", "web-1.example", "constructor", /has no fact "constructor"/],
-  ["a host outside the fleet", "web-3", undefined, /there is no peel "web-3" \(did you mean web-2\?\)/],
+  [
+    "a host outside the fleet",
+    "web-3",
+    undefined,
+    /the peel "web-3" does not exist \(did you mean web-2\?\)/,
+  ],
   ["a peel without facts", "web-2", undefined, /web-2 has stored no facts yet/],
 ])("%s is not found", async (_, id, name, message) => {
   await expect(get(id, name)).rejects.toThrow(message);

@@ -152,8 +152,16 @@ test("what a peel says of itself is shortened, and only a text or a number", asy
 });
 
 test.each([
-  ["an unknown peel", "web-2", 'not_found: there is no peel "web-2" (did you mean web-1?)'],
-  ["the short name of a host", "db-1", 'not_found: there is no peel "db-1" (did you mean db-1.example?)'],
+  [
+    "an unknown peel",
+    "web-2",
+    'not_found: the peel "web-2" does not exist (did you mean web-1?): see svc peels list',
+  ],
+  [
+    "the short name of a host",
+    "db-1",
+    'not_found: the peel "db-1" does not exist (did you mean db-1.example?): see svc peels list',
+  ],
   ["a host that waits", "new-1", "not_found: new-1 is not a member of the fleet: its enrollment is pending"],
 ])("%s is not shown", async (_, id, message) => {
   const { show } = await fleetOf(["db-1_example", "web-1"]);

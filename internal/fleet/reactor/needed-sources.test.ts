@@ -10,9 +10,9 @@ const others = (needed: ReturnType<typeof neededSources>) =>
 const neededBy = (...match: string[]) => others(neededSources([{ match }], none, 1)).map(([name]) => name);
 
 test.each<[string, string[]]>([
-  ["**", ["returns", "schedules", "compliance"]],
-  ["svc/**", ["returns", "schedules", "compliance"]],
-  ["s*/**", ["returns", "schedules", "compliance"]],
+  ["**", ["returns", "schedules", "compliance", "enrollments"]],
+  ["svc/**", ["returns", "schedules", "compliance", "enrollments"]],
+  ["s*/**", ["returns", "schedules", "compliance", "enrollments"]],
   ["**/web1", ["returns", "schedules", "compliance"]],
   ["*/*/*/*", ["schedules"]],
   ["*/*/*/*/*", ["returns"]],
@@ -22,7 +22,7 @@ test.each<[string, string[]]>([
   ["svc/job/*/return/*/**", ["returns"]],
   ["svc/schedule/*/*", ["schedules"]],
   ["svc/schedule/backup/web?", ["schedules"]],
-  ["*/*/*", ["compliance"]],
+  ["*/*/*", ["compliance", "enrollments"]],
   ["svc/compliance/*", ["compliance"]],
   ["svc/compliance/web?", ["compliance"]],
   ["svc/compliance", []],
@@ -31,7 +31,9 @@ test.each<[string, string[]]>([
   ["svc/job/*/return/*/*", []],
   ["svc/schedule/*", []],
   ["svc/peel/*/lost", []],
-  ["svc/enrollment/created", []],
+  ["svc/enrollment/created", ["enrollments"]],
+  ["svc/enrollment/*", ["enrollments"]],
+  ["svc/enrollment", []],
   ["disk/**", []],
   ["*", []],
 ])("a rule for %s needs %j", (pattern, expected) => {
@@ -52,6 +54,7 @@ test("a source that is still needed keeps its time, and one that is needed again
     ["returns", 100],
     ["schedules", 200],
     ["compliance", 200],
+    ["enrollments", 200],
   ]);
   const without = neededSources([{ match: ["disk/full"] }], second, 300);
   expect([...neededSources([returns], without, 400)]).toEqual([
@@ -85,6 +88,8 @@ const segment = fc.constantFrom(
   "s?c",
   "r*",
   "compliance",
+  "enrollment",
+  "created",
   "[jw]ob",
 );
 const name = fc.stringMatching(/^[a-z0-9-]{1,8}$/);
@@ -103,6 +108,7 @@ test("rules that do not need a source never match its events", () => {
         if (isMatched(`svc/job/${one}/return/${other}`)) expect(needed).toContain("returns");
         if (isMatched(`svc/schedule/${one}/${other}`)) expect(needed).toContain("schedules");
         if (isMatched(`svc/compliance/${one}`)) expect(needed).toContain("compliance");
+        if (isMatched("svc/enrollment/created")) expect(needed).toContain("enrollments");
       },
     ),
     { numRuns: 2_000 },

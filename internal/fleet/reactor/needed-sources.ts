@@ -2,22 +2,23 @@ import { enrollmentTag } from "./event.ts";
 import type { Rule } from "./rule.ts";
 import { canMatch } from "./tag-pattern.ts";
 
-/** Sources that only rules use, and whether a glob of a rule can match one of their tags. */
+/** The sources of events, and whether a glob of a rule can match one of their tags. */
 const canMatchOf = {
   returns: (pattern: string) => canMatch(pattern, ["svc", "job", "*", "return", "*"]),
   schedules: (pattern: string) => canMatch(pattern, ["svc", "schedule", "*", "*"]),
   compliance: (pattern: string) => canMatch(pattern, ["svc", "compliance", "*"]),
+  enrollments: (pattern: string) => canMatch(pattern, enrollmentTag.split("/")),
   // Any tag. Many fleets have rules for new enrollments alone, which have a source of their own.
   events: (pattern: string) => pattern !== enrollmentTag,
 } as const;
-export type OptionalSource = keyof typeof canMatchOf;
-export const optionalSources = Object.keys(canMatchOf) as OptionalSource[];
+export type SourceName = keyof typeof canMatchOf;
+export const sourceNames = Object.keys(canMatchOf) as SourceName[];
 
-/** The optional sources that some rule can match, each with the time since when. */
-export type NeededSources = ReadonlyMap<OptionalSource, number>;
+/** The sources that some rule can match, each with the time since when. */
+export type NeededSources = ReadonlyMap<SourceName, number>;
 
 /**
- * Finds the optional sources that rules need.
+ * Finds the sources that rules need.
  *
  * @param before the sources that the previous rules needed: a source that is still needed keeps its time
  * @param now milliseconds since the Unix epoch
@@ -27,7 +28,7 @@ export function neededSources(
   before: NeededSources,
   now: number,
 ): NeededSources {
-  const needed = optionalSources.filter((name) =>
+  const needed = sourceNames.filter((name) =>
     rules.some(({ match }) => match.some((pattern) => canMatchOf[name](pattern))),
   );
   return new Map(needed.map((name) => [name, before.get(name) ?? now]));

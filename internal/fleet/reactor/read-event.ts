@@ -69,7 +69,7 @@ export async function readReturn(message: DeliveredMessage, jobOf: JobOf): Promi
   const returned = attempt(() => decodeReturn(message.data));
   if (returned === undefined) return malformed("not a return");
   const job = await jobOf(jid);
-  if (job === undefined) return { dropped: "forged", reason: "there is no such job" };
+  if (job === undefined) return { dropped: "forged", reason: "the job does not exist" };
   if (!job.targets.has(peel)) return { dropped: "forged", reason: "the job is not for this peel" };
   return {
     event: {

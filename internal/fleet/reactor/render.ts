@@ -109,7 +109,7 @@ function peelOf({ source, tag }: Event): string {
     );
   }
   if (isPeelId(source)) return source;
-  throw new Unrendered("source is not a peel, so there is no target");
+  throw new Unrendered("source is not a peel, so it cannot be a target");
 }
 
 function enrollmentOf({ tag, origin, data }: Event): string {

@@ -2,10 +2,9 @@ import { describeError } from "../../base/errors.ts";
 import { contend, type Lease, type LeaseHolder, type Tenure } from "../../bus/lease/mod.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import type { RuleSet } from "./load.ts";
-import { type NeededSources, neededSources } from "./needed-sources.ts";
+import { type NeededSources, neededSources, type SourceName } from "./needed-sources.ts";
 import { refusedMessage } from "./refused-rules.ts";
 import { type ReactorSession, type SessionOptions, startSession } from "./session.ts";
-import type { SourceName } from "./sources.ts";
 import { watchRules } from "./watch.ts";
 
 /** Grace period for the sources to start. */

@@ -87,7 +87,7 @@ export async function startSession(
     now: clock.now,
     log,
   });
-  const sources = await startSources({
+  const sources = startSources({
     bus,
     jobOf: options.jobOf,
     enrollments: options.actions.enrollments.enrollments,
@@ -108,7 +108,7 @@ export async function startSession(
       if (rule !== undefined && !names.includes(rule)) {
         throw new SvcError(
           "not_found",
-          `no rule ${JSON.stringify(rule.slice(0, 80))}${suggestion(rule, names)}`,
+          `the rule ${JSON.stringify(rule.slice(0, 80))} does not exist${suggestion(rule, names)}`,
         );
       }
       const opened = limits.reset(rule);

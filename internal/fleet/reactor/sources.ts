@@ -21,7 +21,7 @@ import type { DropCause } from "./drop.ts";
 import type { Event } from "./event.ts";
 import { createGaps } from "./gaps.ts";
 import type { JobOf } from "./job-lookup.ts";
-import { type NeededSources, type OptionalSource, optionalSources } from "./needed-sources.ts";
+import { type NeededSources, type SourceName, sourceNames } from "./needed-sources.ts";
 import { mostDeliveries } from "./react.ts";
 import { type Reading, readEnrollment, readEvent, readReturn, readScheduled } from "./read-event.ts";
 
@@ -34,10 +34,6 @@ const backoffMs = [10, 10, 30, 60, 300].map((s) => s * second) as [number, ...nu
 /** Messages per source at a time. A return may have 1 MiB. */
 const atOnce = 32;
 
-/** The sources of events. A consumer on this server has one filter, so each source has its own consumer. */
-export const sourceNames = ["events", "returns", "schedules", "compliance", "enrollments"] as const;
-export type SourceName = (typeof sourceNames)[number];
-
 /** How records of enrollments are judged. */
 type Judging = Pick<Enrollments, "vouchers">;
 
@@ -47,6 +43,7 @@ interface Source {
   read(message: DeliveredMessage, jobOf: JobOf, judging: Judging): Reading | Promise<Reading>;
 }
 
+/** A consumer on this server has one filter, so each source has its own consumer. */
 const sources: Record<SourceName, Source> = {
   events: { stream: "events", filter: eventSubject("*", ">"), read: readOther },
   returns: { stream: "job-events", filter: returnSubject("*", "*"), read: readReturn },
@@ -85,8 +82,8 @@ export interface SourcesOptions {
 }
 
 /**
- * The consumers, which all masters share. Only the holder of the lease pulls from them. The consumer of an
- * optional source exists while rules need it.
+ * The consumers, which all masters share. Only the holder of the lease pulls from them. The consumer of a source
+ * exists while rules need it.
  */
 export interface Sources {
   /** Sources that should have been running for this time, but are not. */
@@ -106,8 +103,8 @@ interface Running {
   startedAt: number;
 }
 
-/** Starts the consumers of the sources that are always read. */
-export async function startSources(options: SourcesOptions): Promise<Sources> {
+/** Starts with no source: `use` says which ones are needed. */
+export function startSources(options: SourcesOptions): Sources {
   const { bus, jobOf, log } = options;
   const running = new Map<SourceName, Running>();
   let needed: NeededSources = new Map();
@@ -123,19 +120,19 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     const { subject } = message;
     log.debug("event dropped", { subject, cause: reading.dropped, reason: reading.reason });
   };
-  /** @param since for an optional source without a consumer: the time from which its events count */
-  const start = async (name: SourceName, since?: number) => {
+  /** @param since for a source without a consumer: the time from which its events count */
+  const start = async (name: SourceName, since: number) => {
     const { stream, filter } = sources[name];
     const gaps = name === "events" ? await followGaps(options) : undefined;
     if (stopped) return;
-    const progress = createProgress(since ?? 0);
+    const progress = createProgress(since);
     const consumer = consume(
       bus,
       {
         ...{ stream, durable: durableOf(name), filter, backoffMs, atOnce },
         // The reactor gives up and counts an event, not the server.
         maxDeliveries: 10 * mostDeliveries,
-        ...(since === undefined ? {} : { since: progress.since }),
+        since: progress.since,
       },
       async (message) => {
         gaps?.(message);
@@ -146,7 +143,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     );
     running.set(name, { consumer, startedAt: bus.clock.monotonic() });
   };
-  const adjust = async (name: OptionalSource) => {
+  const adjust = async (name: SourceName) => {
     const since = needed.get(name);
     if (stopped) return;
     if (since !== undefined) {
@@ -159,9 +156,6 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
     await removeConsumer(bus, sources[name].stream, durableOf(name));
   };
 
-  for (const name of sourceNames) {
-    if (!optionalSources.some((optional) => optional === name)) await start(name);
-  }
   return {
     stopped: (forMs) =>
       [...running].flatMap(([name, { consumer, startedAt }]) =>
@@ -169,7 +163,7 @@ export async function startSources(options: SourcesOptions): Promise<Sources> {
       ),
     use(news) {
       needed = news;
-      for (const name of optionalSources) {
+      for (const name of sourceNames) {
         changing = changing
           .then(() => adjust(name))
           .catch((thrown) =>

@@ -10,7 +10,7 @@ const ann = { name: "ann", publicKey: key.publicKey, roles: ["operator"] };
 const registry: RequestRegistry = {
   judge(name, given) {
     if (name === "eve") return { refused: "eve is disabled: an operator with role admin enables it" };
-    if (name !== ann.name) return { refused: `there is no operator ${name}` };
+    if (name !== ann.name) return { refused: `the operator ${name} does not exist` };
     return given === key.publicKey ? { operator: ann } : { refused: "ann has another key" };
   },
 };
@@ -36,7 +36,7 @@ describe("refused", () => {
     ["misdirected", made(), "svc.admin.enroll.reject", "its signature is wrong for svc.admin.enroll.reject"],
     ["tampered", { ...made(), body: new Uint8Array(4) }, subject, "it was changed on its way"],
     ["under another name", { ...made(), operator: "root" }, subject, "the request of root is refused"],
-    ["unknown", made({ operator: "bob" }), subject, "there is no operator bob"],
+    ["unknown", made({ operator: "bob" }), subject, "the operator bob does not exist"],
     ["disabled", made({ operator: "eve" }), subject, "an operator with role admin enables it"],
     ["another key", made({}, newKeyPair("user", systemRandom)), subject, "ann has another key"],
   ];

@@ -67,7 +67,7 @@ test.each<[fields: Record<string, unknown>, kind: string, message: string]>([
   [{ kind: "job", action: "run" }, "bad_request", "did you mean jobs?"],
   [{ kind: "__proto__", action: "run" }, "bad_request", "unknown kind"],
   [{ kind: "rollouts", action: "abort" }, "bad_request", "rollouts abort needs an id"],
-  [{ kind: "jobs", action: "cancel", id: "job-2" }, "not_found", "no job with this id"],
+  [{ kind: "jobs", action: "cancel", id: "job-2" }, "not_found", "the job does not exist"],
   [{ ...ping, function: "test.pign" }, "bad_request", "did you mean test.ping?"],
 ])("%j is explained", async (fields, kind, message) => {
   await expect(can(["team"], fields)).rejects.toMatchObject({

@@ -148,7 +148,7 @@ export const mayDo = operation({
     const judged = await deps.gate.judge(roles, questionOf(input));
     const { peels, isMissing, ...decision } = judged;
     if (isMissing && decision.allowed) {
-      throw new SvcError("not_found", `no ${input.kind === "jobs" ? "job" : "rollout"} with this id`);
+      throw new SvcError("not_found", `the ${input.kind === "jobs" ? "job" : "rollout"} does not exist`);
     }
     return {
       ...("holders" in decision

@@ -65,7 +65,7 @@ function change(
 ): Promise<Rollout> {
   const attempt = async () => {
     const entry = isId("rol", id) ? await rollouts.get(id) : undefined;
-    if (entry === undefined) throw new SvcError("not_found", "no rollout with this id");
+    if (entry === undefined) throw new SvcError("not_found", "the rollout does not exist");
     const rollout = decodeRollout(entry.value);
     if (!isLive(rollout)) {
       throw new SvcError(

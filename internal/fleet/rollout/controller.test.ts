@@ -243,7 +243,9 @@ test("an ended rollout cannot be paused, resumed or aborted", async () => {
       `the rollout has ended (completed): there is nothing to ${name}`,
     );
   }
-  await expect(abortRollout(a.command, "rol-nonsense", "tester")).rejects.toThrow("no rollout with this id");
+  await expect(abortRollout(a.command, "rol-nonsense", "tester")).rejects.toThrow(
+    "the rollout does not exist",
+  );
 });
 
 test("failing storage is retried, and uncertain steps are verified before the next one", async () => {

@@ -114,7 +114,7 @@ export function summaryOf(rollout: Rollout): RolloutSummary {
  */
 export async function loadRollout(rollouts: Bucket, id: string): Promise<Rollout> {
   const entry = isId("rol", id) ? await rollouts.get(id) : undefined;
-  if (entry === undefined) throw new SvcError("not_found", "no rollout with this id");
+  if (entry === undefined) throw new SvcError("not_found", "the rollout does not exist");
   return decodeRollout(entry.value);
 }
 

@@ -269,7 +269,7 @@ test.each([
 
 test("what cannot be compiled, an unknown peel and missing files are said with the next step", async () => {
   await expect(masterOf(files).show("app", "web-2")).rejects.toThrow(
-    'there is no peel "web-2" (did you mean web-1?)',
+    'the peel "web-2" does not exist (did you mean web-1?)',
   );
   await expect(masterOf(files).show("app", "new-1")).rejects.toThrow("it has stored no facts");
   const broken = masterOf({ "top.sls": everywhere("a"), "a.sls": `password: [${secret}\n` }).show();

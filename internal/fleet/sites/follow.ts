@@ -2,6 +2,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
+import { decodeCertificate, type SiteCertificate, siteOfCertificateKey } from "./certificate-record.ts";
 import { decodeSite, type SiteRecord } from "./record.ts";
 
 /** The sites of the fleet, in memory, kept current by one watch. */
@@ -10,6 +11,8 @@ export interface Sites {
   all(): readonly SiteRecord[];
   /** Those that are there now, by name. */
   open(): readonly SiteRecord[];
+  /** The last certificate that masters issued for a site that is there; `undefined` where they issued none. */
+  certificateOf(name: string): SiteCertificate | undefined;
   /** Resolves when the sites that were there at the start are known. */
   readonly ready: Promise<void>;
   /** @throws SvcError `unavailable` or `storage` */
@@ -23,20 +26,33 @@ export interface Sites {
 export function followSites(options: { bucket: Pick<Bucket, "watch">; mac: RecordMac; log: Log }): Sites {
   const { bucket, mac, log } = options;
   const known = new Map<string, { site: SiteRecord; revision: number }>();
+  const certificates = new Map<string, { certificate: SiteCertificate; revision: number }>();
   const listeners = new Set<() => void>();
-  const read = (name: string, value: Uint8Array): SiteRecord | undefined => {
+  const read = <T>(
+    decode: (mac: RecordMac, name: string, value: Uint8Array) => T | undefined,
+    name: string,
+    value: Uint8Array,
+  ): T | undefined => {
     try {
-      const site = decodeSite(mac, name, value);
-      if (site === undefined) log.error("a stored site is not as a master made it", { site: name });
-      return site;
+      const found = decode(mac, name, value);
+      if (found === undefined) log.error("a stored site is not as a master made it", { site: name });
+      return found;
     } catch (thrown) {
       log.error("a stored site cannot be read", { site: name, reason: describeError(thrown) });
       return undefined;
     }
   };
   const watch = bucket.watch(({ key, value, revision }) => {
-    if ((known.get(key)?.revision ?? 0) >= revision || value === undefined) return;
-    const site = read(key, value);
+    if (value === undefined) return;
+    const certified = siteOfCertificateKey(key);
+    if (certified !== undefined) {
+      if ((certificates.get(certified)?.revision ?? 0) >= revision) return;
+      const certificate = read(decodeCertificate, certified, value);
+      if (certificate !== undefined) certificates.set(certified, { certificate, revision });
+      return;
+    }
+    if ((known.get(key)?.revision ?? 0) >= revision) return;
+    const site = read(decodeSite, key, value);
     if (site === undefined) return;
     const before = known.get(key)?.site;
     // Who controls the bus can put an earlier revision back.
@@ -52,6 +68,10 @@ export function followSites(options: { bucket: Pick<Bucket, "watch">; mac: Recor
   return {
     all,
     open: () => all().filter(({ removedAt }) => removedAt === undefined),
+    certificateOf(name) {
+      const certificate = certificates.get(name)?.certificate;
+      return certificate?.account === known.get(name)?.site.account ? certificate : undefined;
+    },
     ready: watch.ready,
     caughtUp: watch.caughtUp,
     onChange(run) {

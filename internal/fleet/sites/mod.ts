@@ -1,4 +1,12 @@
+export { namesOfSite } from "./certificate-operation.ts";
+export { certificateMessage } from "./certificate-request.ts";
 export { followSites, type Sites } from "./follow.ts";
 export { keepSiteAccounts, systemSitesOf } from "./keep-accounts.ts";
-export { addSite, removeSite, type SiteDeps } from "./operations.ts";
+export {
+  addSite,
+  removeSite,
+  renewSiteCertificate,
+  type SiteCertificateDeps,
+  type SiteDeps,
+} from "./operations.ts";
 export { problemsOf, type SiteState, type WatchedLinks, watchLinks } from "./watch-links.ts";

@@ -11,6 +11,8 @@ import type { Sites } from "./follow.ts";
 import { siteNameField } from "./name.ts";
 import { decodeSite, encodeSite, type FormerSite, type SiteRecord } from "./record.ts";
 
+export { renewSiteCertificate, type SiteCertificateDeps } from "./certificate-operation.ts";
+
 const mostSites = 64;
 const mostUrls = 8;
 /** Of earlier sites of the same name; the oldest links are gone long before. */
@@ -132,7 +134,8 @@ export const removeSite = operation({
   async run(deps: SiteDeps, { site: name }, call) {
     let removed = false;
     await writeSite(deps, name, (before, now) => {
-      if (before === undefined) throw new SvcError("not_found", `there is no site ${name}`);
+      if (before === undefined)
+        throw new SvcError("not_found", `the site ${name} does not exist: see svc cluster status`);
       removed = before.removedAt === undefined;
       return removed ? { ...before, removedAt: now } : before;
     });

@@ -1,10 +1,12 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { LeafNode, SystemBus } from "../../bus/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
+import type { SiteCertificate } from "./certificate-record.ts";
 import type { Sites } from "./follow.ts";
+import type { SiteRecord } from "./record.ts";
 
 const everyMs = 10_000;
 
@@ -25,6 +27,28 @@ export interface SiteState {
   };
   /** How long it is cut off, milliseconds, as far as this master knows. */
   cutOffMs?: number;
+  /** The last certificate that it got by itself; absent where it never asked. */
+  certificate?: Pick<SiteCertificate, "issuedAt" | "notAfter" | "root">;
+  /** When its certificate ends, milliseconds since the Unix epoch, if it should have got another one by now. */
+  endingAt?: number;
+}
+
+/** How long the certificate of a site lasts that `add-site` wrote, and that did not ask for another one since. */
+const firstValidityMs = 8_760 * 3_600_000;
+/** A site asks for a new certificate when a third of the life of the last one is left. */
+const lateLife = 1 / 4;
+
+/** When the certificate of a site ends, if that is soon: then the site does not get another one. */
+function endingAt(
+  { createdAt }: Pick<SiteRecord, "createdAt">,
+  certificate: Pick<SiteCertificate, "issuedAt" | "notAfter"> | undefined,
+  now: number,
+): number | undefined {
+  const [from, until] =
+    certificate === undefined
+      ? [createdAt, createdAt + firstValidityMs]
+      : [certificate.issuedAt, certificate.notAfter];
+  return until - now < (until - from) * lateLife ? until : undefined;
 }
 
 /** The links of the sites, as one master watches them. */
@@ -42,7 +66,7 @@ export interface WatchedLinks {
  * site, and it says no more than which of its own links belong together.
  */
 export function watchLinks(options: {
-  sites: Pick<Sites, "open" | "onChange">;
+  sites: Pick<Sites, "open" | "onChange" | "certificateOf">;
   system: Pick<SystemBus, "leafNodes">;
   /** Public key of the system account. */
   systemAccount: string;
@@ -76,17 +100,21 @@ export function watchLinks(options: {
     );
   };
   const states = () =>
-    sites.open().map(({ name, urls, account }): SiteState => {
-      if (nodes === undefined) return { name, urls, state: "unknown" };
+    sites.open().map((site): SiteState => {
+      const { name, urls, account } = site;
+      const certificate = sites.certificateOf(name);
+      const ending = endingAt(site, certificate, clock.now());
+      const known = { name, urls, ...defined({ certificate, endingAt: ending }) };
+      if (nodes === undefined) return { ...known, state: "unknown" };
       const node = nodeOf(account);
       if (node === undefined) {
         const since = lostAt.get(account);
         const cutOffMs = since === undefined ? undefined : Math.round(clock.monotonic() - since);
-        return { name, urls, state: "cut off", ...defined({ cutOffMs }) };
+        return { ...known, state: "cut off", ...defined({ cutOffMs }) };
       }
       const { server, roundTripMs } = node;
       const hasClaims = nodes.some((one) => one.account === systemAccount && one.name === node.name);
-      return { name, urls, state: "up", link: { server, roundTripMs, hasClaims } };
+      return { ...known, state: "up", link: { server, roundTripMs, hasClaims } };
     });
   const timer = clock.every(everyMs, lookOrSay);
   const forget = sites.onChange(lookOrSay);
@@ -118,5 +146,12 @@ export function problemsOf(states: readonly SiteState[]): string[] {
     ...(deaf.length === 0
       ? []
       : [`revocations do not reach site ${deaf.join(", ")}: see the log of svc-master there`]),
+    ...states.flatMap(({ name, endingAt }) =>
+      endingAt === undefined
+        ? []
+        : [
+            `the certificate of site ${name} is not renewed, and ends at ${rfc3339(endingAt)}: see /readyz of svc-master there`,
+          ],
+    ),
   ];
 }

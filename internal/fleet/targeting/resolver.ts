@@ -43,11 +43,12 @@ export function createResolver(deps: ResolverDeps): Resolver {
   const { directory, index, groups, clock, log } = deps;
 
   const fleetFor = async (wanted: Wanted): Promise<Fleet> => {
-    await directory.caughtUp();
     if (index.running) {
-      await index.caughtUp(wanted);
+      // They are different buckets, and the bus is asked for both at once.
+      await Promise.all([directory.caughtUp(), index.caughtUp(wanted)]);
       return index;
     }
+    await directory.caughtUp();
     if (wanted.facts || wanted.heartbeats) {
       log.warn("the fleet index is not running: a target is resolved by reading the buckets", { ...wanted });
     }

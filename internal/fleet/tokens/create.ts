@@ -81,7 +81,10 @@ export async function createToken(
   for (const role of roles) {
     if (!known.includes(role)) {
       const shown = JSON.stringify(role.slice(0, 63));
-      throw new SvcError("bad_request", `there is no role ${shown}${suggestion(role.slice(0, 63), known)}`);
+      throw new SvcError(
+        "bad_request",
+        `the role ${shown} does not exist${suggestion(role.slice(0, 63), known)}: see svc roles show`,
+      );
     }
     if (has !== undefined && !deps.covers(has, role)) {
       throw new SvcError(

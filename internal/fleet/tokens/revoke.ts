@@ -43,6 +43,6 @@ function unknownToken({ view }: Pick<TokenDeps, "view">, which: string): SvcErro
   const shown = JSON.stringify(which.slice(0, 63));
   return new SvcError(
     "not_found",
-    `there is no token ${shown}${suggestion(which.slice(0, 63), names)}; svc token list shows them`,
+    `the token ${shown} does not exist${suggestion(which.slice(0, 63), names)}: see svc token list`,
   );
 }

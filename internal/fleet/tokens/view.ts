@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import { type Bucket, caughtUpInTime } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { EndedTokens } from "./ended.ts";
 import { decodeToken, type Token } from "./record.ts";
@@ -21,9 +21,6 @@ export interface TokenView {
   caughtUp(): Promise<void>;
   stop(): void;
 }
-
-/** How long a request may wait for the first reading. */
-const readMs = 5_000;
 
 /**
  * A record counts when a master vouches for it, and when it is not older than what was known under its name: who
@@ -96,25 +93,9 @@ export function createTokenView({
       return token === undefined || isPutBack(token) ? undefined : token;
     },
     all: () => [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
-    caughtUp: shareRuns(async () => {
-      await beforeLate(watch.ready, clock);
-      await watch.caughtUp();
-    }),
+    caughtUp: shareRuns(() => caughtUpInTime(watch, "tokens", clock)),
     stop: () => watch.stop(),
   };
-}
-
-/** @throws SvcError `unavailable` */
-async function beforeLate(ready: Promise<void>, clock: Pick<Clock, "after">): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = clock.after(readMs, () => {
-    late.reject(new SvcError("unavailable", "the tokens that are stored are not read yet: try again"));
-  });
-  try {
-    await Promise.race([ready, late.promise]);
-  } finally {
-    timer.cancel();
-  }
 }
 
 const keyOf = (digest: Uint8Array): string => Buffer.from(digest).toString("hex");

@@ -87,6 +87,12 @@ export function pinsOf({ fingerprint, fingerprints }: BootstrapDocument): readon
   return fingerprint === "" ? [] : [fingerprint];
 }
 
+/** The pin of the root that masters issue certificates from; `undefined` when the CA is external. */
+export function issuingPin(document: BootstrapDocument): string | undefined {
+  const [current, next] = pinsOf(document);
+  return document.trust_rotation?.phase === "activate" && next !== undefined ? next : current;
+}
+
 /**
  * The identity of a document's content without `issued_at`, as an entity tag (RFC 9110 section 8.8.3). A
  * document with an equal tag need not be written or fetched again.

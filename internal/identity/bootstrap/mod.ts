@@ -4,6 +4,7 @@ export {
   type BootstrapDocument,
   createDocument,
   documentTag,
+  issuingPin,
   parseDocument,
   pinsOf,
   rotationMessage,

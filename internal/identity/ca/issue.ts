@@ -38,8 +38,22 @@ export interface IssuedCertificate {
  */
 export async function issueCertificate(
   authority: Authority,
-  { commonName, names, usage, validityMs, clock, random }: IssueOptions,
+  options: IssueOptions,
 ): Promise<IssuedCertificate> {
+  const { keys, pem: keyPem } = await newSigningKey();
+  return { ...(await certifyKey(authority, keys.publicKey, options)), keyPem };
+}
+
+/**
+ * Issues a server certificate for a key whose private half is elsewhere.
+ *
+ * @throws SvcError as `issueCertificate`
+ */
+export async function certifyKey(
+  authority: Authority,
+  publicKey: CryptoKey,
+  { commonName, names, usage, validityMs, clock, random }: IssueOptions,
+): Promise<Omit<IssuedCertificate, "keyPem">> {
   const subjectNames = parseNames(names);
   if (subjectNames.length === 0) {
     throw new SvcError("bad_request", "a certificate needs at least one DNS name or IP address");
@@ -58,11 +72,10 @@ export async function issueCertificate(
     );
   }
   const validity = validityFrom(now, validityMs, within);
-  const { keys, pem: keyPem } = await newSigningKey();
   const leaf = await buildLeafCertificate(
     {
       commonName,
-      publicKey: keys.publicKey,
+      publicKey,
       serial: newSerial(random),
       validity,
       names: subjectNames,
@@ -72,7 +85,6 @@ export async function issueCertificate(
   );
   return {
     certPem: leaf + authority.intermediatePem + (authority.crossPem ?? ""),
-    keyPem,
     ...validity,
     clamped: validity.notAfter < validityFrom(now, validityMs).notAfter,
   };

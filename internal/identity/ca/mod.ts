@@ -8,10 +8,10 @@ export {
   type Rotation,
 } from "./in-force.ts";
 export { inspectAuthority, rootPins } from "./inspect.ts";
-export { issueCertificate } from "./issue.ts";
+export { certifyKey, issueCertificate } from "./issue.ts";
 export type { LeafUsage } from "./leaf.ts";
 export { type Authority, loadAuthority } from "./load.ts";
-export { checkPair } from "./pair.ts";
+export { checkPair, isKeyOf, namesOfLeaf } from "./pair.ts";
 export { authorityPaths } from "./paths.ts";
 export { type Reissued, reissueIntermediate, reissueRoot } from "./reissue.ts";
 export { nextRenewal, remainingLife } from "./renew.ts";

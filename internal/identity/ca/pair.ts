@@ -41,3 +41,20 @@ export function checkPair(
   }
   return { notBefore, notAfter };
 }
+
+/** The names of a certificate, as `issueCertificate` takes them. */
+export function namesOfLeaf(leaf: X509Certificate): string[] {
+  return (leaf.subjectAltName ?? "").split(", ").flatMap((entry) => {
+    const [, name] = /^(?:DNS|IP Address):(.+)$/.exec(entry) ?? [];
+    return name ?? [];
+  });
+}
+
+/** Whether a private key is that of a certificate. @param keyPem may be anything */
+export function isKeyOf(leaf: X509Certificate, keyPem: string): boolean {
+  try {
+    return leaf.checkPrivateKey(createPrivateKey(keyPem));
+  } catch {
+    return false;
+  }
+}

@@ -44,7 +44,7 @@ export function verifyChain(
   now: number,
 ): Certificate {
   const [leaf, ...authorities] = chain;
-  if (leaf === undefined) throw refused("there is no certificate");
+  if (leaf === undefined) throw refused("the chain has no certificate");
   if (leaf.isCa) throw refused("the certificate is that of an authority, not of a host");
   checkLeafUsage(leaf, purpose);
   const path: Certificate[] = [leaf];

@@ -42,7 +42,7 @@ export function verifyX509(evidence: X509Evidence, claim: Claim, rules: X509Rule
   const chain = readChain(rules.x509, evidence.chainPem);
   const anchor = verifyChain(chain, rules.trusted, purpose, rules.now);
   const [leaf] = chain;
-  if (leaf === undefined) throw refused("there is no certificate");
+  if (leaf === undefined) throw refused("the chain has no certificate");
   const signature = decodeBase64(evidence.signature);
   const message = evidenceMessage("x509", claim.challenge, claim.publicKey);
   if (signature === undefined || leaf.key === undefined || !isSigned(leaf.key, message, signature)) {

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { chownSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
@@ -6,10 +6,17 @@ import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../.
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
-import { type AuthorityInForce, issueCertificate, remainingLife } from "../../identity/ca/mod.ts";
+import {
+  type AuthorityInForce,
+  isKeyOf,
+  issueCertificate,
+  namesOfLeaf,
+  remainingLife,
+} from "../../identity/ca/mod.ts";
 import { rootsOf, spkiPin, splitPem } from "../../identity/trust/mod.ts";
 
-const validityMs = 8760 * 3_600_000;
+/** How long the certificate of a server of the bus lasts, milliseconds. */
+export const busValidityMs = 8760 * 3_600_000;
 /** A certificate with less of its life left is issued again. */
 const leastLife = 1 / 3;
 
@@ -45,9 +52,9 @@ export async function renewBusCertificate(dir: string, options: BusFilesOptions)
   if (fits && remainingLife(from, until, clock.now()) >= leastLife) return false;
   const issued = await issueCertificate(authority, {
     commonName: "nats",
-    names: namesOf(leaf),
+    names: namesOfLeaf(leaf),
     usage: "nats-server",
-    validityMs,
+    validityMs: busValidityMs,
     clock,
     random,
   });
@@ -99,26 +106,10 @@ function isSignedBy(leaf: X509Certificate, pem: string): boolean {
   return issuer !== undefined && leaf.checkIssued(issuer) && leaf.verify(issuer.publicKey);
 }
 
-function isKeyOf(leaf: X509Certificate, keyPem: string): boolean {
-  try {
-    return leaf.checkPrivateKey(createPrivateKey(keyPem));
-  } catch {
-    return false;
-  }
-}
-
 /** Whether the chain has the certificate that crosses to the root before exactly when it is needed. */
 function isIncluded(crossPem: string | undefined, chain: readonly string[]): boolean {
   if (crossPem === undefined) return chain.length <= 1;
   return chain.some((pem) => pem.trim() === crossPem.trim());
-}
-
-/** The names of a certificate, as `issueCertificate` takes them. */
-function namesOf(leaf: X509Certificate): string[] {
-  return (leaf.subjectAltName ?? "").split(", ").flatMap((entry) => {
-    const [, name] = /^(?:DNS|IP Address):(.+)$/.exec(entry) ?? [];
-    return name ?? [];
-  });
 }
 
 function read(pem: string | undefined): X509Certificate | undefined {

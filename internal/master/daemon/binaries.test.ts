@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
+import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { provisionedBus } from "../../../test/harness/provisioned-bus.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { provision } from "../../bus/assets.ts";
 import { openBlobStore } from "../../bus/blob-store.ts";
 import { openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
 import { uploadBinary } from "../../cli/upgrade/upload.ts";
 import { decodeBinaryCatalog } from "../../fleet/binaries/catalog.ts";
 import { encodeJob, type Job } from "../../fleet/jobs/record.ts";
@@ -16,20 +14,9 @@ import { encodeRollout, encodeTargets, type Rollout, targetsKey } from "../../fl
 import { encodeBinaryManifest } from "../../host/binary/manifest.ts";
 import { startBinaries } from "./binaries.ts";
 
-let bus: TestBus;
-let master: Bus;
+const bus = provisionedBus();
 const log = recordingLog();
 const clock = manualClock();
-
-beforeAll(async () => {
-  bus = await startBus();
-  master = await connectTo(bus, "master");
-  await provision(master, { replicas: 1, onlyRaise: true }, log);
-});
-afterAll(async () => {
-  await master?.nats.close();
-  await bus?.[Symbol.asyncDispose]();
-});
 
 function binaryOf(name: string) {
   const bytes = Buffer.from(name);
@@ -84,8 +71,8 @@ function jobOf(manifest: string): Job {
 }
 
 test("a binary that an unfinished rollout or job references stays, even when four are newer", async () => {
-  const jobs = await openBucket(master, "jobs");
-  const rollouts = await openBucket(master, "rollouts");
+  const jobs = await openBucket(bus.master, "jobs");
+  const rollouts = await openBucket(bus.master, "rollouts");
   const all = Array.from({ length: 7 }, (_, index) => binaryOf(`binary ${index}`));
   const [byRollout = "", byJob = "", byEnded = ""] = all.map(({ digest }) => digest);
   const job = jobOf(byJob);
@@ -106,9 +93,9 @@ test("a binary that an unfinished rollout or job references stays, even when fou
     created_by: "",
   };
   const controller = { list: async () => ({ jobs: [running], unsearched: 0 }) };
-  const binaries = await startBinaries({ bus: master, jobs, controller, clock, jitter: () => 0, log });
-  for (const binary of all) await uploadBinary(master, binary, () => {});
-  const store = openBlobStore(master, "binaries");
+  const binaries = await startBinaries({ bus: bus.master, jobs, controller, clock, jitter: () => 0, log });
+  for (const binary of all) await uploadBinary(bus.master, binary, () => {});
+  const store = openBlobStore(bus.master, "binaries");
   const catalog = decodeBinaryCatalog((await store.get((await store.head())?.digest ?? "")) ?? Buffer.of());
   const newest = all.slice(3).reverse();
   expect(catalog.binaries.map(({ manifest }) => manifest)).toEqual([

@@ -4,6 +4,7 @@ import { newGroupUser } from "../../bus/accounts/mod.ts";
 import {
   type Bus,
   checkReplicas,
+  placeOf,
   readHealth,
   readMembership,
   removeFromGroup,
@@ -44,9 +45,10 @@ export function clusterOperations({
   index: Pick<FleetIndex, "members" | "alive">;
 }): ClusterDeps {
   const account = keys.mastersAccount;
+  const advertised = config.bus_advertise_urls.map((url) => placeOf(url).host);
   return {
     bus,
-    membership: () => readMembership(system, account),
+    membership: (...servers) => readMembership(system, account, [...advertised, ...servers]),
     health: () => readHealth(system),
     present: system.present,
     replicasOn: (servers) => replicasFor(config.storage_replicas, servers).replicas,

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Clock, untilAborted } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
 import { type BusServer, carriedServer, startBusServer, systemPath } from "../../bus/server/mod.ts";
@@ -12,15 +12,6 @@ interface EmbeddedBusOptions {
   log: Log;
   signal: AbortSignal;
   service?: ServiceManager;
-}
-
-/** Runs the bus and nothing else until the signal aborts: `embedded_bus_only`. */
-export async function runBusAlone(options: EmbeddedBusOptions): Promise<void> {
-  const server = await startEmbeddedBus({ ...options, metrics: { busRestarted() {} } });
-  options.log.info("bus ready, without a master");
-  options.service?.ready("bus ready, without a master");
-  await untilAborted(options.signal);
-  await server?.stop();
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   type AssetName,
   assets,
   type Bus,
+  deleteStream,
   type Fullness,
   fittingHistory,
   fullest,
@@ -19,6 +20,7 @@ import {
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { MasterView } from "../metrics/mod.ts";
 import { growReplicas } from "./grow-replicas.ts";
+import { renewTransient, transient } from "./renew-transient.ts";
 
 const measureMs = 10_000;
 /** How old the list of streams may be that is measured. */
@@ -36,8 +38,6 @@ const widenEveryMs = 10 * 60_000;
 const makesRoom: ReadonlySet<AssetName> = new Set(["events", "job-events"]);
 /** Masters do not need it, and an operator who stops it must not take them out of service. */
 const ofOperators: AssetName = "probe";
-/** In memory: gone with every restart of the bus, and made again when it is needed. */
-const transient: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces", "sessions"]);
 
 /** The room on the bus, as one master watches it. */
 export interface WatchedRoom {
@@ -71,15 +71,19 @@ export function watchRoom(options: {
   let warnedOf = "";
   let widenedAt: number | undefined;
 
-  const grow = growReplicas({
-    provision: () =>
-      provision().catch((thrown) => log.warn("storage is not ready", { error: describeError(thrown) })),
-    wanted: replicas,
-    clock,
+  const provisionOrSay = () =>
+    provision().catch((thrown) => log.warn("storage is not ready", { error: describeError(thrown) }));
+  const grow = growReplicas({ provision: provisionOrSay, wanted: replicas, clock });
+
+  const renew = renewTransient({
+    ...{ provision: provisionOrSay, clock, log },
+    drop: (asset) => deleteStream(bus, streamName(asset), answerMs),
   });
 
   const measure = async () => {
-    measured = fullnessOf(await streams.list(listedWithinMs));
+    const listed = await streams.list(listedWithinMs);
+    measured = fullnessOf(listed);
+    await renew(fullnessOf(listed.filter(({ hasLeader }) => !hasLeader)).map(({ asset }) => asset));
     const worst = fullest(measured);
     if (worst !== undefined && worst.asset !== warnedOf) {
       log.warn("a stream on the bus is nearly full", { asset: worst.asset, reason: worst.message });

@@ -3,7 +3,7 @@ import { createParts, startHealthServer } from "../../program/health/mod.ts";
 import { tracing } from "../../program/tracing/mod.ts";
 import { createMasterMetrics, type MasterView } from "../metrics/mod.ts";
 import { followAccountKeys } from "./account-keys.ts";
-import { runBusAlone } from "./embedded-bus.ts";
+import { runBusAlone } from "./bus-alone.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
 import { followCommandKeys } from "./keyring.ts";
 import { loadMasterKeys } from "./keys.ts";

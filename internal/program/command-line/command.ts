@@ -2,9 +2,11 @@ import { type ArgDef, type ArgsDef, type CommandDef, defineCommand, type ParsedA
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Messages } from "../../base/messages.ts";
+import type { Span } from "../../base/trace.ts";
 import type { Rows } from "./csv.ts";
 import type { IdKind } from "./id-kinds.ts";
 import type { OutputFormat } from "./print.ts";
+import type { BeginSpans } from "./span-of-command.ts";
 
 export type { CommandDef };
 
@@ -58,6 +60,13 @@ export interface Cli extends Machine, Messages {
   width?: number;
   /** `--output` */
   output: OutputFormat;
+  /**
+   * The span of this command, which ends with it. It begins with the first call, as long ago as the command.
+   *
+   * @param begin begins to send spans
+   * @param parent the `traceparent` of what runs the command
+   */
+  span(begin: BeginSpans, parent: string | undefined): Promise<Span>;
   /** Remembers columns of the result that `--wide` would show: on a terminal, `print` names them. */
   noteHidden(heads: readonly string[]): void;
   /**

@@ -7,6 +7,7 @@ import { WaitingRequest } from "../../base/waiting.ts";
 import { type Cli, Exit, type Machine, nameOf } from "./command.ts";
 import { type ArgValues, findCommand, parseValues } from "./parse.ts";
 import { formatResult, outputFormats, visible } from "./print.ts";
+import { type SpanOfCommand, spanOfCommand } from "./span-of-command.ts";
 import { formatUsage } from "./usage.ts";
 
 export interface CliOptions extends Machine {
@@ -24,13 +25,19 @@ export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions
   const name = nameOf(tree);
   const messages = createMessages({ name, write: (text) => machine.stderr.write(text) });
   let cli: Cli | undefined;
+  let span: SpanOfCommand | undefined;
+  const ended = async (code: number, failure?: string) => {
+    await span?.end(code, failure);
+    return code;
+  };
   try {
     const found = await findCommand(tree, argv);
     if (found.help) machine.stdout.write(`${await formatUsage(found)}\n`);
     else if (found.version) machine.stdout.write(`${name} ${version}\n`);
     else {
       const args = parseValues(found);
-      cli = createCli(machine, args, messages);
+      span = spanOfCommand(found.path.join(" "), machine.clock);
+      cli = createCli(machine, args, messages, span);
       await found.command.run?.({
         rawArgs: [...found.rest],
         args: { ...args, _: [] } as never,
@@ -38,18 +45,18 @@ export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions
         data: cli,
       });
     }
-    return 0;
+    return await ended(0);
   } catch (thrown) {
-    if (thrown instanceof Exit) return thrown.code;
+    if (thrown instanceof Exit) return ended(thrown.code, thrown.code === 0 ? undefined : "exit");
     if (thrown instanceof WaitingRequest && cli !== undefined) {
       const { approval, needs, message } = thrown;
       await cli.print({ approval, needs }, () => message);
-      return 0;
+      return ended(0);
     }
     const error = toSvcError(thrown);
     const text = error.kind === "internal" ? describeError(thrown) : error.message;
     messages.error(visible(text));
-    return meaningOf(error.kind).exit;
+    return ended(meaningOf(error.kind).exit, error.kind);
   }
 }
 
@@ -74,7 +81,7 @@ export function hiddenHint(heads: readonly string[]): string {
     : `the columns ${list} are hidden: --wide shows them`;
 }
 
-function createCli(machine: Machine, args: ArgValues, messages: Messages): Cli {
+function createCli(machine: Machine, args: ArgValues, messages: Messages, span: SpanOfCommand): Cli {
   // What a command writes in a form of its own is data.
   const output = outputFormats.find((one) => one === args.output) ?? "json";
   const { stdout, env } = machine;
@@ -90,6 +97,7 @@ function createCli(machine: Machine, args: ArgValues, messages: Messages): Cli {
     color: stdout.isTTY === true && args["no-color"] !== true && !env.NO_COLOR,
     wide: args.wide === true,
     ...defined({ width }),
+    span: span.span,
     noteHidden(heads) {
       for (const head of heads) hidden.add(head);
     },

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { mebibyte } from "../../base/byte-size.ts";
 import { parseIpNetwork } from "../../base/ip-network.ts";
-import { logFormats, logLevels } from "../../base/log.ts";
 import { listOf } from "./list.ts";
+import { logOptions } from "./log-options.ts";
 import { namedNetworks } from "./networks.ts";
 import { oidcProviders } from "./oidc.ts";
 import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
@@ -18,6 +18,7 @@ import {
   path,
   requiredPath,
 } from "./scalar.ts";
+import { siteOptions } from "./site.ts";
 import { apiTokens } from "./tokens.ts";
 import { advertiseUrls, busUrl, httpsUrls } from "./url.ts";
 
@@ -138,6 +139,7 @@ export const masterOptions = {
     default: "",
     doc: "path of the nats-server to run, 2.9.10 or newer, and 2.10.27 or newer in a cluster; empty means the one inside this executable, then the one on the PATH",
   }),
+  ...siteOptions,
   auth_dir: option({
     group: "Files",
     type: requiredPath,
@@ -180,18 +182,7 @@ export const masterOptions = {
     default: { host: "127.0.0.1", port: 9091 },
     doc: "address of /healthz, /readyz and /metrics",
   }),
-  log_level: option({
-    group: "Health and logs",
-    type: oneOf(logLevels),
-    default: "info",
-    doc: "minimum level to log",
-  }),
-  log_format: option({
-    group: "Health and logs",
-    type: oneOf(logFormats),
-    default: "json",
-    doc: "form of log records: lines on standard error, or fields in the journal of the system",
-  }),
+  ...logOptions,
   ...otlpOptions,
   "enroll.addr": option({
     group: "HTTPS listener",

@@ -48,4 +48,8 @@ function validateMaster(values: MasterConfig, refuse: Refuse<typeof masterOption
   if (values.embedded_bus_only && !values.embedded_bus) {
     refuse("embedded_bus_only", "only allowed with embedded_bus: true");
   }
+  if (values.site !== "" && !values.embedded_bus_only) {
+    refuse("site", "only allowed with embedded_bus_only: true: no master runs at a site");
+  }
+  if (values.site !== "" && values.master_urls.length === 0) refuse("site", "needs master_urls");
 }

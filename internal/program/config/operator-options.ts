@@ -1,4 +1,5 @@
 import { type OptionTable, option } from "./option.ts";
+import { operatorOtlpOptions } from "./otlp.ts";
 import { integer, path } from "./scalar.ts";
 import { busUrls } from "./url.ts";
 
@@ -62,4 +63,5 @@ export const operatorOptions = {
     doc: "number of peels above which svc run asks the person at a terminal before it runs anything",
     flag: null,
   }),
+  ...operatorOtlpOptions,
 } satisfies OptionTable;

@@ -41,6 +41,12 @@ describe("the configuration of svc", () => {
     expect(() => load({ [shared]: denied })).toThrow("permission denied");
   });
 
+  test("sends traces to a receiver of its own, and the one of a master does not make a file that of svc", () => {
+    const traces = "otlp: {endpoint: https://collector.example.com:4318}\n";
+    expect(load({ [shared]: traces, [own]: section("b") })).toEqual(["tls://b"]);
+    expect(load({ [own]: `${section("b")}${traces}` })).toEqual(["tls://b"]);
+  });
+
   test.each([
     [{ [shared]: "log_levl: info" }, `${shared}:1:1: unknown key "log_levl" (did you mean log_level?)`],
     [{ [own]: "log_level: info" }, `${own}:1:1: unknown key "log_level"`],

@@ -114,5 +114,6 @@ function readOperator(
       at === undefined ? { from: "default" } : { from: "file", file, at },
     );
   }
-  return { values, found: Object.keys(operatorOptions).some((key) => given.has(key)) };
+  // A master has keys of traces of its own.
+  return { values, found: [...given.keys()].some((key) => key.startsWith("master.")) };
 }

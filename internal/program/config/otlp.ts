@@ -51,30 +51,40 @@ function inside(value: number): number {
   throw new Complaint(fractionText);
 }
 
-/** Where a daemon sends its traces. */
-export const otlpOptions = {
+/** Where a program sends its traces. @param flags `null` where the keys have none */
+const otlpTable = (flags: { flag?: null }) => ({
   "otlp.endpoint": option({
+    ...flags,
     group,
     type: endpoint,
     default: "",
     doc: "receiver of traces by OTLP over HTTP, without /v1/traces; empty means no traces",
   }),
   "otlp.headers_file": option({
+    ...flags,
     group,
     type: path,
     default: "",
     doc: "file with headers for the receiver, one name: value on each line, with mode 0600",
   }),
   "otlp.ca": option({
+    ...flags,
     group,
     type: path,
     default: "",
     doc: "CA file that verifies the receiver; empty means the host's trust store",
   }),
   "otlp.sample": option({
+    ...flags,
     group,
     type: fraction,
     default: 1,
     doc: "fraction of the traces that begin here; a trace that others began is kept when they keep it",
   }),
-};
+});
+
+/** The keys of a daemon. */
+export const otlpOptions = otlpTable({});
+
+/** The same for `svc`. */
+export const operatorOtlpOptions = otlpTable({ flag: null });

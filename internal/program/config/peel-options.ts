@@ -1,12 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
-import { logFormats, logLevels } from "../../base/log.ts";
 import { peelIdFromConfig } from "../../base/peel-id.ts";
-import { isSiteName } from "../../base/site-name.ts";
 import { listOf } from "./list.ts";
+import { logOptions } from "./log-options.ts";
 import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
 import { otlpOptions } from "./otlp.ts";
 import { address, bool, oneOf, path, requiredPath, text } from "./scalar.ts";
 import { schedule } from "./schedule.ts";
+import { site } from "./site.ts";
 import { httpsUrls, optionalBusUrl, optionalHttpsUrl } from "./url.ts";
 
 const peelId = text({
@@ -20,15 +20,6 @@ const peelId = text({
     } catch (thrown) {
       throw new Complaint(thrown instanceof SvcError ? thrown.message : "not a peel id");
     }
-  },
-});
-
-const site = text({
-  name: "site",
-  placeholder: "<name>",
-  read: (name) => {
-    if (name === "" || isSiteName(name)) return name;
-    throw new Complaint("expected the name of a site, as svc cluster status shows it");
   },
 });
 
@@ -208,17 +199,6 @@ export const peelOptions = {
     default: { host: "127.0.0.1", port: 9090 },
     doc: "address of /healthz, /readyz and /metrics",
   }),
-  log_level: option({
-    group: "Health and logs",
-    type: oneOf(logLevels),
-    default: "info",
-    doc: "minimum level to log",
-  }),
-  log_format: option({
-    group: "Health and logs",
-    type: oneOf(logFormats),
-    default: "json",
-    doc: "form of log records: lines on standard error, or fields in the journal of the system",
-  }),
+  ...logOptions,
   ...otlpOptions,
 } satisfies OptionTable;

@@ -1,2 +1,2 @@
 export { inspectReceiver } from "./inspect.ts";
-export { tracing } from "./start.ts";
+export { startTracing, tracing } from "./start.ts";

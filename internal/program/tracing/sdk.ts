@@ -22,8 +22,8 @@ import { bounded } from "./bounded.ts";
 import type { Tracing } from "./tracing.ts";
 
 export interface SdkOptions {
-  service: "svc-master" | "svc-peel";
-  /** Name of the master, or the id of the peel. */
+  service: "svc-master" | "svc-peel" | "svc";
+  /** Name of the master, the id of the peel, or something that tells one command from another. */
   instance: string;
   /** `otlp.endpoint`, without `/v1/traces`. */
   endpoint: string;
@@ -33,6 +33,8 @@ export interface SdkOptions {
   headers(): Record<string, string>;
   /** PEM; absent means the host's trust store. */
   ca?: string;
+  /** How long one request may take with its repetitions; 10 s unless given. */
+  exportMs?: number;
   clock: Clock;
   log: Log;
 }
@@ -41,8 +43,7 @@ export interface SdkOptions {
 const mostWaiting = 2_048;
 const batch = 512;
 const pauseMs = 1_000;
-/** How long one request may take with its repetitions. */
-const exportMs = 10_000;
+const usualExportMs = 10_000;
 /** How long a program that ends waits for the receiver. */
 const stopMs = 2_000;
 
@@ -62,25 +63,29 @@ export function createSdk({
   sample,
   headers,
   ca,
+  exportMs = usualExportMs,
   clock,
   log,
 }: SdkOptions): Tracing {
-  const exporter = new OTLPTraceExporter({
-    url: `${endpoint.replace(/\/$/, "")}/v1/traces`,
-    timeoutMillis: exportMs,
-    // At the end all batches leave at once.
-    concurrencyLimit: Math.ceil(mostWaiting / batch),
-    headers: async () => {
-      try {
-        return headers();
-      } catch (error) {
-        log.warn("the headers for traces cannot be read", { error: String(error) });
-        return {};
-      }
-    },
-    // Explicit, so that no variable of the environment turns it off.
-    httpAgentOptions: { keepAlive: true, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
-  });
+  const exporter = unaware(
+    () =>
+      new OTLPTraceExporter({
+        url: `${endpoint.replace(/\/$/, "")}/v1/traces`,
+        timeoutMillis: exportMs,
+        // At the end all batches leave at once.
+        concurrencyLimit: Math.ceil(mostWaiting / batch),
+        headers: async () => {
+          try {
+            return headers();
+          } catch (error) {
+            log.warn("the headers for traces cannot be read", { error: String(error) });
+            return {};
+          }
+        },
+        // Explicit, so that no variable of the environment turns it off.
+        httpAgentOptions: { keepAlive: true, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
+      }),
+  );
   const limits = { maxQueueSize: mostWaiting, maxExportBatchSize: batch, scheduledDelayMillis: pauseMs };
   const { processor, spans } = bounded({
     exporter,
@@ -139,6 +144,20 @@ export function createSdk({
       await Promise.race([provider.shutdown().catch(() => {}), limit]).finally(() => giveUp.abort());
     },
   };
+}
+
+/**
+ * Creates an exporter that does not see the variables of exporters. The library would add the headers in them to those
+ * of the configuration: in a pipeline, they are secrets of another receiver.
+ */
+function unaware(create: () => OTLPTraceExporter): OTLPTraceExporter {
+  const seen = Object.entries(process.env).filter(([name]) => name.startsWith("OTEL_EXPORTER_"));
+  for (const [name] of seen) delete process.env[name];
+  try {
+    return create();
+  } finally {
+    Object.assign(process.env, Object.fromEntries(seen));
+  }
 }
 
 /** @param traceparent a valid one, or none */

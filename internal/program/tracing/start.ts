@@ -10,7 +10,7 @@ export interface TracingConfig {
   readonly "otlp.sample": number;
 }
 
-export type TracingOptions = Pick<SdkOptions, "service" | "instance" | "clock" | "log"> & {
+export type TracingOptions = Pick<SdkOptions, "service" | "instance" | "exportMs" | "clock" | "log"> & {
   config: TracingConfig;
 };
 

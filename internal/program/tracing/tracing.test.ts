@@ -52,6 +52,26 @@ test("spans arrive with their parents, their times and how they ended", async ()
   expect(spans()).toEqual({ sent: 2, dropped: 0, failed: 0 });
 });
 
+test("variables of other exporters are not used, and stay as they are", async () => {
+  await using receiver = startTraceReceiver();
+  const theirs = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+    OTEL_EXPORTER_OTLP_HEADERS: "x-theirs=s3cret",
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-more=s3cret",
+  };
+  Object.assign(process.env, theirs);
+  try {
+    const { tracer, stop } = await start({ "otlp.endpoint": receiver.url });
+    expect(process.env).toMatchObject(theirs);
+    tracer.begin("own").end();
+    await stop();
+  } finally {
+    for (const name of Object.keys(theirs)) delete process.env[name];
+  }
+  expect(receiver.spans.map(({ name }) => name)).toEqual(["own"]);
+  expect([receiver.headers?.get("x-theirs"), receiver.headers?.get("x-more")]).toEqual([null, null]);
+});
+
 test("a trace that others do not keep is not kept, and of those that begin here the sample", async () => {
   await using receiver = startTraceReceiver();
   const { tracer, stop } = await start({ "otlp.endpoint": receiver.url, "otlp.sample": 0 });

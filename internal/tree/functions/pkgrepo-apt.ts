@@ -103,7 +103,7 @@ export async function planAptAbsent(
       run: () => (isEmpty ? system.remove(path) : system.write(path, after)),
     });
   }
-  if (steps.length === 0) return unchanged(`there is no repository ${formatRepository(unwanted)}`);
+  if (steps.length === 0) return unchanged(`the repository ${formatRepository(unwanted)} does not exist`);
   return planSteps(refresh ? [...steps, refreshing(system)] : steps, {
     fine: "",
     due: `the repository ${formatRepository(unwanted)} would be removed`,

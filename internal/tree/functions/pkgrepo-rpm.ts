@@ -55,7 +55,7 @@ export async function planRpmAbsent(name: string, context: StateContext): Promis
   refuseWith(refuseId(name));
   const system = systemOf(context);
   const path = fileWith(system, name);
-  if (path === undefined) return unchanged(`there is no repository ${name}`);
+  if (path === undefined) return unchanged(`the repository ${name} does not exist`);
   const before = system.read(path) ?? "";
   const ini = new IniText(before, { spaced: false });
   const isSecret = ini.get(name, "password") !== undefined;

@@ -129,7 +129,7 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       const run = new Run(surroundings, budget);
       try {
         const template = load(name);
-        if (template === undefined) throw new Fault(`there is no template ${name}`);
+        if (template === undefined) throw new Fault(`the template ${name} does not exist`);
         renderTemplate(template, new Frame(run, undefined));
         return run.out;
       } catch (thrown) {

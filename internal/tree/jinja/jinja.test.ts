@@ -321,8 +321,14 @@ test.each([
 const small = () => new Budget({ steps: 500_000, made: 4 * 1024 * 1024 });
 
 test("the limits of a rendering are those of seconds, not of hours", () => {
-  const loop = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}";
-  expect(failure(loop).message).toContain("instruction limit");
+  // To run through ten million steps takes a second, and a minute on a busy machine: reading a text counts as many.
+  const reading = (times: number) => `{% set s = 'x' * 20000000 %}${"{{ s.count('y') }}".repeat(times)}`;
+  expect(render(reading(1))).toBe("0");
+  expect(failure(reading(2)).message).toContain("instruction limit");
+  const steps = 10_000_000;
+  const [enough, over] = [new Budget(), new Budget()];
+  enough.work(4 * (steps - 1));
+  expect(() => over.work(4 * steps)).toThrow("instruction limit");
 });
 
 test.each([

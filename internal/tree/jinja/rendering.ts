@@ -42,7 +42,7 @@ function writeBlock(
 ): void {
   const block = rendering.blocks.get(name)?.[level];
   if (block === undefined)
-    throw new Fault(`there is no block '${name}'${level > 0 ? " above this one" : ""}`);
+    throw new Fault(`the block '${name}' does not exist${level > 0 ? " above this one" : ""}`);
   if (block.isRequired) throw new Fault(`the required block '${name}' is not defined`);
   const around = isScoped ? frame : rendering.root;
   // Errors in it are those of the template that defines it.

@@ -128,7 +128,11 @@ function newPeel(at: number) {
   const recoveryKeys = createRecoveryKeys(own("recovery-keys"), log);
   return {
     roots,
-    fetch: () => fetchDocument({ masters, attempts: 1, cache, site, commandKeys, recoveryKeys, roots, log }),
+    fetch: () =>
+      fetchDocument({
+        ...{ masters, attempts: 1, found: { cache, site } },
+        ...{ commandKeys, recoveryKeys, roots, log },
+      }),
     bytes: () => statSync(own("enroll-ca.crt")).size + statSync(own("bus-ca.crt")).size,
   };
 }

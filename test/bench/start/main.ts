@@ -8,9 +8,14 @@ import { operatorConfig } from "../../harness/svc.ts";
 import { readFlags } from "../flags.ts";
 import { milliseconds, table } from "../table.ts";
 
-// How long commands take that ask a master, with a signed request, next to one that only starts. See docs/bench.md.
+// How long commands take next to one that only starts: one that works offline, and two that ask a master with a signed
+// request. Several versions are measured in one run. See docs/bench.md.
 
-const flags = readFlags({ runs: ["60", "2"] });
+const flags = readFlags({
+  runs: ["60", "2"],
+  /** Directories with `svc`; the master is that of this version. */
+  versions: join(import.meta.dir, "../../../dist"),
+});
 
 await using bus = await startBus();
 const root = newOperator("root");
@@ -18,28 +23,40 @@ listAdministrators(bus.authDir, root);
 // A JWT of today: an older one is renewed by the command.
 const config = operatorConfig(bus, writeOperatorFile(bus, root, { issuedAt: systemClock.now() }));
 await using _master = await startMasterBinary(bus);
-const svc = join(import.meta.dir, "../../../dist/svc");
+const ca = ["--dir", join(bus.dir, "issuing")];
+const out = ["--out", join(bus.dir, "issued"), "--force"];
+const nobody = "svc run, no peel matches";
 const commands = {
   "svc --help": ["--help"],
+  "svc ca issue": ["ca", "issue", "enroll", "--dns", "master.example.com", ...ca, ...out],
   "svc whoami": ["--config", config, "whoami"],
-  "svc run, no peel matches": ["--config", config, "run", "nothing", "test.ping"],
+  [nobody]: ["--config", config, "run", "nothing", "test.ping"],
 };
+const versions = flags.text("versions").split(",");
+const programs = versions.map((version) => join(version, "svc"));
+if (Bun.spawnSync([programs[0] ?? "", "ca", "init", ...ca]).exitCode !== 0)
+  throw new Error("svc ca init failed");
 
-const samples = Object.entries(commands).map(([name, argv]) => ({
-  name,
-  argv,
-  wall: [] as number[],
-  cpu: [] as number[],
-}));
+const samples = programs.flatMap((program, at) =>
+  Object.entries(commands).map(([name, argv]) => ({
+    name: versions.length === 1 ? name : `version ${at + 1}: ${name}`,
+    argv: [program, ...argv],
+    // A target that names nobody is a failure.
+    exit: name === nobody ? 1 : 0,
+    wall: [] as number[],
+    cpu: [] as number[],
+  })),
+);
 // In turns, so that other work on the machine disturbs all of them.
 for (let run = 0; run < flags.count("runs"); run++) {
-  for (const { argv, wall, cpu } of samples) {
+  for (const { name, argv, exit, wall, cpu } of samples) {
     const began = systemClock.monotonic();
-    const { resourceUsage } = Bun.spawnSync([svc, ...argv], {
+    const { exitCode, resourceUsage } = Bun.spawnSync(argv, {
       stdin: "ignore",
       stdout: "ignore",
       stderr: "ignore",
     });
+    if (exitCode !== exit) throw new Error(`${name}: exit ${exitCode}`);
     wall.push(systemClock.monotonic() - began);
     cpu.push(Number(resourceUsage.cpuTime.total) / 1000);
   }

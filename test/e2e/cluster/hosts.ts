@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { setReplicas } from "../../../internal/bus/replicas/change.ts";
 import type { ServerVersion } from "../../harness/bus.ts";
 import { type ClusterHosts, startHosts } from "../../harness/cluster-hosts.ts";
 import { binaries } from "../../harness/fleet.ts";
@@ -88,6 +89,34 @@ export function hostsCases({ path, version }: ServerVersion): void {
         expect.stringContaining("host must be the name or address of a host"),
       ]);
     }, 60_000);
+
+    test("a host that alone stores a stream is not removed until others store it too", async () => {
+      const connect = () => hosts.connect(1, join(fleet, nameOf(1)));
+      const before = await connect();
+      const { streams } = await before.nats.jetstreamManager();
+      const { cluster } = await streams.add({ name: "stray", subjects: ["stray.*"] });
+      await before.nats.close();
+      const alone = cluster?.leader ?? "";
+      const host = hosts.names.indexOf(alone) + 1;
+      await stop(host);
+      const refused = await until(
+        () => svc("cluster", "remove", alone),
+        ({ stderr }) => stderr.includes("stored on no server that runs"),
+      );
+      expect([refused.code, refused.stdout]).toEqual([1, ""]);
+      expect(refused.stderr).toContain(`stray: stored on no server that runs: start svc-master on ${alone}`);
+      masters[host - 1] = hosts.startMaster(host, join(fleet, alone));
+      await until(readStatus, ({ problems }) =>
+        problems.every((problem) => problem.includes("fewer than 3")),
+      );
+      const after = await connect();
+      await until(
+        () => setReplicas(after, "stray", 3, 5_000),
+        (isSet) => isSet,
+      );
+      await after.nats.close();
+      await until(readStatus, ({ problems }) => problems.length === 0);
+    }, 120_000);
 
     test("the leader is removed, after its host was stopped; it is done once", async () => {
       const { leader } = await readStatus();

@@ -38,7 +38,7 @@ export function operatorsCases(at: () => ConsoleFleet): void {
     expect(await inspect("role")).toEqual([]);
     await open("/operators?view=roles&role=nobodys", "Operators");
     expect(await page.until<string>(`document.querySelector(".empty h2")?.innerText`)).toBe(
-      "There is no role nobodys",
+      "The role nobodys does not exist",
     );
 
     writeFileAtomic(file, "roles: {web-team: {jobs: all}}\n", 0o600);

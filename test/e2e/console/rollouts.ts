@@ -26,7 +26,7 @@ export function rolloutsCases(at: () => ConsoleFleet): void {
     await page.until(`document.querySelector("[aria-label='Planned waves']") !== null`);
     await page.type("#arg-command", "true");
     await page.type("#check-function", "test.ech");
-    await refused("Check: There is no function test.ech.");
+    await refused("Check: The function test.ech does not exist: choose one from the list.");
     await page.type("#check-function", "o");
     await refused("text is required");
     await page.type("#check-arg-text", "well");

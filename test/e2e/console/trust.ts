@@ -120,7 +120,9 @@ export function trustCases(at: () => Company): void {
     await page.type("#revoke-reason", "sold");
     await choose("Revoke", "dialog");
     await two?.program.waitFor("this peel is revoked or suspended");
-    await page.until(`document.querySelector(".empty h1")?.innerText === "There is no peel ${names[1]}"`);
+    await page.until(
+      `document.querySelector(".empty h1")?.innerText === "The peel ${names[1]} does not exist"`,
+    );
     await open("/enrollments?state=revoked", "Enrollments");
     await page.until(`${rowOf(names[0])} !== undefined && ${rowOf(names[1])} !== undefined`);
     await page[Symbol.asyncDispose]();

@@ -95,6 +95,7 @@ export const otherTables: Samples = {
       {
         masters: [{ name, phase: "announced", knows_next: true }],
         peels: { both: many, next_only: many, current_only: many, unknown: many },
+        sites: [{ site: name, reason: name }],
         lacking: [{ ...namesOf(name), alive: true, reason: name }],
       },
       style,

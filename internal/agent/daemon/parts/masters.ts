@@ -57,7 +57,10 @@ export const masters = {
       configured.length === 0
         ? undefined
         : () =>
-            fetchDocument({ masters: client, attempts, cache, site, commandKeys, recoveryKeys, roots, log });
+            fetchDocument({
+              ...{ masters: client, attempts, found: { cache, site } },
+              ...{ commandKeys, recoveryKeys, roots, log },
+            });
     /** Before the first connection a master that is not who it must be ends the peel; one that is away does not. */
     const firstDocument = () =>
       refresh?.().then(

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { parseDuration } from "../../../base/duration.ts";
 import { describeError, SvcError } from "../../../base/errors.ts";
 import { displayPeelId } from "../../../base/peel-id.ts";
+import { clusterOverBus } from "../../../fleet/over-bus/mod.ts";
 import {
   abortRotation,
   activateRotation,
@@ -10,7 +11,8 @@ import {
   readRotation,
   startRotation,
 } from "../../../identity/ca/mod.ts";
-import { type Cli, command, Exit, formatFields, group, readFlag } from "../../../program/command-line/mod.ts";
+import { type Cli, command, Exit, formatFields, readFlag } from "../../../program/command-line/mod.ts";
+import { ask, NoMaster } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 import { dirArg } from "../args.ts";
 import { checkEarlierMasters } from "./earlier-masters.ts";
@@ -19,6 +21,8 @@ import { updatePeelFile } from "./peel-file.ts";
 import { surveyTrust, type TrustSurvey } from "./survey.ts";
 
 const mostNamed = 10;
+/** A master asks every server twice for what it shows of sites. */
+const timeoutMs = 10_000;
 const forceArg = { type: "boolean", description: "Continue although the check of the fleet fails" } as const;
 
 const startCommand = command({
@@ -137,7 +141,7 @@ const statusCommand = command({
     const shown = { dir, phase, current: current.pin, next: next.pin };
     let survey: TrustSurvey;
     try {
-      survey = await withBus(cli, (bus) => surveyTrust(bus, { current: current.pin, next }));
+      survey = await surveyFleet({ current, ...rotation }, cli);
     } catch (thrown) {
       await cli.print(shown, () => formatRotating({ current, ...rotation }));
       cli.warn(`the fleet is not shown: ${describeError(thrown)}`);
@@ -149,11 +153,8 @@ const statusCommand = command({
   },
 });
 
-export const rotateCommand = group({
-  name: "rotate",
-  description: "Replace the root of the CA without a visit to any host: start, activate, finish.",
-  commands: () => [startCommand, statusCommand, activateCommand, finishCommand, abortCommand],
-});
+/** The commands of `svc ca rotate`. */
+export const rotateCommands = [startCommand, statusCommand, activateCommand, finishCommand, abortCommand];
 
 async function tell(dir: string, rotating: Rotating, cli: Cli): Promise<void> {
   const { phase, current, next } = rotating;
@@ -175,6 +176,19 @@ function sayPeelFile(file: string | undefined, cli: Pick<Cli, "say">): void {
     cli.say(`${file} has the pins of this phase. Install it on hosts that join from now on.`);
 }
 
+const surveyFleet = ({ current, next }: Rotating, cli: Cli): Promise<TrustSurvey> =>
+  withBus(cli, (bus) =>
+    surveyTrust(bus, { current: current.pin, next }, async () => {
+      try {
+        return (await ask(bus, clusterOverBus.status, {}, { timeoutMs })).sites ?? [];
+      } catch (thrown) {
+        // Masters of a version before clusters have no sites.
+        if (thrown instanceof NoMaster) return [];
+        throw thrown;
+      }
+    }),
+  );
+
 /**
  * Refuses a step that would cut off a running peel, or that a running master has not prepared.
  *
@@ -182,13 +196,13 @@ function sayPeelFile(file: string | undefined, cli: Pick<Cli, "say">): void {
  */
 async function checkFleet(
   step: "activate" | "finish",
-  { current, next }: Rotating,
+  rotating: Rotating,
   force: boolean,
   cli: Cli,
 ): Promise<void> {
   let problem: SvcError | undefined;
   try {
-    problem = problemOf(step, await withBus(cli, (bus) => surveyTrust(bus, { current: current.pin, next })));
+    problem = problemOf(step, await surveyFleet(rotating, cli));
   } catch (thrown) {
     problem = new SvcError(
       "unavailable",
@@ -200,7 +214,10 @@ async function checkFleet(
   cli.warn(`forced: ${problem.message}`);
 }
 
-function problemOf(step: "activate" | "finish", { masters, lacking }: TrustSurvey): SvcError | undefined {
+function problemOf(
+  step: "activate" | "finish",
+  { masters, sites, lacking }: TrustSurvey,
+): SvcError | undefined {
   const late = masters.filter(
     ({ phase, knows_next }) => !knows_next || (step === "finish" && phase === "start"),
   );
@@ -211,7 +228,14 @@ function problemOf(step: "activate" | "finish", { masters, lacking }: TrustSurve
     );
   }
   const alive = lacking.filter((peel) => peel.alive);
-  if (alive.length === 0) return undefined;
+  // Until then it is served through the certificate that leads from one root to the other.
+  if (alive.length === 0 && (step === "activate" || sites.length === 0)) return undefined;
+  if (alive.length === 0) {
+    return new SvcError(
+      "conflict",
+      `${countOf(sites.length, "site")} without a certificate of the next root: ${named(sites.map(({ site }) => site))}; see svc ca rotate status, or use --force`,
+    );
+  }
   return new SvcError(
     "conflict",
     `${countOf(alive.length, "running peel")} without the next root: ${named(alive.map(({ peel_id }) => displayPeelId(peel_id)))}; see svc ca rotate status, or use --force`,

@@ -8,7 +8,7 @@ const mostListed = 50;
 /** The survey for people: the phase, the counts, the masters, and the peels that lack the next root. */
 export function formatSurvey(
   head: string,
-  { masters, peels, lacking }: TrustSurvey,
+  { masters, peels, sites, lacking }: TrustSurvey,
   style: TableStyle,
 ): string {
   const counts = formatFields([
@@ -23,6 +23,15 @@ export function formatSurvey(
       formatTable(
         { MASTER: "text", PHASE: "word" },
         masters.map(({ name, phase }) => [name, phase]),
+        style,
+      ),
+    );
+  }
+  if (sites.length > 0) {
+    parts.push(
+      formatTable(
+        { "SITE WITHOUT THE NEXT ROOT": "text", WHY: "prose" },
+        sites.map(({ site, reason }) => [site, reason]),
         style,
       ),
     );

@@ -12,6 +12,8 @@ export interface TrustSurvey {
   masters: { name: string; phase: string; knows_next: boolean }[];
   /** How many members trust what. */
   peels: { both: number; next_only: number; current_only: number; unknown: number };
+  /** Sites whose server has no certificate of the next root. */
+  sites: { site: string; reason: string }[];
   /** The members that do not trust the next root. Encoded ids. */
   lacking: (PeelNames & { alive: boolean; reason: string })[];
 }
@@ -27,10 +29,18 @@ interface Reported {
   busCaFile: string | undefined;
 }
 
-/** Reads from the bus which masters have noticed a rotation, and which peels trust the next root. */
+/** A site as masters show it. */
+type ShownSite = { site: string; certificate_root?: string };
+
+/**
+ * Reads from the bus which masters have noticed a rotation, and which peels trust the next root.
+ *
+ * @param askSites what masters show of sites; it is not called while no master runs
+ */
 export async function surveyTrust(
   bus: Bus,
   { current, next }: { current: string; next: Rotation["next"] },
+  askSites: () => Promise<readonly ShownSite[]>,
 ): Promise<TrustSurvey> {
   const [records, beats, masters, facts] = await Promise.all([
     openBucket(bus, "enrollments").then(readEnrollments),
@@ -54,7 +64,11 @@ export async function surveyTrust(
       lacking.push({ ...namesOf(peelId), alive: alive.has(peelId), reason: reasonOf(roots, busCaFile) });
     }
   }
+  const sites = masters.length === 0 ? [] : await askSites();
   return {
+    sites: sites.flatMap(({ site, certificate_root: root }) =>
+      root === next.pin ? [] : { site, reason: reasonOfSite(root) },
+    ),
     masters: masters.map(({ name, ca_next_spki, ca_phase, ca_spki }) => ({
       name,
       phase: ca_next_spki === next.pin ? (ca_phase ?? "start") : ca_spki === next.pin ? "finish" : "none",
@@ -72,6 +86,12 @@ function reasonOf(roots: readonly string[] | undefined, busCaFile: string | unde
   if (roots === undefined)
     return "it does not report its roots: upgrade svc-peel, and check that it reaches a master";
   return "it has not fetched the next root yet: it needs a master in master_urls, and a few seconds";
+}
+
+function reasonOfSite(root: string | undefined): string {
+  return root === undefined
+    ? "it does not renew its certificate by itself: upgrade svc-master there, or issue it by hand and use --force"
+    : "it has not asked for it yet: it asks every 10 minutes after activate";
 }
 
 /** Facts are claims of a peel: anything that cannot be read reports nothing. */

@@ -17,7 +17,7 @@ export function ChainState(props: { entries: readonly AuditEntry[]; filtered: bo
             {isWhole &&
               `Masters of this fleet signed all ${entries.length.toLocaleString("en")} entries shown${filtered ? "" : ", and no number is missing"}.`}
             {forged.length > 0 && `No master of this fleet signed ${forged.slice(0, 10).join(", ")}. `}
-            {gaps.length > 0 && `There is no entry ${gaps.slice(0, 10).join(", ")}.`}
+            {gaps.length > 0 && `Missing: ${gaps.slice(0, 10).join(", ")}.`}
           </span>
         </p>
       </div>

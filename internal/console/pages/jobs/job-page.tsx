@@ -37,7 +37,7 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
           <h1>Job</h1>
         </header>
         {problem?.status === 404 ? (
-          <Empty title={`There is no job ${jid}`}>
+          <Empty title={`The job ${jid} does not exist`}>
             Masters forget jobs after a time. <a href={hrefOf("/jobs")}>All jobs</a>
           </Empty>
         ) : (

@@ -16,7 +16,7 @@ export function OperatorPage({ app, name }: { app: App; name: string }) {
   const operator = value?.operator;
   if (value !== undefined && operator === undefined) {
     return (
-      <Empty whole title={`There is no operator ${name}`} command="svc operator list">
+      <Empty whole title={`The operator ${name} does not exist`} command="svc operator list">
         <a href={hrefOf("/operators")}>All operators</a>
       </Empty>
     );

@@ -17,7 +17,7 @@ export function RolePage(props: {
   const all = <a href={hrefOf("/operators?view=roles")}>All roles</a>;
   if (role === undefined) {
     return (
-      <Empty title={`There is no role ${name}`} command="svc roles show">
+      <Empty title={`The role ${name} does not exist`} command="svc roles show">
         {all}
       </Empty>
     );

@@ -41,7 +41,7 @@ export function PeelPage({ app, id, view }: { app: App; id: string; view: string
   // Also while its page is open: what was read before is not true any more.
   if (problem?.status === 404) {
     return (
-      <Empty whole title={`There is no peel ${id}`}>
+      <Empty whole title={`The peel ${id} does not exist`}>
         {problem.message} <a href={hrefOf("/peels")}>All peels</a>
       </Empty>
     );

@@ -52,7 +52,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
           <h1>Rollout</h1>
         </header>
         {problem?.status === 404 ? (
-          <Empty title={`There is no rollout ${id}`}>
+          <Empty title={`The rollout ${id} does not exist`}>
             <a href={hrefOf("/rollouts")}>All rollouts</a>
           </Empty>
         ) : (

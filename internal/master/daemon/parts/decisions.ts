@@ -12,7 +12,7 @@ import {
   openDecisionLog,
   startDecisionKeeper,
 } from "../../../fleet/decisions/mod.ts";
-import { adoptionMark, createAdoptionMemory, hasVouchers } from "../../../fleet/enrollment/mod.ts";
+import { adoptionMark, createAdoptionMemory, type StoredMap } from "../../../fleet/enrollment/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { catchUp } from "./catch-up.ts";
@@ -26,6 +26,7 @@ export const decisions = {
     assemble(async (stack) => {
       const { bus, config, storage, vouchers, adoptionState, recordMac, clock, log, signal } = deps;
       const { secrets } = storage;
+      const isVouched = (stored: StoredMap) => vouchers.judge(stored) === "vouched";
       const opened = openLog(resolve(config.decisions_log), clock, log);
       stack.defer(() => opened.close());
       const marked = { bucket: secrets.name, key: adoptionMark };
@@ -45,8 +46,8 @@ export const decisions = {
         counts: () => Promise.all([countStored(bus, "enrollments"), countStored(bus, "revocations")]),
         onReconnect: bus.onReconnect,
         pendingTtlMs: config["enroll.pending_ttl"],
-        vouched: (value) => adoptionState.current === "awaited" || hasVouchers(value, vouchers),
-        hasVouchers: (value) => hasVouchers(value, vouchers),
+        vouched: (stored) => adoptionState.current === "awaited" || isVouched(stored),
+        hasVouchers: isVouched,
         clock,
         report: log,
       });

@@ -50,6 +50,7 @@ import {
   roleRoutes,
   sessionRoutes,
   settingsRoutes,
+  siteRoutes,
   startListener,
   statesRoutes,
   targetRoutes,
@@ -63,6 +64,7 @@ import type { MasterDeps } from "../options.ts";
 import { viewRotations } from "../rotation-view.ts";
 import { startSessions } from "../sessions.ts";
 import { startSignIn } from "../sign-in.ts";
+import { siteCertificates } from "../site-certificates.ts";
 import { tellPeels } from "../tell-peels.ts";
 import { keepWitnesses } from "../witnesses.ts";
 import type { Audited } from "./audit.ts";
@@ -265,6 +267,7 @@ export const doors = {
         ...settingsRoutes(door, settings),
         ...exportRoutes(door, peels),
         ...clusterRoutes(door, cluster),
+        ...siteRoutes(door, siteCertificates(deps)),
         ...targetRoutes(door, { resolver }),
         ...jobRoutes(door, jobs),
         ...rollouts.routes(door),

@@ -10,7 +10,7 @@ import type { Route } from "./route.ts";
 import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Approvals" } as const;
-const noSuch = "There is no such request";
+const noSuch = "The request does not exist";
 
 /** The operator's routes to requests that wait for other operators. */
 export function approvalRoutes({ bind }: HttpDoor, deps: ApprovalDeps): Route[] {

@@ -39,7 +39,7 @@ export function auditRoutes({ bind, stream }: HttpDoor, deps: AuditDeps): Route[
       path: "/api/v1/audit/:seq",
       id: "getAudit",
       show: "entry",
-      answers: { 200: "The entry", 404: "There is no entry with this number", 503: notRead },
+      answers: { 200: "The entry", 404: "The entry does not exist", 503: notRead },
     }),
   ];
 }

@@ -110,7 +110,7 @@ const docs = {
     parameters: { file: { description: "Name of the file", schema: { enum: Object.keys(files) } } },
     responses: {
       200: { description: "The file", type: "*/*" },
-      404: { description: "There is no such file" },
+      404: { description: "The file does not exist" },
     },
   },
   json: {

@@ -12,7 +12,7 @@ import {
 import type { HttpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
 
-const noSuchEnrollment = "There is no enrollment with this id";
+const noSuchEnrollment = "The enrollment does not exist";
 const open = { auth: "none", budget: "strict", tag: "Enrollment" } as const;
 
 /** The routes for peels without credentials (specification, "Peel-facing enrollment endpoints"). */

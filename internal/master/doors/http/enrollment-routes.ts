@@ -19,7 +19,7 @@ const behindToken = { auth: "bearer", budget: "relaxed", tag: "Enrollments" } as
 const decision = { ...behindToken, method: "POST", show: "enrollment" } as const;
 const decided = {
   200: "The enrollment as it is now",
-  404: "There is no enrollment with this id",
+  404: "The enrollment does not exist",
   409: "Its state does not allow this, or other requests are changing it",
   503: "The bus has lost what this master knows, and the master is putting it back",
 };

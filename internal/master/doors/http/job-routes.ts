@@ -12,7 +12,7 @@ import type { Route } from "./route.ts";
 import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Jobs" } as const;
-const noSuchJob = "There is no job with this id";
+const noSuchJob = "The job does not exist";
 
 /** The operator's routes to jobs (specification, "Operator REST API"). */
 export function jobRoutes({ bind, stream }: HttpDoor, deps: JobOperationDeps): Route[] {

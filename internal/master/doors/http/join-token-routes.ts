@@ -10,7 +10,7 @@ import type { Route } from "./route.ts";
 import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Join tokens" } as const;
-const unknown = "There is no such token";
+const unknown = "The token does not exist";
 
 /** The operator's routes to tokens that hosts join with. */
 export function joinTokenRoutes({ bind }: HttpDoor, deps: JoinTokenDeps): Route[] {

@@ -22,6 +22,7 @@ export { rolloutRoutes } from "./rollout-routes.ts";
 export type { Call, Route } from "./route.ts";
 export { sessionRoutes } from "./session-routes.ts";
 export { settingsRoutes } from "./settings-routes.ts";
+export { siteRoutes } from "./site-routes.ts";
 export { statesRoutes } from "./states-routes.ts";
 export { targetRoutes } from "./target-routes.ts";
 export { tokenRoutes } from "./token-routes.ts";

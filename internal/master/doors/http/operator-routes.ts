@@ -17,7 +17,7 @@ const decision = { ...behindToken, method: "POST", body: "required", bodyTitle: 
 const decided = {
   200: "The operator as it is now",
   403: "No administrator who counts signed the record",
-  404: "There is no operator with this name",
+  404: "The operator does not exist",
   409: "The record was changed meanwhile, or others depend on this operator",
   503: "It is stored; the bus has not confirmed it yet",
 };

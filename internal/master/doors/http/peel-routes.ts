@@ -17,7 +17,7 @@ const read = { method: "GET", auth: "bearer", budget: "relaxed", tag: "Peels" } 
 /** As much as a page over the bus has by default. */
 const pageBytes = 1024 * 1024;
 const malformed = "A parameter is malformed";
-const noFacts = "The fleet has no such member, or it has stored no facts";
+const noFacts = "The peel is not a member of the fleet, or it has stored no facts";
 
 /** The operator's routes to what the masters know of peels. */
 export function peelRoutes(
@@ -38,7 +38,7 @@ export function peelRoutes(
       path: "/api/v1/peels/:id",
       id: "showPeel",
       show: "peel",
-      answers: { 200: "The peel", 404: "The fleet has no such member", 503: notRead },
+      answers: { 200: "The peel", 404: "The peel is not a member of the fleet", 503: notRead },
     }),
     bind(getFacts, deps, {
       ...read,

@@ -34,7 +34,7 @@ export function reactorRoutes({ bind }: HttpDoor, deps: ReachedReactor): Route[]
       path: "/api/v1/reactor/reset",
       id: "resetBreakers",
       bodyTitle: "BreakersToReset",
-      answers: { 200: "The rules whose breakers were open", 404: "There is no such rule", 503: nobody },
+      answers: { 200: "The rules whose breakers were open", 404: "The rule does not exist", 503: nobody },
     }),
     bind(reachTest, deps, {
       ...behindToken,

@@ -14,7 +14,7 @@ export function roleRoutes({ bind }: HttpDoor, deps: RoleOperationDeps): Route[]
       method: "GET",
       path: "/api/v1/roles",
       id: "showRoles",
-      answers: { 200: "The roles in force", 400: "There is no such role" },
+      answers: { 200: "The roles in force", 400: "The role does not exist" },
     }),
     bind(mayDo, deps, {
       ...behindToken,
@@ -28,7 +28,7 @@ export function roleRoutes({ bind }: HttpDoor, deps: RoleOperationDeps): Route[]
       answers: {
         200: "Whether you may do it, and what it needs",
         400: "The question is malformed, or names something unknown",
-        404: "There is no such job or rollout",
+        404: "The job or rollout does not exist",
         503: notRead,
       },
     }),

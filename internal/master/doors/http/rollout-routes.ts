@@ -13,7 +13,7 @@ import type { Route } from "./route.ts";
 import { notRead } from "./words.ts";
 
 const behindToken = { auth: "bearer", budget: "relaxed", tag: "Rollouts" } as const;
-const noSuchRollout = "There is no rollout with this id";
+const noSuchRollout = "The rollout does not exist";
 
 /** The operator's routes to rollouts. */
 export function rolloutRoutes({ bind, stream }: HttpDoor, deps: RolloutOperationDeps): Route[] {

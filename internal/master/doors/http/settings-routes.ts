@@ -16,7 +16,7 @@ const mostBytes = 1024 * 1024;
 const answers = {
   200: "The settings",
   400: "A parameter is malformed",
-  404: "The fleet has no such member, or the member has no such setting or no facts",
+  404: "The peel is not a member of the fleet, or it lacks this setting, or has stored no facts",
   409: "The settings of the peel cannot be compiled; the message names file and line",
   503: "This master has no settings files",
 } as const;

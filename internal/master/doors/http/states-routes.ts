@@ -36,7 +36,7 @@ export function statesRoutes({ bind }: HttpDoor, deps: ComplianceDeps): Route[] 
       answers: {
         200: "What its last state run did",
         400: malformed,
-        404: "The fleet has no such member",
+        404: "The peel is not a member of the fleet",
         503: notRead,
       },
     }),

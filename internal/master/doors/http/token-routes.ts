@@ -39,7 +39,7 @@ export function tokenRoutes({ bind }: HttpDoor, deps: TokenDeps): Route[] {
       path: "/api/v1/tokens/:id",
       id: "revokeToken",
       show: "token",
-      answers: { 200: "The token, revoked", 404: "There is no such token", 503: notRead },
+      answers: { 200: "The token, revoked", 404: "The token does not exist", 503: notRead },
     }),
   ];
 }

@@ -133,7 +133,7 @@ async function readBlobs(blobs: BlobCache, digests: readonly string[], what: str
     const data = await blobs.get(digest);
     if (data === undefined) {
       if (found.length > 0) break;
-      throw new SvcError("not_found", `there is no ${what} with the digest ${digest}`);
+      throw new SvcError("not_found", `the ${what} with the digest ${digest} does not exist`);
     }
     bytes += data.length;
     if (found.length > 0 && bytes > maxAnswerBytes) break;

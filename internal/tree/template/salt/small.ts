@@ -29,7 +29,7 @@ export const smallFunctions: readonly SaltFunction[] = [
   saltFunction(
     "mine.get",
     ["tgt", "fun", "tgt_type?", "exclude_minion?"],
-    "Returns an empty map: there is no mine.",
+    "Returns an empty map, because svc has no mine.",
     () => new ValueMap(),
   ),
   saltFunction("saltutil.is_running", ["fun"], "Returns an empty list.", () => []),

@@ -1,0 +1,55 @@
+import { join, resolve } from "node:path";
+import { untilAborted } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import { readTextIfPresent } from "../../base/file.ts";
+import { type CheckResult, startHealthServer } from "../../program/health/mod.ts";
+import { followMasters, judgeBusCertificate, readHeldCertificate } from "../site/mod.ts";
+import { startEmbeddedBus } from "./embedded-bus.ts";
+import type { MasterOptions } from "./options.ts";
+
+/** Why a bus without a master, which is of no site, keeps its certificate. */
+const byHand =
+  'it is not renewed by itself: see "Hosts without a master" of the page on replacing the root, and for a site set site and master_urls';
+
+/**
+ * Runs the bus and nothing else until the signal aborts: `embedded_bus_only`. That of a site follows the masters.
+ *
+ * @throws SvcError saying why it cannot be started
+ */
+export async function runBusAlone(options: MasterOptions): Promise<void> {
+  const { config, clock, jitter, log, signal, service } = options;
+  const dir = resolve(config.embedded_bus_dir);
+  const { site, master_urls: masterUrls } = config;
+  const follower =
+    site === "" ? undefined : followMasters({ ...{ site, dir, masterUrls, clock, jitter, log, signal } });
+  const byHandOnly = (): CheckResult => {
+    const held = readHeldCertificate(readTextIfPresent(join(dir, "nats-server.crt")), undefined);
+    const found = judgeBusCertificate(held, undefined, clock.now());
+    return { ...found, message: `${found.message}; ${byHand}` };
+  };
+  const certificate = follower?.check ?? byHandOnly;
+  const server = await startEmbeddedBus({ ...options, metrics: { busRestarted() {} } });
+  follower?.attach(server);
+  const health = serveHealth(options, certificate);
+  log.info("bus ready, without a master");
+  service?.ready("bus ready, without a master");
+  await untilAborted(signal);
+  follower?.stop();
+  await health?.stop();
+  await server?.stop();
+}
+
+/** A bus of an earlier version had no such port: where it is taken, the bus serves without it. */
+function serveHealth({ config, clock, log }: MasterOptions, certificate: () => CheckResult) {
+  try {
+    const health = startHealthServer({
+      ...config.health_addr,
+      ...{ component: "master", checks: () => ({ certificate }), clock },
+    });
+    log.info("health is served", { health_port: health.port });
+    return health;
+  } catch (thrown) {
+    log.warn("health is not served", { reason: describeError(thrown) });
+    return undefined;
+  }
+}

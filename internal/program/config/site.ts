@@ -1,0 +1,30 @@
+import { isSiteName } from "../../base/site-name.ts";
+import { Complaint, type OptionTable, option } from "./option.ts";
+import { text } from "./scalar.ts";
+import { httpsUrls } from "./url.ts";
+
+/** The name of a site, or empty. */
+export const site = text({
+  name: "site",
+  placeholder: "<name>",
+  read: (name) => {
+    if (name === "" || isSiteName(name)) return name;
+    throw new Complaint("expected the name of a site, as svc cluster status shows it");
+  },
+});
+
+/** The keys of a master that runs the bus of a site alone. */
+export const siteOptions = {
+  site: option({
+    group: "Bus",
+    type: site,
+    default: "",
+    doc: "site whose bus this is, with embedded_bus_only; it renews its certificate and follows the root of the fleet",
+  }),
+  master_urls: option({
+    group: "Bus",
+    type: httpsUrls,
+    default: [],
+    doc: "https:// URLs of the masters that the bus of a site asks, in order of preference",
+  }),
+} satisfies OptionTable;
