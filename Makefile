@@ -134,8 +134,8 @@ bench: build tools chromium ## Measure each promise beside its floor (docs/bench
 	@set -e; for bench in $(BENCHES); do $(BUN) test/bench/$$bench.ts $(if $(SMALLEST),--smallest); done
 
 .PHONY: scale
-scale: build tools ## Grow a fleet and measure what each size costs (docs/bench.md): PEELS=10,100,1000,5000,10000.
-	@$(BUN) test/bench/scale/main.ts $(if $(PEELS),--peels $(PEELS))
+scale: build tools ## Grow a fleet and measure what each size costs (docs/bench.md): PEELS=10,100,1000,5000,10000, SERVERS=1.
+	@$(BUN) test/bench/scale/main.ts $(if $(PEELS),--peels $(PEELS)) $(if $(SERVERS),--servers $(SERVERS))
 
 .PHONY: soak
 soak: build tools ## Load a fleet of 500 peels under faults for hours, and print what grows (docs/bench.md): HOURS=2, SEED=1.

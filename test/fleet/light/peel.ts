@@ -36,6 +36,7 @@ export interface LightPeel extends SimulatedPeel {
 /** As in internal/agent/link and internal/agent/daemon/hello.ts. */
 const heartbeatMs = 10_000;
 const helloTimeoutMs = 5_000;
+const factsTimeoutMs = 5_000;
 const hourMs = 3_600_000;
 const hintSpreadMs = 10_000;
 const ownSpreadMs = 1_000;
@@ -104,9 +105,10 @@ export function startLightPeel(
     site: hears,
   };
   const beat = pub(keySubject("peel-heartbeat", peelId), `${inbox}.beat`, encode(life));
+  const factsInbox = `${inbox}.facts`;
   const facts = pub(
     keySubject("facts", peelId),
-    `${inbox}.facts`,
+    factsInbox,
     encode({ id: peelId, os: "Light", kernel: "Linux" }),
   );
   const helloInbox = `${inbox}.hello`;
@@ -130,6 +132,12 @@ export function startLightPeel(
   let hellos = 0;
   let isGreeted = false;
   let toldFacts = false;
+  /** Until the bus has them; they stay the same. */
+  const tellFacts = () => {
+    if (toldFacts) return;
+    wire?.write(facts);
+    later(factsTimeoutMs, tellFacts);
+  };
   const sayHello = () => {
     const own = ++hellos;
     isGreeted = false;
@@ -156,6 +164,10 @@ export function startLightPeel(
           if (jid !== undefined) run(jid, command);
         }
       }
+      return;
+    }
+    if (subject === factsInbox) {
+      toldFacts ||= data.length > 0 && !Buffer.from(data).includes('"error"');
       return;
     }
     if (subject === hintSubject(peelId)) return soon(ownSpreadMs);
@@ -223,9 +235,8 @@ export function startLightPeel(
       onOpen() {
         [isGreeted, isDue] = [false, false];
         counter.connected(peelId);
-        // The bus has the facts as long as they stay the same.
-        wire?.write(toldFacts ? beat : Buffer.concat([beat, facts]));
-        toldFacts = true;
+        wire?.write(beat);
+        tellFacts();
         soon(spread.helloMs);
         timers.push(systemClock.every(heartbeatMs, () => wire?.write(beat)));
       },
