@@ -10,8 +10,14 @@ export interface Counter {
   gone(peel: string): void;
   /** Begins anew: nobody has connected or been greeted since. */
   reset(): void;
+  /** Masters told a peel these pins of roots; empty outside of a rotation. */
+  told(peel: string, roots: readonly string[]): void;
   /** Resolves when this many peels have connected and been greeted. */
   allGreeted(count: number): Promise<void>;
+  /** Resolves when these peels were told these roots last. */
+  allTold(roots: readonly string[], peels: Iterable<string>): Promise<void>;
+  /** Resolves when this peel is not connected. */
+  isGone(peel: string): Promise<void>;
   readonly connectedAt: ReadonlyMap<string, number>;
   readonly greetedAt: ReadonlyMap<string, number>;
   /** How often each warning or error was logged. */
@@ -22,7 +28,21 @@ export function createCounter(): Counter {
   const connectedAt = new Map<string, number>();
   const greetedAt = new Map<string, number>();
   const complaints: Record<string, number> = {};
+  const rootsOf = new Map<string, string>();
   const waiting = new Set<() => void>();
+  const note = () => {
+    for (const look of waiting) look();
+  };
+  const until = (isThere: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!isThere()) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
   const complain = (event: string) => {
     complaints[event] = (complaints[event] ?? 0) + 1;
   };
@@ -40,25 +60,34 @@ export function createCounter(): Counter {
     greeted(peel) {
       if (!connectedAt.has(peel)) return;
       greetedAt.set(peel, systemClock.now());
-      for (const look of waiting) look();
+      note();
     },
     gone(peel) {
       connectedAt.delete(peel);
       greetedAt.delete(peel);
+      note();
+    },
+    told(peel, roots) {
+      rootsOf.set(peel, roots.join());
+      note();
     },
     reset() {
       connectedAt.clear();
       greetedAt.clear();
     },
-    allGreeted: (count) =>
-      new Promise((resolve) => {
-        const look = () => {
-          if (greetedAt.size < count) return;
-          waiting.delete(look);
-          resolve();
-        };
-        waiting.add(look);
-        look();
-      }),
+    allGreeted: (count) => until(() => greetedAt.size >= count),
+    allTold(roots, peels) {
+      const wanted = roots.join();
+      // One after the other: looking through all peels at each answer would cost more than the answers.
+      const lacking = new Set(peels);
+      return until(() => {
+        for (const peel of lacking) {
+          if (rootsOf.get(peel) !== wanted) return false;
+          lacking.delete(peel);
+        }
+        return true;
+      });
+    },
+    isGone: (peel) => until(() => !connectedAt.has(peel)),
   };
 }

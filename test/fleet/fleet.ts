@@ -16,6 +16,8 @@ export interface FleetOptions {
   ramp: number;
   /** Peels that cost little, and believe every command; they do not behave in another way. */
   light?: boolean;
+  /** The servers that light peels connect to, in turns; only that of the bus unless given. */
+  urls?: readonly string[];
 }
 
 /** A fleet of simulated peels, members of their bus. Peel ids are `sim-00000`, `sim-00001` and so on. */
@@ -35,9 +37,15 @@ export interface Fleet extends AsyncDisposable {
   stop(peels: readonly string[]): Promise<void>;
   /** Forgets who has connected and been greeted by a master. */
   reset(): Promise<void>;
+  /** The same, for the light peels that are connected to this server. */
+  lost(url: string): Promise<void>;
   /** Resolves when every peel has been greeted by a master on its present connection. */
   greeted(): Promise<FleetReport>;
   report(): Promise<FleetReport>;
+  /** Resolves when this peel is not connected. */
+  gone(peel: string): Promise<void>;
+  /** Resolves when masters told every light peel these pins of roots last; none outside of a rotation. */
+  told(roots: readonly string[]): Promise<void>;
   /** Every light peel sends the report of a state run. */
   reportStates(): Promise<void>;
 }
@@ -51,6 +59,7 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
     authDir: bus.authDir,
     dataDir: join(bus.dir, "fleet"),
     light: options.light ?? false,
+    ...(options.urls === undefined ? {} : { urls: options.urls }),
     commandKeys: [keyPairFromSeed("user", readFileSync(join(bus.authDir, "command.seed"), "utf8")).publicKey],
   };
   const workers = Array.from({ length: options.processes }, () =>
@@ -73,8 +82,10 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
     return home;
   };
 
+  let named = 0;
   const grow = async (count: number) => {
-    const first = homes.size;
+    const first = named;
+    named += count;
     const peels = Array.from({ length: count }, (_, at) => `sim-${`${first + at}`.padStart(5, "0")}`);
     for (const [at, peel] of peels.entries()) homes.set(peel, workerAt(at));
     const perSecond = options.ramp / workers.length;
@@ -113,7 +124,16 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
     async reset() {
       await askAll({ reset: true });
     },
+    async lost(url) {
+      await askAll({ lost: url });
+    },
     greeted: () => askAll({ greeted: true }),
+    async gone(peel) {
+      await homeOf(peel).ask({ gone: peel });
+    },
+    async told(roots) {
+      await askAll({ told: roots });
+    },
     report: () => askAll({ report: true }),
     async reportStates() {
       await askAll({ reports: true });

@@ -15,6 +15,8 @@ import { type SimulatedPeel, startSimulatedPeel } from "./peel.ts";
 /** Where the fleet lives. */
 export interface Site {
   busUrl: string;
+  /** The servers that its light peels connect to, in turns; only `busUrl` unless given. */
+  urls?: readonly string[];
   caPem: string;
   authDir: string;
   dataDir: string;
@@ -35,7 +37,10 @@ export type FleetCommand =
   | { restart: readonly string[] }
   | { stop: readonly string[] }
   | { reset: true }
+  | { lost: string }
   | { greeted: true }
+  | { gone: string }
+  | { told: readonly string[] }
   | { reports: true }
   | { report: true };
 
@@ -69,7 +74,8 @@ async function start({ site, peels: ids, perSecond }: Extract<FleetCommand, { st
     members.map(async (member, at) => {
       await sleep(systemClock, Math.max(0, started + (at * 1000) / perSecond - systemClock.monotonic()));
       if (site.light) {
-        const peel = startLightPeel({ ...site, member, counter });
+        const { busUrl, urls = [busUrl] } = site;
+        const peel = startLightPeel({ ...site, urls, first: at % urls.length, member, counter });
         lightPeels.add(peel);
         peels.set(member.peelId, peel);
       } else peels.set(member.peelId, await startSimulatedPeel({ ...site, member, counter }));
@@ -96,10 +102,17 @@ async function run(command: FleetCommand): Promise<void> {
   else if ("restart" in command) await each(command.restart, (peel) => peel.restart());
   else if ("stop" in command) {
     await each(command.stop, (peel) => peel.stop());
-    for (const id of command.stop) peels.delete(id);
+    for (const id of command.stop) {
+      for (const one of lightPeels) if (one === peels.get(id)) lightPeels.delete(one);
+      peels.delete(id);
+    }
   } else if ("reports" in command) for (const peel of lightPeels) peel.report();
   else if ("reset" in command) counter.reset();
-  else if ("greeted" in command) await counter.allGreeted(peels.size);
+  else if ("lost" in command) {
+    for (const { url, peelId } of lightPeels) if (url() === command.lost) counter.gone(peelId);
+  } else if ("greeted" in command) await counter.allGreeted(peels.size);
+  else if ("gone" in command) await counter.isGone(command.gone);
+  else if ("told" in command) await counter.allTold(command.told, peels.keys());
 }
 
 answerCommands(async (command: FleetCommand): Promise<FleetReport> => {

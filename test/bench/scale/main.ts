@@ -1,23 +1,30 @@
-import { cpus, totalmem } from "node:os";
+import { cpus, loadavg, totalmem } from "node:os";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { requestJetStream } from "../../../internal/bus/jetstream/request.ts";
+import { streamState } from "../../../internal/bus/jetstream/stream-state.ts";
 import { startFleet } from "../../fleet/fleet.ts";
-import { connectTo, natsServerPath, startBus } from "../../harness/bus.ts";
+import { connectTo, natsServerPath } from "../../harness/bus.ts";
+import { replicasBecome } from "../../harness/cluster.ts";
 import { readinessBecomes } from "../../harness/enrollee.ts";
 import { type MasterDaemon, startMasterBinary } from "../../harness/fleet.ts";
+import { until } from "../../harness/until.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { readFlags } from "../flags.ts";
 import { runFloor, runJob } from "../jobs/ask.ts";
 import { startObserver } from "../jobs/observer.ts";
 import { median } from "../jobs/statistics.ts";
 import { mebibytes, ratio, table } from "../table.ts";
+import { startBuses } from "./buses.ts";
+import { revoke, tellNewRoot } from "./changes.ts";
 
-// What a fleet costs as it grows: one master and one bus from the built binaries, and peels that cost little. Each
+// What a fleet costs as it grows: masters and bus servers from the built binaries, and peels that cost little. Each
 // size is measured in the same run. See docs/bench.md.
 
 const flags = readFlags({
   peels: ["10,100,1000,5000,10000", "3"],
   rounds: ["5", "1"],
+  servers: "1",
+  masters: "1",
   processes: ["2", "1"],
   ramp: ["200", "100"],
   idle: ["20", "1"],
@@ -25,26 +32,53 @@ const flags = readFlags({
 const rounds = flags.count("rounds");
 const clock = systemClock;
 const say = (text: string) => process.stdout.write(`${text}\n`);
+/** Far more than the largest fleet takes for a step: a bench that waits forever says nothing. */
+const mostMs = 600_000;
+const patienceMs = 300_000;
 
-await using bus = await startBus();
-let master: MasterDaemon = await startMasterBinary(bus);
+await using buses = await startBuses(flags.count("servers"));
+const { bus } = buses;
+const startMasters = () =>
+  Promise.all(
+    Array.from({ length: flags.count("masters") }, () =>
+      startMasterBinary(bus, [], {}, [], undefined, patienceMs),
+    ),
+  );
+let masters: MasterDaemon[] = [];
+await using ending = new AsyncDisposableStack();
+ending.defer(async () => {
+  for (const master of masters) await master[Symbol.asyncDispose]();
+});
+masters = await startMasters();
+if (buses.urls.length > 1) await replicasBecome(bus, Math.min(buses.urls.length, 3));
 await using fleet = await startFleet(bus, {
   size: 0,
   processes: flags.count("processes"),
   ramp: flags.count("ramp"),
   light: true,
+  urls: buses.urls,
 });
 const server = Bun.spawnSync([natsServerPath(), "--version"]).stdout.toString().trim();
 say(
-  `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${server}, Bun ${Bun.version}; all on one machine`,
+  `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${server}, Bun ${Bun.version}; ${buses.urls.length} bus servers and ${masters.length} masters, all on one machine with a load of ${load()}`,
 );
 
 const heads = [
   ...["peels", "joined s", "master idle ms/s", "bus idle ms/s", "peels idle ms/s"],
   ...["ping ms", "bare fan-out ms", "", "ping: master + bus cpu ms", "cpu of the fan-out ms", ""],
-  ...["reports ms", "bus killed: back s", "master killed: ready s"],
-  ...["master MiB", "bus MiB", "peels MiB", "consumers"],
+  ...["reports ms", "revoked ms", "new root told s"],
+  ...["bus killed: back s", "of them", "master ms of each", "bus ms of each", "masters killed: ready s"],
+  ...["master MiB", "bus MiB", "peels MiB", "consumers", "load"],
 ];
+/** A run takes minutes: it shows where it is. */
+const step = (what: string) => say(`  ${new Date(clock.now()).toISOString().slice(11, 19)} ${what}`);
+const whole = (value: number) => value.toFixed(0);
+const seconds = (ms: number) => (ms / 1000).toFixed(1);
+const perSecondOf = ({ master, bus, peels }: Cost) =>
+  [master, bus, peels].map((cost) => ((cost * 1000) / flags.count("idle")).toFixed(1));
+const lastOf = (samples: readonly Sample[]) => median(samples.map(({ last }) => last));
+const cpuOf = (samples: readonly Sample[]) =>
+  median(samples.map(({ cost }) => (cost.master + cost.bus) * 1000));
 const rows: string[][] = [];
 for (const size of flags.counts("peels")) {
   const row = await measure(size);
@@ -53,49 +87,64 @@ for (const size of flags.counts("peels")) {
 }
 const { complaints } = await fleet.report();
 say(`\n${table(heads, rows)}\n\nconnections that ended: ${JSON.stringify(complaints)}`);
-await master[Symbol.asyncDispose]();
 
 async function measure(size: number): Promise<string[]> {
   const joined = await timed(async () => {
     await fleet.grow(size - fleet.peels.length);
-    await fleet.greeted();
+    await within("joined", () => fleet.greeted());
   });
-  // The first reading of the facts of the new peels, and the compiling of their settings.
-  await sleep(clock, flags.count("idle") * 500);
+  step(`${size} peels joined, s: ${seconds(joined)}`);
+  // The facts of the new peels are read, their settings compiled, and each is told of them.
+  await within("settings compiled", () => settingsOf(size));
+  await sleep(clock, flags.count("idle") * 150);
   const idle = await costOf(() => sleep(clock, flags.count("idle") * 1000));
-  const perSecond = (seconds: number) => (seconds * 1000) / flags.count("idle");
+  step(`idle, ms/s of master, bus and peels: ${perSecondOf(idle).join(" ")}`);
   const { ping, bare } = await scatter(size);
+  step(`pinged, ms: ${whole(lastOf(ping))}`);
   const reports = await timed(() => fleet.reportStates());
-  const memory = [memoryOf(master.program.pid), memoryOf(bus.server().pid)].map(
-    ({ residentMib }) => residentMib,
+  const memory = [masters.map(({ program }) => program.pid), buses.pids, fleet.pids].map((pids) =>
+    pids.reduce((sum, pid) => sum + memoryOf(pid).residentMib, 0),
   );
-  const peels = fleet.pids.reduce((sum, pid) => sum + memoryOf(pid).residentMib, 0);
   const consumers = await countConsumers();
-  const back = await timed(async () => {
-    await fleet.reset();
-    await bus.restart("SIGKILL");
-    await fleet.greeted();
+  step(`memory of masters, bus and peels, MiB: ${memory.map(mebibytes).join(" ")}; ${consumers} consumers`);
+  const revoked: number[] = [];
+  for (const peel of fleet.peels.slice(0, Math.min(rounds, size - 1))) {
+    const [master] = masters;
+    if (master !== undefined) revoked.push(await within("revoked", () => revoke(bus, master, fleet, peel)));
+  }
+  step(`revoked, ms: ${revoked.map((ms) => ms.toFixed(0)).join(" ")}`);
+  const newRoot = await within("told of a new root", () => tellNewRoot(bus, fleet));
+  const before = fleet.peels.length / buses.urls.length;
+  step(`told of a new root, s: ${seconds(newRoot)}`);
+  let back = 0;
+  const backCost = await costOf(async () => {
+    back = await timed(async () => {
+      await fleet.lost(buses.victim);
+      await buses.kill();
+      await within("back", () => fleet.greeted());
+    });
   });
+  step(`back, s: ${seconds(back)}`);
   const ready = await timed(async () => {
-    master.program.kill("SIGKILL");
-    await master.program.exited;
-    await master[Symbol.asyncDispose]();
-    master = await startMasterBinary(bus);
-    await readinessBecomes(master.healthUrl, 200);
+    for (const { program } of masters) program.kill("SIGKILL");
+    for (const master of masters) {
+      await master.program.exited;
+      await master[Symbol.asyncDispose]();
+    }
+    masters = await startMasters();
+    for (const { healthUrl } of masters) await readinessBecomes(healthUrl, 200);
   });
-  const whole = (value: number) => value.toFixed(0);
-  const seconds = (ms: number) => (ms / 1000).toFixed(1);
-  const cpuOf = (samples: readonly Sample[]) =>
-    median(samples.map(({ cost }) => (cost.master + cost.bus) * 1000));
-  const lastOf = (samples: readonly Sample[]) => median(samples.map(({ last }) => last));
   return [
     ...[whole(size), seconds(joined)],
-    ...[idle.master, idle.bus, idle.peels].map((cost) => perSecond(cost).toFixed(1)),
+    ...perSecondOf(idle),
     ...[whole(lastOf(ping)), whole(lastOf(bare)), ratio(lastOf(ping) / lastOf(bare))],
     ...[whole(cpuOf(ping)), whole(cpuOf(bare)), ratio(cpuOf(ping) / cpuOf(bare))],
-    ...[whole(reports), seconds(back), seconds(ready)],
-    ...[...memory, peels].map(mebibytes),
-    whole(consumers),
+    ...[whole(reports), whole(median(revoked)), seconds(newRoot)],
+    ...[seconds(back), whole(before)],
+    ...[backCost.master, backCost.bus].map((cost) => ((cost * 1000) / before).toFixed(2)),
+    seconds(ready),
+    ...memory.map(mebibytes),
+    ...[whole(consumers), load()],
   ];
 }
 
@@ -135,9 +184,9 @@ async function scatter(size: number): Promise<{ ping: Sample[]; bare: Sample[] }
 
 async function costOf(act: () => Promise<unknown>): Promise<Cost> {
   const now = (): Cost => ({
-    master: cpuSecondsOf(master.program.pid),
-    bus: cpuSecondsOf(bus.server().pid),
-    peels: fleet.pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0),
+    master: cpuOfAll(masters.map(({ program }) => program.pid)),
+    bus: buses.cpuSeconds(),
+    peels: cpuOfAll(fleet.pids),
   });
   const before = now();
   await act();
@@ -149,10 +198,37 @@ async function costOf(act: () => Promise<unknown>): Promise<Cost> {
   };
 }
 
+function cpuOfAll(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+}
+
+/** The load of the machine over the last minute: what else it does changes every time. */
+function load(): string {
+  return (loadavg()[0] ?? 0).toFixed(0);
+}
+
+/** @throws Error when it takes longer than any fleet of this bench needs */
+async function within<T>(what: string, act: () => Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = clock.after(mostMs, () => late.reject(new Error(`not ${what} within ${mostMs / 1000} s`)));
+  return Promise.race([act(), late.promise]).finally(() => timer.cancel());
+}
+
 async function timed(act: () => Promise<unknown>): Promise<number> {
   const from = clock.monotonic();
   await act();
   return clock.monotonic() - from;
+}
+
+/** Resolves when so many peels have stored settings. */
+async function settingsOf(size: number): Promise<void> {
+  const connection = await connectTo(bus, "master");
+  await until(
+    () => streamState(connection, "KV_settings"),
+    ({ messages }) => messages >= size,
+    mostMs,
+  );
+  await connection.nats.close();
 }
 
 async function countConsumers(): Promise<number> {

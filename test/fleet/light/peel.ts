@@ -27,12 +27,17 @@ import { openWire, pub, type Wire } from "./wire.ts";
 
 /** A simulated peel that can also send the report of a state run, as large as that of a run without a change. */
 export interface LightPeel extends SimulatedPeel {
+  readonly peelId: string;
+  /** The server that it is connected to, or tries. */
+  url(): string;
   report(): void;
 }
 
 /** As in internal/agent/link and internal/agent/daemon/hello.ts. */
 const heartbeatMs = 10_000;
 const helloTimeoutMs = 5_000;
+const factsTimeoutMs = 5_000;
+const hourMs = 3_600_000;
 const hintSpreadMs = 10_000;
 const ownSpreadMs = 1_000;
 
@@ -59,11 +64,15 @@ const jobOf = (subject: string): string | undefined => {
 
 /** Connects a peel, and again whenever the connection is lost. */
 export function startLightPeel(
-  options: Omit<SimulatedPeelOptions, "dataDir"> & { hears?: string },
+  options: Omit<SimulatedPeelOptions, "dataDir" | "busUrl"> & {
+    hears?: string;
+    /** The servers of the bus, and which of them it tries first. */
+    urls: readonly string[];
+    first: number;
+  },
 ): LightPeel {
-  const { busUrl, caPem, member, commandKeys, counter, hears } = options;
+  const { urls, caPem, member, commandKeys, counter, hears } = options;
   const { peelId, credentials } = member;
-  const { hostname: host, port } = new URL(busUrl);
   const random = systemJitter;
   const spread = createSpread(random);
   const { jwt, key } = parseCredentials(credentials);
@@ -96,9 +105,10 @@ export function startLightPeel(
     site: hears,
   };
   const beat = pub(keySubject("peel-heartbeat", peelId), `${inbox}.beat`, encode(life));
+  const factsInbox = `${inbox}.facts`;
   const facts = pub(
     keySubject("facts", peelId),
-    `${inbox}.facts`,
+    factsInbox,
     encode({ id: peelId, os: "Light", kernel: "Linux" }),
   );
   const helloInbox = `${inbox}.hello`;
@@ -122,6 +132,12 @@ export function startLightPeel(
   let hellos = 0;
   let isGreeted = false;
   let toldFacts = false;
+  /** Until the bus has them; they stay the same. */
+  const tellFacts = () => {
+    if (toldFacts) return;
+    wire?.write(facts);
+    later(factsTimeoutMs, tellFacts);
+  };
   const sayHello = () => {
     const own = ++hellos;
     isGreeted = false;
@@ -138,9 +154,20 @@ export function startLightPeel(
       else {
         isGreeted = true;
         spread.told(told.spread_ms);
+        const { fingerprints = [] } = told.cluster_info as { fingerprints?: readonly string[] };
+        counter.told(peelId, fingerprints);
         if (told.settings instanceof Uint8Array) settingsVersion = readVersion(told.settings) ?? 0;
         counter.greeted(peelId);
+        for (const missed of Array.isArray(told.jobs) ? told.jobs : []) {
+          const command = Buffer.from(missed);
+          const [jid] = /job-[0-9A-Za-z]{27}/.exec(command.toString("latin1")) ?? [];
+          if (jid !== undefined) run(jid, command);
+        }
       }
+      return;
+    }
+    if (subject === factsInbox) {
+      toldFacts ||= data.length > 0 && !Buffer.from(data).includes('"error"');
       return;
     }
     if (subject === hintSubject(peelId)) return soon(ownSpreadMs);
@@ -156,6 +183,9 @@ export function startLightPeel(
     const jid = isForSite ? subject.split(".")[4] : jobOf(subject);
     const command = Buffer.from(data.buffer, data.byteOffset, data.length);
     if (jid === undefined || (isForSite && !command.includes(peelId))) return;
+    run(jid, command);
+  };
+  const run = (jid: string, command: Buffer) => {
     // The return of a quick function is neither announced nor confirmed, where masters send the command again.
     if (command.includes("test.ping") && command.includes("resends")) {
       wire?.write(pub(returnSubject(jid, peelId), "", answer));
@@ -168,8 +198,21 @@ export function startLightPeel(
       ]),
     );
   };
+  /** Index of the server, and when each of them was tried. */
+  let server = options.first;
+  const triedAt: number[] = [];
+  const url = () => urls[server] ?? "";
+  /** As the client library of a real peel does: the next server at once, unless it was tried a moment ago. */
+  const openNext = () => {
+    server = (server + 1) % urls.length;
+    const pauseMs = spread.reconnectDelayMs() - (systemClock.monotonic() - (triedAt[server] ?? -hourMs));
+    if (pauseMs <= 0) open();
+    else systemClock.after(pauseMs, openNext);
+  };
   const open = () => {
     if (away) return;
+    triedAt[server] = systemClock.monotonic();
+    const { hostname: host, port } = new URL(url());
     closed = Promise.withResolvers();
     wire = openWire({
       host,
@@ -192,9 +235,8 @@ export function startLightPeel(
       onOpen() {
         [isGreeted, isDue] = [false, false];
         counter.connected(peelId);
-        // The bus has the facts as long as they stay the same.
-        wire?.write(toldFacts ? beat : Buffer.concat([beat, facts]));
-        toldFacts = true;
+        wire?.write(beat);
+        tellFacts();
         soon(spread.helloMs);
         timers.push(systemClock.every(heartbeatMs, () => wire?.write(beat)));
       },
@@ -205,7 +247,7 @@ export function startLightPeel(
         closed.resolve();
         if (away) return;
         counter.log.warn(`closed: ${reason}`);
-        systemClock.after(spread.reconnectDelayMs(), open);
+        openNext();
       },
     });
   };
@@ -220,6 +262,7 @@ export function startLightPeel(
   };
   open();
   return {
+    ...{ peelId, url },
     report: () => wire?.write(pub(keySubject("compliance", peelId), `${inbox}.report`, report)),
     behave() {
       throw new Error("a light peel does what a peel does, and nothing else");
