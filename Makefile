@@ -140,8 +140,8 @@ bench-peers: build tools ## Measure Salt, CFEngine, Puppet and step next to this
 	@$(BUN) test/bench/peers/main.ts $(if $(ONLY),--only $(ONLY))
 
 .PHONY: scale
-scale: build tools ## Grow a fleet and measure what each size costs (docs/bench.md): PEELS=10,100,1000,5000,10000, SERVERS=1.
-	@$(BUN) test/bench/scale/main.ts $(if $(PEELS),--peels $(PEELS)) $(if $(SERVERS),--servers $(SERVERS))
+scale: build tools ## Grow a fleet and measure what each size costs (docs/bench.md): PEELS=10,100,1000,5000,10000, SERVERS=1, REPLICAS=3.
+	@$(BUN) test/bench/scale/main.ts $(if $(PEELS),--peels $(PEELS)) $(if $(SERVERS),--servers $(SERVERS)) $(if $(REPLICAS),--replicas $(REPLICAS))
 
 .PHONY: soak
 soak: build tools ## Load a fleet of 500 peels under faults for hours, and print what grows (docs/bench.md): HOURS=2, SEED=1.

@@ -24,6 +24,7 @@ const flags = readFlags({
   peels: ["10,100,1000,5000,10000", "3"],
   rounds: ["5", "1"],
   servers: "1",
+  replicas: "3",
   masters: "1",
   processes: ["2", "1"],
   ramp: ["200", "100"],
@@ -38,10 +39,12 @@ const patienceMs = 300_000;
 
 await using buses = await startBuses(flags.count("servers"));
 const { bus } = buses;
+/** Servers that share two cores with everything else need not store all of it three times. */
+const replicas = Math.min(buses.urls.length, flags.count("replicas"));
 const startMasters = () =>
   Promise.all(
     Array.from({ length: flags.count("masters") }, () =>
-      startMasterBinary(bus, [], {}, [], undefined, patienceMs),
+      startMasterBinary(bus, ["--storage-replicas", `${replicas}`], {}, [], undefined, patienceMs),
     ),
   );
 let masters: MasterDaemon[] = [];
@@ -50,7 +53,7 @@ ending.defer(async () => {
   for (const master of masters) await master[Symbol.asyncDispose]();
 });
 masters = await startMasters();
-if (buses.urls.length > 1) await replicasBecome(bus, Math.min(buses.urls.length, 3));
+if (buses.urls.length > 1) await replicasBecome(bus, replicas);
 await using fleet = await startFleet(bus, {
   size: 0,
   processes: flags.count("processes"),
@@ -60,7 +63,7 @@ await using fleet = await startFleet(bus, {
 });
 const server = Bun.spawnSync([natsServerPath(), "--version"]).stdout.toString().trim();
 say(
-  `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${server}, Bun ${Bun.version}; ${buses.urls.length} bus servers and ${masters.length} masters, all on one machine with a load of ${load()}`,
+  `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${server}, Bun ${Bun.version}; ${buses.urls.length} bus servers with ${replicas} replicas and ${masters.length} masters, all on one machine with a load of ${load()}`,
 );
 
 const heads = [
