@@ -28,6 +28,7 @@ import { listAdministrators, recordOf, signedRecord } from "../harness/registere
 import { askAboutRollouts } from "../harness/rollout-answers.ts";
 import { runRecord } from "../harness/run-record.ts";
 import { askAboutSessions } from "../harness/session-answers.ts";
+import { certificateRequest, storeSite } from "../harness/site-request.ts";
 import { nthStatement } from "../harness/succession.ts";
 import { until } from "../harness/until.ts";
 import { writtenTpm } from "../harness/written-tpm.ts";
@@ -256,6 +257,18 @@ test("the answers about the reactor are as described", async () => {
   await expectDescribed("resetBreakers", post("/reset", { rule: "nosuch" }), 404);
   await expectDescribed("testEvent", post("/test", { event: { tag: "disk/full", source: "web-1" } }), 200);
   await expectDescribed("testEvent", post("/test", { event: { tag: "disk//full" } }), 400);
+});
+
+test("the answers to the servers of sites are as described", async () => {
+  const stored = await connectTo(bus, "master");
+  const key = await storeSite(stored, bus.authDir, "berlin");
+  const ask = (site: string) =>
+    postJson(master, `/api/v1/sites/${site}/certificate`, certificateRequest("berlin", key), {});
+  // Masters learn of it a moment later.
+  await until(async () => (await ask("berlin")).status === 200);
+  await expectDescribed("renewSiteCertificate", ask("berlin"), 200);
+  await expectDescribed("renewSiteCertificate", ask("munich"), 401);
+  await stored.nats.close();
 });
 
 test("the answers about masters, roles and the cluster of the bus are as described", async () => {

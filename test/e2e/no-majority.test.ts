@@ -41,6 +41,7 @@ import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator } from "../harness/operators.ts";
 import { enrollPeel, operate, submitPeel } from "../harness/peel-connection.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
+import { certificateRequest, storeSite } from "../harness/site-request.ts";
 
 // Two of three bus servers are gone, and the masters are connected to the third: nothing can be stored, and what it
 // knows may be old. Every request of an operator or a new peel that needs the storage is answered with 503.
@@ -59,7 +60,7 @@ const job = { targets: ["member"], function: "test.ping", timeout: "1h" };
 const rollout = { ...job, canary: 0, waves: 1 };
 
 /** Enrollments of each state, a job and a rollout. */
-async function fill(master: TestMaster) {
+async function fill(master: TestMaster, bus: Bus, authDir: string) {
   const waiting = await submitPeel(master, "waiting");
   const approved = await submitPeel(master, "approved");
   await operate(master, approved.enrollmentId, "approve");
@@ -79,7 +80,8 @@ async function fill(master: TestMaster) {
   await browser.signIn(master, { token });
   const newcomer = newEnrollee();
   const late = submission(newcomer, await takeNonce(master, newcomer));
-  return { waiting, approved, member, suspended, jid, rollout: id, newcomer, late, token, browser };
+  const site = certificateRequest("berlin", await storeSite(bus, authDir, "berlin"));
+  return { waiting, approved, member, suspended, jid, rollout: id, newcomer, late, token, browser, site };
 }
 type Fleet = Awaited<ReturnType<typeof fill>>;
 
@@ -150,6 +152,9 @@ function requestsOf(fleet: Fleet) {
   const nonce = new URLSearchParams({ peel_id: newcomer.peelId, public_key: newcomer.publicKey });
   const byKey = `/api/v1/enroll/by-key/${key.publicKey}`;
   return {
+    "POST /api/v1/sites/:site/certificate": {
+      ...{ path: "/api/v1/sites/berlin/certificate", body: fleet.site, well: 200 },
+    },
     "GET /api/v1/enroll/nonce": { path: `/api/v1/enroll/nonce?${nonce}`, well: 200 },
     "POST /api/v1/enroll": { path: "/api/v1/enroll", body: late, well: 0 },
     "GET /api/v1/enroll/:id/status": { path: `/api/v1/enroll/${enrollmentId}/status`, well: 200 },
@@ -416,7 +421,7 @@ const reason = /check the bus with svc doctor|is not read completely yet/;
 async function tryWithoutMajority(cluster: TestCluster, master: TestMaster, bus: Bus): Promise<void> {
   const names = (await listStreams(bus)).map(({ name }) => name);
   const masters = (await (await openBucket(bus, "master-heartbeat")).entries()).map(({ key }) => key);
-  const fleet = await fill(master);
+  const fleet = await fill(master, bus, cluster.bus.authDir);
   const requests = Object.entries(requestsOf(fleet));
   const busRequests = busRequestsOf(fleet, masters[0] ?? "");
   const known = master.routes.map(({ method, path }) => `${method} ${path}`);
