@@ -100,7 +100,7 @@ exports: build tools ## Show a fleet to a real Prometheus and a real Ansible (De
 .PHONY: upgrades
 upgrades: build tools ## Upgrade fleets of an earlier commit in both orders, replace its root and keys, move one to three hosts, and run clusters and sites with each server; EARLIER=COMMIT.
 	@earlier=$$(release/build-earlier.sh $(EARLIER)) && \
-	  EARLIER_BINARIES=$$earlier release/run-tests.sh ./test/upgrades/either-order.ts ./test/upgrades/followed.ts ./test/upgrades/rotations.ts ./test/upgrades/moved.ts ./test/upgrades/clusters.ts ./test/upgrades/sites.ts
+	  EARLIER_BINARIES=$$earlier release/run-tests.sh ./test/upgrades/either-order.ts ./test/upgrades/followed.ts ./test/upgrades/rotations.ts ./test/upgrades/moved.ts ./test/upgrades/clusters.ts ./test/upgrades/sites.ts ./test/upgrades/sites-of-earlier.ts
 
 .PHONY: identities
 identities: build tools ## Credentials of one minute for five minutes of faults, keys and a root replaced in a running fleet, and kills at every step on the disk; SEED=1.

@@ -20,6 +20,8 @@ const open = new Set([
   "GET /api/v1/enroll/:id/stream",
   "GET /api/v1/enroll/ca",
   "GET /api/v1/enroll/succession",
+  // Of the servers of sites, which sign the request.
+  "POST /api/v1/sites/:site/certificate",
   "GET /api/v1/docs",
   "GET /api/v1/docs/",
   "GET /api/v1/docs/:file",

@@ -10,13 +10,20 @@ export interface Relay extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** @param from the address of this machine that its connections come from */
-export async function startRelay(targetPort: number, from = "127.0.0.1"): Promise<Relay> {
+/**
+ * @param from the address of this machine that its connections come from
+ * @param at where it listens, and where the target is: port 0 is any free one
+ */
+export async function startRelay(
+  targetPort: number,
+  from = "127.0.0.1",
+  at: { host: string; port: number } = { host: "127.0.0.1", port: 0 },
+): Promise<Relay> {
   const sockets = new Set<Socket>();
   let waiting: (() => void)[] = [];
   let open = 0;
   const server = createServer((client) => {
-    const target = connect({ port: targetPort, host: "127.0.0.1", localAddress: from });
+    const target = connect({ port: targetPort, host: at.host, localAddress: from });
     open++;
     client.on("close", () => open--);
     for (const [one, other] of [
@@ -34,7 +41,7 @@ export async function startRelay(targetPort: number, from = "127.0.0.1"): Promis
     for (const tell of waiting) tell();
     waiting = [];
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(at.port, at.host, resolve));
   const address = server.address();
   const port = address === null || typeof address === "string" ? 0 : address.port;
   let closed = false;

@@ -89,7 +89,7 @@ test("a site has its account on each server, with its own subjects alone, and th
 });
 
 test("a site that was removed has nothing, and neither has what had its name before", async () => {
-  const { keeper, add, claimsOf } = bus();
+  const { keeper, add, claimsOf, servers } = bus();
   const first = await add("berlin");
   await keeper.enforce();
   await add("berlin", { ...first, removedAt: 2_000 });
@@ -104,6 +104,8 @@ test("a site that was removed has nothing, and neither has what had its name bef
   }
   const former = [{ account: first.account, system: first.users.system }];
   const second = await add("berlin", { former });
+  // As after a backup of the bus was restored: what closed it is lost.
+  for (const server of servers) server.delete(first.account);
   expect(await keeper.enforce()).toBe(true);
   for (const { signing_keys, revocations } of claimsOf(accounts.system)) {
     expect([signing_keys, Object.keys(revocations as object)]).toEqual([
