@@ -14,6 +14,8 @@ import { treeUsage } from "./tree.ts";
 interface Fleet {
   name: string;
   argv: readonly string[];
+  /** Options with which it names every agent, also those that answer the same. */
+  named: readonly string[];
   servers: readonly number[];
   agents: readonly number[];
 }
@@ -36,6 +38,7 @@ export async function pingRows(peers: Peers, count: number, rounds: number): Pro
   const own: Fleet = {
     name: "svc run '*' test.ping",
     argv: [binaries.cli, "--config", operatorConfig(fleet.bus), "run", "*", "test.ping"],
+    named: ["--output", "json"],
     servers: [fleet.master.program.pid, fleet.bus.server().pid],
     agents: fleet.peels.map(({ program }) => program.pid),
   };
@@ -44,11 +47,12 @@ export async function pingRows(peers: Peers, count: number, rounds: number): Pro
     fleets.push({
       name: "salt '*' test.ping",
       argv: [...salt.command, "*", "test.ping"],
+      named: [],
       servers: [salt.master.pid],
       agents: salt.minions.map(({ pid }) => pid),
     });
   }
-  for (const { argv } of fleets) await expectAnswers(argv, ids);
+  for (const { argv, named } of fleets) await expectAnswers([...argv, ...named], ids);
   const pings = fleets.map((): Ping[] => []);
   for (let round = -warmUps; round < rounds; round++) {
     for (const [at, one] of fleets.entries()) {
