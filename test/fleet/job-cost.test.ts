@@ -50,10 +50,11 @@ test("running, following and showing a job creates no consumer and asks for no p
   const query = (filter: string) =>
     `$JS.API.STREAM.INFO.job-events ${JSON.stringify({ subjects_filter: filter, offset: 0 })}`;
   const all = query(`svc.job.${jid}.*.*`);
-  expect(asked.filter((request) => request.includes("subjects_filter")).toSorted()).toEqual([
-    ...[all, all],
-    query(`svc.job.${jid}.return.*`),
-  ]);
+  const queries = asked.filter((request) => request.includes("subjects_filter"));
+  const whole = queries.filter((request) => request === all).length;
+  // Who follows need not ask when all returns came before its first look.
+  expect([1, 2]).toContain(whole);
+  expect(queries.filter((request) => request !== all)).toEqual([query(`svc.job.${jid}.return.*`)]);
   await witness.nats.close();
   await operator.nats.close();
 }, 60_000);
