@@ -36,7 +36,7 @@ export interface LightPeel extends SimulatedPeel {
 /** As in internal/agent/link and internal/agent/daemon/hello.ts. */
 const heartbeatMs = 10_000;
 const helloTimeoutMs = 5_000;
-const factsTimeoutMs = 5_000;
+const confirmedWithinMs = 5_000;
 const hourMs = 3_600_000;
 const hintSpreadMs = 10_000;
 const ownSpreadMs = 1_000;
@@ -105,16 +105,12 @@ export function startLightPeel(
     site: hears,
   };
   const beat = pub(keySubject("peel-heartbeat", peelId), `${inbox}.beat`, encode(life));
-  const factsInbox = `${inbox}.facts`;
-  const facts = pub(
-    keySubject("facts", peelId),
-    factsInbox,
-    encode({ id: peelId, os: "Light", kernel: "Linux" }),
-  );
+  const facts = encode({ id: peelId, os: "Light", kernel: "Linux" });
   const helloInbox = `${inbox}.hello`;
   let wire: Wire | undefined;
   let timers: Timer[] = [];
   let away = false;
+  let isOpen = false;
   let closed = Promise.withResolvers<void>();
 
   const later = (ms: number, run: () => void) => timers.push(systemClock.after(ms, run));
@@ -131,13 +127,21 @@ export function startLightPeel(
   /** Counts hellos: the answer to an earlier one is as good, and only the last one is asked again. */
   let hellos = 0;
   let isGreeted = false;
-  let toldFacts = false;
-  /** Until the bus has them; they stay the same. */
-  const tellFacts = () => {
-    if (toldFacts) return;
-    wire?.write(facts);
-    later(factsTimeoutMs, tellFacts);
+  /** What nobody has confirmed, by the subject of the confirmation: masters that have too much to do drop some. */
+  const unconfirmed = new Map<string, Buffer>();
+  let told = 0;
+  const tellAgain = (confirmation: string) => {
+    const message = unconfirmed.get(confirmation);
+    if (message === undefined || !isOpen) return;
+    wire?.write(message);
+    later(confirmedWithinMs * (1 + random()), () => tellAgain(confirmation));
   };
+  const tell = (subject: string, data: Uint8Array) => {
+    const confirmation = `${inbox}.told.${++told}`;
+    unconfirmed.set(confirmation, pub(subject, confirmation, data));
+    tellAgain(confirmation);
+  };
+  const tellFacts = () => tell(keySubject("facts", peelId), facts);
   const sayHello = () => {
     const own = ++hellos;
     isGreeted = false;
@@ -166,17 +170,16 @@ export function startLightPeel(
       }
       return;
     }
-    if (subject === factsInbox) {
-      toldFacts ||= data.length > 0 && !Buffer.from(data).includes('"error"');
+    if (unconfirmed.has(subject)) {
+      if (data.length > 0 && !Buffer.from(data).includes('"error"')) unconfirmed.delete(subject);
       return;
     }
     if (subject === hintSubject(peelId)) return soon(ownSpreadMs);
     if (subject === keySubject("secrets", "_cluster_info")) return soon(hintSpreadMs);
     // The floor: a bare answer, or one that the bus stores.
     if (subject === askSubject(peelId)) {
-      const isBare = data[0] === floorModes.bare;
-      const to = isBare ? answerSubject(peelId) : returnSubject(floorJob, peelId);
-      wire?.write(pub(to, isBare ? "" : `${inbox}.return`, answer));
+      if (data[0] === floorModes.bare) wire?.write(pub(answerSubject(peelId), "", answer));
+      else tell(returnSubject(floorJob, peelId), answer);
       return;
     }
     const isForSite = subject.startsWith("svc.site.");
@@ -191,12 +194,8 @@ export function startLightPeel(
       wire?.write(pub(returnSubject(jid, peelId), "", answer));
       return;
     }
-    wire?.write(
-      Buffer.concat([
-        pub(ackSubject(jid, peelId), `${inbox}.ack`, accepted),
-        pub(returnSubject(jid, peelId), `${inbox}.return`, answer),
-      ]),
-    );
+    wire?.write(pub(ackSubject(jid, peelId), `${inbox}.ack`, accepted));
+    tell(returnSubject(jid, peelId), answer);
   };
   /** Index of the server, and when each of them was tried. */
   let server = options.first;
@@ -233,16 +232,17 @@ export function startLightPeel(
         sig: Buffer.from(key.sign(Buffer.from(nonce))).toString("base64url"),
       }),
       onOpen() {
-        [isGreeted, isDue] = [false, false];
+        [isOpen, isGreeted, isDue] = [true, false, false];
         counter.connected(peelId);
         wire?.write(beat);
-        tellFacts();
+        for (const confirmation of unconfirmed.keys()) tellAgain(confirmation);
         soon(spread.helloMs);
         timers.push(systemClock.every(heartbeatMs, () => wire?.write(beat)));
       },
       onClose(reason) {
         for (const timer of timers) timer.cancel();
         timers = [];
+        isOpen = false;
         counter.gone(peelId);
         closed.resolve();
         if (away) return;
@@ -260,10 +260,11 @@ export function startLightPeel(
     away = false;
     open();
   };
+  tellFacts();
   open();
   return {
     ...{ peelId, url },
-    report: () => wire?.write(pub(keySubject("compliance", peelId), `${inbox}.report`, report)),
+    report: () => tell(keySubject("compliance", peelId), report),
     behave() {
       throw new Error("a light peel does what a peel does, and nothing else");
     },
@@ -271,7 +272,7 @@ export function startLightPeel(
     comeBack,
     async restart() {
       await goAway();
-      toldFacts = false;
+      tellFacts();
       comeBack();
     },
     stop: goAway,
