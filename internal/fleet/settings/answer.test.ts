@@ -18,6 +18,12 @@ const envelope = maker.make(
   { peelId, curvePublicKey },
   { version: 5, digest: new Uint8Array(32) },
 );
+/** Of the same version, as two peels can have it. */
+const anothers = maker.make(
+  encodeSettings({ port: 80 }),
+  { peelId: "web-2", curvePublicKey },
+  { version: 5, digest: new Uint8Array(32) },
+);
 const error = "top.sls:1: broken";
 const record = (fields: Omit<SettingsRecord, "peelId">) => encodeSettingsRecord({ peelId, ...fields });
 
@@ -67,6 +73,7 @@ test.each([
   ["the peel has a later one", record({ envelope }), 6, { envelope }, 1],
   ["newer ones cannot be compiled", record({ envelope, error }), 5, { error }, 1],
   ["none could ever be compiled", record({ error }), 0, { error }, 1],
+  ["those of another peel are stored", record({ envelope: anothers }), 5, { envelope: anothers }, 1],
   ["the record has neither", record({}), 0, {}, 1],
 ])("%s", async (_, stored, version, answer, reads) => {
   const { ask, asked } = await world(stored);

@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Slots } from "../../base/slots.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import { readClaim } from "./envelope.ts";
+import { readVersion } from "./envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 import type { SettingsAnswer } from "./store.ts";
 import type { SettingsVersions } from "./versions.ts";
@@ -33,6 +33,6 @@ export async function answerSettings(
   const record = decodeSettingsRecord(entry.value);
   if (record === undefined) throw new SvcError("storage", "the stored settings of the peel cannot be read");
   const { envelope, error } = record;
-  const isNew = envelope !== undefined && readClaim(envelope)?.version !== version;
+  const isNew = envelope !== undefined && readVersion(envelope, peelId) !== version;
   return { ...(isNew ? { envelope } : {}), ...defined({ error }) };
 }

@@ -148,9 +148,13 @@ export function readClaim(bytes: Uint8Array): Claim | undefined {
   return { version, digest, peelId: peel_id, sealedDigest: sha256(sealed), key, signature };
 }
 
-/** The version that an envelope claims, for display; `undefined` when the bytes are not an envelope. */
-export function readVersion(bytes: Uint8Array): number | undefined {
-  return parse(bytes)?.version;
+/**
+ * The version that an envelope claims, which is not verified here; `undefined` when the bytes are not an envelope for
+ * this peel. Two peels can have settings of the same version.
+ */
+export function readVersion(bytes: Uint8Array, peelId: string): number | undefined {
+  const envelope = parse(bytes);
+  return envelope?.peel_id === peelId ? envelope.version : undefined;
 }
 
 /** Whether an envelope is for this peel and signed by `signer`. */

@@ -28,7 +28,7 @@ export function watchVersions(bucket: Pick<Bucket, "watch">): SettingsVersions {
     if (key === fenceKey) return;
     const record = value === undefined ? undefined : decodeSettingsRecord(value);
     const envelope = record?.envelope;
-    const version = envelope === undefined ? undefined : readVersion(envelope);
+    const version = envelope === undefined ? undefined : readVersion(envelope, key);
     // A part of a subject would keep all of it in memory.
     if (version === undefined) versions.delete(key);
     else versions.set(Buffer.from(key).toString(), version);

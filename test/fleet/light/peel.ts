@@ -160,7 +160,7 @@ export function startLightPeel(
         spread.told(told.spread_ms);
         const { fingerprints = [] } = told.cluster_info as { fingerprints?: readonly string[] };
         counter.told(peelId, fingerprints);
-        if (told.settings instanceof Uint8Array) settingsVersion = readVersion(told.settings) ?? 0;
+        if (told.settings instanceof Uint8Array) settingsVersion = readVersion(told.settings, peelId) ?? 0;
         counter.greeted(peelId);
         for (const missed of Array.isArray(told.jobs) ? told.jobs : []) {
           const command = Buffer.from(missed);
