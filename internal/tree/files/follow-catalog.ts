@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type BlobStore, type Bus, type Head, readBlob } from "../../bus/mod.ts";
@@ -7,6 +7,8 @@ import type { HeadSeal } from "./head-seal.ts";
 
 /** The head is polled at this interval, in case an announcement was lost. */
 const lookAgainMs = 60_000;
+/** After this time servers have agreed on what was announced. */
+const agreedAfterMs = 2_000;
 
 /** A catalog published by a master. */
 export interface InForce {
@@ -84,7 +86,13 @@ export function followCatalog(options: {
     refreshing = refreshing.then(refresh);
   };
   start();
-  const unsubscribe = store.onHead(start);
+  // The announcement may be faster than the servers of a cluster agree: who looks at once still finds the head before.
+  let again: Timer | undefined;
+  const unsubscribe = store.onHead(() => {
+    start();
+    again?.cancel();
+    again = clock.after(agreedAfterMs, start);
+  });
   const forget = bus.onReconnect(start);
   const timer = clock.every(lookAgainMs, start);
   return {
@@ -104,6 +112,7 @@ export function followCatalog(options: {
       unsubscribe();
       forget();
       timer.cancel();
+      again?.cancel();
     },
   };
 }
