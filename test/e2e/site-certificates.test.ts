@@ -184,7 +184,7 @@ test("a rotation of the root is followed, finish waits for the site, and the lin
   expect(disconnected()).toBe(before);
 }, 240_000);
 
-/** Asks as anyone can who reaches a master. */
+/** A request from anyone who can reach a master. */
 async function ask(name: string, key: KeyPair, more: { proof?: KeyObject; [field: string]: unknown } = {}) {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const der = publicKey.export({ format: "der", type: "spki" });

@@ -288,6 +288,35 @@ function follow(seal = sealOf()) {
   return { ...view, look, errors, foreign };
 }
 
+test("an announcement that comes before the servers agree on the head is looked at again", async () => {
+  const seal = sealOf();
+  const holder = await take(1, store, seal);
+  await holder.publish([baseOf({ a: "one" })]);
+  const before = await store.head();
+  let isAgreed = true;
+  let announce = () => {};
+  const slow: Pick<BlobStore, "get" | "head" | "onHead"> = {
+    get: store.get,
+    head: async () => (isAgreed ? store.head() : before),
+    onHead(run) {
+      announce = run;
+      return () => {};
+    },
+  };
+  const view = followCatalog({ store: slow, seal, bus: { onReconnect: () => () => {} }, clock, log });
+  const served = async () => (await view.current())?.catalog.get("base")?.[0]?.manifest;
+  const first = await served();
+  expect(first).toBeDefined();
+  isAgreed = false;
+  await holder.publish([baseOf({ a: "two" })]);
+  announce();
+  expect(await served()).toBe(first);
+  isAgreed = true;
+  clock.advance(2_000);
+  expect(await served()).not.toBe(first);
+  view.stop();
+});
+
 test("a forged head is not served, and the holder publishes again", async () => {
   const seal = sealOf();
   const holder = await take(1, store, seal);
