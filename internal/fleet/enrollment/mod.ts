@@ -6,6 +6,7 @@ export { type DirectSigner, signerOfDirect, signingVouchers } from "./direct-sig
 export { createDirectory, type Directory, type Member } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
 export { dropOldPending } from "./drop-pending.ts";
+export { endRefused } from "./end-refused.ts";
 export { createEnforcer } from "./enforce.ts";
 export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
