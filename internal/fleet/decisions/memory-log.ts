@@ -18,7 +18,7 @@ export function createMemoryLog(failure: string, clock: Clock): DecisionLog {
     async keep({ bucket, key, value }) {
       if (value === undefined) known.delete(nameOf({ bucket, key }));
       else
-        known.set(nameOf({ bucket, key }), { at: clock.now(), bucket, key, value: Uint8Array.from(value) });
+        known.set(nameOf({ bucket, key }), { at: clock.now(), bucket, key, value: new Uint8Array(value) });
     },
     async flush() {},
     failure,

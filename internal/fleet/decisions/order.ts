@@ -155,7 +155,7 @@ export function isLost(there: Stored | Reading | undefined, known: Stored | Read
 /** Whether a decision replaces what a log knows of the same record. */
 export function isNews(value: Stored | Reading, known: Stored | Reading | undefined, judge: Judge): boolean {
   if (known === undefined) return true;
-  if (Buffer.from(known.value).equals(value.value)) return false;
+  if (Buffer.compare(known.value, value.value) === 0) return false;
   const [now, before] = [readingOf(value), readingOf(known)];
   if (!isDecision(before, judge)) return true;
   const order = orderOf(now, before);

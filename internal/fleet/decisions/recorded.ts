@@ -46,9 +46,9 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
   const readings = createBoundedMap<Reading>(mostRead);
   const read = ({ bucket, key, value }: Stored): Reading => {
     const before = readings.get(key);
-    if (before !== undefined && Buffer.from(before.value).equals(value)) return before;
+    if (before !== undefined && Buffer.compare(before.value, value) === 0) return before;
     // A copy: the value may be a part of all that the bus sent at that moment.
-    return readings.set(key, readingOf({ bucket, key, value: Uint8Array.from(value) }), value.length);
+    return readings.set(key, readingOf({ bucket, key, value: new Uint8Array(value) }), value.length);
   };
   /** What the log knows of a key, read. */
   const readKnown = (key: string): Reading | undefined => {
@@ -63,7 +63,7 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
     { known, isIndexed }: ReturnType<typeof knownOf>,
   ): boolean => {
     if (known === undefined) return value === undefined && isIndexed;
-    if (value !== undefined && Buffer.from(known.value).equals(value)) return false;
+    if (value !== undefined && Buffer.compare(known.value, value) === 0) return false;
     return isLost(value === undefined ? undefined : { bucket: name, key, value }, known, judge());
   };
   const noteIndex = (key: string, value: Uint8Array | undefined) => {
@@ -86,7 +86,7 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
   /** @returns `false` when the log has more than the change shows */
   const follow = ({ key, value }: Change): boolean => {
     const logged = log.get({ bucket: name, key });
-    if (value !== undefined && logged !== undefined && Buffer.from(logged.value).equals(value)) return true;
+    if (value !== undefined && logged !== undefined && Buffer.compare(logged.value, value) === 0) return true;
     const known = logged === undefined ? undefined : read(logged);
     const stored = value === undefined ? undefined : read({ bucket: name, key, value });
     if (stored === undefined || !isDecision(stored, judge())) {
