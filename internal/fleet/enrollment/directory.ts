@@ -14,9 +14,9 @@ import {
   readSummary,
   type StoredMap,
 } from "./record.ts";
-import { counts, decodeIndex, type Enrollments, parseKey } from "./store.ts";
+import { counts, decodeIndex, type Enrollments, parseKey, readingOf } from "./store.ts";
 import { memberStates } from "./transition.ts";
-import { counting, judgeRecord, mapOf } from "./verdict.ts";
+import { counting, judgeRecord } from "./verdict.ts";
 
 /** All enrollments as a master knows them, kept current by one watch; lists and streams read it. */
 export interface Directory {
@@ -156,7 +156,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
   };
   const readListed = (value: Uint8Array, id: string, revision: number): Listed => {
     if (vouchers === undefined) return readSummary(decodeMap(value));
-    const stored = mapOf(value);
+    const stored = readingOf(enrollments, { key: id, value }).map;
     const verdict = judgeRecord(id, stored, { vouchers, adoption: adoption() });
     if (stored !== undefined && verdict === "vouched") return readSummary(stored);
     const direct = stored?.direct === true ? { direct: true as const } : {};

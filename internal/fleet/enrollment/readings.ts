@@ -1,0 +1,82 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
+import { type Enrollment, fromStored, type StoredMap } from "./record.ts";
+import { mapOf } from "./verdict.ts";
+
+// A record is looked at by many parts of a master within a short time: who decides about it, the log of decisions, and
+// the list of enrollments, each of them for every change. So what was read is kept for a while, with the bytes that it
+// was read from. Whoever reads the same bytes gets the same objects, which nobody may change.
+
+/** What is stored under the ID of an enrollment, decoded and read when that is asked for the first time. */
+export interface RecordReading {
+  readonly value: Uint8Array;
+  /** The stored form; `undefined` when it is not a map. */
+  readonly map: StoredMap | undefined;
+  /** @throws SvcError `internal` when it is not an enrollment record */
+  record(): Enrollment;
+}
+
+/** The records that a master read last. */
+export interface Readings {
+  /** What these bytes say. They are copied: they may be a part of all that the bus sent at that moment. */
+  of(id: string, value: Uint8Array): RecordReading;
+  /** Keeps what this master is about to write: the bytes, and what they decode to. */
+  keep(id: string, value: Uint8Array, map: StoredMap): void;
+  /** Notes what this master wrote, or that it does not know what is stored. */
+  wrote(id: string, written: Written | undefined): void;
+  /**
+   * What this master wrote last of a record. Others may have changed it since: what is decided about it may only be
+   * stored as a change of this revision, and nothing may be refused because of it.
+   */
+  lastWritten(id: string): Written | undefined;
+}
+
+/** A record that this master wrote, and its revision in the bucket. */
+export interface Written {
+  record: Enrollment;
+  revision: number;
+}
+
+/** What the records that are kept may take as they are stored, bytes; decoded they take some times as much. */
+const mostBytes = 512 * 1024;
+/** Hosts that enroll at the same time, several times over: what is approved much later is read again. */
+const mostWritten = 512;
+
+export function createReadings(): Readings {
+  const kept = createBoundedMap<RecordReading>(mostBytes);
+  const written = createBoundedMap<Written>(mostWritten);
+  return {
+    of(id, value) {
+      const known = kept.get(id);
+      if (known !== undefined && Buffer.compare(known.value, value) === 0) return known;
+      return kept.set(id, readRecord(new Uint8Array(value)), value.length);
+    },
+    keep(id, value, map) {
+      kept.set(id, readRecord(value, { map }), value.length);
+    },
+    wrote(id, one) {
+      if (one === undefined) written.delete(id);
+      else written.set(id, one);
+    },
+    lastWritten: (id) => written.get(id),
+  };
+}
+
+/** @param decoded what the bytes decode to, where that is known */
+export function readRecord(value: Uint8Array, decoded?: { map: StoredMap | undefined }): RecordReading {
+  let stored = decoded;
+  let record: Enrollment | undefined;
+  const readMap = () => {
+    stored ??= { map: mapOf(value) };
+    return stored.map;
+  };
+  return {
+    value,
+    get map() {
+      return readMap();
+    },
+    record() {
+      record ??= fromStored(readMap());
+      return record;
+    },
+  };
+}
