@@ -37,21 +37,28 @@ export interface Written {
 }
 
 /** What the records that are kept may take as they are stored, bytes; decoded they take some times as much. */
-const mostBytes = 512 * 1024;
+const mostBytes = 768 * 1024;
 /** Hosts that enroll at the same time, several times over: what is approved much later is read again. */
 const mostWritten = 512;
 
 export function createReadings(): Readings {
-  const kept = createBoundedMap<RecordReading>(mostBytes);
+  /** Two versions of each: the log of decisions compares what is written with what it replaces. */
+  const kept = createBoundedMap<{ now: RecordReading; before: RecordReading | undefined }>(mostBytes);
   const written = createBoundedMap<Written>(mostWritten);
+  const add = (id: string, now: RecordReading) => {
+    const before = kept.get(id)?.now;
+    kept.set(id, { now, before }, now.value.length + (before?.value.length ?? 0));
+    return now;
+  };
   return {
     of(id, value) {
-      const known = kept.get(id);
-      if (known !== undefined && Buffer.compare(known.value, value) === 0) return known;
-      return kept.set(id, readRecord(new Uint8Array(value)), value.length);
+      const { now, before } = kept.get(id) ?? {};
+      if (now !== undefined && Buffer.compare(now.value, value) === 0) return now;
+      if (before !== undefined && Buffer.compare(before.value, value) === 0) return before;
+      return add(id, readRecord(new Uint8Array(value)));
     },
     keep(id, value, map) {
-      kept.set(id, readRecord(value, { map }), value.length);
+      add(id, readRecord(value, { map }));
     },
     wrote(id, one) {
       if (one === undefined) written.delete(id);
