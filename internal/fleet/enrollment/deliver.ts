@@ -39,7 +39,8 @@ export async function deliverCredentials(
 ): Promise<Delivery> {
   const written = deps.enrollments.readings?.lastWritten(id);
   // What this master wrote last may be outdated, so nothing is refused because of it.
-  const isGood = written?.record.state === "approved" && authorize(written.record, authorization) === undefined;
+  const isGood =
+    written?.record.state === "approved" && authorize(written.record, authorization) === undefined;
   if (isGood) {
     const delivery = await issue(deps, written);
     if (delivery !== undefined) return delivery;

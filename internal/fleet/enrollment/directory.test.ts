@@ -111,9 +111,7 @@ test("the numbers of each state are those of the list, whatever happens to recor
         }
         const shown = directory
           .list({ state: "all", limit: 100 })
-          .filter(
-            ({ trust }) => trust !== "TAMPERED" && !(trust === "UNVOUCHED" && adoption === "withheld"),
-          );
+          .filter(({ trust }) => trust !== "TAMPERED" && !(trust === "UNVOUCHED" && adoption === "withheld"));
         const expected: Record<string, number> = {};
         for (const { state } of shown) expected[state] = (expected[state] ?? 0) + 1;
         const counted = Object.entries(directory.countByState()).filter(([, count]) => count !== 0);

@@ -126,7 +126,7 @@ export async function enroll(
         storeNew(deps, { record, made, admission, indexRevision: found?.indexRevision }),
       );
     } finally {
-      place.giveBack(stored !== undefined);
+      place.giveBack(stored?.id);
     }
     return stored === undefined ? conflict : { record: stored, created: true, keyMismatch: false };
   };

@@ -112,7 +112,10 @@ test("what another master did in between counts: nothing is decided or refused o
   const made = record();
   await insertEnrollment(one.enrollments, made, undefined);
   await applyEvent(other, made.id, { type: "label", labels: { env: "lab" } });
-  expect(await applyEvent(one, made.id, approve)).toMatchObject({ state: "approved", labels: { env: "lab" } });
+  expect(await applyEvent(one, made.id, approve)).toMatchObject({
+    state: "approved",
+    labels: { env: "lab" },
+  });
   // The master that approved knows nothing of the revocation by the other.
   await applyEvent(other, made.id, { type: "revoke", operator: "bob" });
   await expect(deliverCredentials(one, made.id, proofOf(made.id))).rejects.toThrow("in progress");

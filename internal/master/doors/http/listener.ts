@@ -293,9 +293,7 @@ function routeFinder(patterns: readonly RoutePattern[]): (path: string) => Route
     const parts = partsOf(path);
     let fitting = byParts.get(parts);
     if (fitting === undefined) {
-      fitting = patterns.filter(
-        ({ route }) => route.path.endsWith("*") || partsOf(route.path) === parts,
-      );
+      fitting = patterns.filter(({ route }) => route.path.endsWith("*") || partsOf(route.path) === parts);
       byParts.set(parts, fitting);
     }
     return fitting.find(({ pattern }) => pattern.test(path))?.route;
