@@ -1,6 +1,7 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { type Enrollment, fromStored, type StoredMap } from "./record.ts";
 import { mapOf } from "./verdict.ts";
+import type { Sealed } from "./vouchers.ts";
 
 // A record is looked at by many parts of a master within a short time: who decides about it, the log of decisions, and
 // the list of enrollments, each of them for every change. So what was read is kept for a while, with the bytes that it
@@ -19,8 +20,8 @@ export interface RecordReading {
 export interface Readings {
   /** What these bytes say. They are copied: they may be a part of all that the bus sent at that moment. */
   of(id: string, value: Uint8Array): RecordReading;
-  /** Keeps what this master is about to write: the bytes, and what they decode to. */
-  keep(id: string, value: Uint8Array, map: StoredMap): void;
+  /** Keeps what this master is about to write: the bytes, and what they say. */
+  keep(value: Uint8Array, sealed: Sealed): void;
   /** Notes what this master wrote, or that it does not know what is stored. */
   wrote(id: string, written: Written | undefined): void;
   /**
@@ -57,8 +58,8 @@ export function createReadings(): Readings {
       if (before !== undefined && Buffer.compare(before.value, value) === 0) return before;
       return add(id, readRecord(new Uint8Array(value)));
     },
-    keep(id, value, map) {
-      add(id, readRecord(value, { map }));
+    keep(value, { record, stored }) {
+      add(record.id, { value, map: stored, record: () => record });
     },
     wrote(id, one) {
       if (one === undefined) written.delete(id);
@@ -68,9 +69,8 @@ export function createReadings(): Readings {
   };
 }
 
-/** @param decoded what the bytes decode to, where that is known */
-export function readRecord(value: Uint8Array, decoded?: { map: StoredMap | undefined }): RecordReading {
-  let stored = decoded;
+export function readRecord(value: Uint8Array): RecordReading {
+  let stored: { map: StoredMap | undefined } | undefined;
   let record: Enrollment | undefined;
   const readMap = () => {
     stored ??= { map: mapOf(value) };

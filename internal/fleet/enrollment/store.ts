@@ -124,7 +124,7 @@ function sealed(
   const { record, stored } = seal;
   // A copy: the encoder returns a part of a larger buffer.
   const value = new Uint8Array(encode(stored));
-  readings?.keep(record.id, value, stored);
+  readings?.keep(value, seal);
   return { record, value };
 }
 

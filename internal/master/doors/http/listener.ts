@@ -285,9 +285,14 @@ interface RoutePattern {
 /** A path of more parts has the route of a pattern that ends with anything, or none. */
 const mostParts = 16;
 
+function partsOf(path: string): number {
+  let parts = 1;
+  for (let at = path.indexOf("/"); at >= 0 && parts < mostParts; at = path.indexOf("/", at + 1)) parts++;
+  return parts;
+}
+
 /** Finds the first route of a path. Each request does, so only patterns with as many parts are tried. */
 function routeFinder(patterns: readonly RoutePattern[]): (path: string) => Route | undefined {
-  const partsOf = (path: string) => path.split("/", mostParts).length;
   const byParts = new Map<number, RoutePattern[]>();
   return (path) => {
     const parts = partsOf(path);
