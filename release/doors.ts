@@ -14,7 +14,7 @@ const exportOfDoor = /export (type )?\{([^}]*)\} from "([^"]+)";/g;
 export function pastDoors(): BunPlugin {
   const doors = new Map<string, ReadonlyMap<string, string>>();
   const behind = (door: string) => {
-    const known = doors.get(door) ?? readDoor(door);
+    const known = doors.get(door) ?? readDoor(door, readFileSync(door, "utf8"));
     doors.set(door, known);
     return known;
   };
@@ -61,8 +61,9 @@ export function withoutDoors(
     });
 }
 
-function readDoor(door: string): ReadonlyMap<string, string> {
-  const exports = [...readFileSync(door, "utf8").matchAll(exportOfDoor)];
+/** The file of each name that a door hands on. @param text the text of the door */
+export function readDoor(door: string, text: string): ReadonlyMap<string, string> {
+  const exports = [...text.matchAll(exportOfDoor)];
   return new Map(
     exports.flatMap(([, , names = "", specifier = ""]) =>
       namesIn(names).map(({ name }) => [name, join(dirname(door), specifier)] as const),

@@ -1,4 +1,4 @@
-import { ed25519, x25519 } from "@noble/curves/ed25519.js";
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import { encodePublicKey, type KeyPair, rawFromSeed } from "./nkey.ts";
 
 /** A peel's X25519 key. It is derived from the Ed25519 seed: one seed on disk is the whole identity. */
@@ -9,10 +9,30 @@ export interface CurveKey {
   readonly secret: Uint8Array;
 }
 
+const x25519Pkcs8 = Buffer.from("302e020100300506032b656e04220420", "hex");
+
 /** Derives the X25519 key of a user key pair: the clamped SHA-512 of its seed bytes (RFC 8032, RFC 7748). */
 export function deriveCurveKey(pair: KeyPair): CurveKey {
   const raw = rawFromSeed(pair.role, pair.seed);
   if (raw === undefined) throw new Error("a key pair always has a valid seed");
-  const secret = ed25519.utils.toMontgomerySecret(raw);
-  return { secret, publicKey: encodePublicKey("curve", x25519.getPublicKey(secret)) };
+  const secret = clamped(createHash("sha512").update(raw).digest().subarray(0, 32));
+  return { secret, publicKey: encodePublicKey("curve", curvePublicBytes(curvePrivateKey(secret))) };
+}
+
+/** Imports the 32 secret bytes of an X25519 key. */
+export function curvePrivateKey(secret: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([x25519Pkcs8, secret]), format: "der", type: "pkcs8" });
+}
+
+/** The 32 public bytes of an X25519 key. */
+export function curvePublicBytes(key: KeyObject): Uint8Array {
+  return createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-32);
+}
+
+/** The bytes as a scalar of X25519 (RFC 7748, section 5): a multiple of 8, of full length. */
+function clamped(bytes: Uint8Array): Uint8Array {
+  const scalar = Uint8Array.from(bytes);
+  scalar[0] = (scalar[0] ?? 0) & 0xf8;
+  scalar[31] = ((scalar[31] ?? 0) & 0x7f) | 0x40;
+  return scalar;
 }

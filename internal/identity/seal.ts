@@ -1,7 +1,6 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createPrivateKey,
   createPublicKey,
   diffieHellman,
   hkdfSync,
@@ -9,7 +8,7 @@ import {
 } from "node:crypto";
 import { SvcError } from "../base/errors.ts";
 import type { Random } from "../base/id.ts";
-import type { CurveKey } from "./curve.ts";
+import { type CurveKey, curvePrivateKey, curvePublicBytes } from "./curve.ts";
 import { decodePublicKey } from "./nkey.ts";
 
 // A sealed box: one version byte, a 32-byte ephemeral X25519 public key, the ciphertext and its 16-byte
@@ -23,7 +22,6 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + keyBytes;
 const domain = Buffer.from("svc/seal/v1", "latin1");
-const x25519Pkcs8 = Buffer.from("302e020100300506032b656e04220420", "hex");
 const x25519Spki = Buffer.from("302a300506032b656e032100", "hex");
 
 /**
@@ -36,8 +34,8 @@ const x25519Spki = Buffer.from("302a300506032b656e032100", "hex");
 export function seal(bytes: Uint8Array, recipient: string, context: Uint8Array, random: Random): Uint8Array {
   const to = decodePublicKey("curve", recipient);
   if (to === undefined) throw new SvcError("bad_request", "not a curve public key");
-  const own = privateKey(random(keyBytes));
-  const from = createPublicKey(own).export({ format: "der", type: "spki" }).subarray(-keyBytes);
+  const own = curvePrivateKey(random(keyBytes));
+  const from = curvePublicBytes(own);
   const { key, nonce } = secretsOf(agree(own, to), from, to);
   const cipher = createCipheriv("aes-256-gcm", key, nonce);
   cipher.setAAD(boundTo(to, context));
@@ -64,7 +62,7 @@ export function openSealed(sealed: Uint8Array, own: CurveKey, context: Uint8Arra
   const from = sealed.subarray(1, headBytes);
   const end = sealed.length - tagBytes;
   try {
-    const { key, nonce } = secretsOf(agree(privateKey(own.secret), from), from, to);
+    const { key, nonce } = secretsOf(agree(curvePrivateKey(own.secret), from), from, to);
     const decipher = createDecipheriv("aes-256-gcm", key, nonce);
     decipher.setAAD(boundTo(to, context));
     decipher.setAuthTag(sealed.subarray(end));
@@ -98,8 +96,4 @@ function secretsOf(shared: Uint8Array, from: Uint8Array, to: Uint8Array) {
 
 function boundTo(recipient: Uint8Array, context: Uint8Array): Uint8Array {
   return Buffer.concat([domain, Uint8Array.of(0, version), recipient, context]);
-}
-
-function privateKey(raw: Uint8Array): KeyObject {
-  return createPrivateKey({ key: Buffer.concat([x25519Pkcs8, raw]), format: "der", type: "pkcs8" });
 }

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { lines, readRepository } from "./source.ts";
 import { checkStart, starts } from "./start.ts";
 
-test.each(starts)("svc loads a package when a command needs it: $first", (start) => {
+test.each(starts)("a package is loaded when something needs it: $first", (start) => {
   const sources = readRepository();
   expect(sources.map(({ path }) => path)).toContain(start.first);
   expect(lines(checkStart(sources, start))).toEqual([]);

@@ -27,7 +27,7 @@ import { createObstacle } from "../link/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
 import { type Accepted, openAccepted, outrank, warnOfOutranked } from "../succession/mod.ts";
 import { inEachFleet } from "./in-each-fleet.ts";
-import { createPeelMetrics, type PeelView } from "./metrics.ts";
+import type { PeelView } from "./metrics.ts";
 import type { PeelDeps, PeelOptions } from "./options.ts";
 import { bus } from "./parts/bus.ts";
 import { local } from "./parts/local.ts";
@@ -72,7 +72,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   const traced = await parts.start(tracing, { service: "svc-peel", instance, config, clock, log });
   const known = { ...deps, ...traced, ...(await parts.start(stores, deps)) };
   const able = { ...known, ...(await parts.start(local, known)) };
-  const metrics = createPeelMetrics({
+  const metrics = metricsOf({
     ...able.shown,
     spans: () => parts.view().spans?.() ?? {},
     connected: () => linked.view().connected?.() === true,
@@ -82,7 +82,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
     ...config.health_addr,
     component: "peel",
     checks: () => ({ ...parts.checks(), ...linked.checks() }),
-    metrics: metrics.render,
+    metrics,
     clock,
   });
   const active = { ...able, ...(await parts.start(ownCalls, able)) };
@@ -110,6 +110,16 @@ export async function runPeel(options: PeelOptions): Promise<void> {
       await untilAborted(fleet.signal);
     },
   });
+}
+
+/** Renders the metrics. The library behind them is loaded for the first scrape: most peels are never scraped. */
+function metricsOf(view: PeelView): () => Promise<string> {
+  let render: (() => Promise<string>) | undefined;
+  return async () => {
+    const { createPeelMetrics } = await import("./metrics.ts");
+    render ??= createPeelMetrics(view).render;
+    return render();
+  };
 }
 
 /** Who this peel is, and whose commands it obeys. @throws SvcError naming what it cannot read or write */

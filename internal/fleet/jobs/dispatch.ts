@@ -1,6 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -17,9 +16,7 @@ import { withJobMac } from "./record-mac.ts";
 import { type JobRequest, mostFollowed } from "./request.ts";
 import type { SendCommand } from "./send.ts";
 import type { JobSource } from "./source.ts";
-
-const defaultTimeoutMs = 60_000;
-const maxTimeoutMs = 24 * 60 * 60 * 1000;
+import { timeoutOf } from "./timeout.ts";
 
 export interface DispatchDeps {
   jobs: Bucket;
@@ -180,23 +177,4 @@ async function existingJob(
 
 function countAway({ alive }: DispatchDeps, { targets }: Job): number {
   return targets.filter((peel) => !alive(peel)).length;
-}
-
-/**
- * The timeout of a request, milliseconds.
- *
- * @throws SvcError `bad_request`
- */
-export function timeoutOf(text: string | undefined): number {
-  if (text === undefined) return defaultTimeoutMs;
-  let timeoutMs: number;
-  try {
-    timeoutMs = parseDuration(text);
-  } catch (cause) {
-    throw new SvcError("bad_request", `timeout: ${cause instanceof Error ? cause.message : "bad duration"}`);
-  }
-  if (timeoutMs < 1 || timeoutMs > maxTimeoutMs) {
-    throw new SvcError("bad_request", `timeout must be 1ms to ${formatDuration(maxTimeoutMs)}`);
-  }
-  return timeoutMs;
 }

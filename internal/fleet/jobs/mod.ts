@@ -12,7 +12,7 @@ export {
   refusalReasons,
 } from "./command.ts";
 export { createJobController, type JobController } from "./controller.ts";
-export { assertFrozen, type DispatchDeps, dispatchJob, timeoutOf } from "./dispatch.ts";
+export { assertFrozen, type DispatchDeps, dispatchJob } from "./dispatch.ts";
 export { execute, isReadOnly } from "./execute.ts";
 export { followJob, type Progress } from "./follow.ts";
 export { keepRoomForReturns } from "./make-room.ts";
@@ -50,4 +50,5 @@ export { openSiteCommand } from "./site-command.ts";
 export { type JobSource, jobSources } from "./source.ts";
 export type { JobSummary } from "./summary.ts";
 export { createTally, standingOf } from "./tally.ts";
+export { timeoutOf } from "./timeout.ts";
 export { type PlannedJob, placeTombstone } from "./tombstone.ts";

@@ -16,7 +16,7 @@ import type {
 import type { FileSource } from "../files/mod.ts";
 import type { HostAccess } from "../host-functions/mod.ts";
 import type { CompiledStates, CompileOptions } from "../language/mod.ts";
-import { type Compat, createTemplates } from "../template/mod.ts";
+import type { Compat, Templates } from "../template/mod.ts";
 import type { StateResult as EngineResult } from "./result.ts";
 import type { RunOptions } from "./run.ts";
 import type { RunLock } from "./run-lock.ts";
@@ -65,7 +65,7 @@ export interface StatesServiceDeps {
  */
 export function createStatesService(deps: StatesServiceDeps): StatesService {
   const { sources, lock, clock } = deps;
-  const templates = createTemplates();
+  let templates: Templates | undefined;
 
   const open = async (request: StatesRequest, context: CallContext) => {
     const { settings, facts, signal } = context;
@@ -74,7 +74,9 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
       sources.open(request.environment, request.commit, signal),
       facts.ready,
     ]);
+    const { createTemplates } = await import("../template/mod.ts");
     const { openHostFunctions } = await import("../host-functions/mod.ts");
+    templates ??= createTemplates();
     const host = openHostFunctions({ access: deps.hostAccess, context, random: deps.random });
     const options: CompileOptions = {
       files,
