@@ -55,7 +55,7 @@ const proofOf = (id: string, by = key) =>
   `Nkey ${by.publicKey}:${encodeBase64Url(by.sign(credentialsMessage(id)))}`;
 const approve = { type: "approve", operator: "ann", force: false } as const;
 
-test("the last two versions of a record are read once, and any other bytes are read anew", () => {
+test("the last two versions of a record are read once, and any other bytes are read again", () => {
   const readings = createReadings();
   const versions = ["a", "b", "c"].map((hostname) => encodeRecord(record({ id: "enr-a", hostname })));
   const [first, second, third] = versions as [Uint8Array, Uint8Array, Uint8Array];

@@ -5,7 +5,7 @@ import type { Sealed } from "./vouchers.ts";
 
 // A record is looked at by many parts of a master within a short time: who decides about it, the log of decisions, and
 // the list of enrollments, each of them for every change. So what was read is kept for a while, with the bytes that it
-// was read from. Whoever reads the same bytes gets the same objects, which nobody may change.
+// was read from. All who read the same bytes get the same objects, which nobody may change.
 
 /** What is stored under the ID of an enrollment, decoded and read when that is asked for the first time. */
 export interface RecordReading {
