@@ -222,7 +222,7 @@ test("the system view counts servers and reads the claims they hold", async () =
   expect(system.servers()).toEqual({ total: 1, jetstream: 1 });
   const account = await Bun.file(`${server.authDir}/account.jwt`).text();
   const subject = JSON.parse(Buffer.from(account.split(".")[1] ?? "", "base64url").toString()).sub;
-  expect(await system.lookupClaims(subject)).toEqual([account.trim()]);
+  expect(await system.lookupClaims(subject)).toEqual([{ jwt: account.trim() }]);
   system.stop();
   await connection.drain();
 });

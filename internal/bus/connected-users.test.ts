@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { systemRandom } from "../base/id.ts";
 import { encodeJwt } from "../identity/jwt.ts";
 import { newKeyPair } from "../identity/nkey.ts";
-import { nameOfUser } from "./connected-users.ts";
+import { readUser } from "./connected-users.ts";
 
 const account = newKeyPair("account", systemRandom);
 const subject = newKeyPair("user", systemRandom).publicKey;
@@ -14,5 +14,10 @@ test.each([
   ["without a JWT", "", "web-1", "web-1"],
   ["with something that is not a JWT", "a.b", "web-1", "web-1"],
 ])("the name of a user %s", (_, jwt, tag, name) => {
-  expect(nameOfUser(jwt, tag)).toBe(name);
+  expect(readUser(subject, jwt, tag)).toEqual({ user: subject, name, jwt, told: subject });
+});
+
+test("a user has the key of its JWT, whatever its client told the server", () => {
+  const other = newKeyPair("user", systemRandom).publicKey;
+  expect(readUser(other, jwtOf("web-1"), "peels")).toMatchObject({ user: subject, told: other });
 });

@@ -6,11 +6,15 @@ import { readClaims } from "../identity/mod.ts";
 
 /** A connected user of an account. */
 export interface ConnectedUser {
-  /** Its key, `U…`. */
+  /** Of this connection: unique in the cluster while its server runs. */
+  id: string;
+  /** Its key, `U…`: that of its JWT, which the server has verified. */
   user: string;
-  /** The name in its JWT, which the server has verified; empty when there is none. */
+  /** The name in its JWT; empty when there is none. */
   name: string;
   jwt: string;
+  /** The key that the client told its server, which searches by it: a hostile client tells another one. */
+  told: string;
 }
 
 /** Connections that one server reports in one message: each has a JWT of up to 2 KiB. */
@@ -19,12 +23,14 @@ const pageLength = 256;
 const mostPages = 256;
 
 const connectionsReply = v.object({
+  server: v.object({ id: v.string() }),
   data: v.object({
     total: v.number(),
     connections: v.optional(
       v.nullable(
         v.array(
           v.object({
+            cid: v.number(),
             authorized_user: v.optional(v.string(), ""),
             name_tag: v.optional(v.string(), ""),
             jwt: v.optional(v.string(), ""),
@@ -53,9 +59,10 @@ export async function listConnectedUsers(
     for (const reply of replies) {
       const parsed = v.safeParse(connectionsReply, readJson(reply));
       if (!parsed.success) continue;
-      const { total, connections } = parsed.output.data;
-      for (const { authorized_user: user, name_tag: tag, jwt } of connections ?? []) {
-        if (user !== "") found.push({ user, name: nameOfUser(jwt, tag), jwt });
+      const { server, data } = parsed.output;
+      const { total, connections } = data;
+      for (const { cid, authorized_user: told, name_tag: tag, jwt } of connections ?? []) {
+        if (told !== "") found.push({ id: connectionId(server.id, cid), ...readUser(told, jwt, tag) });
       }
       isMore ||= total > offset + pageLength;
     }
@@ -64,17 +71,22 @@ export async function listConnectedUsers(
   return found;
 }
 
+/** @param cid of the client, as its server counts them */
+export const connectionId = (server: string, cid: number): string => `${server} ${cid}`;
+
 /**
- * The name of a user. Servers of version 2.9 report it as tag; newer ones report the name of the account there.
+ * Who a connection is. A server reports the key that the client named next to its JWT, and does not compare the two.
  *
+ * @param told the key that the server reports
  * @param jwt of the user, which the server has verified; empty when it was not reported
+ * @param tag the name, as servers of version 2.9 report it; newer ones report the name of the account there
  */
-export function nameOfUser(jwt: string, tag: string): string {
+export function readUser(told: string, jwt: string, tag: string): Omit<ConnectedUser, "id"> {
   try {
-    const { name } = readClaims(jwt);
-    return typeof name === "string" ? name : tag;
+    const { sub: user, name } = readClaims(jwt);
+    return { user, name: typeof name === "string" ? name : tag, jwt, told };
   } catch {
-    return tag;
+    return { user: told, name: tag, jwt, told };
   }
 }
 

@@ -147,6 +147,6 @@ export {
   tokenSubject,
 } from "./subjects.ts";
 export { surveyServers } from "./survey-servers.ts";
-export { createSystemBus, type SystemBus, type UserConnection } from "./system.ts";
+export { createSystemBus, type HeldClaims, type SystemBus } from "./system.ts";
 export { trimSenders } from "./trim-senders.ts";
 export { type Look, untilKey } from "./until-key.ts";

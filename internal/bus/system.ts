@@ -1,8 +1,13 @@
 import { type NatsConnection, NatsError, type RequestManyOptions, RequestStrategy } from "nats";
 import * as v from "valibot";
+import { sleep } from "../base/clock.ts";
+import { isOlderVersion } from "../base/dotted-version.ts";
+import { type Claims, readClaims } from "../identity/mod.ts";
 import type { Bus } from "./connect.ts";
-import { type ConnectedUser, listConnectedUsers, nameOfUser } from "./connected-users.ts";
+import { type ConnectedUser, connectionId, listConnectedUsers, readUser } from "./connected-users.ts";
+import { endConnectionsOf, mostEnded, oldestToEnd } from "./end-connections.ts";
 import { type LeafNode, listLeafNodes } from "./leaf-nodes.ts";
+import { newInbox } from "./new-inbox.ts";
 import { readAnswer } from "./replicas/read-answer.ts";
 import type { BusServerInfo } from "./replicas/servers.ts";
 
@@ -13,6 +18,9 @@ import type { BusServerInfo } from "./replicas/servers.ts";
 const answerMs = 2_000;
 /** At the start: how long after the last reply no further server is expected. */
 const quietMs = 300;
+/** After new claims were sent: when it is first looked whether servers refuse by them, and the longest pause. */
+const firstLookMs = 2;
+const longestLookMs = 100;
 /** Every server sends a report each 10 s; after three missing reports it counts as gone. */
 const goneMs = 35_000;
 
@@ -21,6 +29,17 @@ export interface ServerStorage {
   storage: number;
   memory: number;
   reservedStorage: number;
+}
+
+/** Claims of an account at a server. */
+export interface HeldClaims {
+  /** Empty when the server does not know the account. */
+  jwt: string;
+  /**
+   * The users that the server refuses now, public key to Unix seconds: it judges by a new list before it has looked
+   * through its connections, and names new claims afterwards. Absent for claims that it only stores.
+   */
+  refuses?: ReadonlyMap<string, number>;
 }
 
 /** The bus seen by its system user. */
@@ -32,17 +51,32 @@ export interface SystemBus {
   /** What every server answers to a request of the monitoring, as far as they answered within 2 s. */
   askServers(kind: "HEALTHZ" | "JSZ", options: Readonly<Record<string, unknown>>): Promise<string[]>;
   /**
-   * Gives every server new claims of an account.
+   * Gives every server new claims of an account. A server with thousands of connections looks through all of them
+   * before it answers. So connections of users that are refused from now on are ended one by one before, where servers
+   * can do that.
    *
-   * @returns whether every server accepted them within 2 s
+   * @param refused users that these claims refuse and earlier ones did not
+   * @returns whether every server accepted them within 2 s, or refuses these users by then
    */
-  pushClaims(jwt: string): Promise<boolean>;
+  pushClaims(jwt: string, refused?: readonly string[]): Promise<boolean>;
   /**
    * The claims of an account as each server stores them now: one per server that answered within 2 s, fewer
    * than the number of servers if some do not answer. Behind them, other claims by which a server still judges: it may
    * load an account while it stores new claims of it, and then keeps the earlier ones in memory.
    */
-  lookupClaims(account: string): Promise<string[]>;
+  lookupClaims(account: string): Promise<HeldClaims[]>;
+  /**
+   * Ends the connections whose clients told these keys; they may connect again.
+   *
+   * @param told at most 32 public keys
+   * @param isMeant which of these connections; those whose JWT has such a key when absent
+   * @returns whether every server then answered that it has none; `false` where servers cannot do that
+   */
+  endConnections(
+    account: string,
+    told: readonly string[],
+    isMeant?: (connection: ConnectedUser) => boolean,
+  ): Promise<boolean>;
   /** What each server with JetStream offers, as far as they answered within 2 s. */
   storage(): Promise<ServerStorage[]>;
   /**
@@ -59,15 +93,9 @@ export interface SystemBus {
   stop(): void;
 }
 
-/** A connection of a bus user. */
-export interface UserConnection extends ConnectedUser {
-  /** Unique in the cluster while its server runs. */
-  id: string;
-}
-
 export interface ConnectionListener {
-  began(connection: UserConnection): void;
-  ended(connection: UserConnection): void;
+  began(connection: ConnectedUser): void;
+  ended(connection: ConnectedUser): void;
   unsure(): void;
 }
 
@@ -87,9 +115,18 @@ const storageReply = v.object({
 });
 /** A server that has not loaded the account answers with an error. */
 const loadedReply = v.object({
-  data: v.object({ account_detail: v.object({ jwt: v.pipe(v.string(), v.minLength(1)) }) }),
+  server: v.object({ id: v.string() }),
+  data: v.object({
+    account_detail: v.object({
+      jwt: v.pipe(v.string(), v.minLength(1)),
+      revoked_user: v.optional(v.nullable(v.record(v.string(), v.string()))),
+    }),
+  }),
 });
-const claimsReply = v.object({ data: v.object({ code: v.number() }) });
+const claimsReply = v.object({
+  server: v.object({ id: v.optional(v.string(), "") }),
+  data: v.object({ code: v.number() }),
+});
 const connectionEvent = v.object({
   server: v.object({ id: v.string() }),
   client: v.object({
@@ -100,8 +137,17 @@ const connectionEvent = v.object({
   }),
 });
 
-/** Opens the system view, which learns the servers of the cluster from their reports. */
-export async function createSystemBus(bus: Bus): Promise<SystemBus> {
+/**
+ * Opens the system view, which learns the servers of the cluster from their reports.
+ *
+ * @param options.claims the connection that claims are sent on: its server reads nothing else from it until it has
+ *   looked through the connections of the account
+ * @param options.mayEnd whether the credentials allow to end connections
+ */
+export async function createSystemBus(
+  bus: Bus,
+  { claims = bus, mayEnd = false }: { claims?: Bus; mayEnd?: boolean } = {},
+): Promise<SystemBus> {
   const { nats, clock } = bus;
   // By name, which is unique in a cluster: the ID of a server changes at each start.
   const known = new Map<string, { id: string; version: string; jetstream: boolean; seenAt: number }>();
@@ -112,19 +158,74 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
   const ask = async (
     subject: string,
     payload: string | undefined,
-    options: RequestManyOptions,
+    options: RequestManyOptions & { over?: NatsConnection; onReply?(text: string): void },
   ): Promise<string[]> => {
+    const { over = nats, onReply, ...rest } = options;
     const found: string[] = [];
     try {
-      for await (const reply of await nats.requestMany(subject, payload, options)) found.push(reply.string());
+      for await (const reply of await over.requestMany(subject, payload, rest)) {
+        const text = reply.string();
+        found.push(text);
+        onReply?.(text);
+      }
     } catch (thrown) {
       if (!(thrown instanceof NatsError)) throw thrown;
     }
     return found;
   };
   /** Ends when every server has answered. */
-  const askAll = (subject: string, payload?: string) =>
-    ask(subject, payload, { strategy: RequestStrategy.Count, maxMessages: total(), maxWait: answerMs });
+  const askAll = (
+    subject: string,
+    payload?: string,
+    more: { over?: NatsConnection; onReply?(text: string): void } = {},
+  ) =>
+    ask(subject, payload, {
+      ...{ strategy: RequestStrategy.Count, maxMessages: total(), maxWait: answerMs },
+      ...more,
+    });
+  /** The account as each server has it in memory. */
+  const askLoaded = async (account: string) =>
+    (await askAll("$SYS.REQ.SERVER.PING.ACCOUNTZ", JSON.stringify({ account }))).flatMap((text) => {
+      const found = readAnswer(loadedReply, text);
+      if (found === undefined) return [];
+      const { jwt, revoked_user: revoked } = found.data.account_detail;
+      const refuses = new Map(
+        Object.entries(revoked ?? {}).map(([user, until]) => [user, Date.parse(until) / 1000] as const),
+      );
+      return [{ server: found.server.id, jwt, refuses }];
+    });
+  const canEnd = () => mayEnd && present().every(({ version }) => !isOlderVersion(version, oldestToEnd));
+  const end = (id: string) => {
+    const [server, cid] = id.split(" ");
+    // A server does nothing without a reply subject. Nobody listens to the reply.
+    nats.publish(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: Number(cid) }), {
+      reply: newInbox(bus),
+    });
+  };
+  const endConnections: SystemBus["endConnections"] = async (account, told, isMeant) => {
+    if (told.length === 0) return true;
+    if (told.length > mostEnded || !canEnd()) return false;
+    const isOf = isMeant ?? (({ user }) => told.includes(user));
+    return endConnectionsOf({ ask: askAll, total, end }, account, told, isOf);
+  };
+  /** Looks until every server accepted the claims, or refuses these users. @param accepted servers, by ID */
+  const refusedEverywhere = async (
+    { sub: account, nats: { revocations } }: Claims,
+    users: readonly string[],
+    accepted: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
+    const wanted = Object(revocations) as Record<string, number>;
+    for (let pauseMs = firstLookMs; ; pauseMs = Math.min(2 * pauseMs, longestLookMs)) {
+      await sleep(clock, pauseMs, signal);
+      const refusing = new Set(accepted);
+      for (const { server, refuses } of await askLoaded(account)) {
+        if (users.every((user) => (refuses.get(user) ?? 0) >= (wanted[user] ?? 0))) refusing.add(server);
+      }
+      signal.throwIfAborted();
+      if (present().every(({ id }) => refusing.has(id))) return true;
+    }
+  };
   const note = (text: string) => {
     const report = readAnswer(serverReport, text);
     if (report === undefined) return;
@@ -172,10 +273,28 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
         .map(({ name, version }) => ({ name, version }))
         .sort((one, other) => one.name.localeCompare(other.name, "en")),
     askServers: (kind, options) => askAll(`$SYS.REQ.SERVER.PING.${kind}`, JSON.stringify(options)),
-    async pushClaims(jwt) {
+    async pushClaims(jwt, refused = []) {
       const expected = total();
-      const replies = await askAll("$SYS.REQ.CLAIMS.UPDATE", jwt);
-      return replies.filter((text) => readAnswer(claimsReply, text)?.data.code === 200).length >= expected;
+      const found = readClaims(jwt);
+      const isQuick = refused.length > 0 && refused.length <= mostEnded && canEnd();
+      if (isQuick) await endConnections(found.sub, refused);
+      const accepted = new Set<string>();
+      let count = 0;
+      const pushing = askAll("$SYS.REQ.CLAIMS.UPDATE", jwt, {
+        over: claims.nats,
+        onReply(text) {
+          const answer = readAnswer(claimsReply, text);
+          if (answer?.data.code !== 200) return;
+          accepted.add(answer.server.id);
+          count++;
+        },
+      }).then(() => count >= expected);
+      if (!isQuick) return pushing;
+      const enough = new AbortController();
+      const looking = refusedEverywhere(found, refused, accepted, enough.signal).catch(() => pushing);
+      return Promise.race([pushing, looking]).finally(() =>
+        enough.abort(new Error("the claims are in force")),
+      );
     },
     async storage() {
       const replies = await askAll("$SYS.REQ.SERVER.PING.JSZ", "{}");
@@ -187,10 +306,10 @@ export async function createSystemBus(bus: Bus): Promise<SystemBus> {
     },
     async lookupClaims(account) {
       const stored = await askAll(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`);
-      const answers = await askAll("$SYS.REQ.SERVER.PING.ACCOUNTZ", JSON.stringify({ account }));
-      const loaded = answers.flatMap((text) => readAnswer(loadedReply, text)?.data.account_detail.jwt ?? []);
-      return [...stored, ...loaded.filter((jwt) => !stored.includes(jwt))];
+      const loaded = (await askLoaded(account)).filter(({ jwt }) => !stored.includes(jwt));
+      return [...stored.map((jwt) => ({ jwt })), ...loaded.map(({ jwt, refuses }) => ({ jwt, refuses }))];
     },
+    endConnections,
     followConnections(account, listener) {
       const events = connections.get(account) ?? followAccount(nats, account);
       connections.set(account, events);
@@ -232,8 +351,8 @@ function followAccount(nats: NatsConnection, account: string): AccountConnection
       callback(error, message) {
         const found = error === null ? readAnswer(connectionEvent, message.string()) : undefined;
         if (found === undefined) return;
-        const { id, user, name_tag: tag, jwt } = found.client;
-        const connection = { id: `${found.server.id} ${id}`, user, name: nameOfUser(jwt, tag), jwt };
+        const { id: cid, user, name_tag: tag, jwt } = found.client;
+        const connection = { id: connectionId(found.server.id, cid), ...readUser(user, jwt, tag) };
         for (const listener of listeners) listener[kind](connection);
       },
     });

@@ -28,6 +28,7 @@ import {
 } from "../identity/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
 import { loadOperatorConfig, operatorOptions } from "../program/config/mod.ts";
+import type { TracingConfig } from "../program/tracing/mod.ts";
 import { loginFile } from "./contexts.ts";
 import { isRenewalDue } from "./renewal-due.ts";
 import { spanOf } from "./span.ts";
@@ -213,6 +214,9 @@ export function operatorBus(cli: OperatorCli, as?: { credsFile: string }): BusOp
 export function operatorSpan(cli: OperatorCli): Promise<Span> {
   return spanOf(configOf(cli), cli);
 }
+
+/** Where the commands of the operator send traces. @throws SvcError as `loadOperatorConfig` */
+export const operatorTracing = (cli: OperatorCli): TracingConfig => configOf(cli);
 
 function busOf(
   { config, path, file }: Configured,

@@ -211,7 +211,7 @@ export const house: readonly Wing[] = [
       ),
       room("console/api", 8, "the REST interface from a browser: typed routes, session, live events"),
       room("console/targets", 9, "a field for a target: completion, and errors as they are typed"),
-      room("console/outlook", 9, "what a master says will happen, before it is asked for"),
+      room("console/outlook", 9, "what a master says will happen, before and after it is asked for"),
       room(
         "console/calls",
         10,
@@ -233,9 +233,9 @@ export const house: readonly Wing[] = [
       ),
       room("console/pages/audit", 9, "the page Audit: searched, one entry in full, and whether it is whole"),
       room("console/pages/approvals", 9, "the page Approvals: what waits for others, approved or denied"),
-      room("console/pages/operators", 9, "the page Operators: operators, their roles, and tokens"),
+      room("console/pages/operators", 10, "the page Operators: operators, their roles, and tokens"),
       room("console/pages/states", 10, "the page States: by commit, what drifts, what fails most"),
-      room("console/pages/reactor", 9, "the page Reactor: its rules and breakers, and an event tried"),
+      room("console/pages/reactor", 10, "the page Reactor: its rules and breakers, and an event tried"),
       room(
         "console/pages/cluster",
         9,

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type NatsConnection } from "nats";
 import { systemClock } from "../../internal/base/clock.ts";
-import { connectBus, createSystemBus, type SystemBus } from "../../internal/bus/mod.ts";
+import { type Bus, connectBus, createSystemBus, type SystemBus } from "../../internal/bus/mod.ts";
 import { parseCredentials, readClaims } from "../../internal/identity/mod.ts";
 import { natsServerPath } from "../harness/bus.ts";
 import { freePorts } from "../harness/free-ports.ts";
@@ -21,6 +21,7 @@ let thief: Program;
 let link: NatsConnection;
 let system: NatsConnection;
 let hub: SystemBus;
+let observer: Bus;
 let peels = "";
 
 const at = (name: string) => join(fleet.siteDir("berlin"), "bus", name);
@@ -53,7 +54,7 @@ leafnodes { reconnect: "1s", remotes: [ ${remote("M", "link.creds")}, ${remote("
   link = await as("m");
   system = await as("s");
   await untilSite(fleet, "berlin", "up");
-  const bus = await connectBus({
+  observer = await connectBus({
     urls: [`tls://127.0.0.2:${fleet.hosts.ports.bus}`],
     tlsName: fleet.hosts.names[0] ?? "",
     name: "observer",
@@ -62,7 +63,7 @@ leafnodes { reconnect: "1s", remotes: [ ${remote("M", "link.creds")}, ${remote("
     clock: systemClock,
     log: recordingLog(),
   });
-  hub = await createSystemBus(bus);
+  hub = await createSystemBus(observer);
   peels = readClaims(readFileSync(join(fleet.dir, "auth/account.jwt"), "utf8")).sub;
 }, 120_000);
 afterAll(async () => {
@@ -161,7 +162,7 @@ test("it hears new claims of accounts, and nothing else of the system account", 
 }, 60_000);
 
 test("it cannot take a revocation back", async () => {
-  const claims = async () => (await hub.lookupClaims(peels)).map((jwt) => readClaims(jwt).iat);
+  const claims = async () => (await hub.lookupClaims(peels)).map(({ jwt }) => readClaims(jwt).iat);
   const before = await claims();
   const earlier = readFileSync(join(fleet.dir, "auth/account.jwt"), "utf8").trim();
   for (const subject of ["$SYS.REQ.CLAIMS.UPDATE", `$SYS.REQ.ACCOUNT.${peels}.CLAIMS.UPDATE`]) {
@@ -182,6 +183,19 @@ test("it cannot pass for a server of the bus, and answers nothing that masters a
   expect(JSON.parse(stdout).members.map(({ server }: { server: string }) => server)).not.toContain("n9");
   expect(hub.present().map(({ name }) => name)).not.toContain("n9");
   answers.unsubscribe();
+}, 60_000);
+
+test("it cannot end a connection, and masters end none because of what it reports", async () => {
+  const { server_id: server = "", client_id: cid = 0 } = observer.nats.info ?? {};
+  const { jwt } = parseCredentials(readFileSync(join(fleet.dir, "auth/system.creds"), "utf8"));
+  expect(await answerTo(system, `$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid }))).toBeUndefined();
+  // As a server of the bus reports a connection whose client named another key than that of its JWT.
+  const event = { server: { id: server }, client: { id: cid, user: `U${"A".repeat(55)}`, jwt } };
+  system.publish(`$SYS.ACCOUNT.${peels}.CONNECT`, JSON.stringify(event));
+  await system.flush();
+  await fleet.svc("cluster", "status");
+  await observer.nats.flush();
+  expect(observer.reconnects).toBe(0);
 }, 60_000);
 
 test("its credentials are good for a link only", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { StepResult } from "../../internal/program/diagnosis/step.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { call } from "../harness/enrollee.ts";
 import {
@@ -208,6 +209,24 @@ describe("svc with a receiver of its own", () => {
     const ran = await run(config, ["peels", "list", "--output", "csv"]);
     expect(ran.stdout).toContain("web-1.example");
     expect([ran.code, ran.stderr.trim().split("\n")]).toEqual([0, [expect.stringMatching(told)]]);
+  });
+
+  test("svc doctor says whether the receiver takes traces", async () => {
+    const said = async (name: string, otlp: Record<string, string>) => {
+      const config = traced(`doctor-${name}.yaml`, { endpoint: receiver.url, ...otlp });
+      const { stdout } = await run(config, ["doctor", "--output", "json"]);
+      return (JSON.parse(stdout) as StepResult[]).find(({ step }) => step === "traces");
+    };
+    expect(await said("taken", {})).toMatchObject({ level: "ok", message: `${receiver.url} takes them` });
+    expect(await said("away", { endpoint: "http://127.0.0.1:9" })).toMatchObject({
+      level: "warn",
+      message: expect.stringContaining("http://127.0.0.1:9/v1/traces: "),
+      next: expect.stringContaining("correct otlp.endpoint"),
+    });
+    expect(await said("headers", { headers_file: "/none" })).toMatchObject({
+      level: "fail",
+      message: expect.stringContaining("cannot read otlp.headers_file /none"),
+    });
   });
 });
 

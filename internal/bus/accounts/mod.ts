@@ -22,4 +22,4 @@ export { encodePeelsAccount } from "./peels-account.ts";
 export { makeRecoveryKey } from "./recovery-key.ts";
 export { formatServerConfig } from "./server-config.ts";
 export { encodeSiteAccount, newSite } from "./site-account.ts";
-export { lackingGrants, newCredentials } from "./users.ts";
+export { lackingGrants, mayEndConnections, newCredentials } from "./users.ts";

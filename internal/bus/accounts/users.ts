@@ -10,9 +10,13 @@ interface Permissions {
 /** A master owns its account. The exports and imports of the accounts keep peels out, not this list. */
 const master: Permissions = { pub: [">"], sub: [">"] };
 
-/** A master's second connection: it only updates claims and follows servers and connections. */
+/** Ends a connection: servers from 2.10 on. */
+const endsConnections = "$SYS.REQ.SERVER.*.KICK";
+
+/** A master's second connection: it only updates claims, follows servers and connections, and ends connections. */
 const system: Permissions = {
   pub: [
+    endsConnections,
     "$SYS.REQ.CLAIMS.UPDATE",
     "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP",
     "$SYS.REQ.SERVER.PING",
@@ -84,11 +88,19 @@ const roles = { master, system, admin, direct } as const;
  * @param claims of their JWT
  * @returns subjects; empty when nothing is missing
  */
-export function lackingGrants({ nats }: Pick<Claims, "nats">): string[] {
+export function lackingGrants(claims: Pick<Claims, "nats">): string[] {
+  return admin.pub.filter((subject) => !mayPublish(claims, subject));
+}
+
+/** Whether credentials of the system account end connections: those of earlier versions do not. */
+export const mayEndConnections = (claims: Pick<Claims, "nats">): boolean =>
+  mayPublish(claims, endsConnections);
+
+function mayPublish({ nats }: Pick<Claims, "nats">, subject: string): boolean {
   const { allow } = (nats.pub ?? {}) as { allow?: unknown };
   // Without a list, every subject is allowed.
-  if (!Array.isArray(allow) || allow.length === 0) return [];
-  return admin.pub.filter((subject) => !allow.some((pattern) => covers(String(pattern), subject)));
+  if (!Array.isArray(allow) || allow.length === 0) return true;
+  return allow.some((pattern) => covers(String(pattern), subject));
 }
 
 /** Whether a pattern covers a subject, including the wildcards of the subject. */

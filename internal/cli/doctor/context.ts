@@ -1,9 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
 import { type AssetName, type Bucket, type BusIdentity, inspectAssets, openBucket } from "../../bus/mod.ts";
 import type { BusContext } from "../../program/diagnosis/mod.ts";
+import type { TracingConfig } from "../../program/tracing/mod.ts";
 
 /** The context of the steps of `svc doctor`. */
 export interface DoctorContext extends BusContext {
+  /** Where commands of the operator send traces. */
+  tracing(): TracingConfig;
   identity(): BusIdentity;
 }
 

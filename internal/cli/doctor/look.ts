@@ -13,9 +13,10 @@ import {
   showSteps,
   storageSteps,
   takeSteps,
+  tracesStep,
 } from "../../program/diagnosis/mod.ts";
 import { inTime } from "../in-time.ts";
-import { operatorBus, operatorSpan } from "../operator.ts";
+import { operatorBus, operatorSpan, operatorTracing } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
 import { leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
@@ -62,6 +63,7 @@ const steps: readonly Step<DoctorContext>[] = [
   probeStep,
   masterStep,
   leaseStep,
+  tracesStep,
 ];
 
 /** The JWT of an operator file, which svc renews once a day; `undefined` for other credentials. */
@@ -92,6 +94,7 @@ export async function lookForTrouble(cli: Cli, peel: string | undefined): Promis
       ca: () => options().ca,
       client: () => options().clientCertificate,
       identity: () => options().identity,
+      tracing: once(() => operatorTracing(cli)),
       connect: once(async () => connect({ ...options(), log: quietLog(cli), span: await operatorSpan(cli) })),
     };
     const all = peel === undefined ? steps : [...steps, ...peelSteps(peel)];

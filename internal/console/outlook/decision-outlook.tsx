@@ -10,10 +10,10 @@ const unsaid = {
 /**
  * Says in a dialog whether a decision takes effect at once, waits for other operators, or would be refused.
  *
- * @param props.count on how many hosts; each is a request of its own
+ * @param props.count how many requests are sent for it: one, unless each host has its own
  */
-export function DecisionOutlook(props: { app: App; question: Question; count: number }) {
-  const { app, question, count } = props;
+export function DecisionOutlook(props: { app: App; question: Question; count?: number }) {
+  const { app, question, count = 1 } = props;
   const subject = count > 1 ? "Each decision" : "The decision";
   const outlook = useOutlook(app, question, { subject, does: "takes effect", infinitive: "take effect" });
   const { words, refused, open } = outlook;

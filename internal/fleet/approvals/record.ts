@@ -60,7 +60,7 @@ export interface Approval {
 const text = v.pipe(v.string(), v.maxLength(1_000));
 const bytes = v.pipe(
   v.instance(Uint8Array),
-  v.transform((value) => Uint8Array.from(value)),
+  v.transform((value) => new Uint8Array(value)),
 );
 const party = v.strictObject({
   name: text,

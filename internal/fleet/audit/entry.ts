@@ -148,7 +148,7 @@ function signedBytes(entry: Omit<Entry, "signature">): Uint8Array {
 function fieldsOf(entry: Omit<Entry, "signature">): Record<string, Plain | undefined> {
   return {
     seq: entry.seq,
-    previous: Uint8Array.from(entry.previous),
+    previous: new Uint8Array(entry.previous),
     at: rfc3339(entry.at),
     master: entry.master,
     operator: entry.operator,
@@ -159,7 +159,7 @@ function fieldsOf(entry: Omit<Entry, "signature">): Record<string, Plain | undef
     outcome: entry.outcome,
     reason: entry.reason,
     request_id: entry.requestId,
-    request_digest: Uint8Array.from(entry.requestDigest),
+    request_digest: new Uint8Array(entry.requestDigest),
     key_of_master: entry.keyOfMaster,
   };
 }

@@ -27,7 +27,7 @@ const form = v.strictObject({
 /** Signs the newest entry for peels: MessagePack of the head with the key and the signature. */
 export function signHead(head: AuditHead, key: Pick<KeyPair, "publicKey" | "sign">): Uint8Array {
   const signature = key.sign(signedBytes(head));
-  return Uint8Array.from(encode({ ...fieldsOf(head), key: key.publicKey, signature }));
+  return new Uint8Array(encode({ ...fieldsOf(head), key: key.publicKey, signature }));
 }
 
 /**
@@ -48,7 +48,7 @@ export function readHead(bytes: Uint8Array, keys: readonly string[] | undefined)
   return head;
 }
 
-const fieldsOf = ({ seq, hash, at }: AuditHead) => ({ seq, hash: Uint8Array.from(hash), at: rfc3339(at) });
+const fieldsOf = ({ seq, hash, at }: AuditHead) => ({ seq, hash: new Uint8Array(hash), at: rfc3339(at) });
 
 function signedBytes(head: AuditHead): Uint8Array {
   return Buffer.concat([domain, encode(fieldsOf(head))]);

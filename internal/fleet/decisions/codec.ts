@@ -84,7 +84,7 @@ function understood(payload: Uint8Array): Decision | undefined {
   try {
     const { at, bucket, key, value } = v.parse(payloadSchema, decode(payload));
     // A copy: the bytes of one record must not keep the whole file in memory.
-    return { at, bucket, key, ...(value === undefined ? {} : { value: Uint8Array.from(value) }) };
+    return { at, bucket, key, ...(value === undefined ? {} : { value: new Uint8Array(value) }) };
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type Bucket, damageAdvice, type Entry } from "../../bus/mod.ts";
+import type { Readings } from "../enrollment/mod.ts";
 import { type DecisionBucket, decisionBuckets, nameOf } from "./decision.ts";
 import type { DecisionLog } from "./log.ts";
 import { isLost, isNews, type Judge } from "./order.ts";
@@ -32,6 +33,8 @@ export interface KeeperOptions {
   onReconnect(run: () => void): () => void;
   /** How long an enrollment may be pending, milliseconds. */
   pendingTtlMs: number;
+  /** The records that this master read last. */
+  readings?: Readings | undefined;
   vouched: Judge["vouched"];
   hasVouchers: Judge["hasVouchers"];
   clock: Clock;
@@ -244,6 +247,7 @@ export function startDecisionKeeper(options: KeeperOptions): DecisionKeeper {
       recordDecisions(buckets[name], name, {
         log,
         judge,
+        readings: options.readings,
         onSuspicion(key) {
           suspicious.set(`${name}/${key}`, { bucket: name, key });
           later(suspicionMs, inspect);

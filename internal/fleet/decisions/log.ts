@@ -155,7 +155,7 @@ export function openDecisionLog(
       return written;
     },
     keep({ bucket, key, value }) {
-      const copy = value === undefined ? {} : { value: Uint8Array.from(value) };
+      const copy = value === undefined ? {} : { value: new Uint8Array(value) };
       const decision: Decision = { at: clock.now(), bucket, key, ...copy };
       apply(decision);
       unsaved.push(decision);

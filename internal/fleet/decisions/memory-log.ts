@@ -17,8 +17,7 @@ export function createMemoryLog(failure: string, clock: Clock): DecisionLog {
     written: 0,
     async keep({ bucket, key, value }) {
       if (value === undefined) known.delete(nameOf({ bucket, key }));
-      else
-        known.set(nameOf({ bucket, key }), { at: clock.now(), bucket, key, value: Uint8Array.from(value) });
+      else known.set(nameOf({ bucket, key }), { at: clock.now(), bucket, key, value: new Uint8Array(value) });
     },
     async flush() {},
     failure,

@@ -4,10 +4,11 @@ import {
   decodeRevocation,
   type Enrollment,
   type EnrollmentState,
-  fromStored,
   isOver,
-  mapOf,
+  type Readings,
+  type RecordReading,
   type Revocation,
+  readRecord,
   type StoredMap,
   transitions,
 } from "../enrollment/mod.ts";
@@ -16,7 +17,7 @@ import type { Decision } from "./decision.ts";
 /** A stored value: the part of a decision that is compared. */
 export type Stored = Pick<Decision, "bucket" | "key"> & { value: Uint8Array };
 
-/** A stored value that is decoded once, however often it is compared. It holds what was read: few may be kept. */
+/** A stored value that is decoded once, however often it is compared. */
 export interface Reading extends Stored {
   /** The stored form of an enrollment; `undefined` for anything that is not a map. */
   readonly map: StoredMap | undefined;
@@ -52,10 +53,10 @@ export function enrollmentOf(stored: Stored | Reading): Enrollment | undefined {
   return readingOf(stored).enrollment;
 }
 
-function recordOf(key: string, map: StoredMap | undefined): Enrollment | undefined {
-  if (map === undefined) return undefined;
+function recordOf(key: string, reading: RecordReading | undefined): Enrollment | undefined {
+  if (reading?.map === undefined) return undefined;
   try {
-    const record = fromStored(map);
+    const record = reading.record();
     return record.id === key ? record : undefined;
   } catch {
     return undefined;
@@ -71,25 +72,25 @@ function revocationOf({ bucket, key, value }: Stored): Revocation | undefined {
   }
 }
 
-/** Reads a stored value when it is compared for the first time. */
-export function readingOf(stored: Stored | Reading): Reading {
+/**
+ * Reads a stored value when it is compared for the first time.
+ *
+ * @param readings the records that this master read last
+ */
+export function readingOf(stored: Stored | Reading, readings?: Readings): Reading {
   if ("enrollment" in stored) return stored;
   const { bucket, key, value } = stored;
   const isRecord = bucket === "enrollments" && isId("enr", key);
-  let map: { read: StoredMap | undefined } | undefined;
+  const reading = isRecord ? (readings?.of(key, value) ?? readRecord(value)) : undefined;
   let enrollment: { read: Enrollment | undefined } | undefined;
   let revocation: { read: Revocation | undefined } | undefined;
-  const readMap = () => {
-    map ??= { read: isRecord ? mapOf(value) : undefined };
-    return map.read;
-  };
   return {
     ...{ bucket, key, value },
     get map() {
-      return readMap();
+      return reading?.map;
     },
     get enrollment() {
-      enrollment ??= { read: recordOf(key, readMap()) };
+      enrollment ??= { read: recordOf(key, reading) };
       return enrollment.read;
     },
     get revocation() {
@@ -155,7 +156,7 @@ export function isLost(there: Stored | Reading | undefined, known: Stored | Read
 /** Whether a decision replaces what a log knows of the same record. */
 export function isNews(value: Stored | Reading, known: Stored | Reading | undefined, judge: Judge): boolean {
   if (known === undefined) return true;
-  if (Buffer.from(known.value).equals(value.value)) return false;
+  if (Buffer.compare(known.value, value.value) === 0) return false;
   const [now, before] = [readingOf(value), readingOf(known)];
   if (!isDecision(before, judge)) return true;
   const order = orderOf(now, before);

@@ -64,7 +64,7 @@ export function planRestore(known: Iterable<Logged>, contents: Contents, judge: 
     const name = nameOf(decision);
     const there = stored.get(name);
     // Nearly all are equal: those are not decoded.
-    if (there !== undefined && Buffer.from(there.value).equals(decision.value)) {
+    if (there !== undefined && Buffer.compare(there.value, decision.value) === 0) {
       unlogged.delete(name);
       continue;
     }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { sampleStored } from "../../../test/harness/decisions.ts";
+import { createReadings } from "../enrollment/mod.ts";
 import { nameOf } from "./decision.ts";
 import type { Stored } from "./order.ts";
 import { recordDecisions } from "./recorded.ts";
@@ -22,6 +23,7 @@ test("a record is decoded once, however often it is compared while it is decided
       vouched: (stored) => judged.push(stored) > 0,
       hasVouchers: () => true,
     }),
+    readings: createReadings(),
     onSuspicion: expect.unreachable,
     onFailure: expect.unreachable,
   });

@@ -1,7 +1,6 @@
-import { createBoundedMap } from "../../base/bounded-map.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
-import { parseKey } from "../enrollment/mod.ts";
+import { parseKey, type Readings } from "../enrollment/mod.ts";
 import type { DecisionBucket } from "./decision.ts";
 import type { DecisionLog } from "./log.ts";
 import {
@@ -19,14 +18,13 @@ import {
 export interface Recorder {
   log: Pick<DecisionLog, "get" | "keep" | "flush">;
   judge(): Judge;
+  /** A record is enrolled, approved and issued in a short time, and each time compared with the one before. */
+  readings?: Readings | undefined;
   /** Called when a watch shows less of a record than the log has; it may only be late. */
   onSuspicion(key: string): void;
   /** Called when a decision that another master made could not be logged; it is kept for the next attempt. */
   onFailure(cause: unknown): void;
 }
-
-/** What the records that are kept decoded may take as they are stored, bytes; decoded they take some times as much. */
-const mostRead = 1024 * 1024;
 
 /** What the watch showed of the index of each peel; the log has records only. */
 type Indexes = Set<string>;
@@ -42,14 +40,7 @@ type Indexes = Set<string>;
 export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: Recorder): Bucket {
   const { log, judge, onSuspicion, onFailure } = recorder;
   const indexes: Indexes = new Set();
-  /** A record is enrolled, approved and issued in a short time, and each time compared with the one before. */
-  const readings = createBoundedMap<Reading>(mostRead);
-  const read = ({ bucket, key, value }: Stored): Reading => {
-    const before = readings.get(key);
-    if (before !== undefined && Buffer.from(before.value).equals(value)) return before;
-    // A copy: the value may be a part of all that the bus sent at that moment.
-    return readings.set(key, readingOf({ bucket, key, value: Uint8Array.from(value) }), value.length);
-  };
+  const read = (stored: Stored): Reading => readingOf(stored, recorder.readings);
   /** What the log knows of a key, read. */
   const readKnown = (key: string): Reading | undefined => {
     const known = log.get({ bucket: name, key });
@@ -63,8 +54,8 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
     { known, isIndexed }: ReturnType<typeof knownOf>,
   ): boolean => {
     if (known === undefined) return value === undefined && isIndexed;
-    if (value !== undefined && Buffer.from(known.value).equals(value)) return false;
-    return isLost(value === undefined ? undefined : { bucket: name, key, value }, known, judge());
+    if (value !== undefined && Buffer.compare(known.value, value) === 0) return false;
+    return isLost(value === undefined ? undefined : read({ bucket: name, key, value }), read(known), judge());
   };
   const noteIndex = (key: string, value: Uint8Array | undefined) => {
     if (name !== "enrollments" || "id" in parseKey(key)) return;
@@ -86,7 +77,7 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
   /** @returns `false` when the log has more than the change shows */
   const follow = ({ key, value }: Change): boolean => {
     const logged = log.get({ bucket: name, key });
-    if (value !== undefined && logged !== undefined && Buffer.from(logged.value).equals(value)) return true;
+    if (value !== undefined && logged !== undefined && Buffer.compare(logged.value, value) === 0) return true;
     const known = logged === undefined ? undefined : read(logged);
     const stored = value === undefined ? undefined : read({ bucket: name, key, value });
     if (stored === undefined || !isDecision(stored, judge())) {

@@ -48,7 +48,7 @@ async function writeBack(
     });
     if (written !== undefined) return written;
     const there = await bucket.get(key);
-    if (there !== undefined) return Buffer.from(there.value).equals(value) ? there.revision : undefined;
+    if (there !== undefined) return Buffer.compare(there.value, value) === 0 ? there.revision : undefined;
     if (failure !== undefined) throw failure.thrown;
   }
   return undefined;

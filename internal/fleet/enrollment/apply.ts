@@ -25,13 +25,38 @@ export function applyEvent(
   event: EnrollmentEvent,
   before?: (changed: Enrollment, record: Enrollment) => Promise<void>,
 ): Promise<Enrollment> {
+  const save = async (changed: Enrollment, revision: number) =>
+    (await saveEnrollment(deps.enrollments, changed, revision))?.record ?? conflict;
+  // What has effects before it is stored needs to know what is stored.
+  let written = before === undefined ? changedOf(deps, id, event) : undefined;
   const attempt = async () => {
+    const first = written;
+    written = undefined;
+    if (first !== undefined) return save(first.changed, first.revision);
     const { record, revision } = await loadEnrollment(deps.enrollments, id);
     const changed = transition(record, event, deps.clock.now());
     await before?.(changed, record);
-    return (await saveEnrollment(deps.enrollments, changed, revision))?.record ?? conflict;
+    return save(changed, revision);
   };
   return retryOnConflict(attempt, {
     exhausted: `other requests are changing the enrollment ${id}: try again`,
   });
+}
+
+/**
+ * The change of what this master wrote last, which is nearly always what is stored. The bus refuses it otherwise, and
+ * the record is read; so it is where the event does not fit.
+ */
+function changedOf(
+  { enrollments, clock }: ApplyDeps,
+  id: string,
+  event: EnrollmentEvent,
+): { changed: Enrollment; revision: number } | undefined {
+  const last = enrollments.readings?.lastWritten(id);
+  if (last === undefined) return undefined;
+  try {
+    return { changed: transition(last.record, event, clock.now()), revision: last.revision };
+  } catch {
+    return undefined;
+  }
 }

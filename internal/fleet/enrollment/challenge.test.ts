@@ -1,12 +1,27 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
-import { consumeChallenge, issueChallenge } from "./challenge.ts";
+import { type Challenges, consumeChallenge, issueChallenge, mostMadeChallenges } from "./challenge.ts";
 
 const binding = { peelId: "web-1", publicKey: "UKEY" };
-const setup = () => ({ challenges: memoryBucket(), clock: manualClock(), random: systemRandom });
+/** As a master has it; `others` is the same bucket for another master, which made none of the challenges. */
+const setup = () => {
+  const bucket = memoryBucket();
+  const read: string[] = [];
+  const challenges: Challenges = {
+    ...bucket,
+    get(key) {
+      read.push(key);
+      return bucket.get(key);
+    },
+    made: createBoundedMap(mostMadeChallenges),
+  };
+  const deps = { challenges, clock: manualClock(), random: systemRandom };
+  return { ...deps, read, others: { ...deps, challenges: bucket } };
+};
 const refused = (kind: string) => expect.objectContaining({ kind });
 
 test("a challenge is 32 bytes, named after its time, and ends in five minutes", async () => {
@@ -30,7 +45,7 @@ test("one of fifty concurrent uses succeeds, and no later one", async () => {
   const deps = setup();
   const { id } = await issueChallenge(deps, binding);
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 50 }, () => consumeChallenge(deps, id, binding)),
+    Array.from({ length: 50 }, (_, at) => consumeChallenge(at % 2 === 0 ? deps : deps.others, id, binding)),
   );
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   for (const outcome of outcomes) {
@@ -67,4 +82,23 @@ test("an unknown, a consumed and an expired challenge get the same answer", asyn
     expect(answer).toBeInstanceOf(SvcError);
     expect([answer.kind, answer.message]).toEqual(["unauthorized", "challenge verification failed"]);
   }
+});
+
+test("the master that made a challenge does not read it, and another one does", async () => {
+  const deps = setup();
+  const [own, foreign] = [await issueChallenge(deps, binding), await issueChallenge(deps.others, binding)];
+  expect(await consumeChallenge(deps, own.id, binding)).toEqual(own.bytes);
+  expect(deps.read).toEqual([]);
+  expect(await consumeChallenge(deps, foreign.id, binding)).toEqual(foreign.bytes);
+  expect(deps.read).toEqual([foreign.id]);
+});
+
+test("a challenge that the bus has lost is unknown, also to the master that made it", async () => {
+  const deps = setup();
+  const { id } = await issueChallenge(deps, binding);
+  const remove = () => Promise.reject(new SvcError("storage", "no such bucket"));
+  const lost = { ...deps.challenges, get: async () => undefined, remove };
+  await expect(consumeChallenge({ ...deps, challenges: lost }, id, binding)).rejects.toEqual(
+    refused("unauthorized"),
+  );
 });

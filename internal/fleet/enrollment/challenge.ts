@@ -1,9 +1,10 @@
 import * as v from "valibot";
+import type { BoundedMap } from "../../base/bounded-map.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket, Entry } from "../../bus/mod.ts";
 
 const lifetimeMs = 5 * 60 * 1000;
 const challengeBytes = 32;
@@ -23,8 +24,16 @@ const storedChallenge = v.object({
   expires_at: v.pipe(v.string(), v.isoTimestamp()),
 });
 
+/** The bucket of challenges, with those that this master made a moment ago: it need not read them. */
+export interface Challenges extends Bucket {
+  readonly made?: BoundedMap<Pick<Entry, "value" | "revision">>;
+}
+
+/** How many challenges a master remembers: many times those of hosts that enroll at the same time. */
+export const mostMadeChallenges = 1_024;
+
 export interface ChallengeDeps {
-  challenges: Bucket;
+  challenges: Challenges;
   clock: Clock;
   random: Random;
 }
@@ -40,15 +49,18 @@ export async function issueChallenge(
     bytes: random(challengeBytes),
     expiresAt: now + lifetimeMs,
   };
-  const value = encode({
-    peel_id: binding.peelId,
-    public_key: binding.publicKey,
-    challenge: challenge.bytes,
-    expires_at: rfc3339(challenge.expiresAt),
-  });
-  if ((await challenges.create(challenge.id, value)) === undefined) {
-    throw new SvcError("internal", "a challenge id was used twice");
-  }
+  // A copy: the encoder returns a part of a larger buffer.
+  const value = new Uint8Array(
+    encode({
+      peel_id: binding.peelId,
+      public_key: binding.publicKey,
+      challenge: challenge.bytes,
+      expires_at: rfc3339(challenge.expiresAt),
+    }),
+  );
+  const revision = await challenges.create(challenge.id, value);
+  if (revision === undefined) throw new SvcError("internal", "a challenge id was used twice");
+  challenges.made?.set(challenge.id, { value, revision });
   return challenge;
 }
 
@@ -65,6 +77,13 @@ export async function consumeChallenge(
   id: string,
   binding: Binding,
 ): Promise<Uint8Array> {
+  const made = challenges.made?.get(id);
+  challenges.made?.delete(id);
+  // An id is never used twice, so that this is the revision that it has, or it has none. Where the bucket is lost, the
+  // removal fails in another way than the look does.
+  if (made !== undefined && (await challenges.remove(id, made.revision).catch(() => false))) {
+    return bytesFor(made.value, binding, clock.now());
+  }
   const entry = await challenges.get(id);
   if (entry === undefined || !(await challenges.remove(id, entry.revision))) throw failed();
   return bytesFor(entry.value, binding, clock.now());

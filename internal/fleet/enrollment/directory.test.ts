@@ -1,10 +1,15 @@
 import { expect, test } from "bun:test";
+import fc from "fast-check";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
+import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
+import { createRecordMac, newKeyPair } from "../../identity/mod.ts";
 import { createDirectory } from "./directory.ts";
 import { type Enrollment, type EnrollmentState, encodeRecord } from "./record.ts";
 import { indexKey, insertEnrollment, loadEnrollment, saveEnrollment } from "./store.ts";
+import type { Adoption } from "./verdict.ts";
+import { createVouchers } from "./vouchers.ts";
 
 const idOf = (name: string) => `enr-${name.padStart(27, "0")}`;
 const record = (name: string, createdAt: number, more: Partial<Enrollment> = {}): Enrollment => ({
@@ -68,6 +73,53 @@ test("filters and counts by state; only valid records are visible", async () => 
   await enrollments.put(indexKey("peel-orphan"), encode(idOf("orphan")));
   expect(directory.unindexed()).toEqual([]);
   expect(ids("pending")).toEqual([idOf("orphan"), idOf("a")]);
+});
+
+test("the numbers of each state are those of the list, whatever happens to records, indexes and vouchers", async () => {
+  const vouchers = createVouchers(createRecordMac(newKeyPair("account", systemRandom)));
+  const names = ["a", "b", "c"];
+  const name = fc.constantFrom(...names);
+  const state = fc.constantFrom<EnrollmentState>("pending", "approved", "issued", "revoked", "rejected");
+  const step = fc.oneof(
+    fc.record({ do: fc.constant("put" as const), name, peel: name, state, isVouched: fc.boolean() }),
+    fc.record({ do: fc.constant("point" as const), name, peel: name }),
+    fc.record({ do: fc.constant("remove" as const), name }),
+    fc.record({ do: fc.constant("remove-index" as const), name }),
+    fc.record({
+      do: fc.constant("adopt" as const),
+      to: fc.constantFrom<Adoption>("awaited", "withheld", "done"),
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      const bucket = memoryBucket();
+      let adoption: Adoption = "awaited";
+      const enrollments = { ...bucket, vouchers, adoption: () => adoption };
+      const directory = createDirectory({ enrollments, log: recordingLog() });
+      const remove = async (key: string) => {
+        const entry = await bucket.get(key);
+        if (entry !== undefined) await bucket.remove(key, entry.revision);
+      };
+      for (const one of steps) {
+        if (one.do === "adopt") adoption = one.to;
+        else if (one.do === "remove") await remove(idOf(one.name));
+        else if (one.do === "remove-index") await remove(indexKey(`peel-${one.name}`));
+        else if (one.do === "point") await bucket.put(indexKey(`peel-${one.peel}`), encode(idOf(one.name)));
+        else {
+          const made = record(one.name, 1_000, { peelId: `peel-${one.peel}`, state: one.state });
+          await bucket.put(made.id, encodeRecord(one.isVouched ? vouchers.mark(made) : made));
+        }
+        const shown = directory
+          .list({ state: "all", limit: 100 })
+          .filter(({ trust }) => trust !== "TAMPERED" && !(trust === "UNVOUCHED" && adoption === "withheld"));
+        const expected: Record<string, number> = {};
+        for (const { state } of shown) expected[state] = (expected[state] ?? 0) + 1;
+        const counted = Object.entries(directory.countByState()).filter(([, count]) => count !== 0);
+        expect(Object.fromEntries(counted)).toEqual(expected);
+      }
+    }),
+    { numRuns: 150 },
+  );
 });
 
 test("knows when the first valid credentials of a member expire, and which have expired", async () => {

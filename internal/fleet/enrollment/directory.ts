@@ -14,9 +14,9 @@ import {
   readSummary,
   type StoredMap,
 } from "./record.ts";
-import { counts, decodeIndex, type Enrollments, parseKey } from "./store.ts";
+import { counts, decodeIndex, type Enrollments, parseKey, readingOf } from "./store.ts";
 import { memberStates } from "./transition.ts";
-import { counting, judgeRecord, mapOf } from "./verdict.ts";
+import { counting, judgeRecord } from "./verdict.ts";
 
 /** All enrollments as a master knows them, kept current by one watch; lists and streams read it. */
 export interface Directory {
@@ -111,6 +111,8 @@ type Listed = KnownEnrollment & {
   verdict?: "unvouched" | "tampered";
   /** It claims to be a direct decision. */
   direct?: true;
+  /** It is in the count of its state. */
+  counted?: boolean;
 };
 
 export interface DirectoryDeps {
@@ -154,7 +156,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
   };
   const readListed = (value: Uint8Array, id: string, revision: number): Listed => {
     if (vouchers === undefined) return readSummary(decodeMap(value));
-    const stored = mapOf(value);
+    const stored = readingOf(enrollments, { key: id, value }).map;
     const verdict = judgeRecord(id, stored, { vouchers, adoption: adoption() });
     if (stored !== undefined && verdict === "vouched") return readSummary(stored);
     const direct = stored?.direct === true ? { direct: true as const } : {};
@@ -164,13 +166,32 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     report(listed, revision);
     return listed;
   };
-  const stateOf = (peelId: string) => {
+  /** What the index of a peel points to, if it is a record of this peel. */
+  const indexed = (peelId: string): Listed | undefined => {
     const record = view.get(index.get(peelId) ?? "")?.item;
-    return record === undefined || isDistrusted(record) || record.peel_id !== peelId
-      ? undefined
-      : record.state;
+    return record?.peel_id === peelId ? record : undefined;
+  };
+  const stateOf = (peelId: string) => {
+    const record = indexed(peelId);
+    return record === undefined || isDistrusted(record) ? undefined : record.state;
   };
   const isVisible = (record: Listed) => !isDistrusted(record) && counts(record, index.get(record.peel_id));
+  // Each enrollment asks how many are pending: counting all of them would cost the more the larger the fleet is.
+  const countsByState = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
+    EnrollmentState,
+    number
+  >;
+  let countedUnder = adoption();
+  const count = (record: Listed, isCounted: boolean) => {
+    if ((record.counted === true) === isCounted) return;
+    record.counted = isCounted;
+    countsByState[record.state] += isCounted ? 1 : -1;
+  };
+  /** What counts depends on whether vouchers are enforced. */
+  const countAgain = () => {
+    countedUnder = adoption();
+    for (const { item } of view.kept()) count(item, isVisible(item));
+  };
   const judgeMember = (peelId: string, isOther = false) => {
     const state = stateOf(peelId);
     const isMember = state !== undefined && memberStates.has(state);
@@ -182,6 +203,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
   const judge = (id: string | undefined) => {
     const record = id === undefined ? undefined : view.get(id)?.item;
     if (record === undefined) return;
+    count(record, isVisible(record));
     if (isVisible(record) || isDistrusted(record)) loose.delete(record.id);
     else loose.add(record.id);
   };
@@ -197,6 +219,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       const { id, state, peel_id } = record;
       byBusKey.change(id, before?.busKeys, record.busKeys);
       byPublicKey.change(id, before === undefined ? [] : [before.publicKey], [record.publicKey]);
+      if (before !== undefined) count(before, false);
       judge(id);
       const isOther = before?.publicKey !== record.publicKey || !isSameSet(before.labels, record.labels);
       judgeMember(peel_id, before !== undefined && isOther);
@@ -209,6 +232,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       byBusKey.change(id, record.busKeys, []);
       byPublicKey.change(id, [record.publicKey], []);
       loose.delete(id);
+      count(record, false);
       if (vouchers !== undefined && !isDistrusted(record) && state !== "pending") {
         // Masters remove only what is pending.
         log.error("an enrollment record was removed by others", { enrollment_id: id, peel_id, state });
@@ -223,9 +247,9 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     else {
       const id = decodeIndex({ key: change.key, value: change.value });
       const record = view.get(id)?.item;
-      // Keep the ID of the record: the key is a slice of a message, and would keep the whole message in
+      // Keep the texts of the record: the key is a slice of a message, and would keep the whole message in
       // memory.
-      index.set(record?.peel_id ?? peelId, record?.id ?? id);
+      index.set(record?.peel_id === peelId ? record.peel_id : peelId, record?.id ?? id);
     }
     judge(before);
     judge(index.get(peelId));
@@ -257,7 +281,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
         return (record === undefined ? undefined : listed(record, state)) ?? [];
       }),
     holds(peelId, busPublicKey) {
-      const record = view.get(index.get(peelId) ?? "")?.item;
+      const record = indexed(peelId);
       if (record === undefined || isDistrusted(record)) return false;
       return memberStates.has(record.state) && record.busKeys.includes(busPublicKey);
     },
@@ -282,13 +306,10 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     },
     stateOf,
     idOf: (peelId) => index.get(peelId),
-    memberOf: (peelId) => (members.has(peelId) ? view.get(index.get(peelId) ?? "")?.item : undefined),
-    labelsOf(peelId) {
-      const record = view.get(index.get(peelId) ?? "")?.item;
-      return record === undefined || !members.has(peelId) ? undefined : record.labels;
-    },
+    memberOf: (peelId) => (members.has(peelId) ? indexed(peelId) : undefined),
+    labelsOf: (peelId) => (members.has(peelId) ? indexed(peelId)?.labels : undefined),
     isSuspended(peelId) {
-      const record = view.get(index.get(peelId) ?? "")?.item;
+      const record = indexed(peelId);
       return record !== undefined && !isDistrusted(record) && record.trust === "SUSPENDED";
     },
     countSuspended() {
@@ -313,12 +334,8 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       }
     },
     countByState() {
-      const found = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
-        EnrollmentState,
-        number
-      >;
-      for (const { item } of view.kept()) if (isVisible(item)) found[item.state]++;
-      return found;
+      if (countedUnder !== adoption()) countAgain();
+      return { ...countsByState };
     },
     credentials(now) {
       let soonestExpiry = Number.POSITIVE_INFINITY;

@@ -32,8 +32,11 @@ function loadingServer(clock: ReturnType<typeof manualClock>) {
       onServerJoin: () => () => {},
       async lookupClaims() {
         if (++looks === 3) loaded = before;
-        return [stored, loaded].filter((jwt, at, all) => jwt !== "" && all.indexOf(jwt) === at);
+        return [stored, loaded]
+          .filter((jwt, at, all) => jwt !== "" && all.indexOf(jwt) === at)
+          .map((jwt) => ({ jwt }));
       },
+      endConnections: async () => false,
       async pushClaims(jwt: string) {
         pushes++;
         stored = jwt;
@@ -54,7 +57,14 @@ test("a server that loaded the account while it stored a revocation gets it agai
   };
   const entries = new Map([[user, entry]]);
   const enforcer = createEnforcer({
-    ...{ system: server.system, account, encodeAccount: server.encodeAccount, mayPrune: () => false, clock },
+    ...{
+      system: server.system,
+      account,
+      encodeAccount: server.encodeAccount,
+      mayPrune: () => false,
+      ended: async () => true,
+      clock,
+    },
     revocations: {
       seen: async () => entries,
       current: async () => entries,

@@ -1,14 +1,20 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { createReconciler, mostPushes, type Reconciler, type SystemBus } from "../../bus/mod.ts";
+import {
+  createReconciler,
+  type HeldClaims as HeldJwt,
+  mostPushes,
+  type Reconciler,
+  type SystemBus,
+} from "../../bus/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
 import { subjectsOf } from "./crossing-subjects.ts";
 import { isLifted, isOver, type Revocation, type Revocations } from "./revocations.ts";
 
 export interface EnforceDeps {
   revocations: Pick<Revocations, "seen" | "current" | "prune" | "onForeign">;
-  system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
+  system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "endConnections" | "onServerJoin">;
   /** Public key of the peels' account. */
   account: string;
   /**
@@ -23,6 +29,8 @@ export interface EnforceDeps {
   ): string;
   /** Signing keys of the account: those that must count on the bus, and those that were dropped. */
   signingKeys?(): { wanted: readonly string[]; dropped: readonly string[] };
+  /** Resolves when the connections were ended that this master knows of: `false` when some may be left. */
+  ended(): Promise<boolean>;
   /** Whether expired entries may be removed now: nothing is removed while the clock may be wrong. */
   mayPrune(): boolean;
   clock: Clock;
@@ -59,7 +67,28 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
     const { wanted, dropped } = signingKeys();
     const signing = new Set([...held.flatMap((one) => one.signingKeys), ...wanted]);
     for (const key of dropped) signing.delete(key);
-    return system.pushClaims(deps.encodeAccount(Object.fromEntries(list), lastIssuedAt, [...signing].sort()));
+    const jwt = deps.encodeAccount(Object.fromEntries(list), lastIssuedAt, [...signing].sort());
+    const lacked = [...list].filter(([key, until]) =>
+      held.some(({ refuses }) => (refuses.get(key) ?? 0) < until),
+    );
+    return system.pushClaims(
+      jwt,
+      lacked.map(([key]) => key),
+    );
+  };
+  /**
+   * Whether every server refuses what is stored, and has no connection of it. A server with thousands of connections
+   * looks through them for a while: it refuses by the new list meanwhile, and says that it holds it afterwards.
+   */
+  const isInForce = async (held: readonly HeldClaims[], wanted: Wanted): Promise<boolean> => {
+    const judged = held.map((one) => ({ ...one, revoked: one.refuses }));
+    if (!judged.every((one) => agrees(one, wanted, clock.now()))) return false;
+    const isLookedFor = (key: string, entry: Revocation) =>
+      !isLifted(entry, clock.now()) &&
+      held.some(({ revoked }) => (revoked.get(key) ?? 0) < revokedUntil(entry));
+    const users = [...wanted.entries].filter(([key, entry]) => isLookedFor(key, entry)).map(([key]) => key);
+    // The servers report connections before they answer how they judge: all that began before are known.
+    return (await deps.ended()) && system.endConnections(account, users);
   };
   /** The claims of the servers, the stored revocations, and whether all servers answered. */
   const look = async (after: "start" | "push") => {
@@ -88,6 +117,10 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
         entries = await revocations.current(clock.now());
         if (allAgree()) return true;
       }
+      if (complete && keysAgree && (await isInForce(held, { entries, imports }))) {
+        lookAgainSoon();
+        return true;
+      }
       wanted ??= entries;
       // Do not wait repeatedly for a server that does not answer.
       if (pushed === mostPushes || (pushed > 1 && !complete)) {
@@ -114,21 +147,26 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
 interface HeldClaims {
   /** Unix seconds. */
   issuedAt: number;
-  /** Bus public key to Unix seconds. */
+  /** Bus public key to Unix seconds: by the claims, and by what the server judges who connects now. */
   revoked: ReadonlyMap<string, number>;
+  refuses: ReadonlyMap<string, number>;
   imports: ReadonlySet<string>;
   signingKeys: readonly string[];
 }
 
 /** Claims of one server; empty when it does not know the account. */
-function readHeld(jwt: string): HeldClaims {
-  if (jwt === "") return { issuedAt: 0, revoked: new Map(), imports: new Set(), signingKeys: [] };
+function readHeld({ jwt, refuses }: HeldJwt): HeldClaims {
+  if (jwt === "") {
+    return { issuedAt: 0, revoked: new Map(), refuses: new Map(), imports: new Set(), signingKeys: [] };
+  }
   const claims = readClaims(jwt);
   const { revocations, signing_keys: signing } = claims.nats;
   const found = typeof revocations === "object" && revocations !== null ? Object.entries(revocations) : [];
+  const revoked = new Map(found.filter((pair): pair is [string, number] => typeof pair[1] === "number"));
   return {
     issuedAt: claims.iat,
-    revoked: new Map(found.filter((pair): pair is [string, number] => typeof pair[1] === "number")),
+    revoked,
+    refuses: refuses ?? revoked,
     imports: subjectsOf(claims, "imports"),
     signingKeys: Array.isArray(signing) ? signing.filter((key) => typeof key === "string") : [],
   };
@@ -148,10 +186,15 @@ function hasSigningKeys(
  * JWTs of the key that were issued up to this time are invalid, Unix seconds. Each key has one JWT, so the
  * expiry of the JWT covers it, whatever the clocks of the masters showed.
  */
-function revokedUntil({ expiresAt, revokedAt, stray }: Revocation): number {
+export function revokedUntil({ expiresAt, revokedAt, stray }: Revocation): number {
   // A stray that gets new credentials has a record again: only the JWTs of the time of the refusal are invalid.
   if (stray === true) return Math.ceil(revokedAt / 1000);
   return Math.ceil(expiresAt / 1000);
+}
+
+interface Wanted {
+  entries: ReadonlyMap<string, Revocation>;
+  imports: ReadonlySet<string>;
 }
 
 /**
@@ -159,8 +202,8 @@ function revokedUntil({ expiresAt, revokedAt, stray }: Revocation): number {
  * contain expired entries. Claims of an earlier version lack imports; those of a later one may have more.
  */
 function agrees(
-  held: HeldClaims,
-  { entries, imports }: { entries: ReadonlyMap<string, Revocation>; imports: ReadonlySet<string> },
+  held: Pick<HeldClaims, "revoked" | "imports">,
+  { entries, imports }: Wanted,
   now: number,
 ): boolean {
   if (!imports.isSubsetOf(held.imports)) return false;

@@ -4,11 +4,10 @@ import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/mod.ts";
 import { verifySignature } from "../../identity/mod.ts";
 import { admissionOf, admitted, eventOfAdmission, isLetIn } from "./admit.ts";
 import { applyEvent } from "./apply.ts";
-import { consumeChallenge } from "./challenge.ts";
+import { type Challenges, consumeChallenge } from "./challenge.ts";
 import { lastVouched } from "./last-vouched.ts";
 import { attestationMessage, enrollmentMessage } from "./messages.ts";
 import type { PendingTable } from "./pending-table.ts";
@@ -21,7 +20,12 @@ import type { Admission, WayIn } from "./way-in.ts";
 
 export interface EnrollDeps {
   enrollments: Enrollments;
-  challenges: Bucket;
+  challenges: Challenges;
+  /**
+   * Whether this master knows of an enrollment of a peel. What it does not know yet is found when the new one is
+   * stored.
+   */
+  isKnown?(peelId: string): boolean;
   clock: Clock;
   random: Random;
   /**
@@ -89,8 +93,10 @@ export async function enroll(
   const evidence = await provenEvidence(deps, submission, challenge);
   deps.log.info("enrollment.verify.success", { peel_id: peelId, evidence: evidence?.type });
 
+  let isNew = deps.isKnown?.(peelId) === false;
   const attempt = async () => {
-    const found = await findByPeel(deps.enrollments, peelId);
+    const found = isNew ? undefined : await findByPeel(deps.enrollments, peelId);
+    isNew = false;
     const current = found?.current?.record;
     if (current?.state === "pending") {
       return decidePending(deps, current, { submission, challenge, evidence });
@@ -120,7 +126,7 @@ export async function enroll(
         storeNew(deps, { record, made, admission, indexRevision: found?.indexRevision }),
       );
     } finally {
-      place.giveBack(stored !== undefined);
+      place.giveBack(stored?.id);
     }
     return stored === undefined ? conflict : { record: stored, created: true, keyMismatch: false };
   };

@@ -18,7 +18,7 @@ function setup(most: number) {
     onConnect: () => connects++,
     onExcess: ({ id }) => excess.push(id),
   });
-  const of = (id: string) => ({ id, user: id.slice(0, 1), name: "web1", jwt: "" });
+  const of = (id: string) => ({ id, user: id.slice(0, 1), name: "web1", jwt: "", told: id.slice(0, 1) });
   return {
     excess,
     began(...ids: string[]) {

@@ -1,4 +1,4 @@
-import type { SystemBus, UserConnection } from "../../bus/mod.ts";
+import type { ConnectedUser, SystemBus } from "../../bus/mod.ts";
 
 /** What is remembered of the connections of one user, whatever their number. */
 const mostRemembered = 64;
@@ -15,8 +15,8 @@ export function watchExcessConnections(options: {
   system: Pick<SystemBus, "followConnections">;
   account: string;
   most: number;
-  onConnect(connection: UserConnection): void;
-  onExcess(connection: UserConnection): void;
+  onConnect(connection: ConnectedUser): void;
+  onExcess(connection: ConnectedUser): void;
 }): { stop(): void } {
   const { most, onConnect, onExcess } = options;
   const open = new Map<string, Set<string>>();

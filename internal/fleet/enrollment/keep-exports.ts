@@ -34,7 +34,9 @@ export function keepExports(deps: KeepExportsDeps): {
   const { system, account, signer, clock, log } = deps;
   const run = async () => {
     for (let pushed = 0; ; pushed++) {
-      const held = (await system.lookupClaims(account)).filter((jwt) => jwt !== "").map(readClaims);
+      const held = (await system.lookupClaims(account)).flatMap(({ jwt }) =>
+        jwt === "" ? [] : readClaims(jwt),
+      );
       const newest = held.toSorted((one, other) => other.iat - one.iat)[0];
       if (newest === undefined || held.every((claims) => lackedBy(claims).length === 0 && takesSites(claims)))
         return;

@@ -2,10 +2,12 @@ export { watchFacts } from "./activate.ts";
 export { adoptionMark, isAdoptionMark } from "./adopt.ts";
 export { adoptSuccession } from "./adopt-succession.ts";
 export type { ApplyDeps } from "./apply.ts";
+export { type Challenges, mostMadeChallenges } from "./challenge.ts";
 export { type DirectSigner, signerOfDirect, signingVouchers } from "./direct-signature.ts";
 export { createDirectory, type Directory, type Member } from "./directory.ts";
 export { createDisconnections } from "./disconnections.ts";
 export { dropOldPending } from "./drop-pending.ts";
+export { endRefused } from "./end-refused.ts";
 export { createEnforcer } from "./enforce.ts";
 export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
@@ -51,12 +53,12 @@ export {
   vouchEnrollments,
 } from "./operations.ts";
 export { createPendingTable } from "./pending-table.ts";
+export { createReadings, type Readings, type RecordReading, readRecord } from "./readings.ts";
 export {
   type Enrollment,
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
-  fromStored,
   type StoredMap,
   summarize,
   toStored,
@@ -99,6 +101,6 @@ export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { createTakeOver } from "./take-over.ts";
 export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";
 export { curvePublicKeyField, publicKeyField } from "./validate.ts";
-export { type Adoption, mapOf } from "./verdict.ts";
+export type { Adoption } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
 export { type Admission, type Candidate, type Decide, decisions, type WayIn } from "./way-in.ts";

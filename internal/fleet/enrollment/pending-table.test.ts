@@ -7,6 +7,8 @@ import { createPendingTable } from "./pending-table.ts";
 import type { Enrollment } from "./record.ts";
 import { insertEnrollment } from "./store.ts";
 
+const idOf = (name: string) => `enr-${name.padStart(27, "0")}`;
+
 function setup(max: number, space: { bytes: number; maxBytes: number } | undefined = undefined) {
   const clock = manualClock();
   const enrollments = memoryBucket();
@@ -23,7 +25,7 @@ function setup(max: number, space: { bytes: number; maxBytes: number } | undefin
     insertEnrollment(
       enrollments,
       {
-        id: `enr-${name.padStart(27, "0")}`,
+        id: idOf(name),
         peelId: name,
         publicKey: "U",
         curvePublicKey: "X",
@@ -41,7 +43,7 @@ test("only what is pending takes a place, and a full table says when to come aga
   const { table, store, deferred } = setup(2);
   await store("active-1", "active");
   await store("web-1");
-  (await table.take("web-2")).giveBack(false);
+  (await table.take("web-2")).giveBack();
   await store("web-2");
   await expect(table.take("web-3")).rejects.toThrow(full);
   expect(deferred()).toBe(1);
@@ -51,7 +53,7 @@ test("enrollments of one moment do not exceed the limit together", async () => {
   const { table } = setup(3);
   const places = await Promise.all(["a-1", "a-2", "a-3"].map((name) => table.take(name)));
   await expect(table.take("a-4")).rejects.toThrow(full);
-  places[0]?.giveBack(false);
+  places[0]?.giveBack();
   await table.take("a-4");
   await expect(table.take("a-5")).rejects.toThrow(full);
 });
@@ -59,16 +61,24 @@ test("enrollments of one moment do not exceed the limit together", async () => {
 test("a stored record counts once, as soon as the directory knows it", async () => {
   const { table, store } = setup(2);
   const place = await table.take("a-1");
-  place.giveBack(true);
-  (await table.take("a-2")).giveBack(false);
+  place.giveBack(idOf("a-1"));
+  (await table.take("a-2")).giveBack();
   await store("a-1");
   await table.take("a-2");
   await expect(table.take("a-3")).rejects.toThrow(full);
 });
 
+test("an enrollment that is decided about takes no place, as soon as the directory knows it", async () => {
+  const { table, store } = setup(1);
+  (await table.take("a-1")).giveBack(idOf("a-1"));
+  await expect(table.take("a-2")).rejects.toThrow(full);
+  await store("a-1", "active");
+  await table.take("a-2");
+});
+
 test("a record that the directory never sees does not take its place for ever", async () => {
   const { table, clock } = setup(1);
-  (await table.take("a-1")).giveBack(true);
+  (await table.take("a-1")).giveBack(idOf("a-1"));
   await expect(table.take("a-2")).rejects.toThrow(full);
   clock.advance(10_000);
   await table.take("a-2");
@@ -87,7 +97,9 @@ test("newcomers leave a quarter of the bucket for decisions, also those of one m
 
 test("the bucket is measured once for many enrollments, and again after a second", async () => {
   const { table, clock, measured } = setup(1_000, { bytes: 0, maxBytes: 1e9 });
-  for (let count = 0; count < 128; count++) (await table.take(`a-${count}`)).giveBack(true);
+  for (let count = 0; count < 128; count++) {
+    (await table.take(`a-${count}`)).giveBack(idOf(`a-${count}`));
+  }
   expect(measured()).toBeLessThanOrEqual(3);
   const before = measured();
   clock.advance(1_000);

@@ -13,7 +13,10 @@ export interface PendingTable {
    *
    * @throws SvcError `unavailable` with a time to come again when there is none
    */
-  take(peelId: string): Promise<{ giveBack(stored: boolean): void }>;
+  take(peelId: string): Promise<{
+    /** @param stored the id of the record; absent when it was not stored */
+    giveBack(stored?: string): void;
+  }>;
 }
 
 /** Newcomers do not fill the rest of the bucket: decisions are stored there too, and make records longer. */
@@ -39,7 +42,7 @@ interface Measured {
  *   each of them has in progress
  */
 export function createPendingTable(options: {
-  directory: Pick<Directory, "countByState" | "stateOf">;
+  directory: Pick<Directory, "countByState" | "idOf">;
   max: number;
   /** What the bucket of the records holds and may hold, negative for any number; `undefined` when not known. */
   space(): Promise<{ bytes: number; maxBytes: number } | undefined>;
@@ -48,12 +51,12 @@ export function createPendingTable(options: {
 }): PendingTable {
   const { directory, max, space, metrics, clock } = options;
   /** Enrollments that the directory does not know yet: until when they count, by place. */
-  const underWay = new Map<symbol, { peelId: string; until: number }>();
+  const underWay = new Map<symbol, { peelId: string; stored?: string; until: number }>();
   const forgetKnown = () => {
     const now = clock.monotonic();
-    for (const [place, { peelId, until }] of underWay) {
-      // Only what was stored has an end.
-      const isKnown = until < Number.POSITIVE_INFINITY && directory.stateOf(peelId) === "pending";
+    for (const [place, { peelId, stored, until }] of underWay) {
+      // It was decided about already, or counts as pending.
+      const isKnown = stored !== undefined && directory.idOf(peelId) === stored;
       if (isKnown || until <= now) underWay.delete(place);
     }
   };
@@ -103,8 +106,8 @@ export function createPendingTable(options: {
       now.admitted++;
       return {
         giveBack(stored) {
-          if (stored) underWay.set(place, { peelId, until: clock.monotonic() + seenWithinMs });
-          else underWay.delete(place);
+          if (stored === undefined) underWay.delete(place);
+          else underWay.set(place, { peelId, stored, until: clock.monotonic() + seenWithinMs });
         },
       };
     },

@@ -70,6 +70,8 @@ export interface Revocations {
   seen(now: number): Promise<ReadonlyMap<string, Revocation>>;
   /** The same, including everything that is stored now. */
   current(now: number): Promise<ReadonlyMap<string, Revocation>>;
+  /** What was seen so far of one key, also when it has expired. */
+  find(busPublicKey: string): Revocation | undefined;
   /** Removes expired entries. */
   prune(now: number): Promise<number>;
   /** Calls `run` for each new entry of another writer: another master, or an operator directly. */
@@ -121,6 +123,7 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
       await remember(entry);
     },
     seen: (now) => watch.ready.then(() => live(now)),
+    find: (busPublicKey) => known.get(busPublicKey)?.entry,
     current: (now) => watch.caughtUp().then(() => live(now)),
     async prune(now) {
       let pruned = 0;

@@ -2,9 +2,10 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Bucket, Entry } from "../../bus/mod.ts";
-import { decodeRecord, type Enrollment, encodeRecord, fromStored } from "./record.ts";
+import { type Readings, type RecordReading, readRecord } from "./readings.ts";
+import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
 import { liveStates } from "./transition.ts";
-import { type Adoption, counting, judgeRecord, mapOf } from "./verdict.ts";
+import { type Adoption, counting, judgeRecord } from "./verdict.ts";
 import type { Vouchers } from "./vouchers.ts";
 
 /**
@@ -15,6 +16,8 @@ export interface Enrollments extends Bucket {
   readonly vouchers?: Vouchers;
   /** Whether vouchers are enforced; absent means that they are. */
   readonly adoption?: () => Adoption;
+  /** What this master read and wrote last, so that it reads it once. */
+  readonly readings?: Readings;
   /**
    * Confirms that the bus has a majority, before an answer says that a record does not exist: peels take that as
    * final, and a server that is cut off does not know what the others stored.
@@ -98,9 +101,31 @@ export async function saveEnrollment(
   next: Enrollment,
   revision: number,
 ): Promise<Versioned | undefined> {
-  const record = enrollments.vouchers?.mark(next) ?? next;
-  const saved = await enrollments.update(record.id, encodeRecord(record), revision);
-  return saved === undefined ? undefined : { record, revision: saved };
+  const { record, value } = sealed(enrollments, next);
+  // Until this write is known to be stored, nothing is known of the record.
+  enrollments.readings?.wrote(record.id, undefined);
+  const saved = await enrollments.update(record.id, value, revision);
+  if (saved === undefined) return undefined;
+  const written = { record, revision: saved };
+  enrollments.readings?.wrote(record.id, written);
+  return written;
+}
+
+/** A record with its vouchers, and the bytes to store. */
+function sealed(
+  { vouchers, readings }: Enrollments,
+  made: Enrollment,
+): { record: Enrollment; value: Uint8Array } {
+  const seal = vouchers?.seal?.(made);
+  if (seal === undefined) {
+    const record = vouchers?.mark(made) ?? made;
+    return { record, value: encodeRecord(record) };
+  }
+  const { record, stored } = seal;
+  // A copy: the encoder returns a part of a larger buffer.
+  const value = new Uint8Array(encode(stored));
+  readings?.keep(value, seal);
+  return { record, value };
 }
 
 /**
@@ -114,14 +139,17 @@ export async function insertEnrollment(
   made: Enrollment,
   indexRevision: number | undefined,
 ): Promise<Versioned | undefined> {
-  const record = enrollments.vouchers?.mark(made) ?? made;
-  const revision = await enrollments.create(record.id, encodeRecord(record));
+  const { record, value } = sealed(enrollments, made);
+  const revision = await enrollments.create(record.id, value);
   if (revision === undefined) throw new SvcError("internal", "an enrollment id was used twice");
   if (!(await pointIndex(enrollments, record, indexRevision))) {
     await enrollments.remove(record.id, revision);
     return undefined;
   }
-  return { record, revision };
+  const written = { record, revision };
+  // Not before its index points to it: a pending record without one does not exist.
+  enrollments.readings?.wrote(record.id, written);
+  return written;
 }
 
 /**
@@ -203,15 +231,24 @@ export function decodeIndex(entry: Pick<Entry, "key" | "value">): string {
 
 /** The record of an entry; `undefined` when it counts for nothing. */
 export function readEntry(
-  { vouchers, adoption = () => "done" }: Pick<Enrollments, "vouchers" | "adoption">,
+  enrollments: Pick<Enrollments, "vouchers" | "adoption" | "readings">,
   entry: Pick<Entry, "key" | "value" | "revision">,
 ): Versioned | undefined {
+  const { vouchers, adoption = () => "done" } = enrollments;
   const { key, value, revision } = entry;
   if (vouchers === undefined) return { record: decodeRecord(value), revision };
   const state = adoption();
-  const stored = mapOf(value);
-  if (!counting(judgeRecord(key, stored, { vouchers, adoption: state }), state)) return undefined;
-  return { record: fromStored(stored), revision };
+  const reading = readingOf(enrollments, entry);
+  if (!counting(judgeRecord(key, reading.map, { vouchers, adoption: state }), state)) return undefined;
+  return { record: reading.record(), revision };
+}
+
+/** What an entry says, read once where this master keeps what it reads. */
+export function readingOf(
+  { readings }: Pick<Enrollments, "readings">,
+  { key, value }: Pick<Entry, "key" | "value">,
+): RecordReading {
+  return readings?.of(key, value) ?? readRecord(value);
 }
 
 async function readIndex(

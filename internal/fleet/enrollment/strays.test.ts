@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import type { ConnectedUser, UserConnection } from "../../bus/mod.ts";
+import type { ConnectedUser } from "../../bus/mod.ts";
 import { createRevocations, isLifted, readStrays, writeRevocation } from "./revocations.ts";
 import { refuseStrays } from "./strays.ts";
 
@@ -12,9 +12,10 @@ function world(connected: ConnectedUser[] = []) {
   const bucket = memoryBucket();
   const revocations = createRevocations({ bucket, log });
   const held = new Map<string, string>();
-  const connects = new Set<(connection: UserConnection) => void>();
+  const connects = new Set<(connection: ConnectedUser) => void>();
   const members = new Set<(peelId: string) => void>();
   const fleet = { isWhole: true, enforced: 0 };
+  const seen: string[] = [];
   const strays = refuseStrays({
     system: {
       followConnections(_, { began }) {
@@ -40,17 +41,19 @@ function world(connected: ConnectedUser[] = []) {
       },
     },
     isWhole: () => fleet.isWhole,
+    onConnected: ({ name }) => void seen.push(name),
     clock,
     log,
   });
   return {
     fleet,
+    seen,
     clock,
     strays,
     revocations,
     bucket,
     connect(name: string, user: string) {
-      for (const run of connects) run({ id: user, name, user, jwt: "" });
+      for (const run of connects) run({ id: user, name, user, jwt: "", told: user });
     },
     enroll(peelId: string, key: string) {
       held.set(peelId, key);
@@ -61,7 +64,9 @@ function world(connected: ConnectedUser[] = []) {
 }
 
 test("one that is connected already, and one that connects, are refused with one push each", async () => {
-  const { clock, connect, refused, fleet, strays, enroll } = world([{ name: "a", user: "UA", jwt: "" }]);
+  const { clock, connect, refused, fleet, strays, enroll, seen } = world([
+    { id: "1 1", name: "a", user: "UA", jwt: "", told: "UA" },
+  ]);
   await clock.pass(1_000);
   expect([await refused(), fleet.enforced]).toEqual([["UA"], 1]);
   enroll("good", "UGOOD");
@@ -74,6 +79,7 @@ test("one that is connected already, and one that connects, are refused with one
   await clock.pass(1_000);
   expect(await refused()).toEqual(["UA", "UB", "UC"]);
   expect([fleet.enforced, strays.count]).toEqual([2, 3]);
+  expect(seen).toEqual(["a", "good", "b", "c"]);
 });
 
 test("another key than the one in the record is a stray, whatever name its credentials have", async () => {

@@ -19,6 +19,8 @@ export interface StrayDeps {
   directory: Pick<Directory, "holds" | "caughtUp" | "onMember">;
   revocations: Pick<Revocations, "add" | "current" | "lift">;
   enforcer: Pick<Reconciler, "enforce">;
+  /** Called with each connection that begins, and with all of them now and then. */
+  onConnected(user: ConnectedUser): void;
   /** Whether the bus has every decision that this master knows: otherwise a missing record means nothing. */
   isWhole(): boolean;
   clock: Clock;
@@ -37,6 +39,7 @@ export function refuseStrays(deps: StrayDeps): { readonly count: number; stop():
   let count = 0;
 
   const note = (user: ConnectedUser) => {
+    deps.onConnected(user);
     if (directory.holds(user.name, user.user)) return;
     waiting.set(user.user, user);
     schedule(collectMs);

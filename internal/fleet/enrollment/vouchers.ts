@@ -11,9 +11,18 @@ export type Standing = "vouched" | "unvouched" | "tampered";
 /** Marks records that are written, and judges records that are read. */
 export interface Vouchers {
   mark(record: Enrollment): Enrollment;
+  /** The same, with its stored form as readers get it; absent where that is not known before. */
+  seal?(record: Enrollment): Sealed;
   judge(stored: StoredMap): Standing;
   /** Whether a direct decision may count, as far as who made it; absent where everyone may make one. */
   mayDecide?(direct: Enrollment): boolean;
+}
+
+/** A record with its vouchers. */
+export interface Sealed {
+  record: Enrollment;
+  /** What its bytes decode to, and what they are encoded from. */
+  stored: StoredMap;
 }
 
 /**
@@ -45,19 +54,32 @@ export function createVouchers(mac: RecordMac): Vouchers {
     const names = Object.keys(stored).filter((name) => !notOfDecision.has(name));
     return mac("enrollment-decision", [identityVoucher, contentOf(stored, names.sort())]);
   };
+  /** What was judged or sealed already: many parts of a master look at the same stored form. */
+  const known = new WeakMap<StoredMap, Standing>();
+  const standingOf = (stored: StoredMap): Standing => {
+    const { identity_voucher: identityFound, decision_voucher: decisionFound } = stored;
+    if (identityFound === undefined && decisionFound === undefined) return "unvouched";
+    const identity = identityOf(stored);
+    const fits = isMac(identity, identityFound) && isMac(decisionOf(stored, identity), decisionFound);
+    return fits ? "vouched" : "tampered";
+  };
+  const seal = (record: Enrollment): Sealed => {
+    const { identityVoucher: _, decisionVoucher: __, ...rest } = record;
+    // As readers get it: not every key that a peel may send survives the encoding as it is.
+    const read = decodeMap(encodeRecord(rest));
+    const identityVoucher = identityOf(read);
+    const decisionVoucher = decisionOf(read, identityVoucher);
+    const stored = { ...read, identity_voucher: identityVoucher, decision_voucher: decisionVoucher };
+    known.set(stored, "vouched");
+    return { record: { ...rest, identityVoucher, decisionVoucher }, stored };
+  };
   return {
-    mark(record) {
-      // As readers get it: not every key that a peel may send survives the encoding as it is.
-      const stored = decodeMap(encodeRecord(record));
-      const identityVoucher = identityOf(stored);
-      return { ...record, identityVoucher, decisionVoucher: decisionOf(stored, identityVoucher) };
-    },
+    seal,
+    mark: (record) => seal(record).record,
     judge(stored) {
-      const { identity_voucher: identityFound, decision_voucher: decisionFound } = stored;
-      if (identityFound === undefined && decisionFound === undefined) return "unvouched";
-      const identity = identityOf(stored);
-      const fits = isMac(identity, identityFound) && isMac(decisionOf(stored, identity), decisionFound);
-      return fits ? "vouched" : "tampered";
+      const standing = known.get(stored) ?? standingOf(stored);
+      known.set(stored, standing);
+      return standing;
     },
   };
 }

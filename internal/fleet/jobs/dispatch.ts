@@ -144,7 +144,7 @@ function newJobId({ signed, mac, random }: DispatchDeps, createdAt: number): str
 function signedFor({ signed, partOf }: DispatchDeps, targets: string[]): SignedRequestOf | undefined {
   if (signed === undefined) return undefined;
   // A copy, as when it is read: it is a part of all that the bus sent at that moment.
-  const kept = { ...signed, envelope: Uint8Array.from(signed.envelope) };
+  const kept = { ...signed, envelope: new Uint8Array(signed.envelope) };
   return partOf === undefined ? kept : { ...kept, part: partOf(targets) };
 }
 

@@ -92,7 +92,7 @@ const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "ob
 /** A copy: a slice would keep the whole message in memory. */
 const ownBytes = v.pipe(
   v.instance(Uint8Array),
-  v.transform((found) => Uint8Array.from(found)),
+  v.transform((found) => new Uint8Array(found)),
 );
 /** More than any fleet has. */
 const mostPeels = 10_000_000;
@@ -212,8 +212,8 @@ export function decodeJob(bytes: Uint8Array): Job {
     cancelRequestId: cancel_request_id,
     cancelRequest: cancel_request,
     // Copies: slices would keep the whole message in memory.
-    voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
-    cancelVoucher: cancel_voucher === undefined ? undefined : Uint8Array.from(cancel_voucher),
+    voucher: voucher === undefined ? undefined : new Uint8Array(voucher),
+    cancelVoucher: cancel_voucher === undefined ? undefined : new Uint8Array(cancel_voucher),
     settled: settled === undefined ? undefined : settledOf(settled),
   }) as Job;
 }

@@ -36,7 +36,7 @@ export function createAccountKeeper(deps: KeepAccountDeps): Reconciler {
   const run = async (lookAgainSoon: () => void): Promise<boolean> => {
     for (let pushed = 0; ; pushed++) {
       const answers = await system.lookupClaims(account);
-      const held = answers.filter((jwt) => jwt !== "").map(readClaims);
+      const held = answers.flatMap(({ jwt }) => (jwt === "" ? [] : readClaims(jwt)));
       const entries = await revocations.current(clock.now());
       const disabled = await deps.disabledKeys();
       const wantedOf = (claims: Pick<Claims, "nats">) =>
@@ -55,7 +55,12 @@ export function createAccountKeeper(deps: KeepAccountDeps): Reconciler {
       // A server keeps the newest claims at its start, also compared with those in its configuration.
       const issuedAt = Math.max(Math.floor(clock.now() / 1000) + 1, newest.iat + 1);
       const jwt = encodeJwt({ type: "account", name, subject: sub, issuedAt, nats: wanted }, signer);
-      if (!(await system.pushClaims(jwt)))
+      const revokedBy = ({ nats }: Pick<Claims, "nats">) =>
+        Object(nats.revocations) as Record<string, number>;
+      const lacked = Object.keys(wanted.revocations ?? {}).filter(
+        (key) => revokedBy(newest)[key] === undefined,
+      );
+      if (!(await system.pushClaims(jwt, lacked)))
         log.warn("not every server took the claims of the masters' account");
     }
   };

@@ -255,7 +255,7 @@ export function decodeRollout(bytes: Uint8Array): Rollout {
     approvedBy: approved_by,
     requestId: request_id,
     // A copy: a slice would keep the whole message in memory.
-    voucher: voucher === undefined ? undefined : Uint8Array.from(voucher),
+    voucher: voucher === undefined ? undefined : new Uint8Array(voucher),
     finishedAt: finished_at,
   });
 }

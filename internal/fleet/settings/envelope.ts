@@ -143,8 +143,8 @@ export function readClaim(bytes: Uint8Array): Claim | undefined {
   if (envelope === undefined) return undefined;
   const { version, peel_id, key, sealed } = envelope;
   // Copy the bytes, because views would keep the whole message in memory.
-  const digest = Uint8Array.from(envelope.digest);
-  const signature = Uint8Array.from(envelope.signature);
+  const digest = new Uint8Array(envelope.digest);
+  const signature = new Uint8Array(envelope.signature);
   return { version, digest, peelId: peel_id, sealedDigest: sha256(sealed), key, signature };
 }
 

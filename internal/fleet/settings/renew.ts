@@ -53,7 +53,9 @@ export async function renewPeel(
     stored.delete(peelId);
     return { renewal: "removed" };
   }
-  const [curvePublicKey, facts] = await Promise.all([deps.recipientOf(peelId), deps.peels.facts(peelId)]);
+  // A peel that enrolls has no facts yet; its record is read and verified when there is something to seal.
+  const facts = await deps.peels.facts(peelId);
+  const curvePublicKey = facts === undefined ? undefined : await deps.recipientOf(peelId);
   if (curvePublicKey === undefined || facts === undefined) return { renewal: "waiting" };
   const recipient = { peelId, curvePublicKey };
   const { signer } = deps;

@@ -46,7 +46,7 @@ function bus() {
         pushed.push(push(jwt));
         return deaf.size === 0;
       },
-      lookupClaims: async (key) => servers.map((server) => server.get(key) ?? ""),
+      lookupClaims: async (key) => servers.map((server) => ({ jwt: server.get(key) ?? "" })),
       onServerJoin: () => () => {},
     },
   });

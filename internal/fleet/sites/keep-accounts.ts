@@ -48,7 +48,7 @@ export function keepSiteAccounts(deps: KeepAccountsDeps): Reconciler {
     encode: (issuedAt: number) => string,
   ): Promise<boolean> => {
     for (let pushed = 0; ; pushed++) {
-      const held = (await system.lookupClaims(account)).map((jwt) =>
+      const held = (await system.lookupClaims(account)).map(({ jwt }) =>
         jwt === "" ? undefined : readClaims(jwt),
       );
       const isComplete = held.length >= system.servers().total;

@@ -177,7 +177,7 @@ const formerOf = ({ account, users, former }: SiteRecord): FormerSite[] =>
 
 /** @throws SvcError `unavailable` */
 async function newestClaims({ system }: SiteDeps, account: string): Promise<string> {
-  const held = (await system.lookupClaims(account)).filter((jwt) => jwt !== "");
+  const held = (await system.lookupClaims(account)).flatMap(({ jwt }) => (jwt === "" ? [] : jwt));
   const [newest] = held.toSorted((one, other) => readClaims(other).iat - readClaims(one).iat);
   if (newest === undefined)
     throw new SvcError("unavailable", "the bus does not tell the claims of an account");

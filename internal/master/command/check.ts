@@ -33,8 +33,8 @@ import {
   type StepResult,
   storageSteps,
   takeSteps,
+  tracesStep,
 } from "../../program/diagnosis/mod.ts";
-import { inspectReceiver } from "../../program/tracing/mod.ts";
 import { createFileCertificate, isEmbedded } from "../certificate/mod.ts";
 import { inspectEvidence, loadMasterKeys, readOperatorFiles } from "../daemon/mod.ts";
 import { warnOfTokenFiles } from "../doors/http/mod.ts";
@@ -55,6 +55,8 @@ export interface CheckOptions {
 
 interface Context extends CheckOptions, BusContext {
   config(): MasterConfig;
+  /** What of it says where traces go. */
+  tracing(): MasterConfig;
   connectAs(who: "master" | "system"): Promise<Bus>;
 }
 
@@ -151,19 +153,7 @@ const steps: readonly Step<Context>[] = [
       return { level: "ok", message: `served at ${at} as soon as svc token create makes a token` };
     },
   },
-  {
-    name: "traces",
-    needs: ["configuration"],
-    next: "correct otlp.endpoint, otlp.ca and otlp.headers_file, or open the way to the receiver; everything else works without it",
-    async look({ config }) {
-      const endpoint = config()["otlp.endpoint"];
-      if (endpoint === "") return { level: "ok", message: "none are sent, as otlp.endpoint is empty" };
-      const problem = await inspectReceiver(config());
-      return problem === undefined
-        ? { level: "ok", message: `${endpoint} takes them` }
-        : { level: "warn", message: problem };
-    },
-  },
+  tracesStep,
   {
     name: "directories",
     needs: ["configuration"],
@@ -288,6 +278,7 @@ export async function checkMaster(options: CheckOptions): Promise<StepResult[]> 
       ca,
       client,
       connect,
+      tracing: load,
       connectAs,
       knownServers,
       replicasOn: (size: number) => replicasFor(load().storage_replicas, size).replicas,

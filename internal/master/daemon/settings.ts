@@ -50,7 +50,7 @@ export function startSettings(options: {
   bus: Bus;
   storage: Pick<Storage, "enrollments" | "facts" | "settings" | "leases">;
   directory: Directory;
-  index: Pick<FleetIndex, "onFacts">;
+  index: Pick<FleetIndex, "onFacts" | "running" | "factsStoredAt">;
   /** `settings_dir` */
   path: string;
   /** Whether settings may not be chosen by facts. */
@@ -73,7 +73,11 @@ export function startSettings(options: {
     onMember: directory.onMember,
     labelsOf: directory.labelsOf,
     onFacts: index.onFacts,
-    facts: async (peelId) => (await storage.facts.get(peelId))?.value,
+    async facts(peelId) {
+      // Most members that are new have none yet. The index tells when they have.
+      if (index.running && index.factsStoredAt(peelId) === undefined) return undefined;
+      return (await storage.facts.get(peelId))?.value;
+    },
   };
   const tree = followTree({ directory: options.path, clock, log });
   const compilers = createCompilers({

@@ -1,3 +1,4 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
@@ -16,7 +17,14 @@ import {
   replicasFor,
   type SystemBus,
 } from "../../bus/mod.ts";
-import type { Adoption, Enrollments, Vouchers } from "../../fleet/enrollment/mod.ts";
+import {
+  type Adoption,
+  type Challenges,
+  createReadings,
+  type Enrollments,
+  mostMadeChallenges,
+  type Vouchers,
+} from "../../fleet/enrollment/mod.ts";
 
 const retryMs = 2_000;
 /** Below what a client waits for its answer. */
@@ -25,7 +33,7 @@ const confirmMs = 3_000;
 /** The buckets a master works with. */
 export interface Storage {
   enrollments: Enrollments;
-  challenges: Bucket;
+  challenges: Challenges;
   requestNonces: Bucket;
   sessions: Bucket;
   revocations: Bucket;
@@ -86,11 +94,15 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     enrollments: {
       ...(await open("enrollments")),
       vouchers,
+      readings: createReadings(),
       adoption: () => adoptionState.current,
       // A write needs a majority. Many peels may ask at the same moment.
       confirmMajority: shareRuns(() => probeStorage(bus, "master-probe", name, confirmMs)),
     },
-    challenges: await openInMemory("enroll-challenges"),
+    challenges: {
+      ...(await openInMemory("enroll-challenges")),
+      made: createBoundedMap(mostMadeChallenges),
+    },
     requestNonces: await openInMemory("request-nonces"),
     sessions: await openInMemory("sessions"),
     revocations: await open("revocations"),

@@ -1,2 +1,2 @@
 export { inspectReceiver } from "./inspect.ts";
-export { startTracing, tracing } from "./start.ts";
+export { startTracing, type TracingConfig, tracing } from "./start.ts";

@@ -14,26 +14,26 @@ import { operate } from "../../harness/peel-connection.ts";
 /**
  * Revokes a peel over REST, and waits until its connection has ended; the peel does not try again.
  *
- * @returns milliseconds from the request
+ * @returns milliseconds from the request until the end of the connection, and until the answer
  */
 export async function revoke(
   bus: TestBus,
   master: Pick<MasterDaemon, "url" | "token">,
   fleet: Fleet,
   peel: string,
-): Promise<number> {
+): Promise<{ ended: number; answered: number }> {
   const connection = await connectTo(bus, "master");
   const id = (await findByPeel(await openBucket(connection, "enrollments"), peel))?.id ?? "";
   await connection.nats.close();
   const from = systemClock.monotonic();
-  const gone = fleet.gone(peel);
+  const gone = fleet.gone(peel).then(() => systemClock.monotonic());
   const { status } = await operate({ ...master, ca: bus.caPem }, id, "revoke");
   // 503: revoked, and not confirmed by all servers in time. The masters continue.
   if (status !== 200 && status !== 503) throw new Error(`${peel} was not revoked: ${status}`);
-  await gone;
-  const ms = systemClock.monotonic() - from;
+  const answered = systemClock.monotonic() - from;
+  const ended = (await gone) - from;
   await fleet.stop([peel]);
-  return ms;
+  return { ended, answered };
 }
 
 const rootValidityMs = 365 * 24 * 3_600_000;

@@ -69,7 +69,7 @@ say(
 const heads = [
   ...["peels", "joined s", "master idle ms/s", "bus idle ms/s", "peels idle ms/s"],
   ...["ping ms", "bare fan-out ms", "", "ping: master + bus cpu ms", "cpu of the fan-out ms", ""],
-  ...["reports ms", "revoked ms", "new root told s"],
+  ...["reports ms", "revoked ms", "answered ms", "new root told s"],
   ...["bus killed: back s", "of them", "master ms of each", "bus ms of each", "masters killed: ready s"],
   ...["master MiB", "bus MiB", "peels MiB", "consumers", "load"],
 ];
@@ -110,12 +110,15 @@ async function measure(size: number): Promise<string[]> {
   );
   const consumers = await countConsumers();
   step(`memory of masters, bus and peels, MiB: ${memory.map(mebibytes).join(" ")}; ${consumers} consumers`);
-  const revoked: number[] = [];
+  const revoked: Awaited<ReturnType<typeof revoke>>[] = [];
   for (const peel of fleet.peels.slice(0, Math.min(rounds, size - 1))) {
     const [master] = masters;
     if (master !== undefined) revoked.push(await within("revoked", () => revoke(bus, master, fleet, peel)));
   }
-  step(`revoked, ms: ${revoked.map((ms) => ms.toFixed(0)).join(" ")}`);
+  step(
+    `revoked, ms: ${revoked.map(({ ended, answered }) => `${whole(ended)}/${whole(answered)}`).join(" ")}`,
+  );
+  const medianOf = (what: "ended" | "answered") => whole(median(revoked.map((one) => one[what])));
   const newRoot = await within("told of a new root", () => tellNewRoot(bus, fleet));
   const before = fleet.peels.length / buses.urls.length;
   step(`told of a new root, s: ${seconds(newRoot)}`);
@@ -142,7 +145,7 @@ async function measure(size: number): Promise<string[]> {
     ...perSecondOf(idle),
     ...[whole(lastOf(ping)), whole(lastOf(bare)), ratio(lastOf(ping) / lastOf(bare))],
     ...[whole(cpuOf(ping)), whole(cpuOf(bare)), ratio(cpuOf(ping) / cpuOf(bare))],
-    ...[whole(reports), whole(median(revoked)), seconds(newRoot)],
+    ...[whole(reports), medianOf("ended"), medianOf("answered"), seconds(newRoot)],
     ...[seconds(back), whole(before)],
     ...[backCost.master, backCost.bus].map((cost) => ((cost * 1000) / before).toFixed(2)),
     seconds(ready),

@@ -34,6 +34,7 @@ export const markup = '<img src=x onerror="document.title=1"><b>bold</b>';
 const roles = `roles:
   careful:
     jobs: [{functions: [test.*], targets: "*", approvals: 1}, list, show]
+    rollouts: [list, show, {do: abort, approvals: 1}]
     enrollments: [list, {do: revoke, approvals: 1}]
     facts: [read, resolve]
     approvals: [list, show, approve, deny]

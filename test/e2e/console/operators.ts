@@ -92,6 +92,9 @@ export function operatorsCases(at: () => ConsoleFleet): void {
 
     await open("/operators?view=tokens", "Operators");
     await page.click("[aria-label='Revoke nightly']");
+    await page.until(
+      `document.querySelector("dialog")?.innerText.includes("The decision takes effect at once.")`,
+    );
     await page.click("dialog .button.danger");
     await page.until(`document.querySelector("[aria-label='Revoke nightly']") === null`);
     const { text } = await rest("GET", "audit?action=tokens.revoke");

@@ -82,6 +82,9 @@ export function reactorCases(at: () => ConsoleFleet): void {
     await page.until(`${button("Close")} !== undefined`);
     await page.evaluate(`${button("Close")}.click()`);
     await page.until(`${button("Close it", "dialog")} !== undefined`);
+    await page.until(
+      `document.querySelector("dialog").innerText.includes("The decision takes effect at once.")`,
+    );
     await page.evaluate(`${button("Close it", "dialog")}.click()`);
     await page.until(`document.querySelector("dialog") === null && ${button("Close")} === undefined`);
     const { text } = await rest("GET", "audit?action=reactor.reset");

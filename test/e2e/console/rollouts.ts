@@ -75,6 +75,9 @@ export function rolloutsCases(at: () => ConsoleFleet): void {
       await page.until(
         `document.querySelector("dialog h2")?.innerText === "${verb} the rollout of test.ping?"`,
       );
+      await page.until(
+        `document.querySelector("dialog").innerText.includes("The decision takes effect at once.")`,
+      );
       await page.click(`dialog ${button}`);
       await page.until(`document.querySelector("dialog") === null`);
     };

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Visitor } from "../../harness/visitor.ts";
-import type { Company } from "./company.ts";
+import { type Company, silent } from "./company.ts";
 
 const status = `document.querySelector(".page-head .status")?.innerText`;
 const outcomes = `[...document.querySelectorAll("tbody tr td:nth-child(2)")].map((one) => one.innerText).join()`;
@@ -106,5 +106,30 @@ export function twoPersonsCases(at: () => Company): void {
       /^Revoking .* waits until other operators agree: apr-\w{27}$/,
     );
     await page[Symbol.asyncDispose]();
+  });
+
+  test("two persons: ending a rollout says before that it waits, and cancelling a job that it does not", async () => {
+    const { fleet, hire, comeIn } = at();
+    const { page, open, choose } = await comeIn(await hire("ines", "careful"));
+    // Nobody of them answers: both run until they are told otherwise.
+    const asked = { target: "silent-*", function: "test.ping", timeout: "10m" };
+    const { jid } = (await fleet.rest("POST", "jobs", asked)).json as { jid: string };
+    const { id } = (await fleet.rest("POST", "rollouts", { ...asked, canary: 1 })).json as { id: string };
+    const end = async (path: string, verb: string, outlook: string, said: RegExp) => {
+      await open(path, "test.ping");
+      await choose(verb, ".page-head");
+      await page.until(`document.querySelector("dialog")?.innerText.includes("The decision ${outlook}")`);
+      await page.type("#confirm-count", String(silent.length));
+      await choose(verb, "dialog");
+      await page.until(`document.querySelector("dialog") === null`);
+      expect(await page.until<string>(`document.querySelector(".says")?.innerText`)).toMatch(said);
+    };
+    const waits = "waits until another operator agrees, and then takes effect.";
+    await end(`/rollouts/${id}`, "Abort", waits, /^Aborting the rollout waits until .* agree: apr-\w{27}$/);
+    expect((await fleet.rest("GET", `rollouts/${id}`)).json).toMatchObject({ status: "running" });
+    // What runs can be stopped by one person alone.
+    await end(`/jobs/${jid}`, "Cancel the job", "takes effect at once.", /^The job is cancelled$/);
+    await page[Symbol.asyncDispose]();
+    await fleet.rest("POST", `rollouts/${id}/abort`, {});
   });
 }

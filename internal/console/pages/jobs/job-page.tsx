@@ -8,6 +8,7 @@ import { Problem } from "../../kit/problem.tsx";
 import { hrefOf, type Place } from "../../kit/router.ts";
 import { Counts } from "../../kit/shares.tsx";
 import { Status } from "../../kit/status.tsx";
+import { DecisionOutlook, decide } from "../../outlook/mod.ts";
 import { AgainDialog } from "./again-dialog.tsx";
 import { JobFacts } from "./job-facts.tsx";
 import { countsOf, createRows, toTryAgain } from "./job-rows.ts";
@@ -118,8 +119,8 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
           danger
           close={close}
           act={async () => {
-            await app.client.call(routes.cancelJob, { jid });
-            app.say("The job is cancelled");
+            const words = { done: "The job is cancelled", waiting: "Cancelling the job" };
+            await decide(app, words, () => app.client.call(routes.cancelJob, { jid }));
             reload();
           }}
         >
@@ -127,6 +128,7 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
             {pending === 1 ? "1 host has" : `${pending} hosts have`} not ended it: where it runs, it is
             stopped; where it has not begun, it does not begin. What it did already stays.
           </p>
+          <DecisionOutlook app={app} question={{ kind: "jobs", action: "cancel", id: jid }} />
         </Confirm>
       )}
       {asking.value === "again" && <AgainDialog app={app} job={job} rows={bad} close={close} />}

@@ -3,6 +3,7 @@ import { type App, routes, useQuery } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
+import { DecisionOutlook, decide } from "../../outlook/mod.ts";
 import { CreateToken } from "./create-token.tsx";
 import { TokenTable } from "./token-table.tsx";
 
@@ -66,14 +67,15 @@ export function TokenList({ app }: { app: App }) {
             reload();
           }}
           act={async () => {
-            await app.client.call(routes.revokeToken, { id: name });
-            app.say(`The token ${name} is revoked`);
+            const words = { done: `The token ${name} is revoked`, waiting: `Revoking the token ${name}` };
+            await decide(app, words, () => app.client.call(routes.revokeToken, { id: name }));
           }}
         >
           <p>
             Every master refuses it at once, and the sessions that began with it end. It cannot be taken back:
             its programs need another token.
           </p>
+          <DecisionOutlook app={app} question={{ kind: "tokens", action: "revoke" }} />
         </Confirm>
       )}
     </>

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
-import { routes, WaitsForApproval } from "../../api/mod.ts";
+import { routes } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
-import { DecisionOutlook } from "../../outlook/mod.ts";
+import { DecisionOutlook, decide } from "../../outlook/mod.ts";
 import type { ViewProps } from "./shown.ts";
 
 /** Takes a peel out of the fleet. */
@@ -17,20 +17,15 @@ export function RevokePeel({ app, peel, close }: ViewProps & { close(): void }) 
       close={close}
       act={async () => {
         const input = { id: peel.enrollment_id, ...(reason.value === "" ? {} : { reason: reason.value }) };
-        try {
-          await app.client.call(routes.revokeEnrollment, input);
-          app.say(`${peel.id} is revoked`);
-        } catch (thrown) {
-          if (!(thrown instanceof WaitsForApproval)) throw thrown;
-          app.say(`Revoking ${peel.id} ${thrown.message}`);
-        }
+        const words = { done: `${peel.id} is revoked`, waiting: `Revoking ${peel.id}` };
+        await decide(app, words, () => app.client.call(routes.revokeEnrollment, input));
       }}
     >
       <p>
         1 host leaves the fleet: its connection to the bus is cut, and it gets no more jobs. To come back it
         must enroll again, and be approved.
       </p>
-      <DecisionOutlook app={app} question={{ kind: "enrollments", action: "revoke" }} count={1} />
+      <DecisionOutlook app={app} question={{ kind: "enrollments", action: "revoke" }} />
       <ReasonField id="revoke-reason" label="Reason, kept with the enrollment" reason={reason} />
     </Confirm>
   );

@@ -1,5 +1,6 @@
-import { type App, routes, WaitsForApproval } from "../../api/mod.ts";
+import { type App, routes } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
+import { DecisionOutlook, decide } from "../../outlook/mod.ts";
 
 /** Closes the breaker of a rule, which then fires again. */
 export function ResetBreaker({ app, rule, close }: { app: App; rule: string; close(): void }) {
@@ -9,20 +10,19 @@ export function ResetBreaker({ app, rule, close }: { app: App; rule: string; clo
       verb="Close it"
       count={0}
       close={close}
-      act={async () => {
-        try {
-          await app.client.call(routes.resetBreakers, { rule });
-          app.say(`The breaker of ${rule} is closed`);
-        } catch (thrown) {
-          if (!(thrown instanceof WaitsForApproval)) throw thrown;
-          app.say(`Closing the breaker of ${rule} ${thrown.message}`);
-        }
-      }}
+      act={() =>
+        decide(
+          app,
+          { done: `The breaker of ${rule} is closed`, waiting: `Closing the breaker of ${rule}` },
+          () => app.client.call(routes.resetBreakers, { rule }),
+        )
+      }
     >
       <p>
         The rule fired too often, so it was stopped. When its breaker closes, it fires for the next event that
         matches, on each host that the event names.
       </p>
+      <DecisionOutlook app={app} question={{ kind: "reactor", action: "reset" }} />
     </Confirm>
   );
 }

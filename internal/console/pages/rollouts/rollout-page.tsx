@@ -5,6 +5,7 @@ import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
+import { DecisionOutlook, decide } from "../../outlook/mod.ts";
 import { RolloutFacts } from "./rollout-facts.tsx";
 import { WavePicture } from "./wave-picture.tsx";
 import { WaveTable } from "./wave-table.tsx";
@@ -15,14 +16,20 @@ type Action = (typeof actions)[number];
 const texts = {
   pause: {
     verb: "Pause",
+    done: "Paused",
+    waiting: "Pausing the rollout",
     means: "No further wave starts. The current wave runs to its end on its hosts.",
   },
   resume: {
     verb: "Resume",
+    done: "Resumed",
+    waiting: "Resuming the rollout",
     means: "The waves that have not started run, one after the other, as long as the gate lets them.",
   },
   abort: {
     verb: "Abort",
+    done: "Aborted",
+    waiting: "Aborting the rollout",
     means:
       "The rollout ends: no further wave starts, and the job of the current wave is cancelled. What ran already stays as it is. This cannot be taken back.",
   },
@@ -134,7 +141,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
 
 function Ask(props: { app: App; action: Action; title: string; id: string; count: number; close(): void }) {
   const { app, action, title, id, count, close } = props;
-  const { verb, means } = texts[action];
+  const { verb, means, done, waiting } = texts[action];
   const route = { pause: routes.pauseRollout, resume: routes.resumeRollout, abort: routes.abortRollout }[
     action
   ];
@@ -146,16 +153,14 @@ function Ask(props: { app: App; action: Action; title: string; id: string; count
       count={action === "pause" ? 1 : count}
       danger={action === "abort"}
       close={close}
-      act={async () => {
-        await app.client.call(route, { id });
-        app.say({ pause: "Paused", resume: "Resumed", abort: "Aborted" }[action]);
-      }}
+      act={() => decide(app, { done, waiting }, () => app.client.call(route, { id }))}
     >
       <p>{means}</p>
       <p class="number">
         {count === 1 ? "1 host" : `${count.toLocaleString("en")} hosts`} of this rollout{" "}
         {count === 1 ? "has" : "have"} not run it to the end.
       </p>
+      <DecisionOutlook app={app} question={{ kind: "rollouts", action, id }} />
     </Confirm>
   );
 }

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { abortable } from "../../../base/abortable.ts";
 import { defined } from "../../../base/defined.ts";
+import { mayEndConnections } from "../../../bus/accounts/mod.ts";
 import {
   type Bus,
   clientCertificate,
@@ -11,6 +12,7 @@ import {
   placeOf,
   resolveBusCa,
 } from "../../../bus/mod.ts";
+import { parseCredentials, readClaims } from "../../../identity/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { trustedByMaster } from "../bus-roots.ts";
 import { startEmbeddedBus } from "../embedded-bus.ts";
@@ -107,7 +109,8 @@ type Links = OffersOf<typeof links>;
 
 /**
  * The connections of a master. It waits for a bus that is not available. What peels send arrives on a
- * connection of its own: the rest of the work does not queue behind a peel that floods.
+ * connection of its own: the rest of the work does not queue behind a peel that floods. So are claims sent on one of
+ * their own: the bus reads nothing else from it while it looks through the connections of an account.
  */
 export const connect = {
   waits: { bus: "not connected yet" },
@@ -116,7 +119,10 @@ export const connect = {
       const bus = await connect("svc-master", keys.credentials);
       const peelBus = await connect("svc-master-peels", keys.credentials);
       const systemBus = await connect("svc-master-system", keys.systemCredentials);
-      const system = await abortable(createSystemBus(systemBus), signal, (late) => late.stop());
+      const claimsBus = await connect("svc-master-claims", keys.systemCredentials);
+      const mayEnd = mayEndConnections(readClaims(parseCredentials(keys.systemCredentials).jwt));
+      const opened = createSystemBus(systemBus, { claims: claimsBus, mayEnd });
+      const system = await abortable(opened, signal, (late) => late.stop());
       stack.defer(() => system.stop());
       return {
         bus,
@@ -125,7 +131,7 @@ export const connect = {
         system,
         connectTo: (address: string) => connectTo(address, keys.credentials),
         connectAs: connectTo,
-        checks: { bus: () => checkBus([bus, systemBus], peelBus) },
+        checks: { bus: () => checkBus([bus, systemBus], [peelBus, claimsBus]) },
       };
     }),
 };
@@ -135,10 +141,11 @@ export type Connected = OffersOf<typeof connect>;
 /**
  * A server that no longer answers is detected here, long before its connection breaks.
  *
- * @param busy a connection to the same servers that is not asked: the answer would wait behind what peels send
+ * @param busy connections to the same servers that are not asked: the answer would wait behind what peels send, or
+ *   behind claims
  */
-async function checkBus(connections: readonly Bus[], busy: Bus): Promise<CheckResult> {
-  if (![...connections, busy].every(({ connected }) => connected)) {
+async function checkBus(connections: readonly Bus[], busy: readonly Bus[]): Promise<CheckResult> {
+  if (![...connections, ...busy].every(({ connected }) => connected)) {
     return { status: "down", message: "not connected" };
   }
   await Promise.all(connections.map(({ nats }) => nats.flush()));

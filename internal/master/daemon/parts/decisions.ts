@@ -46,6 +46,7 @@ export const decisions = {
         counts: () => Promise.all([countStored(bus, "enrollments"), countStored(bus, "revocations")]),
         onReconnect: bus.onReconnect,
         pendingTtlMs: config["enroll.pending_ttl"],
+        readings: storage.enrollments.readings,
         vouched: (stored) => adoptionState.current === "awaited" || isVouched(stored),
         hasVouchers: isVouched,
         clock,

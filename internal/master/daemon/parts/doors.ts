@@ -230,6 +230,7 @@ export const doors = {
           enroll: {
             enrollments,
             challenges: storage.challenges,
+            isKnown: (peelId: string) => directory.idOf(peelId) !== undefined,
             clock,
             random,
             get ownCaSpkis() {

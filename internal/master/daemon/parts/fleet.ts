@@ -10,6 +10,7 @@ import {
   createRevocations,
   createTakeOver,
   dropOldPending,
+  endRefused,
   followAdoption,
   keepExports,
   refuseStrays,
@@ -92,7 +93,9 @@ export const fleet = {
       });
       stack.defer(() => exported.stop());
       await abortable(exported.ready, signal);
+      const refused = endRefused({ system, account, revocations, clock });
       const enforcer = createEnforcer({
+        ended: refused.ended,
         revocations,
         system,
         account,
@@ -140,6 +143,10 @@ export const fleet = {
 
       const strays = refuseStrays({
         ...{ system, account, directory, revocations, enforcer, clock, log },
+        onConnected(connection) {
+          if (!refused.heard(connection)) return;
+          lines.say("warn", "a connection named another key than that of its credentials", connection.name);
+        },
         isWhole: () => deps.decisions.isWhole,
       });
       stack.defer(() => strays.stop());

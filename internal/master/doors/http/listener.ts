@@ -194,10 +194,9 @@ export function createHandler(
     };
     Object.defineProperties(call, { signal: { value: live.signal }, keepOpen: { value: followed } });
   };
-  const routeOf = (path: string): Route | undefined =>
-    patterns.find(({ pattern }) => pattern.test(path))?.route;
-  const budgetOf = (path: string): BudgetName =>
-    routeOf(path)?.budget ?? (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
+  const routeOf = routeFinder(patterns);
+  const budgetOf = (route: Route | undefined, path: string): BudgetName =>
+    route?.budget ?? (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
 
   const handle = async (incoming: Incoming): Promise<Response> => {
     const [started, startedAt] = [clock.monotonic(), clock.now()];
@@ -237,7 +236,8 @@ export function createHandler(
       return app.handle(request);
     };
     let response: Response;
-    const budget = budgetOf(url.pathname);
+    const asked = routeOf(url.pathname);
+    const budget = budgetOf(asked, url.pathname);
     if (!limits.allow(budget, ip)) {
       options.metrics.rateLimited(budget);
       requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
@@ -251,7 +251,7 @@ export function createHandler(
     options.metrics.httpRequest({
       // A client can send anything as a method, and each would be its own series.
       method: /^(?:GET|HEAD|POST|DELETE)$/.test(incoming.method) ? incoming.method : "other",
-      route: routeOf(url.pathname)?.path ?? "none",
+      route: asked?.path ?? "none",
       status: response.status,
       seconds: tookMs / 1000,
     });
@@ -274,6 +274,34 @@ export function createHandler(
       const { auth, budget } = rules.get(`${method} ${path}`) ?? {};
       return { method, path, auth, budget };
     }),
+  };
+}
+
+interface RoutePattern {
+  route: Route;
+  pattern: RegExp;
+}
+
+/** A path of more parts has the route of a pattern that ends with anything, or none. */
+const mostParts = 16;
+
+function partsOf(path: string): number {
+  let parts = 1;
+  for (let at = path.indexOf("/"); at >= 0 && parts < mostParts; at = path.indexOf("/", at + 1)) parts++;
+  return parts;
+}
+
+/** Finds the first route of a path. Each request does, so only patterns with as many parts are tried. */
+function routeFinder(patterns: readonly RoutePattern[]): (path: string) => Route | undefined {
+  const byParts = new Map<number, RoutePattern[]>();
+  return (path) => {
+    const parts = partsOf(path);
+    let fitting = byParts.get(parts);
+    if (fitting === undefined) {
+      fitting = patterns.filter(({ route }) => route.path.endsWith("*") || partsOf(route.path) === parts);
+      byParts.set(parts, fitting);
+    }
+    return fitting.find(({ pattern }) => pattern.test(path))?.route;
   };
 }
 

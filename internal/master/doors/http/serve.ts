@@ -272,11 +272,17 @@ function targetOf(target: string): string {
 async function sendResponse(response: Response, outgoing: ServerResponse): Promise<void> {
   const headers: Record<string, string> = {};
   for (const [name, value] of response.headers) headers[spelled(name)] = value;
-  outgoing.writeHead(response.status, headers);
-  if (response.body === null) return end(outgoing);
-  if (response.headers.has("content-length")) {
-    return end(outgoing, new Uint8Array(await response.arrayBuffer()));
+  if (response.body === null || response.headers.has("content-length")) {
+    const body = response.body === null ? undefined : new Uint8Array(await response.arrayBuffer());
+    const { socket } = outgoing;
+    // Head and body are otherwise written one after the other, each as a TLS record of its own.
+    socket?.cork();
+    outgoing.writeHead(response.status, headers);
+    const ended = end(outgoing, body);
+    socket?.uncork();
+    return ended;
   }
+  outgoing.writeHead(response.status, headers);
   // Who follows events knows at once that the stream is open; the first of them may come much later.
   outgoing.flushHeaders();
   const reader = response.body.getReader();

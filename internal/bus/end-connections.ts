@@ -1,0 +1,80 @@
+import * as v from "valibot";
+import { type ConnectedUser, connectionId, readUser } from "./connected-users.ts";
+import { readAnswer } from "./replicas/read-answer.ts";
+
+/** Servers end single connections from this version on. Before, they cannot search for the user of a JWT either. */
+export const oldestToEnd = "2.10.0";
+
+/** Of how many users at most connections are ended one by one: each costs a request, and claims end all in one pass. */
+export const mostEnded = 32;
+
+/** Connections of one user that a server names in one answer: each has a JWT of up to 2 KiB. */
+const mostNamed = 256;
+/** How often it is asked whether any are left. */
+const rounds = 12;
+
+const reply = v.object({
+  server: v.object({ id: v.string() }),
+  data: v.object({
+    connections: v.optional(
+      v.nullable(
+        v.array(
+          v.object({
+            cid: v.number(),
+            authorized_user: v.optional(v.string(), ""),
+            jwt: v.optional(v.string(), ""),
+          }),
+        ),
+      ),
+    ),
+  }),
+});
+
+/** How a server is asked, and told. */
+export interface EndingDeps {
+  /** Sends a request to all servers and collects their answers. */
+  ask(subject: string, payload: string): Promise<string[]>;
+  /** How many servers answer. */
+  total(): number;
+  end(id: string): void;
+}
+
+/**
+ * Ends connections one by one, until all servers answer that none is left. What is ended is what a server of the bus
+ * answers: an event may come from the server of a site, which could name any connection in it.
+ *
+ * @param told public keys that clients told their servers
+ * @param isMeant which of these connections
+ * @returns whether all servers answered so
+ */
+export async function endConnectionsOf(
+  { ask, total, end }: EndingDeps,
+  account: string,
+  told: readonly string[],
+  isMeant: (connection: ConnectedUser) => boolean,
+): Promise<boolean> {
+  const found = async (user: string) => {
+    const query = { auth: true, acc: account, user, limit: mostNamed };
+    const answers = (await ask("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query))).flatMap(
+      (text) => readAnswer(reply, text) ?? [],
+    );
+    const ids = answers.flatMap(({ server, data }) =>
+      (data.connections ?? [])
+        .map(({ cid, authorized_user, jwt }) => ({
+          id: connectionId(server.id, cid),
+          ...readUser(authorized_user, jwt, ""),
+        }))
+        .filter(isMeant)
+        .map(({ id }) => id),
+    );
+    return { ids, isComplete: answers.length >= total() };
+  };
+  for (let round = 0; round < rounds; round++) {
+    const all = await Promise.all(told.map(found));
+    const ids = all.flatMap((one) => one.ids);
+    if (ids.length === 0) return all.every(({ isComplete }) => isComplete);
+    // A server handles this before the next question.
+    for (const id of ids) end(id);
+  }
+  return false;
+}

@@ -1,0 +1,81 @@
+import { expect, test } from "bun:test";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { systemRandom } from "../../base/id.ts";
+import type { ConnectedUser } from "../../bus/mod.ts";
+import { encodeJwt } from "../../identity/jwt.ts";
+import { newKeyPair } from "../../identity/nkey.ts";
+import { endRefused } from "./end-refused.ts";
+import type { Revocation } from "./revocations.ts";
+
+const account = newKeyPair("account", systemRandom);
+const [user, other] = [1, 2].map(() => newKeyPair("user", systemRandom).publicKey) as [string, string];
+const hour = 3_600_000;
+const issuedAt = 1_800_000_000;
+
+function connection(fields: Partial<ConnectedUser> = {}): ConnectedUser {
+  const jwt = encodeJwt({ type: "user", name: "web", subject: user, issuedAt, nats: {} }, account);
+  return { id: "N 1", user, name: "web", jwt, told: user, ...fields };
+}
+
+function world(entry?: Partial<Revocation>) {
+  const clock = manualClock(issuedAt * 1_000 + hour);
+  const asked: string[][] = [];
+  let answer = Promise.withResolvers<boolean>();
+  let isMeant: (connection: ConnectedUser) => boolean = () => false;
+  const now = clock.now();
+  const revocation = {
+    ...{ busPublicKey: user, peelId: "web", enrollmentId: "enr-1", revokedAt: now, expiresAt: now + hour },
+    ...entry,
+  };
+  const refused = endRefused({
+    system: {
+      endConnections(_, told, meant = () => true) {
+        asked.push([...told]);
+        isMeant = meant;
+        answer = Promise.withResolvers();
+        return answer.promise;
+      },
+    },
+    account: "A",
+    revocations: { find: (key) => (entry !== undefined && key === user ? revocation : undefined) },
+    clock,
+  });
+  return { refused, asked, answer: () => answer.resolve(true), isMeant: () => isMeant };
+}
+
+const past = issuedAt * 1_000 - hour;
+test.each<[string, Partial<Revocation> | undefined, Partial<ConnectedUser>, boolean]>([
+  ["of a member", undefined, {}, false],
+  ["of a revoked key", {}, {}, true],
+  ["of a revoked key, reported without its JWT", {}, { jwt: "" }, false],
+  ["of a key whose suspension was lifted", { suspension: true, liftedAt: past }, {}, false],
+  ["of a stray that has newer credentials", { stray: true, revokedAt: past }, {}, false],
+  ["that names another key", undefined, { told: other }, true],
+  ["whose server tells no key", undefined, { told: "" }, false],
+])("a connection %s", (_, entry, fields, ends) => {
+  const { refused, asked, isMeant } = world(entry);
+  const one = connection(fields);
+  expect(refused.heard(one)).toBe(fields.told === other);
+  expect(asked).toEqual(ends ? [[one.told]] : []);
+  // What is ended is judged again, as the servers report it.
+  if (ends)
+    expect([isMeant()(one), isMeant()(connection({ user: other, told: other, jwt: "" }))]).toEqual([
+      true,
+      false,
+    ]);
+});
+
+test("a peel that makes up keys is asked for in turns, and holds nobody up", async () => {
+  const { refused, asked, answer } = world();
+  for (let at = 0; at < 3_000; at++) refused.heard(connection({ told: `U${at}` }));
+  const ended = refused.ended();
+  // It continues meanwhile.
+  for (let batch = 0; batch < 33; batch++) {
+    refused.heard(connection({ told: `V${batch}` }));
+    answer();
+    await new Promise(setImmediate);
+  }
+  // More than are remembered: some connections may be left.
+  expect(await ended).toBe(false);
+  expect(asked.slice(0, 3).map((told) => told.length)).toEqual([1, 32, 32]);
+});

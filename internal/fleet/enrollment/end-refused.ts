@@ -1,0 +1,77 @@
+import type { Clock } from "../../base/clock.ts";
+import type { ConnectedUser, SystemBus } from "../../bus/mod.ts";
+import { readClaims } from "../../identity/mod.ts";
+import { revokedUntil } from "./enforce.ts";
+import { isLifted, isOver, type Revocation, type Revocations } from "./revocations.ts";
+
+/** How many keys are asked for at once, and how many wait at most: a hostile peel can make up any number. */
+const atOnce = 32;
+const mostWaiting = 1_024;
+
+export interface EndRefusedDeps {
+  system: Pick<SystemBus, "endConnections">;
+  /** Public key of the peels' account. */
+  account: string;
+  revocations: Pick<Revocations, "find">;
+  clock: Clock;
+}
+
+/** Ends connections that must not be, as soon as a master hears of them. */
+export interface RefusedConnections {
+  /** @returns whether the client named another key than that of its JWT */
+  heard(connection: ConnectedUser): boolean;
+  /** Resolves when those were ended that it has heard of by now: `false` when there were too many. */
+  ended(): Promise<boolean>;
+}
+
+/**
+ * Ends the connections of a revoked key, for the moment until all servers refuse that key, and those of clients that
+ * named another key than that of their JWT. Servers find the connections of a user by the key that its client named, so
+ * the latter could not be found when their key is revoked.
+ */
+export function endRefused(deps: EndRefusedDeps): RefusedConnections {
+  const { system, account, revocations, clock } = deps;
+  const waiting = new Set<string>();
+  let batch: Promise<unknown> | undefined;
+  let batches = 0;
+  let isLost = false;
+  const isRevoked = ({ user, jwt }: ConnectedUser) => refuses(revocations.find(user), jwt, clock.now());
+  const isRefused = (one: ConnectedUser) => isDisguised(one) || isRevoked(one);
+  const next = () => {
+    if (batch !== undefined || waiting.size === 0) return;
+    const told = [...waiting].slice(0, atOnce);
+    for (const one of told) waiting.delete(one);
+    batch = system
+      .endConnections(account, told, isRefused)
+      // The claims end what is left.
+      .catch(() => false)
+      .finally(() => {
+        batch = undefined;
+        batches++;
+        next();
+      });
+  };
+  return {
+    heard(connection) {
+      if (!isRefused(connection)) return false;
+      if (waiting.size < mostWaiting) waiting.add(connection.told);
+      else isLost = true;
+      next();
+      return isDisguised(connection);
+    },
+    async ended() {
+      // A hostile peel that connects again and again must not hold this up: others wait behind what waits now.
+      const last = batches + Math.ceil(waiting.size / atOnce) + (batch === undefined ? 0 : 1);
+      while (batch !== undefined && batches < last) await batch;
+      return !isLost;
+    },
+  };
+}
+
+const isDisguised = ({ user, told }: ConnectedUser): boolean => told !== "" && told !== user;
+
+/** Whether an entry of the revocation list covers a JWT of its key. */
+function refuses(entry: Revocation | undefined, jwt: string, now: number): boolean {
+  if (entry === undefined || isLifted(entry, now) || isOver(entry.expiresAt, now) || jwt === "") return false;
+  return readClaims(jwt).iat <= revokedUntil(entry);
+}
