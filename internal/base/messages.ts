@@ -1,4 +1,3 @@
-import { createConsola } from "consola/core";
 import { escapeInvisibleInLines } from "./invisible.ts";
 import { redact } from "./log.ts";
 
@@ -20,21 +19,10 @@ export interface Messages {
  * @param write takes one message with its line end
  */
 export function createMessages({ name, write }: { name: string; write: (text: string) => void }): Messages {
-  const consola = createConsola({
-    // Consola folds repeated messages by default; progress may well repeat itself.
-    throttle: 0,
-    reporters: [
-      {
-        log({ type, args: [line] }) {
-          const head = type === "log" ? "" : `${name}: `;
-          write(`${escapeInvisibleInLines(redact(`${head}${line}`))}\n`);
-        },
-      },
-    ],
-  });
+  const tell = (line: string) => write(`${escapeInvisibleInLines(redact(line))}\n`);
   return {
-    say: (line) => consola.log(line),
-    warn: (line) => consola.warn(line),
-    error: (line) => consola.error(line),
+    say: tell,
+    warn: (line) => tell(`${name}: ${line}`),
+    error: (line) => tell(`${name}: ${line}`),
   };
 }
