@@ -41,20 +41,30 @@ const connectionsReply = v.object({
   }),
 });
 
+/** The connected users of an account, and whether every server answered. */
+export interface ConnectedUsers {
+  users: ConnectedUser[];
+  isComplete: boolean;
+}
+
 /**
- * Asks every server for the connected users of an account.
+ * Asks every server for the connected users of an account. A server decodes and verifies the JWT of each of them.
  *
  * @param ask sends a request to all servers and collects their answers
+ * @param total how many servers answer
  */
 export async function listConnectedUsers(
   account: string,
   ask: (subject: string, payload: string) => Promise<string[]>,
-): Promise<ConnectedUser[]> {
-  const found: ConnectedUser[] = [];
+  total: () => number,
+): Promise<ConnectedUsers> {
+  const users: ConnectedUser[] = [];
+  let isComplete = true;
   for (let page = 0; page < mostPages; page++) {
     const offset = page * pageLength;
     const query = { auth: true, acc: account, offset, limit: pageLength };
     const replies = await ask("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query));
+    isComplete &&= replies.length >= total();
     let isMore = false;
     for (const reply of replies) {
       const parsed = v.safeParse(connectionsReply, readJson(reply));
@@ -62,13 +72,13 @@ export async function listConnectedUsers(
       const { server, data } = parsed.output;
       const { total, connections } = data;
       for (const { cid, authorized_user: told, name_tag: tag, jwt } of connections ?? []) {
-        if (told !== "") found.push({ id: connectionId(server.id, cid), ...readUser(told, jwt, tag) });
+        if (told !== "") users.push({ id: connectionId(server.id, cid), ...readUser(told, jwt, tag) });
       }
       isMore ||= total > offset + pageLength;
     }
     if (!isMore) break;
   }
-  return found;
+  return { users, isComplete };
 }
 
 /** @param cid of the client, as its server counts them */

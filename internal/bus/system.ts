@@ -4,7 +4,13 @@ import { sleep } from "../base/clock.ts";
 import { isOlderVersion } from "../base/dotted-version.ts";
 import { type Claims, readClaims } from "../identity/mod.ts";
 import type { Bus } from "./connect.ts";
-import { type ConnectedUser, connectionId, listConnectedUsers, readUser } from "./connected-users.ts";
+import {
+  type ConnectedUser,
+  type ConnectedUsers,
+  connectionId,
+  listConnectedUsers,
+  readUser,
+} from "./connected-users.ts";
 import { endConnectionsOf, mostEnded, oldestToEnd } from "./end-connections.ts";
 import { type LeafNode, listLeafNodes } from "./leaf-nodes.ts";
 import { newInbox } from "./new-inbox.ts";
@@ -85,7 +91,7 @@ export interface SystemBus {
    */
   followConnections(account: string, run: ConnectionListener): () => void;
   /** The users of this account that are connected to the servers that answered within 2 s, one per connection. */
-  connectedUsers(account: string): Promise<ConnectedUser[]>;
+  connectedUsers(account: string): Promise<ConnectedUsers>;
   /** The servers that are linked to the bus without being a part of it; `undefined` when no server answered. */
   leafNodes(): Promise<LeafNode[] | undefined>;
   /** Calls `run` when a new server appears, or a server has restarted. */
@@ -325,7 +331,7 @@ export async function createSystemBus(
         events.stop();
       };
     },
-    connectedUsers: (account) => listConnectedUsers(account, askAll),
+    connectedUsers: (account) => listConnectedUsers(account, askAll, total),
     leafNodes: () => listLeafNodes(askAll),
     onServerJoin(run) {
       onJoin.add(run);

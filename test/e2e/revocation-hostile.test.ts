@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { RequestStrategy } from "nats";
 import { systemRandom } from "../../internal/base/id.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { mintMember, peelsAccountKey } from "../fleet/credentials.ts";
 import { openWire } from "../fleet/light/wire.ts";
 import { connectTo, natsServerVersions, startBus, type TestBus } from "../harness/bus.ts";
+import { startCluster } from "../harness/cluster.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, type EnrolledPeel, enrollPeel, operate } from "../harness/peel-connection.ts";
 import { until } from "../harness/until.ts";
@@ -21,7 +23,7 @@ interface Fighter {
 }
 
 /** @param told the key that the client names next to its JWT */
-function fight(bus: TestBus, peel: EnrolledPeel, told?: string): Fighter {
+function fight(bus: Pick<TestBus, "url" | "caPem">, peel: EnrolledPeel, told?: string): Fighter {
   const { jwt, key } = parseCredentials(peel.credentials);
   const { port } = new URL(bus.url);
   let [ended, acceptedSince, marks, stopped] = [0, 0, 0, false];
@@ -66,50 +68,90 @@ function fight(bus: TestBus, peel: EnrolledPeel, told?: string): Fighter {
   };
 }
 
-describe.each(natsServerVersions())("nats-server $version", ({ path }) => {
+/** A bus, and the addresses at which peels fight. */
+interface Arena extends AsyncDisposable {
+  bus: TestBus;
+  doors: readonly Pick<TestBus, "url" | "caPem">[];
+}
+
+const arenas: [name: string, open: () => Promise<Arena>][] = [
+  ...natsServerVersions().map(({ version, path }): (typeof arenas)[number] => [
+    `nats-server ${version}`,
+    async () => {
+      const bus = await startBus({ server: path });
+      return { bus, doors: [bus], [Symbol.asyncDispose]: () => bus[Symbol.asyncDispose]() };
+    },
+  ]),
+  [
+    "a cluster of three",
+    async () => {
+      const cluster = await startCluster();
+      return {
+        bus: cluster.bus,
+        doors: cluster.nodes,
+        [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+      };
+    },
+  ],
+];
+
+describe.each(arenas)("%s", (_, open) => {
+  let arena: Arena;
   let bus: TestBus;
   let master: TestMaster;
   beforeAll(async () => {
-    bus = await startBus({ server: path });
+    arena = await open();
+    bus = arena.bus;
     master = await startMaster(bus);
-  }, 60_000);
+  }, 90_000);
   afterAll(async () => {
     await master?.[Symbol.asyncDispose]();
-    await bus?.[Symbol.asyncDispose]();
+    await arena?.[Symbol.asyncDispose]();
   });
 
   /** The JWTs of all connections of peels, as the server has them. */
   const connected = async () => {
     const system = await connectTo(bus, "system");
     const query = JSON.stringify({ auth: true, acc: peelsAccountKey(bus.authDir).publicKey });
-    const reply = await system.nats.request("$SYS.REQ.SERVER.PING.CONNZ", query, { timeout: 30_000 });
+    const found: string[] = [];
+    const all = { strategy: RequestStrategy.Count, maxMessages: arena.doors.length, maxWait: 30_000 };
+    for await (const reply of await system.nats.requestMany("$SYS.REQ.SERVER.PING.CONNZ", query, all)) {
+      const { data } = reply.json<{ data: { connections: { jwt?: string }[] } }>();
+      found.push(...data.connections.map(({ jwt = "" }) => jwt));
+    }
     await system.nats.close();
-    return reply
-      .json<{ data: { connections: { jwt?: string }[] } }>()
-      .data.connections.map(({ jwt = "" }) => jwt);
+    return found;
   };
 
-  test("a revoked peel that connects again without a pause is not connected after the answer", async () => {
-    const [peel, other] = [await enrollPeel(master, "fighter"), await enrollPeel(master, "peaceful")];
-    await using bystander = await connectPeel(bus, other);
-    const { jwt, key } = parseCredentials(peel.credentials);
-    const another = newKeyPair("user", systemRandom).publicKey;
-    const fighters = [undefined, undefined, key.publicKey, another].map((told) => fight(bus, peel, told));
-    await until(connected, (all) => all.includes(jwt));
-    expect((await operate(master, peel.enrollmentId, "revoke")).status).toBe(200);
-    for (const fighter of fighters) fighter.mark();
-    expect(await connected()).not.toContain(jwt);
-    const before = fighters.map(({ ended }) => ended);
-    await until(
-      () => fighters.every(({ ended }, at) => ended > (before[at] ?? 0) + 2),
-      (tried) => tried,
-    );
-    expect(fighters.map(({ acceptedSince }) => acceptedSince)).toEqual([0, 0, 0, 0]);
-    expect(await connected()).not.toContain(jwt);
-    for (const fighter of fighters) fighter.stop();
-    await bystander.nats.flush();
-    expect(bystander.records).toEqual([]);
-  });
+  test.each(["suspend", "revoke"] as const)(
+    "after the answer to %s, a peel that connects again without a pause is not connected",
+    async (what) => {
+      const [peel, other] = await Promise.all(
+        [what, `other-${what}`].map((name) => enrollPeel(master, name)),
+      );
+      if (peel === undefined || other === undefined) throw new Error("no peels");
+      await using bystander = await connectPeel(bus, other);
+      const { jwt, key } = parseCredentials(peel.credentials);
+      const another = newKeyPair("user", systemRandom).publicKey;
+      const fighters = arena.doors.flatMap((door) =>
+        [undefined, undefined, key.publicKey, another].map((told) => fight(door, peel, told)),
+      );
+      await until(connected, (all) => all.includes(jwt));
+      expect((await operate(master, peel.enrollmentId, what)).status).toBe(200);
+      for (const fighter of fighters) fighter.mark();
+      expect(await connected()).not.toContain(jwt);
+      const before = fighters.map(({ ended }) => ended);
+      await until(
+        () => fighters.every(({ ended }, at) => ended > (before[at] ?? 0) + 2),
+        (tried) => tried,
+      );
+      expect(fighters.filter(({ acceptedSince }) => acceptedSince > 0)).toEqual([]);
+      expect(await connected()).not.toContain(jwt);
+      for (const fighter of fighters) fighter.stop();
+      await bystander.nats.flush();
+      expect(bystander.records).toEqual([]);
+    },
+  );
 
   test("a peel that names the key of another one next to its JWT does not speak for it", async () => {
     const [liar, victim] = [await enrollPeel(master, "liar"), await enrollPeel(master, "victim")];

@@ -79,7 +79,6 @@ function hello(
       },
     },
     spread: {
-      helloMs: 2_000,
       told: (spreadMs) => {
         spreads.push(spreadMs);
       },

@@ -15,6 +15,11 @@ import type { StateFiles } from "../state-files/mod.ts";
 const requestTimeoutMs = 5_000;
 /** Spreads the requests of a fleet that learns of a change at the same moment. */
 const hintSpreadMs = 10_000;
+/**
+ * After a connect: a server that goes has its peels connect to others in the same moment. Where the connections are
+ * spread, so are the hellos, and a longer time would only come on top.
+ */
+const connectedSpreadMs = 2_000;
 /** For a change of one peel. Masters already spread the notifications of a fleet-wide change. */
 const ownSpreadMs = 1_000;
 const pauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
@@ -49,7 +54,7 @@ export interface HelloOptions {
   /** Receives the newest entry of the audit, as masters signed it. */
   audit?: Pick<AuditHeads, "take">;
   /** Receives over what time the masters want a whole fleet to come back. */
-  spread: Pick<Spread, "helloMs" | "told">;
+  spread: Pick<Spread, "told">;
   /** Receives statements that change the administrators. */
   administrators?: Pick<Administrators, "version" | "take">;
   clock: Clock;
@@ -175,7 +180,7 @@ export function startHello(options: HelloOptions): Hello {
   const hinted = () => soon(hintSpreadMs);
   connection.subscribe(keySubject("secrets", "_cluster_info"), hinted);
   connection.subscribe(hintSubject(peelId), () => soon(ownSpreadMs));
-  const unsubscribe = connection.onConnect(() => soon(options.spread.helloMs));
+  const unsubscribe = connection.onConnect(() => soon(connectedSpreadMs));
   return {
     async now() {
       if (!connection.connected) {

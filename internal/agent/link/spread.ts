@@ -1,17 +1,14 @@
 import { busClientSettings } from "../../bus/mod.ts";
 
-/** How a peel spreads what the whole fleet does at the same moment, after the bus was away. */
+/** How a peel spreads the connections that the whole fleet opens at the same moment, after the bus was away. */
 export interface Spread {
   /** Milliseconds until the next attempt to connect: a fixed pause, and a random part. */
   reconnectDelayMs(): number;
-  /** The hello after a connect comes within so many milliseconds. */
-  readonly helloMs: number;
   /** Takes what masters said last; anything else than a number counts as unsaid. */
   told(spreadMs: unknown): void;
 }
 
 const unsaidMs = 1_000;
-const leastHelloMs = 2_000;
 /** Whatever a master says: a peel is not away for longer than that because of it. */
 const mostMs = 120_000;
 
@@ -28,10 +25,6 @@ export function createSpread(jitter: () => number): Spread {
   let part = jitter();
   return {
     reconnectDelayMs: () => Math.round(busClientSettings.reconnectWaitMs + spreadMs * part),
-    // The reconnects are spread already. Masters need less for a hello than a bus for a connection.
-    get helloMs() {
-      return Math.max(leastHelloMs, Math.round(spreadMs / 4));
-    },
     told(said) {
       const isNumber = typeof said === "number" && Number.isFinite(said);
       part = jitter();

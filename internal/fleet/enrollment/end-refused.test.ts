@@ -67,6 +67,13 @@ test.each<[string, Partial<Revocation> | undefined, Partial<ConnectedUser>, bool
 
 test("a peel that makes up keys is asked for in turns, and holds nobody up", async () => {
   const { refused, asked, answer } = world();
+  // Nothing is certain before all connections were looked through, and after a gap.
+  expect(await refused.ended()).toBe(false);
+  refused.sure();
+  expect(await refused.ended()).toBe(true);
+  refused.unsure();
+  expect(await refused.ended()).toBe(false);
+  refused.sure();
   for (let at = 0; at < 3_000; at++) refused.heard(connection({ told: `U${at}` }));
   const ended = refused.ended();
   // It continues meanwhile.

@@ -20,7 +20,11 @@ export interface EndRefusedDeps {
 export interface RefusedConnections {
   /** @returns whether the client named another key than that of its JWT */
   heard(connection: ConnectedUser): boolean;
-  /** Resolves when those were ended that it has heard of by now: `false` when there were too many. */
+  /** Connections may have begun that nobody told: until it was looked through all of them. */
+  unsure(): void;
+  /** All connections were looked through that began before the last call of `unsure`. */
+  sure(): void;
+  /** Resolves when all were ended that must not be, as far as they began by now: `false` when that is not certain. */
   ended(): Promise<boolean>;
 }
 
@@ -34,7 +38,8 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
   const waiting = new Set<string>();
   let batch: Promise<unknown> | undefined;
   let batches = 0;
-  let isLost = false;
+  // A master that was just started has heard of none.
+  let isSure = false;
   const isRevoked = ({ user, jwt }: ConnectedUser) => refuses(revocations.find(user), jwt, clock.now());
   const isRefused = (one: ConnectedUser) => isDisguised(one) || isRevoked(one);
   const next = () => {
@@ -55,15 +60,21 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
     heard(connection) {
       if (!isRefused(connection)) return false;
       if (waiting.size < mostWaiting) waiting.add(connection.told);
-      else isLost = true;
+      else isSure = false;
       next();
       return isDisguised(connection);
+    },
+    unsure() {
+      isSure = false;
+    },
+    sure() {
+      isSure = true;
     },
     async ended() {
       // A hostile peel that connects again and again must not hold this up: others wait behind what waits now.
       const last = batches + Math.ceil(waiting.size / atOnce) + (batch === undefined ? 0 : 1);
       while (batch !== undefined && batches < last) await batch;
-      return !isLost;
+      return isSure;
     },
   };
 }

@@ -13,16 +13,21 @@ function world(connected: ConnectedUser[] = []) {
   const revocations = createRevocations({ bucket, log });
   const held = new Map<string, string>();
   const connects = new Set<(connection: ConnectedUser) => void>();
+  const gaps = new Set<() => void>();
   const members = new Set<(peelId: string) => void>();
-  const fleet = { isWhole: true, enforced: 0 };
+  const fleet = { isWhole: true, enforced: 0, sweeps: 0, isComplete: true };
   const seen: string[] = [];
   const strays = refuseStrays({
     system: {
-      followConnections(_, { began }) {
+      followConnections(_, { began, unsure }) {
         connects.add(began);
+        gaps.add(unsure);
         return () => connects.delete(began);
       },
-      connectedUsers: async () => connected,
+      async connectedUsers() {
+        fleet.sweeps++;
+        return { users: connected, isComplete: fleet.isComplete };
+      },
     },
     account: "A",
     directory: {
@@ -41,7 +46,12 @@ function world(connected: ConnectedUser[] = []) {
       },
     },
     isWhole: () => fleet.isWhole,
-    onConnected: ({ name }) => void seen.push(name),
+    connections: {
+      heard: ({ name }) => void seen.push(name),
+      unsure: () => void seen.push("unsure"),
+      sure: () => void seen.push("sure"),
+    },
+    settleMs: () => 20_000,
     clock,
     log,
   });
@@ -52,6 +62,9 @@ function world(connected: ConnectedUser[] = []) {
     strays,
     revocations,
     bucket,
+    gap() {
+      for (const run of gaps) run();
+    },
     connect(name: string, user: string) {
       for (const run of connects) run({ id: user, name, user, jwt: "", told: user });
     },
@@ -79,7 +92,23 @@ test("one that is connected already, and one that connects, are refused with one
   await clock.pass(1_000);
   expect(await refused()).toEqual(["UA", "UB", "UC"]);
   expect([fleet.enforced, strays.count]).toEqual([2, 3]);
-  expect(seen).toEqual(["a", "good", "b", "c"]);
+  expect(seen).toEqual(["a", "sure", "good", "b", "c"]);
+});
+
+test("after a gap all connections are looked through once, when the fleet is back", async () => {
+  const { clock, fleet, gap, seen } = world();
+  await clock.pass(1_000);
+  expect([fleet.sweeps, seen]).toEqual([1, ["sure"]]);
+  for (let gaps = 0; gaps < 3; gaps++) gap();
+  await clock.pass(19_000);
+  expect([fleet.sweeps, seen]).toEqual([1, ["sure", "unsure", "unsure", "unsure"]]);
+  await clock.pass(2_000);
+  expect([fleet.sweeps, seen.slice(4)]).toEqual([2, ["sure"]]);
+  // A server that did not answer may have connections that nobody knows.
+  fleet.isComplete = false;
+  gap();
+  await clock.pass(21_000);
+  expect([fleet.sweeps, seen.slice(5)]).toEqual([3, ["unsure"]]);
 });
 
 test("another key than the one in the record is a stray, whatever name its credentials have", async () => {

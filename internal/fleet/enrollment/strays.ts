@@ -19,8 +19,16 @@ export interface StrayDeps {
   directory: Pick<Directory, "holds" | "caughtUp" | "onMember">;
   revocations: Pick<Revocations, "add" | "current" | "lift">;
   enforcer: Pick<Reconciler, "enforce">;
-  /** Called with each connection that begins, and with all of them now and then. */
-  onConnected(user: ConnectedUser): void;
+  /** Is told of each connection that begins, and of all of them now and then. */
+  connections: {
+    heard(user: ConnectedUser): void;
+    /** Some may have begun that were not told. */
+    unsure(): void;
+    /** All were told that began before the last call of `unsure`. */
+    sure(): void;
+  };
+  /** How long a fleet takes to come back after the bus was away. */
+  settleMs(): number;
   /** Whether the bus has every decision that this master knows: otherwise a missing record means nothing. */
   isWhole(): boolean;
   clock: Clock;
@@ -32,14 +40,14 @@ export interface StrayDeps {
  * an older backup. The refusal is stored, and ends when a record has the key.
  */
 export function refuseStrays(deps: StrayDeps): { readonly count: number; stop(): void } {
-  const { system, account, directory, revocations, enforcer, clock, log } = deps;
+  const { system, account, directory, revocations, enforcer, connections, clock, log } = deps;
   const waiting = new Map<string, ConnectedUser>();
   let timer: { cancel(): void } | undefined;
   let stopped = false;
   let count = 0;
 
   const note = (user: ConnectedUser) => {
-    deps.onConnected(user);
+    connections.heard(user);
     if (directory.holds(user.name, user.user)) return;
     waiting.set(user.user, user);
     schedule(collectMs);
@@ -86,18 +94,36 @@ export function refuseStrays(deps: StrayDeps): { readonly count: number; stop():
     count = [...after.values()].filter((entry) => isRefused(entry, clock.now())).length;
     if (isChanged) await enforcer.enforce();
   };
+  let gaps = 0;
+  let later: { cancel(): void } | undefined;
   const sweep = () => {
+    const before = gaps;
     system
       .connectedUsers(account)
-      .then((users) => {
+      .then(({ users, isComplete }) => {
         for (const user of users) note(user);
+        if (isComplete && gaps === before) connections.sure();
         schedule(collectMs);
       })
       .catch((cause) =>
         log.warn("the users of the bus could not be listed", { reason: describeError(cause) }),
       );
   };
-  const ignoreConnections = system.followConnections(account, { began: note, ended() {}, unsure: sweep });
+  // Servers verify the JWT of each connection that they tell. What begins from now on is heard: while the fleet comes
+  // back, they need their time for that.
+  const sweepLater = () => {
+    gaps++;
+    connections.unsure();
+    later ??= clock.after(deps.settleMs(), () => {
+      later = undefined;
+      sweep();
+    });
+  };
+  const ignoreConnections = system.followConnections(account, {
+    began: note,
+    ended() {},
+    unsure: sweepLater,
+  });
   const ignoreMembers = directory.onMember(() => {
     if (count > 0) schedule(collectMs);
   });
@@ -110,6 +136,7 @@ export function refuseStrays(deps: StrayDeps): { readonly count: number; stop():
     stop() {
       stopped = true;
       timer?.cancel();
+      later?.cancel();
       sweeping.cancel();
       ignoreConnections();
       ignoreMembers();

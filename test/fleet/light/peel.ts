@@ -1,4 +1,5 @@
 import { createSpread } from "../../../internal/agent/link/spread.ts";
+import { createBackoff } from "../../../internal/base/backoff.ts";
 import { rfc3339, systemClock, type Timer } from "../../../internal/base/clock.ts";
 import { systemJitter } from "../../../internal/base/id.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
@@ -36,10 +37,12 @@ export interface LightPeel extends SimulatedPeel {
 /** As in internal/agent/link and internal/agent/daemon/hello.ts. */
 const heartbeatMs = 10_000;
 const helloTimeoutMs = 5_000;
+const helloPauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
 const confirmedWithinMs = 5_000;
 const hourMs = 3_600_000;
 const hintSpreadMs = 10_000;
 const ownSpreadMs = 1_000;
+const connectedSpreadMs = 2_000;
 
 const accepted = encode({ accepted: true });
 const answer = encode({
@@ -127,6 +130,7 @@ export function startLightPeel(
   /** Counts hellos: the answer to an earlier one is as good, and only the last one is asked again. */
   let hellos = 0;
   let isGreeted = false;
+  const unanswered = createBackoff({ ...helloPauses, jitter: random });
   /** What nobody has confirmed, by the subject of the confirmation: masters that have too much to do drop some. */
   const unconfirmed = new Map<string, Buffer>();
   let told = 0;
@@ -147,7 +151,7 @@ export function startLightPeel(
     isGreeted = false;
     wire?.write(pub(helloSubject(peelId), helloInbox, hello()));
     later(helloTimeoutMs, () => {
-      if (!isGreeted && own === hellos) sayHello();
+      if (!isGreeted && own === hellos) later(unanswered.next(), sayHello);
     });
   };
   const onMessage = (subject: string, _: string, data: Uint8Array) => {
@@ -157,6 +161,7 @@ export function startLightPeel(
       if (told === undefined || told.jobs === undefined) later(400 + random() * 400, sayHello);
       else {
         isGreeted = true;
+        unanswered.reset();
         spread.told(told.spread_ms);
         const { fingerprints = [] } = told.cluster_info as { fingerprints?: readonly string[] };
         counter.told(peelId, fingerprints);
@@ -233,10 +238,11 @@ export function startLightPeel(
       }),
       onOpen() {
         [isOpen, isGreeted, isDue] = [true, false, false];
+        unanswered.reset();
         counter.connected(peelId);
         wire?.write(beat);
         for (const confirmation of unconfirmed.keys()) tellAgain(confirmation);
-        soon(spread.helloMs);
+        soon(connectedSpreadMs);
         timers.push(systemClock.every(heartbeatMs, () => wire?.write(beat)));
       },
       onClose(reason) {

@@ -18,6 +18,7 @@ import {
   signerOfDirect,
 } from "../../../fleet/enrollment/mod.ts";
 import { adminRole } from "../../../fleet/operators/mod.ts";
+import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { relayToStorage } from "../../doors/peels/mod.ts";
@@ -143,10 +144,14 @@ export const fleet = {
 
       const strays = refuseStrays({
         ...{ system, account, directory, revocations, enforcer, clock, log },
-        onConnected(connection) {
-          if (!refused.heard(connection)) return;
-          lines.say("warn", "a connection named another key than that of its credentials", connection.name);
+        connections: {
+          ...refused,
+          heard(connection) {
+            if (!refused.heard(connection)) return;
+            lines.say("warn", "a connection named another key than that of its credentials", connection.name);
+          },
         },
+        settleMs: () => 2 * comeBackMs(directory.members().length),
         isWhole: () => deps.decisions.isWhole,
       });
       stack.defer(() => strays.stop());

@@ -63,7 +63,7 @@ export const operators = {
         adoption: {
           requireSigned: config["operators.require_signed"],
           unsigned,
-          connected: () => system.connectedUsers(account),
+          connected: async () => (await system.connectedUsers(account)).users,
         },
         ...{ registry, revocations, keeper, disconnections, clock, log },
         bucket: storage.operators,
