@@ -95,6 +95,7 @@ export const fleet = {
       stack.defer(() => exported.stop());
       await abortable(exported.ready, signal);
       const refused = endRefused({ system, account, revocations, clock });
+      stack.defer(revocations.onEntry(refused.revoked));
       const enforcer = createEnforcer({
         ended: refused.ended,
         revocations,
