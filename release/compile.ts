@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { defined } from "../internal/base/defined.ts";
+import { startPolicy } from "../internal/base/jit-policy.ts";
 import { packBundle } from "../internal/master/doors/console/mod.ts";
 import { bundleConsole } from "./console.ts";
 import { pastDoors } from "./doors.ts";
@@ -57,6 +58,7 @@ export async function compileBinary(binary: Binary, outfile: string, platform: P
         outfile: temporary,
         autoloadDotenv: false,
         autoloadBunfig: false,
+        jitPolicy: startPolicy,
       },
     });
     if (!result.success) throw new Error(`cannot compile ${binary}:\n${result.logs.join("\n")}`);

@@ -41,6 +41,8 @@ export interface LocalOptions {
   dataDir: string;
   /** The environment of a function. */
   context(signal: AbortSignal): CallContext;
+  /** Gets each call that runs, and hands it on. */
+  during?<Result>(call: Promise<Result>): Promise<Result>;
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -73,7 +75,7 @@ export function openOutbox(
 
 /** Starts the local phase: calls can run, and what they return waits for a bus. */
 export function startLocal(options: LocalOptions): Local {
-  const { peelId, dataDir, outbox, counts, clock, log } = options;
+  const { peelId, dataDir, outbox, counts, during = (call) => call, clock, log } = options;
   const dedup = openDedup({
     path: join(dataDir, "peel-dedup.msgpack"),
     capacity: rememberedJobs,
@@ -90,11 +92,13 @@ export function startLocal(options: LocalOptions): Local {
   const executor = createExecutor({
     isReadOnly,
     execute: (call, signal, { origin, progress, output, upgrade }) =>
-      execute(call, {
-        ...options.context(signal),
-        origin,
-        ...defined({ progress, output, upgrade }),
-      }),
+      during(
+        execute(call, {
+          ...options.context(signal),
+          origin,
+          ...defined({ progress, output, upgrade }),
+        }),
+      ),
     clock,
     log,
   });

@@ -7,6 +7,7 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import { removeLeftovers } from "../../base/remove-leftovers.ts";
 import { clientCertificate, resolveBusCa } from "../../bus/mod.ts";
 import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
+import { restAfterWork } from "../../program/daemon/mod.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
 import { tracing } from "../../program/tracing/mod.ts";
 import { checkAutomation, createInsistence } from "../consent/mod.ts";
@@ -36,6 +37,7 @@ import { ownCalls } from "./parts/own-calls.ts";
 import { stores } from "./parts/stores.ts";
 
 const health = { start: startHealthServer };
+const resting = { start: ({ clock }: Pick<PeelDeps, "clock">) => restAfterWork(clock) };
 
 type LinkedView = Pick<PeelView, "connected" | "renewals">;
 
@@ -69,8 +71,9 @@ export async function runPeel(options: PeelOptions): Promise<void> {
 
   // The local phase.
   const instance = displayPeelId(peelId);
+  const { worked, during } = await parts.start(resting, deps);
   const traced = await parts.start(tracing, { service: "svc-peel", instance, config, clock, log });
-  const known = { ...deps, ...traced, ...(await parts.start(stores, deps)) };
+  const known = { ...deps, ...traced, ...(await parts.start(stores, deps)), during };
   const able = { ...known, ...(await parts.start(local, known)) };
   const metrics = metricsOf({
     ...able.shown,
@@ -87,6 +90,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
   });
   const active = { ...able, ...(await parts.start(ownCalls, able)) };
   options.service?.ready(`started as ${displayPeelId(peelId)}; health on port ${healthServer.port}`);
+  worked();
   log.info("peel started", { peel_id: displayPeelId(peelId), health_port: healthServer.port });
 
   const tls = () => {
@@ -105,6 +109,7 @@ export async function runPeel(options: PeelOptions): Promise<void> {
       const here = { ...able, ...fleet, obstacle, again };
       const guided = { ...active, ...fleet, ...(await running.start(guide, here)) };
       await running.start(connected, { ...guided, tls: tls(), obstacle });
+      worked();
       log.info("peel connected", { peel_id: displayPeelId(peelId) });
       options.onReady?.({ health: healthServer.port });
       await untilAborted(fleet.signal);

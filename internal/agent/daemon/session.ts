@@ -103,6 +103,7 @@ export function startSession(options: SessionOptions): Session {
       uncount();
       site.stop();
       hello.stop();
+      worker.stop();
       detach();
       facts.stop();
       return heartbeat.stop();

@@ -65,6 +65,7 @@ export interface Worker {
   take(command: Uint8Array): void;
   /** Handles a signed command for peels of its site, which this peel may not be one of. */
   takeForSite(jid: string, command: Uint8Array): void;
+  stop(): void;
 }
 
 /**
@@ -320,5 +321,6 @@ export function startWorker(options: WorkerOptions): Worker {
   return {
     take: (command) => handle(command),
     takeForSite: (jid, command) => handle(command, { kind: "dispatch", jid }, true),
+    stop: unconfirmed.stop,
   };
 }

@@ -29,6 +29,37 @@ test("it is handed out once", () => {
   expect([unconfirmed.take("a"), unconfirmed.take("a"), unconfirmed.bytes]).toEqual([small, undefined, 0]);
 });
 
+test("it is forgotten after its deadline, and then nothing waits", () => {
+  const clock = manualClock();
+  const unconfirmed = createUnconfirmed(clock);
+  unconfirmed.keep("a", small, clock.now() + 60_000, 0);
+  clock.advance(50_000);
+  unconfirmed.keep("b", small, clock.now() + 60_000, 0);
+  unconfirmed.keep("c", small, clock.now() + 3_600_000, 0);
+  expect([unconfirmed.bytes, clock.pending]).toEqual([300, 1]);
+  clock.advance(10_000);
+  expect(unconfirmed.bytes).toBe(200);
+  clock.advance(60_000);
+  expect(unconfirmed.bytes).toBe(100);
+  clock.advance(3_600_000);
+  expect([unconfirmed.bytes, clock.pending]).toEqual([0, 0]);
+});
+
+test("nothing waits after it was stopped", () => {
+  const clock = manualClock();
+  const unconfirmed = createUnconfirmed(clock);
+  unconfirmed.keep("a", small, clock.now() + 60_000, 0);
+  unconfirmed.stop();
+  expect(clock.pending).toBe(0);
+});
+
+test("what is kept holds no more than its own bytes", () => {
+  const clock = manualClock();
+  const unconfirmed = createUnconfirmed(clock);
+  unconfirmed.keep("a", new Uint8Array(8192).subarray(0, 100), clock.now() + 60_000, 0);
+  expect(unconfirmed.take("a")?.buffer.byteLength).toBe(100);
+});
+
 test("what is kept is bounded, and what is not forgotten before its deadline", () => {
   const act = fc.record({
     jid: fc.nat(3_000).map(String),

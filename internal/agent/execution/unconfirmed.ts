@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import type { Clock, Timer } from "../../base/clock.ts";
 
 /** Masters send a command again after 2 s, and others after 5 s at the latest: before the deadline, whatever happens. */
 const leastLeftMs = 10_000;
@@ -7,6 +7,8 @@ const longestMs = 1_000;
 /** A larger return costs more to send twice than its confirmation. */
 const mostBytesEach = 4 * 1024;
 const mostBytes = 1024 * 1024;
+/** Least time between looks for those that masters do not ask for any more. */
+const lookMs = 60_000;
 
 /** Returns that were sent without asking for a confirmation, until masters have had time to ask for them again. */
 export interface Unconfirmed {
@@ -22,19 +24,26 @@ export interface Unconfirmed {
   take(jid: string): Uint8Array | undefined;
   /** What the kept returns take, bytes. */
   readonly bytes: number;
+  stop(): void;
 }
 
-export function createUnconfirmed(clock: Pick<Clock, "now">): Unconfirmed {
+export function createUnconfirmed(clock: Pick<Clock, "now" | "after">): Unconfirmed {
   const kept = new Map<string, { payload: Uint8Array; deadline: number }>();
   let bytes = 0;
+  let timer: Timer | undefined;
   const forget = (jid: string, size: number) => {
     kept.delete(jid);
     bytes -= size;
   };
-  /** Only when there is no room: a timer for each would wake up the peel. */
   const forgetEnded = () => {
     const now = clock.now();
     for (const [jid, { payload, deadline }] of kept) if (deadline <= now) forget(jid, payload.length);
+  };
+  /** One timer for all: one for each would wake up the peel as often. */
+  const look = () => {
+    forgetEnded();
+    const next = [...kept.values()].reduce((least, { deadline }) => Math.min(least, deadline), Infinity);
+    timer = kept.size === 0 ? undefined : clock.after(Math.max(lookMs, next - clock.now()), look);
   };
   return {
     keep(jid, payload, deadline, durationMs) {
@@ -42,7 +51,9 @@ export function createUnconfirmed(clock: Pick<Clock, "now">): Unconfirmed {
       if (payload.length > mostBytesEach) return false;
       if (bytes + payload.length > mostBytes) forgetEnded();
       if (bytes + payload.length > mostBytes) return false;
-      kept.set(jid, { payload, deadline });
+      // A copy: the encoder's bytes are a part of a buffer that many messages share, and would keep all of it.
+      kept.set(jid, { payload: Uint8Array.from(payload), deadline });
+      timer ??= clock.after(lookMs, look);
       bytes += payload.length;
       return true;
     },
@@ -54,5 +65,6 @@ export function createUnconfirmed(clock: Pick<Clock, "now">): Unconfirmed {
     get bytes() {
       return bytes;
     },
+    stop: () => timer?.cancel(),
   };
 }

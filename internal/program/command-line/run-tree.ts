@@ -1,6 +1,7 @@
 import type { CommandDef } from "citty";
 import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
+import { compileAfterStart } from "../../base/jit-policy.ts";
 import { createMessages, type Messages } from "../../base/messages.ts";
 import { version } from "../../base/version.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
@@ -22,6 +23,7 @@ export interface CliOptions extends Machine {
  * @returns the exit code: 0, 2 for a mistake on the command line, 130 after Ctrl-C, 1 for every other failure
  */
 export async function runTree(tree: CommandDef, { argv, ...machine }: CliOptions): Promise<number> {
+  using _starting = compileAfterStart();
   const name = nameOf(tree);
   const messages = createMessages({ name, write: (text) => machine.stderr.write(text) });
   let cli: Cli | undefined;

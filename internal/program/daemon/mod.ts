@@ -1,1 +1,2 @@
 export { runDaemon } from "./daemon.ts";
+export { type Rest, restAfterWork } from "./rest.ts";

@@ -1,5 +1,6 @@
 import { defined } from "../../../base/defined.ts";
 import type { IdentityService } from "../../../host/modules/mod.ts";
+import type { Rest } from "../../../program/daemon/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { openWaitingReports, reportRuns, reportsDirectory } from "../../compliance/mod.ts";
 import { createPeelStates } from "../../execution/mod.ts";
@@ -13,7 +14,7 @@ import type { Stores } from "./stores.ts";
 
 /** What runs calls: each finds this host around it, and what it returns waits for a bus. */
 export const local = {
-  start(deps: PeelDeps & Stores) {
+  start(deps: PeelDeps & Stores & Pick<Rest, "during">) {
     const { dataDir, files, facts, settings, audit, clock, log } = deps;
     const waiting = openOutbox(deps);
     const sendEvent = createSendEvent({ ...deps, ...waiting });

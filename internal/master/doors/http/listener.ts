@@ -13,14 +13,14 @@ import { type AuthRule, type Call, json, type Route } from "./route.ts";
 import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
 import { type Bearers, type ConsoleSessions, signIn, type TokenEntry, tokenFiles } from "./tokens.ts";
 
-const commonHeaders: Record<string, string> = {
+const commonHeaders = Object.entries({
   "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'",
   "Referrer-Policy": "no-referrer",
-};
+});
 
 export interface ListenerOptions {
   host: string;
@@ -306,7 +306,7 @@ function routeFinder(patterns: readonly RoutePattern[]): (path: string) => Route
 }
 
 function withCommonHeaders(response: Response, requestId: string): Response {
-  for (const [name, value] of Object.entries(commonHeaders)) {
+  for (const [name, value] of commonHeaders) {
     if (!response.headers.has(name)) response.headers.set(name, value);
   }
   response.headers.set("X-Request-ID", requestId);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { send } from "../../../../test/harness/client.ts";
@@ -91,9 +92,9 @@ interface Raw {
   destroy(): void;
 }
 
-function open(options: { from?: string } = {}): Raw {
+function open(options: { from?: string; port?: number } = {}): Raw {
   const socket = connectTls({
-    port: server.port,
+    port: options.port ?? server.port,
     host: "127.0.0.1",
     servername: "localhost",
     ca: authority.rootPem,
@@ -129,6 +130,46 @@ function open(options: { from?: string } = {}): Raw {
 }
 
 const base = () => `https://localhost:${server.port}`;
+
+/** Passes bytes on, and counts the TLS records that the server sends. */
+async function countRecords(): Promise<{ port: number; count(): number; stop(): void }> {
+  let sent = Buffer.alloc(0);
+  const relay = createTcpServer((client) => {
+    const upstream = connectTcp(server.port, "127.0.0.1");
+    client.on("error", () => upstream.destroy()).on("close", () => upstream.destroy());
+    client.on("data", (bytes) => upstream.write(bytes));
+    upstream.on("error", () => client.destroy()).on("close", () => client.destroy());
+    upstream.on("data", (bytes: Buffer) => {
+      sent = Buffer.concat([sent, bytes]);
+      client.write(bytes);
+    });
+  });
+  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", () => resolve()));
+  return {
+    port: (relay.address() as AddressInfo).port,
+    count() {
+      let records = 0;
+      // A type, a version, and the length of what follows.
+      for (let at = 0; at + 5 <= sent.length; at += 5 + sent.readUInt16BE(at + 3)) records++;
+      return records;
+    },
+    stop: () => void relay.close(),
+  };
+}
+
+test("head and body of an answer are one TLS record", async () => {
+  const counted = await countRecords();
+  const raw = open({ port: counted.port });
+  const ask = () => raw.write("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ask();
+  await raw.received(/\}$/);
+  const before = counted.count();
+  ask();
+  await raw.received(/\}.*\}$/s);
+  expect(counted.count() - before).toBe(1);
+  raw.destroy();
+  counted.stop();
+});
 
 test("a request keeps the address of its client, and no Host header changes its path", async () => {
   const reply = await send(base(), authority.rootPem, {
