@@ -1,3 +1,4 @@
+import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
 import type { Clock } from "./clock.ts";
 import { rfc3339 } from "./clock.ts";
 import { describeError } from "./errors.ts";
@@ -55,23 +56,37 @@ export const jsonRecord = (record: LogRecord): string => `${redact(jsonLine(reco
 export function createRecordLog(
   options: Pick<LogOptions, "level" | "clock"> & { take(record: LogRecord): void },
 ): Log {
-  return wrap(options, {});
+  const consola = createConsola({
+    level: LogLevels[options.level],
+    // Consola folds repeated records by default; a log must not lose any.
+    throttle: 0,
+    reporters: [
+      {
+        log(record) {
+          const [event, fields] = record.args as [string, LogFields];
+          const time = rfc3339(options.clock.now());
+          options.take({ time, level: record.type as LogLevel, event, fields: plain(fields) });
+        },
+      },
+    ],
+  });
+  return wrap(consola, {});
 }
 
-function wrap(options: Parameters<typeof createRecordLog>[0], base: LogFields): Log {
-  const { level: least, clock, take } = options;
+function wrap(consola: ConsolaInstance, base: LogFields): Log {
   const emit =
     (level: LogLevel) =>
     (event: string, fields: LogFields = {}) => {
-      if (logLevels.indexOf(level) < logLevels.indexOf(least)) return;
-      take({ time: rfc3339(clock.now()), level, event, fields: plain({ ...base, ...fields }) });
+      // Consola would look as well, after work that most records at this level do not need.
+      if (LogLevels[level] > consola.level) return;
+      consola[level](event, { ...base, ...fields });
     };
   return {
     debug: emit("debug"),
     info: emit("info"),
     warn: emit("warn"),
     error: emit("error"),
-    with: (fields) => wrap(options, { ...base, ...fields }),
+    with: (fields) => wrap(consola, { ...base, ...fields }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { createConsola } from "consola/core";
 import { escapeInvisibleInLines } from "./invisible.ts";
 import { redact } from "./log.ts";
 
@@ -19,10 +20,21 @@ export interface Messages {
  * @param write takes one message with its line end
  */
 export function createMessages({ name, write }: { name: string; write: (text: string) => void }): Messages {
-  const tell = (line: string) => write(`${escapeInvisibleInLines(redact(line))}\n`);
+  const consola = createConsola({
+    // Consola folds repeated messages by default; progress may well repeat itself.
+    throttle: 0,
+    reporters: [
+      {
+        log({ type, args: [line] }) {
+          const head = type === "log" ? "" : `${name}: `;
+          write(`${escapeInvisibleInLines(redact(`${head}${line}`))}\n`);
+        },
+      },
+    ],
+  });
   return {
-    say: tell,
-    warn: (line) => tell(`${name}: ${line}`),
-    error: (line) => tell(`${name}: ${line}`),
+    say: (line) => consola.log(line),
+    warn: (line) => consola.warn(line),
+    error: (line) => consola.error(line),
   };
 }

@@ -72,7 +72,6 @@ export interface Watch {
  * restarts
  */
 export async function openBucket(bus: Bus, name: string, recreate?: () => Promise<void>): Promise<Bucket> {
-  const kv = await openView(bus, name);
   const attempt = <T>(run: () => Promise<T>) => orStorageError(`the bucket ${name}`, run);
   const stream = `KV_${name}`;
   const lastStored = (keys = ">") =>
@@ -138,6 +137,7 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
       }),
     entries: () =>
       attempt(async () => {
+        const kv = await openView(bus, name);
         const found = await listEntries(bus, `KV_${name}`, (ready) => kv.watch({ initializedFn: ready }));
         return found.filter(({ operation }) => operation === "PUT").map(toEntry);
       }),

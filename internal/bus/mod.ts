@@ -23,6 +23,7 @@ export {
   connectBus,
   connectBusForever,
   isCredentialsRefused,
+  isInbox,
   type Requester,
   resolveBusCa,
 } from "./connect.ts";
@@ -147,6 +148,6 @@ export {
   tokenSubject,
 } from "./subjects.ts";
 export { surveyServers } from "./survey-servers.ts";
-export { createSystemBus, type HeldClaims, type SystemBus } from "./system.ts";
+export { type ConnectionListener, createSystemBus, type HeldClaims, type SystemBus } from "./system.ts";
 export { trimSenders } from "./trim-senders.ts";
 export { type Look, untilKey } from "./until-key.ts";

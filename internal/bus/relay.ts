@@ -8,17 +8,22 @@ export interface RelayOptions {
   subjects: readonly string[];
   /** Each message goes to one subscriber of the queue. */
   queue: string;
-  /** The subject that a stream captures. @param subject of the message */
-  to(subject: string): string;
   /**
    * Asked with each message; bounds how many wait for the storage.
    *
-   * @param to its new subject
-   * @returns what to call when the storage has answered, or did not in time; `undefined` drops the message
+   * @param subject of the message
+   * @returns `undefined` drops the message
    */
-  admit(to: string, bytes: number): ((isAnswered: boolean) => void) | undefined;
+  admit(subject: string, bytes: number): Admitted | undefined;
   /** How long the storage may take. */
   timeoutMs: number;
+}
+
+interface Admitted {
+  /** The subject that a stream captures. */
+  to: string;
+  /** Called when the storage has answered, or did not in time. */
+  finish(isAnswered: boolean): void;
 }
 
 /**
@@ -32,7 +37,7 @@ export function relay(
   /** Takes no more messages, and finishes those that were taken, for at most `timeoutMs`. */
   stop(): Promise<void>;
 } {
-  const { queue, to, admit, timeoutMs } = options;
+  const { queue, admit, timeoutMs } = options;
   const underWay = new Set<Promise<void>>();
   const store = async (subject: string, message: Pick<Msg, "data" | "respond">) => {
     try {
@@ -50,12 +55,11 @@ export function relay(
       callback(error, message) {
         if (error !== null) return bus.log.error("subscription error", { subject: pattern, error });
         if (!isInbox(message.reply)) return;
-        const subject = to(message.subject);
-        const finish = admit(subject, message.data.length);
-        if (finish === undefined) return;
-        const storing = store(subject, message).then((isAnswered) => {
+        const admitted = admit(message.subject, message.data.length);
+        if (admitted === undefined) return;
+        const storing = store(admitted.to, message).then((isAnswered) => {
           underWay.delete(storing);
-          finish(isAnswered);
+          admitted.finish(isAnswered);
         });
         underWay.add(storing);
       },

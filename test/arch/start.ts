@@ -3,10 +3,10 @@ import { isCode, parse, resolveImport, type Source, type Violation } from "./sou
 import { isRuntime, packageOf } from "./vendors.ts";
 
 /** What `svc` loads before it knows which command is meant: everything else waits for the command. */
-const packages = ["citty", "fastest-levenshtein"];
+const packages = ["citty", "consola", "fastest-levenshtein"];
 
 /** What a peel needs while nobody asks for anything: the rest would only take memory on every host. */
-const packagesOfPeel = ["croner", "fastest-levenshtein", "js-yaml", "msgpackr", "nats"];
+const packagesOfPeel = ["consola", "croner", "fastest-levenshtein", "js-yaml", "msgpackr", "nats"];
 
 /** Files whose load time people wait for, or whose memory every host has, with the packages that they may load. */
 export const starts: readonly Start[] = [

@@ -11,6 +11,7 @@ export const vendors: Record<string, readonly string[]> = {
   "@preact/signals": ["internal/console/"],
   "@valibot/to-json-schema": ["internal/master/doors/http/"],
   citty: ["internal/program/command-line/", "internal/cli/"],
+  consola: ["internal/base/"],
   croner: ["internal/base/"],
   "csv-parse": ["internal/cli/enroll/"],
   "csv-stringify": ["internal/program/command-line/"],
@@ -54,7 +55,7 @@ export function isRuntime(specifier: string): boolean {
   return specifier === "bun" || specifier.startsWith("bun:") || isBuiltin(specifier);
 }
 
-/** The package of a specifier: `msgpackr` for `msgpackr/pack`. */
+/** The package of a specifier: `consola` for `consola/core`. */
 export function packageOf(specifier: string): string {
   const [first = "", second = ""] = specifier.split("/");
   return first.startsWith("@") ? `${first}/${second}` : first;

@@ -18,6 +18,9 @@ let masters: Program[] = [];
 
 const nameOf = (host: number) => hosts.names[host - 1] ?? "";
 const svc = (...args: string[]) => hosts.run(4, [binaries.cli, "--config", join(fleet, "svc.yaml"), ...args]);
+const problems = async () =>
+  (JSON.parse((await svc("cluster", "status", "--output", "json")).stdout || "{}").problems ??
+    []) as string[];
 const sites = async () =>
   (JSON.parse((await svc("cluster", "status", "--output", "json")).stdout || "{}").sites ?? []) as {
     state: string;
@@ -57,7 +60,7 @@ test("a site is linked to the next host when one fails, and its peel stays conne
     SVC_DATA_DIR: dir,
   });
   expect(await adding.exited).toBe(0);
-  // It has neither a label nor a site: the URL of the site alone, as a peel of an earlier version.
+  // It has no site: the URL of its bus alone, as a peel of an earlier version.
   const peel = hosts.start(
     4,
     [
@@ -78,6 +81,12 @@ test("a site is linked to the next host when one fails, and its peel stays conne
   await peel.waitFor("enrollment pending");
   expect((await svc("enroll", "approve", "--all", "--yes")).code).toBe(0);
   await peel.waitFor("peel connected");
+  // What it sends counts when it has the label.
+  await until(problems, (told) => told.some((one) => /do not have its label.* web-1: /.test(one)));
+  const listed = JSON.parse((await svc("enroll", "list", "--state", "all", "--output", "json")).stdout) as {
+    id: string;
+  }[];
+  expect((await svc("enroll", "label", listed[0]?.id ?? "", "site=berlin")).code).toBe(0);
   await until(
     () => svc("run", "web-1", "test.ping"),
     ({ code }) => code === 0,

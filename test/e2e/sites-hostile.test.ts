@@ -1,21 +1,23 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type NatsConnection } from "nats";
 import { systemClock } from "../../internal/base/clock.ts";
+import { systemRandom } from "../../internal/base/id.ts";
 import { type Bus, connectBus, createSystemBus, type SystemBus } from "../../internal/bus/mod.ts";
-import { parseCredentials, readClaims } from "../../internal/identity/mod.ts";
+import { encodeJwt, newKeyPair, parseCredentials, readClaims } from "../../internal/identity/mod.ts";
 import { natsServerPath } from "../harness/bus.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { recordingLog } from "../harness/log.ts";
 import type { Program } from "../harness/process.ts";
-import { type SiteFleet, startSiteFleet, untilSite } from "../harness/site-fleet.ts";
+import { letEnroll, type SiteFleet, startSiteFleet, untilSite } from "../harness/site-fleet.ts";
 import { until } from "../harness/until.ts";
 
 // The server of a site is stolen: its credentials are used by a server of the thief, who may send and hear anything
 // there. docs/sites.md, "Security", says what that reaches.
 
 let fleet: SiteFleet;
+let master: Program;
 let thief: Program;
 /** The thief at the end of the link of the site, and at that of the link to the system account. */
 let link: NatsConnection;
@@ -24,16 +26,28 @@ let hub: SystemBus;
 let observer: Bus;
 let peels = "";
 
+const connectAs = (credentials: string) =>
+  connectBus({
+    urls: [`tls://127.0.0.2:${fleet.hosts.ports.bus}`],
+    tlsName: fleet.hosts.names[0] ?? "",
+    name: "observer",
+    identity: { credentials: readFileSync(join(fleet.dir, "auth", credentials), "utf8") },
+    ca: readFileSync(join(fleet.dir, "bus/nats-ca.crt"), "utf8"),
+    clock: systemClock,
+    log: recordingLog(),
+  });
+
 const at = (name: string) => join(fleet.siteDir("berlin"), "bus", name);
 
 beforeAll(async () => {
-  fleet = await startSiteFleet(3);
-  const master = await fleet.startMaster();
+  fleet = await startSiteFleet(5);
+  letEnroll(fleet);
+  const first = await fleet.startMaster();
   const adding = fleet.hosts.start(1, fleet.addWords("berlin", 2));
   await adding.waitFor("systemctl restart svc-master");
-  master.kill();
-  await master.exited;
-  await fleet.startMaster();
+  first.kill();
+  await first.exited;
+  master = await fleet.startMaster();
   const [port = 0] = await freePorts(1);
   const remote = (account: string, credentials: string) =>
     `{ urls: ["tls://${fleet.hosts.names[0]}:${fleet.sitePort}"], account: ${account}, credentials: "${at(credentials)}",
@@ -54,15 +68,7 @@ leafnodes { reconnect: "1s", remotes: [ ${remote("M", "link.creds")}, ${remote("
   link = await as("m");
   system = await as("s");
   await untilSite(fleet, "berlin", "up");
-  observer = await connectBus({
-    urls: [`tls://127.0.0.2:${fleet.hosts.ports.bus}`],
-    tlsName: fleet.hosts.names[0] ?? "",
-    name: "observer",
-    identity: { credentials: readFileSync(join(fleet.dir, "auth/system.creds"), "utf8") },
-    ca: readFileSync(join(fleet.dir, "bus/nats-ca.crt"), "utf8"),
-    clock: systemClock,
-    log: recordingLog(),
-  });
+  observer = await connectAs("system.creds");
   hub = await createSystemBus(observer);
   peels = readClaims(readFileSync(join(fleet.dir, "auth/account.jwt"), "utf8")).sub;
 }, 120_000);
@@ -102,18 +108,110 @@ const answerTo = (connection: NatsConnection, subject: string, data = "") =>
     () => undefined,
   );
 
-test("it hears commands for peels, and nothing else of the masters", async () => {
+test("it hears that something changed for a peel, commands for its own peels, and nothing else of the masters", async () => {
   await fleet.startPeel("web-1", 3);
+  await fleet.startPeel("web-2", 4, { site: "munich" });
+  await fleet.startPeel("web-3", 5, { site: "berlin" });
   const found = await heard(link, async () => {
-    await fleet.svc("run", "web-1", "test.ping");
+    const { code, stderr } = await fleet.svc("run", "web-*", "test.ping");
+    expect([code, stderr]).toEqual([0, expect.anything()]);
     await fleet.svc("enroll", "list");
     await fleet.svc("status");
   });
   const others = [...found].filter(
-    (subject) => !/^svc\.(?:job\.[^.]+\.(?:dispatch|stop)|peel\.[^.]+\.hint)/.test(subject),
+    (subject) => !/^svc\.(?:job\.[^.]+\.dispatch\.web-3|peel\.[^.]+\.hint)$/.test(subject),
   );
   expect(others).toEqual([]);
+  expect([...found].some((subject) => subject.endsWith(".dispatch.web-3"))).toBe(true);
 }, 60_000);
+
+describe("in whose name it speaks", () => {
+  const stored = [
+    "$KV.peel-heartbeat.PEEL",
+    "$KV.facts.PEEL",
+    "$KV.compliance.PEEL",
+    "$KV.compliance-diffs.PEEL",
+    "svc.job.job-1.ack.PEEL",
+    "svc.job.job-1.return.PEEL",
+    "svc.job.job-1.schedule.PEEL",
+    "svc.event.PEEL.a.b",
+  ];
+  const asked = ["hello", "fetch", "renew", "rekey"].map((kind) => `svc.peel.PEEL.${kind}`);
+  const progress = "svc.job.job-1.progress.PEEL";
+  let masters: Bus;
+  /** Where the masters' account had what the thief sent, but for where masters take what sites send. */
+  const arrived = new Map<string, string>();
+
+  beforeAll(async () => {
+    masters = await connectAs("master.creds");
+    masters.nats.subscribe(">", {
+      callback(_, message) {
+        const text = message.string();
+        if (!message.subject.startsWith("svc.from.") && text.startsWith("thief "))
+          arrived.set(text, message.subject);
+      },
+    });
+    await masters.nats.flush();
+  }, 60_000);
+  afterAll(() => masters?.nats.close());
+
+  const send = async (subject: string) => ({ answer: await answerTo(link, subject, `thief ${subject}`) });
+
+  // Of no site, of another site, and of none at all.
+  test.each(["web-1", "web-2", "ghost", "master"])(
+    "it is not heard as %s",
+    async (peel) => {
+      const of = (subject: string) => subject.replace("PEEL", peel);
+      const everything = [...stored, ...asked, progress].map(of);
+      const ways = everything.flatMap((subject) =>
+        ["", "svc.relay.", "svc.from.berlin.", "svc.from.munich.", "svc.relay.svc.from.munich."].map(
+          (before) => `${before}${subject}`,
+        ),
+      );
+      const answers = await Promise.all(
+        ways.map(async (subject) => [subject, (await send(subject)).answer] as const),
+      );
+      const answered = answers.flatMap(([subject, answer]) => (answer === undefined ? [] : [subject]));
+      expect(answered.sort()).toEqual([...asked, progress].map(of).sort());
+      for (const [, answer] of answers)
+        expect(answer || "the label of the site").toContain("the label of the site");
+      await masters.nats.flush();
+      expect([...arrived]).toEqual([]);
+    },
+    30_000,
+  );
+
+  test("it is heard as a peel of its own", async () => {
+    const of = (subject: string) => subject.replace("PEEL", "web-3");
+    for (const subject of stored.map(of)) {
+      expect((await send(`svc.relay.${subject}`)).answer).toContain('"seq"');
+      expect(arrived.get(`thief svc.relay.${subject}`)).toBe(subject);
+    }
+    for (const subject of asked.map(of)) {
+      // Every one of these is malformed, or lacks a signature of the peel.
+      expect((await send(subject)).answer).not.toContain("the label of the site");
+    }
+    expect((await send(of(progress))).answer).toBe("");
+    await until(() => arrived.get(`thief ${of(progress)}`) === of(progress));
+  }, 30_000);
+
+  test("what is refused is counted, logged in few lines, and named by the masters", async () => {
+    for (let n = 0; n < 2_000; n++) link.publish(`svc.relay.svc.event.web-1.n${n}`, "thief", { reply: "x" });
+    await link.flush();
+    const { code, stdout } = await fleet.svc("cluster", "status", "--output", "json");
+    expect([code, JSON.parse(stdout).problems]).toEqual([
+      1,
+      [expect.stringMatching(/^site berlin sends for peels that do not have its label, .* web-1, web-2: /)],
+    ]);
+    const port = /"health_port":(\d+)/.exec(master.output())?.[1];
+    const metric = async () => {
+      const text = await (await fetch(`http://127.0.0.2:${port}/metrics`)).text();
+      return Number(/^svc_site_messages_refused_total\{site="berlin"\} (\d+)$/m.exec(text)?.[1]);
+    };
+    await until(metric, (count) => count > 2_000);
+    expect(master.output().match(/a site spoke for other peels/g)?.length).toBeLessThan(8);
+  }, 30_000);
+});
 
 test.each([
   "$JS.API.INFO",
@@ -159,6 +257,28 @@ test("it hears new claims of accounts, and nothing else of the system account", 
   );
   expect(others).toEqual([]);
   expect([...found].some((subject) => subject.endsWith("CLAIMS.UPDATE"))).toBe(true);
+}, 60_000);
+
+test("connections that it invents count for no peel, and nobody is refused for them", async () => {
+  const user = newKeyPair("user", systemRandom);
+  const signed = { type: "user", subject: user.publicKey, issuedAt: 1, nats: {} } as const;
+  const forged = encodeJwt({ ...signed, name: "web-2" }, newKeyPair("account", systemRandom));
+  const report = (id: number, jwt: string) =>
+    JSON.stringify({
+      server: { id: "NBSWY3DPEB3W64TMMQNBSWY3DPEB3W64TMMQNBSWY3DPEB3W64TMMQAAAA" },
+      client: { id, user: user.publicKey, name_tag: "web-2", jwt },
+    });
+  // Ten times the budget of connections suspends a peel, and an unknown user is refused for good.
+  for (let n = 0; n < 1_000; n++) {
+    const kind = n % 2 === 0 ? "CONNECT" : "DISCONNECT";
+    system.publish(`$SYS.ACCOUNT.${peels}.${kind}`, report(n, n % 3 === 0 ? "" : forged));
+  }
+  await system.flush();
+  // It has connected since: the masters have read all of that.
+  await fleet.startPeel("web-4", 5);
+  expect(master.output()).not.toContain("a peel without a valid record was refused");
+  expect(master.output()).not.toContain("budget of a peel exceeded");
+  expect((await fleet.svc("run", "web-2", "test.ping")).code).toBe(0);
 }, 60_000);
 
 test("it cannot take a revocation back", async () => {

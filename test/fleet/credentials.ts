@@ -25,6 +25,8 @@ export interface Member {
   key: KeyPair;
   /** Text of its `.creds` file. */
   credentials: string;
+  /** The site whose label it has. */
+  site?: string | undefined;
 }
 
 /** The key that signs users of the peels' account. */
@@ -103,11 +105,12 @@ async function insertAll(bus: Bus, authDir: string, records: readonly Enrollment
   );
 }
 
-function recordOf({ peelId, key }: Member) {
+function recordOf({ peelId, key, site }: Member) {
   const now = systemClock.now();
   return {
     id: newId("enr", now, systemRandom),
     peelId,
+    ...(site === undefined ? {} : { labels: { site } }),
     publicKey: key.publicKey,
     curvePublicKey: deriveCurveKey(key).publicKey,
     hostname: peelId,

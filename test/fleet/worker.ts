@@ -23,6 +23,8 @@ export interface Site {
   commandKeys: readonly string[];
   /** Its peels are light ones: they cost little, and believe every command. */
   light: boolean;
+  /** The site whose label its peels have. */
+  label?: string;
   /** The site whose commands its light peels hear. */
   hears?: string;
   /** Where the records of its peels are written, if not at `busUrl`. */
@@ -58,7 +60,7 @@ const counter = createCounter();
 
 async function start({ site, peels: ids, perSecond }: Extract<FleetCommand, { start: unknown }>["start"]) {
   const account = peelsAccountKey(site.authDir);
-  const members = ids.map((id) => mintMember(id, account, site.hears));
+  const members = ids.map((id) => ({ ...mintMember(id, account, site.hears), site: site.label }));
   const bus = await connectBus({
     urls: [site.storeUrl ?? site.busUrl],
     name: "fleet-simulator",

@@ -44,16 +44,24 @@ interface SiteShown {
   certificate_root?: string;
 }
 
-/** @param count how many hosts there may be @param flags of `svc init`; `PORT` stands for the port of sites */
-export async function startSiteFleet(count = 4, flags: readonly string[] = []): Promise<SiteFleet> {
+/**
+ * @param count how many hosts there may be
+ * @param flags of `svc init`; `PORT` stands for the port of sites
+ * @param programs of the version that makes the fleet
+ */
+export async function startSiteFleet(
+  count = 4,
+  flags: readonly string[] = [],
+  programs: typeof binaries = binaries,
+): Promise<SiteFleet> {
   const hosts = await startHosts(count);
   const [sitePort = 0] = await freePorts(1);
   const dir = join(hosts.dir, "fleet");
   const nameOf = (host: number) => hosts.names[host - 1] ?? "";
-  const svcWords = (...args: string[]) => [binaries.cli, "--config", join(dir, "svc.yaml"), ...args];
+  const svcWords = (...args: string[]) => [programs.cli, "--config", join(dir, "svc.yaml"), ...args];
   const svc = (...args: string[]) => hosts.run(1, svcWords(...args));
   const made = await hosts.run(1, [
-    ...[binaries.cli, "init", dir, "--host", nameOf(1), ...hosts.flags],
+    ...[programs.cli, "init", dir, "--host", nameOf(1), ...hosts.flags],
     ...flags.map((flag) => (flag === "PORT" ? `${sitePort}` : flag)),
   ]);
   if (made.code !== 0) throw new Error(made.stderr);
@@ -66,7 +74,7 @@ export async function startSiteFleet(count = 4, flags: readonly string[] = []): 
     svc,
     siteDir,
     async startMaster() {
-      const master = hosts.startMaster(1, dir);
+      const master = hosts.startMaster(1, dir, programs.master);
       await master.waitFor("master ready");
       return master;
     },
@@ -81,7 +89,7 @@ export async function startSiteFleet(count = 4, flags: readonly string[] = []): 
       const text = readFileSync(config, "utf8");
       writeFileSync(config, text.replace('listen: "0.0.0.0:', `listen: "127.0.0.${host + 1}:`));
       const health = ["--health-addr", `127.0.0.${host + 1}:0`];
-      return hosts.start(host, [binaries.master, "--config", join(own, "master.yaml"), ...health], {
+      return hosts.start(host, [programs.master, "--config", join(own, "master.yaml"), ...health], {
         PATH: `${server}:${process.env.PATH}`,
         SVC_DATA_DIR: own,
       });
@@ -92,7 +100,7 @@ export async function startSiteFleet(count = 4, flags: readonly string[] = []): 
       const peel = hosts.start(
         host,
         [
-          ...[binaries.peel, "--config", join(dir, "peel.yaml"), "--id", id],
+          ...[programs.peel, "--config", join(dir, "peel.yaml"), "--id", id],
           ...["--health-addr", `127.0.0.${host + 1}:0`, ...flags],
         ],
         { SVC_DATA_DIR: data },

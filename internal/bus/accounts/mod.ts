@@ -1,4 +1,13 @@
-export { crossings, exportsOfMasters, relayedSubject, relaySubject } from "./exports-imports.ts";
+export {
+  crossings,
+  exportsOfMasters,
+  fromSiteSubject,
+  type Origin,
+  originOf,
+  relaySubject,
+  type SiteCrossings,
+  toSiteSubject,
+} from "./exports-imports.ts";
 export { newGroupUser } from "./group-user.ts";
 export { type Audience, initNatsAuth, newNatsAuth } from "./init.ts";
 export {

@@ -218,7 +218,15 @@ describe("the wall", () => {
       ...crossings.streams.map((subject) => ({ subject, type: "stream" })),
     ];
     const relays = crossings.stored.map((subject) => ({ subject: `svc.relay.${subject}`, type: "service" }));
-    expect(masters.nats.exports).toMatchObject([...listed, ...relays]);
+    const ofSites = crossings.services.map((subject) => ({
+      subject: `svc.from.*.${subject}`,
+      type: "service",
+    }));
+    const toSites = ["dispatch", "stop"].map((kind) => ({
+      subject: `svc.to.*.svc.job.*.${kind}.*`,
+      type: "stream",
+    }));
+    expect(masters.nats.exports).toMatchObject([...listed, ...relays, ...ofSites, ...toSites]);
     const imports = listed.map((crossing) => ({ ...crossing, account: masters.sub }));
     expect(readClaims(read("account.jwt")).nats.imports).toMatchObject(imports);
   });

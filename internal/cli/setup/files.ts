@@ -38,6 +38,8 @@ export function masterFile(plan: Plan): string {
       settings: { strict_facts: true },
       // A fleet of an earlier version sets it when each operator has a key: svc operator adopt.
       operators: { require_signed: true },
+      // And this one when each peel that is connected at a site has its label.
+      sites: { require_label: true },
       api: { tokens: [{ username: "operator", token_file: paths.token }] },
       ...(reactorDir === undefined ? {} : { reactor: { dir: reactorDir } }),
     }),

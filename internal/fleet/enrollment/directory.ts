@@ -90,7 +90,10 @@ export interface Directory {
 }
 
 /** What a master knows of the enrollment of a member. */
-export type Member = Pick<KnownEnrollment, "id" | "state" | "address" | "labels" | "credsExpiresAt">;
+export type Member = Pick<
+  KnownEnrollment,
+  "id" | "state" | "address" | "labels" | "leftSites" | "credsExpiresAt"
+>;
 
 /** A live record without an index. */
 export interface Unindexed {

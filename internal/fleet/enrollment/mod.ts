@@ -53,6 +53,7 @@ export {
   vouchEnrollments,
 } from "./operations.ts";
 export { createPendingTable } from "./pending-table.ts";
+export { provenConnections } from "./proven-connections.ts";
 export { createReadings, type Readings, type RecordReading, readRecord } from "./readings.ts";
 export {
   type Enrollment,

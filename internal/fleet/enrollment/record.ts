@@ -7,6 +7,7 @@ import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts
 import { keyFingerprint } from "../../identity/mod.ts";
 import { described, plainMap, titled } from "../operation/mod.ts";
 import { type Labels, labelsField } from "./labels.ts";
+import { type LeftSites, leftSitesField } from "./left-sites.ts";
 
 export const enrollmentStates = ["pending", "approved", "rejected", "issued", "active", "revoked"] as const;
 export type EnrollmentState = (typeof enrollmentStates)[number];
@@ -73,6 +74,8 @@ export interface Enrollment {
   rekeyProof?: RekeyProof;
   /** The key that was current before `busPublicKey`: a repeated renewal names it. */
   renewedFrom?: string;
+  /** Sites whose label was taken off it while its credentials may have named them, oldest first. */
+  leftSites?: LeftSites;
   /** When the peel last renewed its credentials, oldest first; the rate limit counts them. */
   recentRenewals?: readonly number[];
   /** MACs of masters over what does not change by decisions, and over the decisions. */
@@ -125,6 +128,7 @@ const hiddenNames = {
   enrollSignature: "enroll_signature",
   rekeyProof: "rekey_proof",
   renewedFrom: "renewed_from",
+  leftSites: "left_sites",
   recentRenewals: "recent_renewals",
   identityVoucher: "identity_voucher",
   decisionVoucher: "decision_voucher",
@@ -214,6 +218,7 @@ export const storedSchema = v.object({
     }),
   ),
   renewed_from: v.optional(text),
+  left_sites: v.optional(leftSitesField),
   recent_renewals: v.optional(v.pipe(v.array(v.number()), v.maxLength(16))),
   identity_voucher: hiddenBytes,
   decision_voucher: hiddenBytes,
@@ -295,9 +300,7 @@ export function toStored(record: Enrollment): StoredEnrollment {
   return values as unknown as StoredEnrollment;
 }
 
-function storedSuspension({ at, reason }: Suspension) {
-  return { at: rfc3339(at), reason };
-}
+const storedSuspension = ({ at, reason }: Suspension) => ({ at: rfc3339(at), reason });
 
 function busKeyOf({ public_key, expires_at }: ReturnType<typeof storedBusKey>): BusKey {
   return { publicKey: public_key, expiresAt: Date.parse(expires_at) };
@@ -411,6 +414,7 @@ const storedSummary = v.object({
   hostname: v.optional(text, ""),
   address: v.optional(text),
   labels: v.optional(labelsField),
+  left_sites: v.optional(leftSitesField),
   evidence: v.optional(v.object({ type: v.picklist(evidenceTypes) })),
   state: v.picklist(enrollmentStates),
   trusted_ca_spki: v.optional(text),
@@ -426,6 +430,7 @@ const storedSummary = v.object({
 /** The summary, and what a master monitors in addition. */
 export type KnownEnrollment = EnrollmentSummary & {
   labels?: Labels;
+  leftSites?: LeftSites;
   /** Milliseconds since the Unix epoch. */
   credsExpiresAt?: number;
   /** Keys of the bus with which the peel may connect. */
@@ -456,6 +461,7 @@ export function readSummary(map: StoredMap): KnownEnrollment {
     bus_keys,
     address,
     labels,
+    left_sites,
     evidence,
     ...shown
   } = parsed.output;
@@ -464,7 +470,7 @@ export function readSummary(map: StoredMap): KnownEnrollment {
   const marks = defined({ trustMismatch: TrustMismatch, cloneSuspected: CloneSuspected });
   return {
     ...shown,
-    ...defined({ address, labels, evidence: evidence?.type }),
+    ...defined({ address, labels, leftSites: left_sites, evidence: evidence?.type }),
     ...comparedPin(shown.state, trusted_ca_spki),
     trust: trustOf({ ...attested, ...marks, suspended }),
     fingerprint: keyFingerprint(public_key),

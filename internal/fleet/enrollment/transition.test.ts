@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { SvcError } from "../../base/errors.ts";
 import { type Enrollment, type EnrollmentState, enrollmentStates } from "./record.ts";
@@ -121,6 +121,43 @@ test("a trust mismatch is approved only by force", () => {
     state: "approved",
     decidedBy: "ann",
     decidedAt: 7,
+  });
+});
+
+describe("a peel that is moved to another site", () => {
+  const active: Enrollment = { ...base, state: "active", credsExpiresAt: 100, labels: { site: "a" } };
+  const move = (record: Enrollment, now: number, ...sites: string[]) =>
+    sites.reduce((before, site) => transition(before, { type: "label", labels: { site } }, now), record);
+
+  test("may be at the sites before until its credentials of that time end", () => {
+    expect(move(active, 9, "b", "c").leftSites).toEqual([
+      { site: "a", until: 100 },
+      { site: "b", until: 100 },
+    ]);
+    const renewed = { ...move(active, 9, "b"), credsExpiresAt: 200 };
+    expect(move(renewed, 50, "c").leftSites).toEqual([
+      { site: "a", until: 100 },
+      { site: "b", until: 200 },
+    ]);
+    expect(move(renewed, 100, "c").leftSites).toEqual([{ site: "b", until: 200 }]);
+    expect(transition(active, { type: "label", labels: {} }, 9).leftSites).toEqual([
+      { site: "a", until: 100 },
+    ]);
+  });
+
+  test("left nothing when it returns, has no credentials, or only other labels change", () => {
+    expect(move(active, 9, "b", "a").leftSites).toEqual([{ site: "b", until: 100 }]);
+    expect(move(active, 100, "b").leftSites).toBeUndefined();
+    const { credsExpiresAt: _, ...waiting } = active;
+    expect(move(waiting, 9, "b").leftSites).toBeUndefined();
+    const labels = { site: "a", env: "lab" };
+    expect(transition(active, { type: "label", labels }, 9).leftSites).toBeUndefined();
+  });
+
+  test("is remembered at four sites at most", () => {
+    expect(move(active, 9, "b", "c", "d", "e", "f").leftSites?.map(({ site }) => site)).toEqual([
+      ...["b", "c", "d", "e"],
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { withBusKey } from "./bus-keys.ts";
 import type { Labels } from "./labels.ts";
+import { leavingSites } from "./left-sites.ts";
 import type { BusKey, Enrollment, EnrollmentState, Evidence, RekeyProof } from "./record.ts";
 import { recentRenewals } from "./renewal-limit.ts";
 
@@ -179,8 +180,8 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
     case "prove":
       return { ...next, evidence: event.evidence };
     case "label": {
-      const { labels: _, ...unlabelled } = next;
-      return { ...unlabelled, ...labelled(event.labels) };
+      const { labels: _, leftSites: __, ...unlabelled } = next;
+      return { ...unlabelled, ...labelled(event.labels), ...leavingSites(record, event.labels, now) };
     }
   }
 }

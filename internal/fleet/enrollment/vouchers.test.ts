@@ -66,6 +66,7 @@ const full: Required<Enrollment> = {
     signature: new Uint8Array(64),
   },
   renewedFrom: "UOLD",
+  leftSites: [{ site: "berlin", until: 13_000 }],
   recentRenewals: [9_000],
   identityVoucher: new Uint8Array(),
   decisionVoucher: new Uint8Array(),
@@ -143,7 +144,7 @@ describe("a mutation is found", () => {
     const map = decodeMap(encodeRecord(least)) as Record<string, Plain>;
     expect(judge(map)).toBe("vouched");
     const added = Object.keys(stored).filter((name) => !Object.hasOwn(map, name));
-    expect(added).toHaveLength(35);
+    expect(added).toHaveLength(36);
     for (const name of added) {
       expect([name, judge({ ...map, [name]: stored[name] as Plain })]).toEqual([name, "tampered"]);
     }

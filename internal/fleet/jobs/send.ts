@@ -1,5 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
+import { toSiteSubject } from "../../bus/accounts/mod.ts";
 import { type Bus, dispatchSubject, siteDispatchSubject, stopSubject } from "../../bus/mod.ts";
 import {
   type KeyPair,
@@ -49,12 +50,14 @@ export function createCommands(deps: {
   opensProofs?(peel: string): boolean;
   /** The site whose commands a peel hears. */
   siteOf?(peel: string): string | undefined;
+  /** The sites at which a peel may be: the commands for other peels do not get there. */
+  sitesOf?(peel: string): readonly string[];
   /** Whether a command is sent again until its return is known to be stored. */
   resends?(): boolean;
   log: Log;
 }): Commands {
   const { bus, key, mac, log, recordsOf = () => [], opensProofs = () => false, resends = () => false } = deps;
-  const { siteOf = () => undefined } = deps;
+  const { siteOf = () => undefined, sitesOf = () => [] } = deps;
   /** By the record as it was read: a whole fleet may ask for the same one. */
   const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
   const mayBeSigned = (kind: CommandKind, job: Job): boolean => {
@@ -153,7 +156,12 @@ export function createCommands(deps: {
     peels: Iterable<string>,
     sign: (peel: string) => Uint8Array,
   ) => {
-    for (const peel of peels) bus.publish(subjects[kind](job.jid, peel), sign(peel));
+    for (const peel of peels) {
+      const subject = subjects[kind](job.jid, peel);
+      const command = sign(peel);
+      bus.publish(subject, command);
+      for (const site of sitesOf(peel)) bus.publish(toSiteSubject(site, subject), command);
+    }
   };
   return {
     send(kind, job, peels) {

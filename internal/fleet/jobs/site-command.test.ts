@@ -7,7 +7,7 @@ import { isProven, merkleTree } from "../../identity/merkle.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import type { Job } from "./record.ts";
-import { withJobMac } from "./record-mac.ts";
+import { withCancelMac, withJobMac } from "./record-mac.ts";
 import { createCommands } from "./send.ts";
 import { openSiteCommand, signForSite } from "./site-command.ts";
 
@@ -107,7 +107,7 @@ describe("a master", () => {
     ...{ jid, function: "test.ping", args: {}, targets, metadata: {}, timeoutMs: 1_000, createdAt: 0 },
     ...{ createdBy: "ann", deadline: 10_000 },
   });
-  const sending = () => {
+  const sending = (sitesOf?: (peel: string) => string[]) => {
     const sent: string[] = [];
     let bytes = new Uint8Array();
     const commands = createCommands({
@@ -120,6 +120,7 @@ describe("a master", () => {
       ...{ key, mac, log: recordingLog() },
       opensProofs: (peel) => peel !== "old-1",
       siteOf: (peel) => ({ b: "berlin", m: "munich" })[peel[0] ?? ""],
+      ...(sitesOf === undefined ? {} : { sitesOf }),
     });
     return { commands, sent, bytes: () => bytes };
   };
@@ -133,6 +134,24 @@ describe("a master", () => {
     );
     for (const peel of berlin) expect(open(bytes(), peel)?.peel).toBe(peel);
     expect(open(bytes(), "m-1")).toBeUndefined();
+  });
+
+  test("sends what is for one peel to the sites at which it may be as well, and to no other site", () => {
+    const { commands, sent } = sending(
+      (peel) => ({ m: ["munich"], x: ["berlin", "oslo"] })[peel[0] ?? ""] ?? [],
+    );
+    commands.send("dispatch", job, targets);
+    const toSites = ["munich.m-1", "munich.m-2", "berlin.x-1", "oslo.x-1"].map((one) => {
+      const [site, peel = ""] = one.split(".");
+      return `svc.to.${site}.${own(peel)}`;
+    });
+    expect(sent.filter((subject) => subject.startsWith("svc.to.")).sort()).toEqual(toSites.sort());
+    sent.length = 0;
+    commands.sendSingly("stop", withCancelMac(mac, job), ["m-1"]);
+    expect(sent.map((subject) => subject.replace(jid, "JID"))).toEqual([
+      "svc.job.JID.stop.m-1",
+      "svc.to.munich.svc.job.JID.stop.m-1",
+    ]);
   });
 
   test("sends it with the tree that an operator signed for", () => {

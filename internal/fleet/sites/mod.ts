@@ -1,7 +1,8 @@
 export { namesOfSite } from "./certificate-operation.ts";
 export { certificateMessage } from "./certificate-request.ts";
 export { followSites, type Sites } from "./follow.ts";
-export { keepSiteAccounts, systemSitesOf } from "./keep-accounts.ts";
+export { judgeOrigins, type OriginJudge } from "./judge-origin.ts";
+export { crossingsFor, keepSiteAccounts, type SiteHearing, systemSitesOf } from "./keep-accounts.ts";
 export {
   addSite,
   removeSite,

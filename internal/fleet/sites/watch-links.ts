@@ -31,6 +31,8 @@ export interface SiteState {
   certificate?: Pick<SiteCertificate, "issuedAt" | "notAfter" | "root">;
   /** When its certificate ends, milliseconds since the Unix epoch, if it should have got another one by now. */
   endingAt?: number;
+  /** What else needs attention, as a sentence. */
+  problem?: string;
 }
 
 /** How long the certificate of a site lasts that `add-site` wrote, and that did not ask for another one since. */
@@ -146,6 +148,7 @@ export function problemsOf(states: readonly SiteState[]): string[] {
     ...(deaf.length === 0
       ? []
       : [`revocations do not reach site ${deaf.join(", ")}: see the log of svc-master there`]),
+    ...states.flatMap(({ problem }) => problem ?? []),
     ...states.flatMap(({ name, endingAt }) =>
       endingAt === undefined
         ? []

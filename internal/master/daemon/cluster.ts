@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import { newGroupUser } from "../../bus/accounts/mod.ts";
@@ -12,7 +13,7 @@ import {
   type SystemBus,
 } from "../../bus/mod.ts";
 import type { ClusterDeps } from "../../fleet/cluster/mod.ts";
-import { type Sites, systemSitesOf, type WatchedLinks } from "../../fleet/sites/mod.ts";
+import { type OriginJudge, type Sites, systemSitesOf, type WatchedLinks } from "../../fleet/sites/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
 import type { MasterDeps } from "./options.ts";
@@ -33,6 +34,7 @@ export function clusterOperations({
   sites,
   siteLinks,
   siteOf,
+  origins,
   index,
 }: Pick<MasterDeps, "keys" | "config" | "clock" | "random" | "jitter" | "signal"> & {
   bus: Bus;
@@ -42,6 +44,7 @@ export function clusterOperations({
   sites: Pick<Sites, "all" | "open" | "caughtUp">;
   siteLinks: Pick<WatchedLinks, "states" | "look">;
   siteOf: SitesOfPeels["siteOf"];
+  origins: Pick<OriginJudge, "problemOf">;
   index: Pick<FleetIndex, "members" | "alive">;
 }): ClusterDeps {
   const account = keys.mastersAccount;
@@ -61,7 +64,11 @@ export function clusterOperations({
         const site = siteOf(peel);
         if (site !== undefined && index.alive(peel)) peels.set(site, (peels.get(site) ?? 0) + 1);
       }
-      return siteLinks.states().map((state) => ({ ...state, peels: peels.get(state.name) ?? 0 }));
+      return siteLinks.states().map((state) => ({
+        ...state,
+        ...defined({ problem: origins.problemOf(state.name) }),
+        peels: peels.get(state.name) ?? 0,
+      }));
     },
     async giveUp(server) {
       const claims = readClaims(parseCredentials(keys.systemCredentials).jwt);

@@ -28,6 +28,8 @@ export function startMasterHeartbeat(options: {
   caRotation: () => { phase: string; next: { pin: string } } | undefined;
   /** By how much its clock is ahead of the bus, milliseconds, if that is known. */
   clockAheadMs: () => number | undefined;
+  /** Whether it refuses what sites send for peels without their label. */
+  requiresSiteLabel: boolean;
   /** What it reports about its keys. */
   keys: () => Readonly<Record<string, unknown>>;
   clock: Clock;
@@ -49,6 +51,9 @@ export function startMasterHeartbeat(options: {
       ...(rotation === undefined ? {} : { ca_next_spki: rotation.next.pin, ca_phase: rotation.phase }),
       // Masters of earlier versions write enrollments without vouchers, and do not say this.
       vouches: true,
+      // While one that does not say this runs, the accounts of sites stay as it knows them.
+      hears_sites_apart: true,
+      requires_site_label: options.requiresSiteLabel,
       ...keys(),
     });
     const before = last;

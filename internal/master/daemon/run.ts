@@ -112,6 +112,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     caPin: () => certificates.current().root?.pin,
     caRotation: () => certificates.current().rotation,
     clockAheadMs: () => sound.aheadMs,
+    requiresSiteLabel: config["sites.require_label"],
     keys: () => keyReport(),
   });
 

@@ -40,7 +40,7 @@ export interface MasterStateFiles {
 export interface MasterStateFilesOptions {
   bus: Bus;
   /** Where requests of peels arrive. */
-  peelBus: Bus;
+  peelDoor: Pick<Bus, "serve" | "nats">;
   /** The bucket `leases`. */
   leases: Bucket;
   /** The command keys: the one in use signs what is published. */
@@ -73,7 +73,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const catalog = followCatalog({ store, seal, bus, clock, log });
   const blobs = createBlobCache(store, cacheBytes);
   const fetching = serveFetch({
-    ...{ bus: options.peelBus, catalog, blobs, binaries: options.binaries },
+    ...{ bus: options.peelDoor, catalog, blobs, binaries: options.binaries },
     ...{ budgets: options.budgets, lines: options.lines },
   });
   const hints = createHints(options);

@@ -126,6 +126,7 @@ async function startFleet(dir: string, places: readonly Place[], how: string) {
         caPem: readFileSync(join(dir, "bus/nats-ca.crt"), "utf8"),
         authDir: join(dir, "auth"),
         ...{ dataDir: dir, commandKeys: [], light: true },
+        ...(hasSites ? { label: name } : {}),
         ...(how.endsWith("each site") ? { hears: name } : {}),
       };
       const peels = Array.from({ length: each }, (_, at) => `${name}-${at}`);

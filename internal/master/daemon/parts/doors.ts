@@ -155,7 +155,7 @@ export const doors = {
       const hinting = hintSites({ bus, sites: deps.sites, secrets: storage.secrets });
       stack.defer(() => hinting.stop());
       const hello = serveHello({
-        bus: deps.peelBus,
+        bus: deps.peelDoor,
         budgets: deps.budgets,
         lines: deps.lines,
         document: document.current,
@@ -182,7 +182,7 @@ export const doors = {
       };
       const issuing = { ...minting, enrollments, directory, revocations, enforcer, log };
       const renewals = serveRenewals({
-        ...{ bus: deps.peelBus, budgets: deps.budgets, lines: deps.lines, ...learned, metrics },
+        ...{ bus: deps.peelDoor, budgets: deps.budgets, lines: deps.lines, ...learned, metrics },
         renewal: {
           ...issuing,
           enforce: decisions.enforce,

@@ -12,21 +12,21 @@ import {
   dropOldPending,
   endRefused,
   followAdoption,
-  keepExports,
+  provenConnections,
   refuseStrays,
   repairOrphans,
   signerOfDirect,
 } from "../../../fleet/enrollment/mod.ts";
 import { adminRole } from "../../../fleet/operators/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
+import { judgeOrigins } from "../../../fleet/sites/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
-import { relayToStorage } from "../../doors/peels/mod.ts";
+import { fromPeels, passOnProgress, relayToStorage } from "../../doors/peels/mod.ts";
 import { followAccountRotation } from "../account-rotation.ts";
 import { startBudgets } from "../budgets.ts";
 import { startCompliance } from "../compliance.ts";
 import type { MasterDeps } from "../options.ts";
-import { followOtherMasters } from "../other-masters.ts";
 import { followRotation } from "../rotation.ts";
 import { startSettings } from "../settings.ts";
 import { startTargeting } from "../targeting.ts";
@@ -88,12 +88,6 @@ export const fleet = {
       const account = keys.account.publicKey;
       // What the storage captures cannot cross the link of a site by itself.
       const relayed = () => isClustered(bus) || deps.sites.open().length > 0;
-      // Before the imports of the peels' account, which the enforcer keeps.
-      const exported = keepExports({
-        ...{ system, account: keys.mastersAccount, signer: keys.operatorSigning, clock, log },
-      });
-      stack.defer(() => exported.stop());
-      await abortable(exported.ready, signal);
       const refused = endRefused({ system, account, revocations, clock });
       const enforcer = createEnforcer({
         ended: refused.ended,
@@ -118,7 +112,14 @@ export const fleet = {
       stack.defer(deps.sites.onChange(() => void enforcer.enforce().catch(() => {})));
       const reconciling = enforcer.start();
       stack.defer(() => reconciling.stop());
-      const disconnections = createDisconnections(system, account, clock);
+      const reported = provenConnections({
+        ...{ system, account, directory, clock },
+        hasSites: () => deps.sites.open().length > 0,
+        issuers: () => [account, ...deps.accountKeys.publicKeys],
+      });
+      stack.defer(() => reported.stop());
+      const { followConnections } = reported;
+      const disconnections = createDisconnections(reported, account, clock);
       stack.defer(() => disconnections.stop());
 
       const budgeted = startBudgets({
@@ -126,7 +127,7 @@ export const fleet = {
           config,
           bus,
           peelBus,
-          system,
+          system: reported,
           account,
           directory,
           enrollments,
@@ -139,11 +140,23 @@ export const fleet = {
       });
       stack.defer(() => budgeted.stop());
       const { budgets, lines, suspension } = budgeted;
-      const relaying = relayToStorage({ bus: peelBus, budgets, lines, metrics, clock });
+      const origins = judgeOrigins({
+        sites: deps.sites,
+        placeOf: directory.memberOf,
+        requiresLabel: config["sites.require_label"],
+        ...{ metrics, clock, log },
+      });
+      stack.defer(() => origins.stop());
+      const { admits } = origins;
+      const peelDoor = fromPeels(peelBus, admits);
+      const passingOn = passOnProgress(peelBus, admits);
+      stack.defer(() => passingOn.stop());
+      const relaying = relayToStorage({ bus: peelBus, admits, budgets, lines, metrics, clock });
       stack.defer(() => relaying.stop());
 
       const strays = refuseStrays({
-        ...{ system, account, directory, revocations, enforcer, clock, log },
+        system: { ...system, followConnections },
+        ...{ account, directory, revocations, enforcer, clock, log },
         connections: {
           ...refused,
           heard(connection) {
@@ -167,7 +180,7 @@ export const fleet = {
       const { index, alive } = targeting;
       // A peel that was killed says no goodbye. The name in the JWT, which a master signed.
       stack.defer(
-        system.followConnections(account, {
+        followConnections(account, {
           began: () => {},
           ended: ({ name }) => index.doubt(name),
           unsure: () => {},
@@ -180,8 +193,7 @@ export const fleet = {
       const { compliance } = following;
       const path = config.settings_dir;
       const strictFacts = config["settings.strict_facts"];
-      const others = followOtherMasters({ heartbeats: storage.masterHeartbeats, name: deps.name, clock });
-      stack.defer(() => others.stop());
+      const { others } = deps;
       const accountRotation = followAccountRotation({
         ...{ keys: deps.accountKeys, others, enforcer, secrets, clock, log },
       });
@@ -213,6 +225,8 @@ export const fleet = {
         enforcer,
         disconnections,
         relayed,
+        origins,
+        peelDoor,
         budgets,
         lines,
         suspension,
@@ -224,7 +238,7 @@ export const fleet = {
         reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
         resolver,
         targetCheck: targeting.check,
-        checks: { settings: settings.check, enrollments: adoption.check },
+        checks: { settings: settings.check, enrollments: adoption.check, "site-peels": origins.check },
         view: {
           enrollments: () => directory.countByState(),
           peelsSuspended: () => directory.countSuspended(),

@@ -1,7 +1,10 @@
-import { followSites, keepSiteAccounts, watchLinks } from "../../../fleet/sites/mod.ts";
+import { abortable } from "../../../base/abortable.ts";
+import { keepExports } from "../../../fleet/enrollment/mod.ts";
+import { crossingsFor, followSites, keepSiteAccounts, watchLinks } from "../../../fleet/sites/mod.ts";
 import { parseCredentials, readClaims } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
+import { followOtherMasters } from "../other-masters.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
 import type { Stored } from "./storage.ts";
@@ -10,22 +13,35 @@ import type { Stored } from "./storage.ts";
 export const sites = {
   start: (deps: MasterDeps & Connected & Stored) =>
     assemble(async (stack) => {
-      const { storage, system, keys, recordMac, clock, log } = deps;
+      const { config, storage, system, keys, recordMac, clock, log, signal } = deps;
       const sites = followSites({ bucket: storage.sites, mac: recordMac, log });
       stack.defer(() => sites.stop());
       await catchUp("sites", sites.ready, deps);
+      const others = followOtherMasters({ heartbeats: storage.masterHeartbeats, name: deps.name, clock });
+      stack.defer(() => others.stop());
+      await abortable(others.ready, signal);
+      // Before the imports of the accounts of sites and of the peels' account, which others keep.
+      const exported = keepExports({
+        ...{ system, account: keys.mastersAccount, signer: keys.operatorSigning, clock, log },
+      });
+      stack.defer(() => exported.stop());
+      await abortable(exported.ready, signal);
       const siteAccounts = {
         peels: keys.account.publicKey,
         masters: keys.mastersAccount,
         system: readClaims(parseCredentials(keys.systemCredentials).jwt).iss,
       };
       const signer = keys.operatorSigning;
-      const siteKeeper = keepSiteAccounts({ sites, system, accounts: siteAccounts, signer, clock, log });
+      const own = { hearsSitesApart: true, requiresSiteLabel: config["sites.require_label"] };
+      const siteKeeper = keepSiteAccounts({
+        ...{ sites, system, accounts: siteAccounts, signer, clock, log },
+        crossings: () => crossingsFor([own, ...others.current()]),
+      });
       const keeping = siteKeeper.start();
       stack.defer(() => keeping.stop());
       const siteLinks = watchLinks({ sites, system, systemAccount: siteAccounts.system, clock, log });
       stack.defer(() => siteLinks.stop());
-      return { sites, siteAccounts, siteKeeper, siteLinks, checks: { sites: siteLinks.check } };
+      return { others, sites, siteAccounts, siteKeeper, siteLinks, checks: { sites: siteLinks.check } };
     }),
 };
 

@@ -65,6 +65,7 @@ export const work = {
         recordsOf,
         opensProofs,
         siteOf,
+        sitesOf: deps.origins.sitesOf,
         resends,
         log,
       });
@@ -141,7 +142,7 @@ export const work = {
       });
       stack.defer(() => binaries.stop());
       const stateFiles = startStateFiles({
-        ...{ bus, peelBus },
+        ...{ bus, peelDoor: deps.peelDoor },
         leases: storage.leases,
         keyring,
         members: directory.members,

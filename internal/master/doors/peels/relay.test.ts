@@ -42,6 +42,7 @@ function startRelay({ within = true } = {}) {
         return within;
       },
     },
+    admits: ({ site, peel }) => site === undefined || peel.startsWith(site),
     lines: { say: (_, event, peel) => said.push(`${peel} ${event}`) },
     metrics: { relayed: (outcome) => outcomes.push(outcome) },
     clock: { ...clock, monotonic: () => clock.monotonic() + frozenMs },
@@ -87,6 +88,21 @@ describe("what peels send to the storage of a cluster", () => {
     await settle();
     expect(answers).toEqual(['{"seq":1}']);
   });
+
+  test.each([
+    ["svc.from.*.$KV.facts.*", "$KV.facts.web-1"],
+    ["svc.from.*.svc.job.*.return.*", "svc.job.job-1.return.web-1"],
+    ["svc.from.*.svc.event.*.>", "svc.event.web-1.a.b"],
+  ])(
+    "%s over the link of a site is stored for peels of that site, and costs others nothing",
+    (pattern, subject) => {
+      const { send, stored, charged } = startRelay();
+      send(pattern, `svc.from.web.${subject}`);
+      expect([stored, charged]).toMatchObject([[{ subject }], [["web-1", "relayed", 2]]]);
+      send(pattern, `svc.from.db.${subject}`);
+      expect([stored.length, charged.length]).toEqual([1, 1]);
+    },
+  );
 
   test("is not acknowledged when the storage does not answer: the peel sends it again", async () => {
     const { send, stored } = startRelay();
@@ -173,7 +189,7 @@ describe("what peels send to the storage of a cluster", () => {
 
   test("goes to other masters when this one stops, which finishes what it took", async () => {
     const relay = startRelay();
-    expect(relay.patterns()).toHaveLength(8);
+    expect(relay.patterns()).toHaveLength(16);
     const answers = relay.send(facts, "svc.relay.$KV.facts.web-1");
     let isStopped = false;
     const stopping = relay.relay.stop().then(() => {

@@ -1,6 +1,12 @@
 import type { Clock } from "../../../base/clock.ts";
 import { createShares } from "../../../base/shares.ts";
-import { crossings, relayedSubject, relaySubject } from "../../../bus/accounts/mod.ts";
+import {
+  crossings,
+  fromSiteSubject,
+  type Origin,
+  originOf,
+  relaySubject,
+} from "../../../bus/accounts/mod.ts";
 import { type Bus, mastersQueue, relay } from "../../../bus/mod.ts";
 import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
 import { watchPauses } from "./pauses.ts";
@@ -16,14 +22,11 @@ const waiting = {
   sum: { count: 16_384, bytes: 128 * mebibyte },
   each: { count: 64, bytes: 4 * mebibyte },
 };
-/** Where a subject has the peel. */
-const peelAt = new Map(
-  crossings.stored.map((pattern) => [kindOf(pattern), pattern.split(".").lastIndexOf("*")] as const),
-);
-
 export interface RelayDeps {
   /** The connection that messages of peels arrive on. */
   bus: Pick<Bus, "nats" | "clock" | "log">;
+  /** Whether a message counts: what came over the link of a site does only for peels of that site. */
+  admits(origin: Origin): boolean;
   budgets: Pick<Budgets, "take">;
   lines: Pick<LogLines, "say">;
   metrics: { relayed(outcome: "answered" | "unanswered" | "full" | "late"): void };
@@ -31,23 +34,25 @@ export interface RelayDeps {
 }
 
 /**
- * Takes what peels send to the storage of a cluster, and stores it without its headers. Servers from 2.14 on stop a
+ * Takes what peels send to the storage of a cluster, or over the link of a site, and stores it without its headers. Servers from 2.14 on stop a
  * stream with replicas for good when one message names a wrong ID in `Nats-Expected-Last-Msg-Id`, and no permission of
  * the bus covers headers. What is dropped here, the peel sends again.
  *
  * A master that was frozen drops what waited meanwhile: another one may have stored newer facts of the peel.
  */
-export function relayToStorage({ bus, budgets, lines, metrics, clock }: RelayDeps): {
+export function relayToStorage({ bus, admits, budgets, lines, metrics, clock }: RelayDeps): {
   stop(): Promise<void>;
 } {
   const pauses = watchPauses(clock);
   const shares = createShares(waiting);
   const relaying = relay(bus, {
-    subjects: crossings.stored.map(relaySubject),
+    subjects: crossings.stored.flatMap((subject) => [relaySubject(subject), fromSiteSubject("*", subject)]),
     queue: mastersQueue,
-    to: relayedSubject,
-    admit(to, bytes) {
-      const peel = peelOf(to);
+    admit(subject, bytes) {
+      const origin = originOf(subject);
+      // First: a site must not use up what other peels may send.
+      if (!admits(origin)) return undefined;
+      const { peel } = origin;
       // What waited in a frozen master is not a flood.
       if (pauses.isLate) return void metrics.relayed("late");
       if (!budgets.take(peel, "relayed", bytes)) return undefined;
@@ -56,9 +61,12 @@ export function relayToStorage({ bus, budgets, lines, metrics, clock }: RelayDep
         lines.say("warn", "message of a peel not relayed: too much waits for the storage", peel);
         return void metrics.relayed("full");
       }
-      return (isAnswered) => {
-        giveBack();
-        metrics.relayed(isAnswered ? "answered" : "unanswered");
+      return {
+        to: origin.subject,
+        finish(isAnswered) {
+          giveBack();
+          metrics.relayed(isAnswered ? "answered" : "unanswered");
+        },
       };
     },
     timeoutMs,
@@ -69,13 +77,4 @@ export function relayToStorage({ bus, budgets, lines, metrics, clock }: RelayDep
       pauses.stop();
     },
   };
-}
-
-function peelOf(subject: string): string {
-  return subject.split(".")[peelAt.get(kindOf(subject)) ?? 0] ?? "";
-}
-
-/** What the second token says: a kind of message, or a bucket. */
-function kindOf(subject: string): string {
-  return subject.split(".")[1] ?? "";
 }

@@ -1,0 +1,144 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log, LogFields } from "../../base/log.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import { siteLabel } from "../../base/site-name.ts";
+import type { Origin } from "../../bus/accounts/mod.ts";
+import type { CheckResult } from "../../program/health/mod.ts";
+import type { Sites } from "./follow.ts";
+
+/** Peels of one site that the readiness names. */
+const mostNamed = 8;
+/** Sites that are counted at a time; a fleet has fewer. */
+const mostSites = 128;
+/** Of an id of a peel. */
+const longestName = 255;
+const reportMs = 60_000;
+/** How long the readiness names a peel after its last message. */
+const namedMs = 15 * 60_000;
+
+/** What the fleet says of a peel and of sites. */
+interface Placed {
+  labels?: Readonly<Record<string, string>>;
+  /** Sites that it was at before, and until when its credentials of that time are good, milliseconds since the Unix epoch. */
+  leftSites?: readonly { site: string; until: number }[];
+}
+
+export interface JudgeOriginsDeps {
+  sites: Pick<Sites, "open" | "onChange">;
+  /** What the record of a member says; `undefined` for any other peel. */
+  placeOf(peel: string): Placed | undefined;
+  /** Whether a site may speak for the peels alone that have its label. Otherwise the others are named, and count. */
+  requiresLabel: boolean;
+  metrics: { siteRefused(site: string): void };
+  clock: Clock;
+  log: Log;
+}
+
+/** Judges who may speak over the link of a site. */
+export interface OriginJudge {
+  /** Whether a message counts. It costs a look-up in memory. */
+  admits(origin: Origin): boolean;
+  /** The sites of the fleet at which a peel may be. */
+  sitesOf(peel: string): readonly string[];
+  /** What needs attention at a site, as a sentence. */
+  problemOf(site: string): string | undefined;
+  /** `site-peels` of /readyz. */
+  check(): CheckResult;
+  stop(): void;
+}
+
+/** What a site said lately for peels that are not its own. */
+interface Foreign {
+  /** When each of these members was last heard, on the monotonic clock, by its id. */
+  named: Map<string, number>;
+  /** Messages since the last report. */
+  count: number;
+}
+
+/** Whether a peel may be at a site: its label names it, or its credentials may still do. */
+function isAt({ labels, leftSites }: Placed, site: string, now: number): boolean {
+  if (labels?.[siteLabel] === site) return true;
+  return leftSites?.some((left) => left.site === site && left.until > now) ?? false;
+}
+
+/**
+ * The server of a site can send in the name of every peel. Of what comes over its link, only what is from its own peels
+ * counts. The rest is counted, and at most two lines a minute are logged for each site: who stole a site chooses how much it
+ * sends, and for which names.
+ */
+export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
+  const { placeOf, requiresLabel, metrics, clock, log } = deps;
+  const namesOfOpen = () => deps.sites.open().map(({ name }) => name);
+  let open = namesOfOpen();
+  const forget = deps.sites.onChange(() => {
+    open = namesOfOpen();
+  });
+  const heard = new Map<string, Foreign>();
+  /** What counts is only named: such peels may be there for long. */
+  const say = (site: string, fields: LogFields) => {
+    if (requiresLabel) log.warn("refused: a site spoke for other peels", { site, ...fields });
+  };
+  const foreignAt = (site: string): Foreign | undefined => {
+    const known = heard.get(site);
+    if (known !== undefined || heard.size === mostSites) return known;
+    const made = { named: new Map(), count: 0 };
+    heard.set(ownText(site), made);
+    return made;
+  };
+  const note = (site: string, peel: string, isMember: boolean) => {
+    const foreign = foreignAt(site);
+    if (foreign === undefined) return;
+    foreign.count++;
+    if (foreign.count === 1) say(site, { peel_id: ownText(peel) });
+    if (!isMember) return;
+    const { named } = foreign;
+    if (named.has(peel) || named.size < mostNamed) named.set(ownText(peel), clock.monotonic());
+  };
+  const report = () => {
+    for (const [site, foreign] of heard) {
+      const { named, count } = foreign;
+      for (const [peel, at] of named) if (clock.monotonic() - at > namedMs) named.delete(peel);
+      if (count > 1) say(site, { messages: count });
+      if (count === 0 && named.size === 0) heard.delete(site);
+      foreign.count = 0;
+    }
+  };
+  const problemOf = (site: string) => {
+    const { named = new Map<string, number>() } = heard.get(site) ?? {};
+    if (named.size === 0) return undefined;
+    const listed = [...named.keys()].map(displayPeelId).join(", ");
+    const peels = named.size < mostNamed ? listed : `${listed}, …`;
+    return requiresLabel
+      ? `site ${site} sends for peels that do not have its label, and is refused: ${peels}: give them the label site=${site}; if the site was stolen, remove it`
+      : `site ${site} sends for peels that do not have its label: ${peels}: give them the label site=${site}, then set sites.require_label`;
+  };
+  const timer = clock.every(reportMs, report);
+  return {
+    admits({ site, peel }) {
+      if (site === undefined) return true;
+      const place = placeOf(peel);
+      if (place !== undefined && isAt(place, site, clock.now())) return true;
+      note(site, peel, place !== undefined);
+      // What is from no member counted for nothing before as well.
+      if (!requiresLabel && place !== undefined) return true;
+      metrics.siteRefused(site);
+      return false;
+    },
+    sitesOf(peel) {
+      const place = open.length === 0 ? undefined : placeOf(peel);
+      return place === undefined ? [] : open.filter((site) => isAt(place, site, clock.now()));
+    },
+    problemOf,
+    check() {
+      const told = [...heard.keys()].flatMap((site) => problemOf(site) ?? []);
+      return told.length === 0 ? { status: "up" } : { status: "degraded", message: told.join("; ") };
+    },
+    stop() {
+      timer.cancel();
+      forget();
+    },
+  };
+}
+
+/** A part of a subject would keep all of it in memory. */
+const ownText = (part: string): string => Buffer.from(part.slice(0, longestName)).toString();
