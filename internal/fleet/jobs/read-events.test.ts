@@ -33,7 +33,10 @@ afterAll(async () => {
   await master?.nats.close();
   await bus?.[Symbol.asyncDispose]();
 });
-beforeEach(() => {
+beforeEach(async () => {
+  // What a test before asked for last, such as to remove a consumer.
+  await master.nats.flush();
+  await witness.nats.flush();
   asked = [];
 });
 
