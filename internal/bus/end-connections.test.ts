@@ -68,6 +68,17 @@ describe.each(natsServerVersions())("nats-server $version", ({ version, path }) 
     before.stop();
   });
 
+  test("who is refused is told so where servers have few connections", async () => {
+    const member = mint("told");
+    await using peel = await connectPeel(bus, member);
+    const system = await createSystemBus(connection, { mayEnd: true });
+    expect(system.takesLong()).toBe(false);
+    const told = peel.logged("bus error");
+    expect(await system.pushClaims(claims(member), [member.key.publicKey])).toBe(true);
+    expect(JSON.stringify(await told)).toContain("Revoked");
+    system.stop();
+  });
+
   test("who is refused by claims that a server has not answered yet is known, and disconnected", async () => {
     const [member, other] = [mint("revoked"), mint("stays")];
     await using peel = await connectPeel(bus, member);
@@ -84,7 +95,7 @@ describe.each(natsServerVersions())("nats-server $version", ({ version, path }) 
       },
     });
     const slow: Bus = Object.create(connection, { nats: { value: silent } });
-    const system = await createSystemBus(connection, { mayEnd: true, claims: slow });
+    const system = await createSystemBus(connection, { mayEnd: true, claims: slow, few: 0 });
     const pushed = system.pushClaims(claims(member), [member.key.publicKey]);
     if (canEnd) expect(await pushed).toBe(true);
     await peel.logged("bus disconnected");

@@ -8,6 +8,12 @@ export const oldestToEnd = "2.10.0";
 /** Of how many users at most connections are ended one by one: each costs a request, and claims end all in one pass. */
 export const mostEnded = 32;
 
+/**
+ * A server looks through so many connections within a tenth of a second when it gets new claims of their account. Then
+ * the claims alone do, and a client is told why its connection ends.
+ */
+export const fewConnections = 500;
+
 /** Connections of one user that a server names in one answer: each has a JWT of up to 2 KiB. */
 const mostNamed = 256;
 /** How often it is asked whether any are left. */

@@ -11,7 +11,7 @@ import {
   listConnectedUsers,
   readUser,
 } from "./connected-users.ts";
-import { endConnectionsOf, mostEnded, oldestToEnd } from "./end-connections.ts";
+import { endConnectionsOf, fewConnections, mostEnded, oldestToEnd } from "./end-connections.ts";
 import { type LeafNode, listLeafNodes } from "./leaf-nodes.ts";
 import { newInbox } from "./new-inbox.ts";
 import { readAnswer } from "./replicas/read-answer.ts";
@@ -58,8 +58,8 @@ export interface SystemBus {
   askServers(kind: "HEALTHZ" | "JSZ", options: Readonly<Record<string, unknown>>): Promise<string[]>;
   /**
    * Gives every server new claims of an account. A server with thousands of connections looks through all of them
-   * before it answers. So connections of users that are refused from now on are ended one by one before, where servers
-   * can do that.
+   * before it answers. So connections of users that are refused from now on are ended one by one before, where that
+   * takes long and servers can do this.
    *
    * @param refused users that these claims refuse and earlier ones did not
    * @returns whether every server accepted them within 2 s, or refuses these users by then
@@ -83,6 +83,8 @@ export interface SystemBus {
     told: readonly string[],
     isMeant?: (connection: ConnectedUser) => boolean,
   ): Promise<boolean>;
+  /** Whether a server has so many connections that it needs long to take new claims. */
+  takesLong(): boolean;
   /** What each server with JetStream offers, as far as they answered within 2 s. */
   storage(): Promise<ServerStorage[]>;
   /**
@@ -112,6 +114,7 @@ const serverReport = v.object({
     ver: v.optional(v.string(), ""),
     jetstream: v.optional(v.boolean(), false),
   }),
+  statsz: v.optional(v.object({ connections: v.optional(v.number(), 0) }), {}),
 });
 const storageReply = v.object({
   data: v.object({
@@ -149,14 +152,22 @@ const connectionEvent = v.object({
  * @param options.claims the connection that claims are sent on: its server reads nothing else from it until it has
  *   looked through the connections of the account
  * @param options.mayEnd whether the credentials allow to end connections
+ * @param options.few how many connections of a server are few
  */
 export async function createSystemBus(
   bus: Bus,
-  { claims = bus, mayEnd = false }: { claims?: Bus; mayEnd?: boolean } = {},
+  {
+    claims = bus,
+    mayEnd = false,
+    few = fewConnections,
+  }: { claims?: Bus; mayEnd?: boolean; few?: number } = {},
 ): Promise<SystemBus> {
   const { nats, clock } = bus;
   // By name, which is unique in a cluster: the ID of a server changes at each start.
-  const known = new Map<string, { id: string; version: string; jetstream: boolean; seenAt: number }>();
+  const known = new Map<
+    string,
+    { id: string; version: string; jetstream: boolean; connections: number; seenAt: number }
+  >();
   const onJoin = new Set<() => void>();
   /** By account, for those whose connections are followed. */
   const connections = new Map<string, AccountConnections>();
@@ -236,15 +247,17 @@ export async function createSystemBus(
     const report = readAnswer(serverReport, text);
     if (report === undefined) return;
     const { name, id, ver: version, jetstream } = report.server;
+    const { connections = 0 } = report.statsz;
     const seenAt = clock.monotonic();
     const before = known.get(name);
-    known.set(name, { id, version, jetstream, seenAt });
+    known.set(name, { id, version, jetstream, connections, seenAt });
     if (before?.id === id && !isGone(before.seenAt)) return;
     for (const run of onJoin) run();
   };
   const isGone = (seenAt: number) => seenAt < clock.monotonic() - goneMs;
   const present = () => [...known].flatMap(([name, one]) => (isGone(one.seenAt) ? [] : [{ name, ...one }]));
   const total = () => Math.max(1, present().length);
+  const takesLong = () => present().some(({ connections }) => connections > few);
   const takeCensus = async () => {
     const reports = await ask("$SYS.REQ.SERVER.PING", undefined, {
       strategy: RequestStrategy.JitterTimer,
@@ -283,7 +296,7 @@ export async function createSystemBus(
       const expected = total();
       const found = readClaims(jwt);
       const isQuick = refused.length > 0 && refused.length <= mostEnded && canEnd();
-      if (isQuick) await endConnections(found.sub, refused);
+      if (isQuick && takesLong()) await endConnections(found.sub, refused);
       const accepted = new Set<string>();
       let count = 0;
       const pushing = askAll("$SYS.REQ.CLAIMS.UPDATE", jwt, {
@@ -316,6 +329,7 @@ export async function createSystemBus(
       return [...stored.map((jwt) => ({ jwt })), ...loaded.map(({ jwt, refuses }) => ({ jwt, refuses }))];
     },
     endConnections,
+    takesLong,
     followConnections(account, listener) {
       const events = connections.get(account) ?? followAccount(nats, account);
       connections.set(account, events);

@@ -17,7 +17,7 @@ function connection(fields: Partial<ConnectedUser> = {}): ConnectedUser {
   return { id: "N 1", user, name: "web", jwt, told: user, ...fields };
 }
 
-function world(entry?: Partial<Revocation>) {
+function world(entry?: Partial<Revocation>, takesLong = true) {
   const clock = manualClock(issuedAt * 1_000 + hour);
   const asked: string[][] = [];
   let answer = Promise.withResolvers<boolean>();
@@ -29,6 +29,7 @@ function world(entry?: Partial<Revocation>) {
   };
   const refused = endRefused({
     system: {
+      takesLong: () => takesLong,
       endConnections(_, told, meant = () => true) {
         asked.push([...told]);
         isMeant = meant;
@@ -80,6 +81,21 @@ test("the connections of a key end when it is revoked; of many at once, those th
   answer();
   await new Promise(setImmediate);
   expect(asked.map((told) => told.length)).toEqual([1, 32]);
+});
+
+test("where servers have few connections, the claims end them, and tell the clients why", () => {
+  const { refused, asked } = world({}, false);
+  refused.revoked({
+    busPublicKey: user,
+    peelId: "web",
+    enrollmentId: "enr-1",
+    revokedAt: past,
+    expiresAt: 9e12,
+  });
+  expect(asked).toEqual([]);
+  // One that comes back before servers have the claims is ended everywhere.
+  refused.heard(connection());
+  expect(asked).toEqual([[user]]);
 });
 
 test("a peel that makes up keys is asked for in turns, and holds nobody up", async () => {

@@ -9,7 +9,7 @@ const atOnce = 32;
 const mostWaiting = 1_024;
 
 export interface EndRefusedDeps {
-  system: Pick<SystemBus, "endConnections">;
+  system: Pick<SystemBus, "endConnections" | "takesLong">;
   /** Public key of the peels' account. */
   account: string;
   revocations: Pick<Revocations, "find">;
@@ -18,7 +18,10 @@ export interface EndRefusedDeps {
 
 /** Ends connections that must not be, as soon as a master hears of them. */
 export interface RefusedConnections {
-  /** The key of this entry is revoked from now on. Of many at once, the claims of the account end the rest. */
+  /**
+   * The key of this entry is revoked from now on. Where servers have few connections, and of many entries at once, the
+   * claims of the account end the connections, and tell the clients why.
+   */
   revoked(entry: Revocation): void;
   /** @returns whether the client named another key than that of its JWT */
   heard(connection: ConnectedUser): boolean;
@@ -60,7 +63,7 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
   };
   return {
     revoked(entry) {
-      if (isLifted(entry, clock.now()) || waiting.size >= atOnce) return;
+      if (!system.takesLong() || isLifted(entry, clock.now()) || waiting.size >= atOnce) return;
       waiting.add(entry.busPublicKey);
       next();
     },
