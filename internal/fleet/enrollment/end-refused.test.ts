@@ -65,6 +65,23 @@ test.each<[string, Partial<Revocation> | undefined, Partial<ConnectedUser>, bool
     ]);
 });
 
+test("the connections of a key end when it is revoked; of many at once, those that can be asked for at once", async () => {
+  const { refused, asked, answer } = world();
+  const entry = (key: string, fields: Partial<Revocation> = {}): Revocation => ({
+    ...{ busPublicKey: key, peelId: "web", enrollmentId: "enr-1", revokedAt: past, expiresAt: 9e12 },
+    ...fields,
+  });
+  refused.revoked(entry("UX", { suspension: true, liftedAt: past }));
+  refused.revoked(entry("UA"));
+  expect(asked).toEqual([["UA"]]);
+  for (let at = 0; at < 100; at++) refused.revoked(entry(`U${at}`));
+  answer();
+  await new Promise(setImmediate);
+  answer();
+  await new Promise(setImmediate);
+  expect(asked.map((told) => told.length)).toEqual([1, 32]);
+});
+
 test("a peel that makes up keys is asked for in turns, and holds nobody up", async () => {
   const { refused, asked, answer } = world();
   // Nothing is certain before all connections were looked through, and after a gap.

@@ -18,6 +18,8 @@ export interface EndRefusedDeps {
 
 /** Ends connections that must not be, as soon as a master hears of them. */
 export interface RefusedConnections {
+  /** The key of this entry is revoked from now on. Of many at once, the claims of the account end the rest. */
+  revoked(entry: Revocation): void;
   /** @returns whether the client named another key than that of its JWT */
   heard(connection: ConnectedUser): boolean;
   /** Connections may have begun that nobody told: until it was looked through all of them. */
@@ -57,6 +59,11 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
       });
   };
   return {
+    revoked(entry) {
+      if (isLifted(entry, clock.now()) || waiting.size >= atOnce) return;
+      waiting.add(entry.busPublicKey);
+      next();
+    },
     heard(connection) {
       if (!isRefused(connection)) return false;
       if (waiting.size < mostWaiting) waiting.add(connection.told);

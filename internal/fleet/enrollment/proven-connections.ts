@@ -3,8 +3,8 @@ import type { ConnectedUser, ConnectionListener, SystemBus } from "../../bus/mod
 import { isSignedJwt, readClaims } from "../../identity/mod.ts";
 import type { Directory } from "./directory.ts";
 
-/** Signatures that are verified in one second: more reports of unknown users only come from who invents them. */
-const mostVerified = 256;
+/** Signatures that are verified in one second; a server takes some 700 new connections in that time. */
+const mostVerified = 1_024;
 const windowMs = 1_000;
 
 export interface ProvenConnectionsDeps {
@@ -22,7 +22,8 @@ export interface ProvenConnectionsDeps {
 /**
  * The connections of peels that servers report, without those that the server of a site may have invented: all of them
  * report on one subject. A report counts when it has the key with which this peel may connect, or its JWT, as a master
- * signed it. A site has seen these of the peels that were connected there.
+ * signed it. A site has seen these of the peels that were connected there. When so many are unknown that not all can be
+ * verified, listeners are unsure: they look for themselves what servers of the bus have.
  */
 export function provenConnections(deps: ProvenConnectionsDeps): Pick<SystemBus, "followConnections"> & {
   stop(): void;
@@ -30,10 +31,14 @@ export function provenConnections(deps: ProvenConnectionsDeps): Pick<SystemBus, 
   const { system, account, hasSites, directory, issuers, clock } = deps;
   const listeners = new Set<ConnectionListener>();
   let [since, verified] = [Number.NEGATIVE_INFINITY, 0];
+  const allUnsure = () => {
+    for (const one of listeners) one.unsure();
+  };
   const mayVerify = () => {
     const now = clock.monotonic();
     if (now - since >= windowMs) [since, verified] = [now, 0];
-    return verified++ < mostVerified;
+    if (verified++ === mostVerified) allUnsure();
+    return verified <= mostVerified;
   };
   const counts = (connection: ConnectedUser) =>
     !hasSites() ||
@@ -45,9 +50,7 @@ export function provenConnections(deps: ProvenConnectionsDeps): Pick<SystemBus, 
   const stop = system.followConnections(account, {
     began: toAll("began"),
     ended: toAll("ended"),
-    unsure() {
-      for (const one of listeners) one.unsure();
-    },
+    unsure: allUnsure,
   });
   return {
     followConnections(of, listener) {

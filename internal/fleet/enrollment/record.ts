@@ -311,8 +311,8 @@ function storedBusKey({ publicKey, expiresAt }: BusKey) {
 }
 
 /**
- * Reads the stored form, as `decodeMap` gives it. A record is read several times for each enrollment: this makes no
- * list of its fields.
+ * Reads the stored form, as `decodeMap` gives it. Each record of a fleet is read when a master starts, and after each
+ * change by another one: this makes no list of its fields.
  *
  * @throws SvcError `internal` when it is not an enrollment record
  */

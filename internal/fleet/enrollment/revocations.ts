@@ -76,18 +76,26 @@ export interface Revocations {
   prune(now: number): Promise<number>;
   /** Calls `run` for each new entry of another writer: another master, or an operator directly. */
   onForeign(run: () => void): () => void;
+  /** Calls `run` with each entry that is stored from now on, by whomever. */
+  onEntry(run: (entry: Revocation) => void): () => void;
   stop(): void;
 }
 
 export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log }): Revocations {
   const known = new Map<string, { entry: Revocation; revision: number }>();
   const onForeign = new Set<() => void>();
+  const onEntry = new Set<(entry: Revocation) => void>();
+  let isReady = false;
   const keep = (key: string, value: Uint8Array, revision: number) => {
+    let entry: Revocation;
     try {
-      known.set(key, { entry: decodeRevocation(key, value), revision });
+      entry = decodeRevocation(key, value);
     } catch (cause) {
       log.error("a stored revocation cannot be read", { key, error: describeError(cause) });
+      return;
     }
+    known.set(key, { entry, revision });
+    if (isReady) for (const run of onEntry) run(entry);
   };
   const watch = bucket.watch(({ key, value, revision }) => {
     if (value === undefined) {
@@ -98,6 +106,12 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
     keep(key, value, revision);
     for (const run of onForeign) run();
   });
+  watch.ready.then(
+    () => {
+      isReady = true;
+    },
+    () => {},
+  );
   // Do not wait for the watch: a claim without this entry would admit the peel again.
   const remember = async ({ busPublicKey }: Revocation) => {
     const written = await bucket.get(busPublicKey);
@@ -135,6 +149,10 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
     onForeign(run) {
       onForeign.add(run);
       return () => onForeign.delete(run);
+    },
+    onEntry(run) {
+      onEntry.add(run);
+      return () => onEntry.delete(run);
     },
     stop: () => watch.stop(),
   };

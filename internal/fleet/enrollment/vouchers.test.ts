@@ -83,6 +83,11 @@ test("what a master wrote is vouched for, also after it was read and written aga
   expect(Buffer.from(again)).toEqual(Buffer.from(encodeRecord(marked)));
 });
 
+test("the stored form has the bytes that earlier versions write", () => {
+  const sealed = vouchers.seal?.(full);
+  expect(Buffer.from(encode(sealed?.stored))).toEqual(Buffer.from(encodeRecord(marked)));
+});
+
 test.each(['{"__proto__": []}', '{"a": {"__proto__": 1}, "constructor": null}', '{"": ""}'])(
   "what a peel sends is vouched for as it is read: %s",
   (metadata) => {

@@ -89,6 +89,7 @@ export const fleet = {
       // What the storage captures cannot cross the link of a site by itself.
       const relayed = () => isClustered(bus) || deps.sites.open().length > 0;
       const refused = endRefused({ system, account, revocations, clock });
+      stack.defer(revocations.onEntry(refused.revoked));
       const enforcer = createEnforcer({
         ended: refused.ended,
         revocations,
