@@ -40,10 +40,20 @@ async function readiness(healthUrl = master.healthUrl): Promise<{ code: number }
   return { code: response.status, ...((await response.json()) as Readiness) };
 }
 
-/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enroll-policy`, `enrollments`, `operators`, `roles`, `settings`, `sites` and `storage` are this product's own. */
+/** The names of the specification; `bus-servers`, `clock`, `decisions`, `enroll-policy`, `enrollments`, `operators`, `roles`, `settings`, `site-peels`, `sites` and `storage` are this product's own. */
 const names = [
   ...["bus", "bus-servers", "ca", "clock", "decisions", "enroll-policy", "enroll-server", "enrollments"],
-  ...["operators", "reactor", "roles", "sched-consumer", "settings", "sites", "storage", "target-service"],
+  ...[
+    "operators",
+    "reactor",
+    "roles",
+    "sched-consumer",
+    "settings",
+    "site-peels",
+    "sites",
+    "storage",
+    "target-service",
+  ],
 ];
 
 test("a master that serves has every check, and all are up", async () => {

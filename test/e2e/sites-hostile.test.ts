@@ -185,6 +185,7 @@ describe("in whose name it speaks", () => {
     const of = (subject: string) => subject.replace("PEEL", "web-3");
     for (const subject of stored.map(of)) {
       expect((await send(`svc.relay.${subject}`)).answer).toContain('"seq"');
+      await masters.nats.flush();
       expect(arrived.get(`thief svc.relay.${subject}`)).toBe(subject);
     }
     for (const subject of asked.map(of)) {

@@ -98,8 +98,11 @@ test("a peel of a site runs its schedule and its jobs while the site is cut off,
   master = await fleet.startMaster();
   await untilSite(fleet, "berlin", "up");
   const jobs = await until(
-    async () =>
-      JSON.parse((await fleet.svc("job", "list", "--output", "json")).stdout) as { status: string }[],
+    async () => {
+      const { code, stdout, stderr } = await fleet.svc("job", "list", "--output", "json");
+      if (code !== 0) throw new Error(stderr);
+      return JSON.parse(stdout) as { status: string }[];
+    },
     (listed) => listed.every(({ status }) => status === "completed"),
   );
   expect(jobs.length).toBe(3);

@@ -122,7 +122,9 @@ export async function startSiteFleet(
       return checkOf(site, host, "certificate");
     },
     async stateOf(site) {
-      const { stdout } = await svc("cluster", "status", "--output", "json");
+      // It exits with 1 where something needs attention.
+      const { stdout, stderr } = await svc("cluster", "status", "--output", "json");
+      if (stdout === "") throw new Error(stderr);
       return JSON.parse(stdout).sites.find((one: { site: string }) => one.site === site);
     },
     [Symbol.asyncDispose]: () => hosts[Symbol.asyncDispose](),
