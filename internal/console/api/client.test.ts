@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { type Clock, systemClock } from "../../base/clock.ts";
+import type { SessionView } from "../../fleet/sessions/mod.ts";
 import { createClient, nextOf, requestOf } from "./client.ts";
 import { ApiError, WaitsForApproval } from "./error.ts";
 import { routes } from "./routes.ts";
@@ -16,7 +17,7 @@ const clock: Clock = {
 const answering = (...answers: Response[]) => {
   const asked: { path: string; init: RequestInit }[] = [];
   let again = 0;
-  let csrf: string | undefined = "c1";
+  let session: SessionView | undefined = { csrf: "c1" } as SessionView;
   const client = createClient({
     clock,
     async fetch(path, init) {
@@ -25,13 +26,13 @@ const answering = (...answers: Response[]) => {
       if (answer === undefined) throw new TypeError("connection refused");
       return answer;
     },
-    csrf: () => csrf,
+    session: () => session,
     async signInAgain() {
       again++;
     },
   });
   const signOut = () => {
-    csrf = undefined;
+    session = undefined;
   };
   return { client, asked, again: () => again, signOut };
 };

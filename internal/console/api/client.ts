@@ -1,7 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
+import type { SessionView } from "../../fleet/sessions/mod.ts";
 import { ApiError, WaitsForApproval } from "./error.ts";
 import { patiently } from "./patiently.ts";
 import type { Route } from "./route.ts";
+
+/** After a sign-in, a request is repeated; and once more if that was the sign-in before the session ended. */
+const mostRepeated = 2;
 
 /** One page of a list. */
 export interface Page<Items> {
@@ -21,17 +25,23 @@ export interface Client {
 export interface ClientOptions {
   clock: Clock;
   fetch: (path: string, init: RequestInit) => Promise<Response>;
-  /** The token of the session that every change needs. */
-  csrf(): string | undefined;
-  /** The session has ended: resolves when there is one again, and the request is repeated. */
-  signInAgain(): Promise<void>;
+  /** The session in whose name a request is sent; with the token that every change needs. */
+  session(): SessionView | undefined;
+  /**
+   * A master refused a request for want of a session: resolves when there is one again, and the request is repeated.
+   *
+   * @param asked the session of that request, which may be another one than that of now
+   */
+  signInAgain(asked: SessionView | undefined): Promise<void>;
 }
 
-export function createClient({ clock, fetch, csrf, signInAgain }: ClientOptions): Client {
+export function createClient({ clock, fetch, session, signInAgain }: ClientOptions): Client {
   const send = async (route: Route<unknown, unknown>, input: unknown, signal?: AbortSignal) => {
     const { path, body } = requestOf(route, Object(input) as Record<string, unknown>);
+    let asked = session();
     const ask = () => {
-      const token = csrf();
+      asked = session();
+      const token = asked?.csrf;
       return fetch(path, {
         method: route.method,
         headers: {
@@ -47,10 +57,10 @@ export function createClient({ clock, fetch, csrf, signInAgain }: ClientOptions)
         throw new ApiError(0, "no master answers; the console tries again by itself");
       });
     };
-    const signsIn = route.method !== "GET" && csrf() === undefined;
+    const signsIn = route.method !== "GET" && asked === undefined;
     let response = await patiently(clock, ask, { signsIn, signal });
-    if (response.status === 401) {
-      await signInAgain();
+    for (let repeated = 0; response.status === 401 && repeated < mostRepeated; repeated++) {
+      await signInAgain(asked);
       response = await patiently(clock, ask, { signsIn, signal });
     }
     return answerOf(response);

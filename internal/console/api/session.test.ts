@@ -37,7 +37,7 @@ test("a request that waits is sent when the same person is signed in again, and 
   ] as const) {
     const { session } = browser();
     await session.find();
-    const waiting = session.signedInAgain().then(
+    const waiting = session.signedInAgain(session.view.value).then(
       () => "sent",
       (thrown) => (thrown instanceof ApiError ? thrown.message : "wrong"),
     );
@@ -47,10 +47,27 @@ test("a request that waits is sent when the same person is signed in again, and 
   }
 });
 
+test("a refusal that comes after a sign-in is of the session before, and ends nothing", async () => {
+  for (const [name, sent] of [
+    ["ann", "sent"],
+    ["bob", "ann asked, and bob signed in: it was not sent"],
+  ] as const) {
+    const { session } = browser();
+    await session.find();
+    const before = session.view.value;
+    await session.signIn({ token: name });
+    const late = session.signedInAgain(before).then(
+      () => "sent",
+      (thrown) => (thrown instanceof ApiError ? thrown.message : "wrong"),
+    );
+    expect([await late, session.state.value]).toEqual([sent, "in"]);
+  }
+});
+
 test("a page that was left sends nothing later", async () => {
   const { session } = browser();
   await session.find();
-  const waiting = session.signedInAgain();
+  const waiting = session.signedInAgain(session.view.value);
   session.refuse("");
   await session.signIn({ token: "ann" });
   await expect(waiting).rejects.toThrow("the page was left: it was not sent");

@@ -27,9 +27,11 @@ export interface Session {
   /**
    * A request was refused for want of a session: resolves when there is one again.
    *
-   * @throws ApiError when it is of another person, in whose name the request must not be sent
+   * @param asked the session of the request. An answer may come late: what was sent before the last sign-in says
+   *   nothing of the session of now
+   * @throws ApiError when that is of another person, in whose name the request must not be sent
    */
-  signedInAgain(): Promise<void>;
+  signedInAgain(asked: SessionView | undefined): Promise<void>;
   /** Whether a request of this kind is allowed at all; what is not is not offered. */
   may(kind: ScopeKind, action: string): boolean;
 }
@@ -43,6 +45,9 @@ type Shown =
   | { oidc: { issuer: string; code: string; verifier: string; redirect_uri: string } };
 
 const path = "/api/v1/sessions";
+
+const notSent = (asker: string, now: string) =>
+  new ApiError(401, `${asker} asked, and ${now} signed in: it was not sent`);
 
 /** @param options.announce tells the other tabs that the cookie is another one: they ask for their session again */
 export function createSession(options: {
@@ -79,20 +84,19 @@ export function createSession(options: {
     waiting = [];
     return all;
   };
-  const drop = (why: string) => {
-    for (const { reject } of take()) reject(new ApiError(401, why));
+  const drop = (why: ApiError) => {
+    for (const { reject } of take()) reject(why);
   };
   const enter = (answer: SessionView) => {
     const before = view.value?.name;
-    if (before !== undefined && before !== answer.name)
-      drop(`${before} asked, and ${answer.name} signed in: it was not sent`);
+    if (before !== undefined && before !== answer.name) drop(notSent(before, answer.name));
     view.value = answer;
     reason.value = "";
     state.value = "in";
     for (const { resolve } of take()) resolve();
   };
   const leave = (why: string) => {
-    drop("the page was left: it was not sent");
+    drop(new ApiError(401, "the page was left: it was not sent"));
     view.value = undefined;
     reason.value = why;
     state.value = "out";
@@ -119,7 +123,12 @@ export function createSession(options: {
       leave("");
       announce();
     },
-    signedInAgain() {
+    async signedInAgain(asked) {
+      const now = view.value;
+      if (state.value === "in" && now !== undefined && now !== asked) {
+        if (asked !== undefined && asked.name !== now.name) throw notSent(asked.name, now.name);
+        return;
+      }
       if (state.value === "in") state.value = "ended";
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },

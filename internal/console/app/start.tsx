@@ -55,8 +55,8 @@ export function startConsole(window: Window & typeof globalThis, clock: Clock) {
     client: createClient({
       clock,
       fetch,
-      csrf: () => session.view.value?.csrf,
-      signInAgain: () => session.signedInAgain(),
+      session: () => session.view.value,
+      signInAgain: session.signedInAgain,
     }),
     router: createRouter(window),
     ...{ session, keys, live, clock, now },
