@@ -9,7 +9,8 @@ export interface ProcessIdentity {
   boot: string;
 }
 
-/** Index of the start time among the fields after the program's name (proc(5), field 22). */
+/** Indexes of the number of threads and of the start time among the fields after the program's name (proc(5), fields 20 and 22). */
+const threadsField = 17;
 const startField = 19;
 
 /** The fields of /proc/<pid>/stat after the program's name. Empty when the process has exited. */
@@ -25,10 +26,19 @@ export function statOf(pid: string): string[] {
 /** The process that has this number now; `undefined` for no process, or for a zombie. */
 export function identityOf(pid: number): ProcessIdentity | undefined {
   const fields = statOf(String(pid));
-  const [state] = fields;
   const start = fields[startField];
-  if (start === undefined || state === "Z" || state === "X") return undefined;
-  return { pid, start, boot: bootId() };
+  return start === undefined || hasEnded(fields) ? undefined : { pid, start, boot: bootId() };
+}
+
+/**
+ * Whether a process has ended. While one with several threads is being killed, the first of them is a zombie already,
+ * and the others still have its files and ports.
+ *
+ * @param fields as of `statOf`
+ */
+export function hasEnded(fields: readonly string[]): boolean {
+  const [state] = fields;
+  return state === undefined || state === "X" || (state === "Z" && Number(fields[threadsField]) <= 1);
 }
 
 /** Whether this exact process still runs. */

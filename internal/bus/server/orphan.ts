@@ -40,7 +40,10 @@ export async function endOrphan(path: string, clock: Clock, log: Log): Promise<v
   const note = readNote(path);
   if (note === undefined) return;
   const { server, program, master } = note;
-  if (!isRunning(server) || executableOf(server.pid) !== program) return forgetServer(path);
+  if (!isRunning(server)) return forgetServer(path);
+  // Unknown while it is being killed.
+  const executable = executableOf(server.pid);
+  if (executable !== undefined && executable !== program) return forgetServer(path);
   if (isRunning(master)) {
     throw new SvcError(
       "conflict",
