@@ -10,7 +10,7 @@ test.each<[string, string[], boolean]>([
   ["of which no thread is left but the zombie of the first", fields("Z", 1), true],
   ["whose first thread is a zombie while others still have its files", fields("Z", 4), false],
   ["that is dead", fields("X", 1), true],
-  ["that is not there", [], true],
+  ["that does not exist", [], true],
 ])("a process %s", (_, found, isOver) => {
   expect(hasEnded(found)).toBe(isOver);
 });
