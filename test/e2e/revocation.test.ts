@@ -20,6 +20,7 @@ import {
   operate,
   submitPeel,
 } from "../harness/peel-connection.ts";
+import { until } from "../harness/until.ts";
 
 // Revocation, from the operator's command to the closed connection, with possible failures in between: other
 // masters, older claims, restarts, and a bus that does not respond.
@@ -224,9 +225,10 @@ describe("nothing is lost when", () => {
     await pushClaims(older.jwt);
     expect(await admitted(peel)).toBe(true);
     await using connection = await connectPeel(bus, peel);
-    clock.advance(60_000);
+    // A master ends the connection of a revoked key as soon as it hears of it: that is not the repair.
     await connection.logged("bus disconnected");
-    expect(await admitted(peel)).toBe(false);
+    clock.advance(60_000);
+    await until(async () => !(await admitted(peel)));
     expect((await heldClaims()).iat).toBeGreaterThan(older.iat);
     expect(minder.records.filter(({ level }) => level === "error")).toEqual([]);
   });
