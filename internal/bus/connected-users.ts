@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { readClaims } from "../identity/mod.ts";
+import { readAnswer } from "./replicas/read-answer.ts";
 
 // The users of an account that are connected, as the servers report them (NATS documents "System events" and
 // "Monitoring", CONNZ).
@@ -67,18 +68,26 @@ export async function listConnectedUsers(
     isComplete &&= replies.length >= total();
     let isMore = false;
     for (const reply of replies) {
-      const parsed = v.safeParse(connectionsReply, readJson(reply));
-      if (!parsed.success) continue;
-      const { server, data } = parsed.output;
-      const { total, connections } = data;
-      for (const { cid, authorized_user: told, name_tag: tag, jwt } of connections ?? []) {
-        if (told !== "") users.push({ id: connectionId(server.id, cid), ...readUser(told, jwt, tag) });
-      }
-      isMore ||= total > offset + pageLength;
+      const found = readConnections(reply);
+      if (found === undefined) continue;
+      users.push(...found.users.filter(({ told }) => told !== ""));
+      isMore ||= found.total > offset + pageLength;
     }
     if (!isMore) break;
   }
   return { users, isComplete };
+}
+
+/** Reads what one server answers to CONNZ. @returns `undefined` for anything else; `total` counts those of all pages */
+export function readConnections(text: string): { users: ConnectedUser[]; total: number } | undefined {
+  const answer = readAnswer(connectionsReply, text);
+  if (answer === undefined) return undefined;
+  const { server, data } = answer;
+  const users = (data.connections ?? []).map(({ cid, authorized_user: told, name_tag: tag, jwt }) => ({
+    id: connectionId(server.id, cid),
+    ...readUser(told, jwt, tag),
+  }));
+  return { users, total: data.total };
 }
 
 /** @param cid of the client, as its server counts them */
@@ -97,13 +106,5 @@ export function readUser(told: string, jwt: string, tag: string): Omit<Connected
     return { user, name: typeof name === "string" ? name : tag, jwt, told };
   } catch {
     return { user: told, name: tag, jwt, told };
-  }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,6 +1,4 @@
-import * as v from "valibot";
-import { type ConnectedUser, connectionId, readUser } from "./connected-users.ts";
-import { readAnswer } from "./replicas/read-answer.ts";
+import { type ConnectedUser, readConnections } from "./connected-users.ts";
 
 /** Servers end single connections from this version on. Before, they cannot search for the user of a JWT either. */
 export const oldestToEnd = "2.10.0";
@@ -18,23 +16,6 @@ export const fewConnections = 500;
 const mostNamed = 256;
 /** How often it is asked whether any are left. */
 const rounds = 12;
-
-const reply = v.object({
-  server: v.object({ id: v.string() }),
-  data: v.object({
-    connections: v.optional(
-      v.nullable(
-        v.array(
-          v.object({
-            cid: v.number(),
-            authorized_user: v.optional(v.string(), ""),
-            jwt: v.optional(v.string(), ""),
-          }),
-        ),
-      ),
-    ),
-  }),
-});
 
 /** How a server is asked, and told. */
 export interface EndingDeps {
@@ -62,17 +43,9 @@ export async function endConnectionsOf(
   const found = async (user: string) => {
     const query = { auth: true, acc: account, user, limit: mostNamed };
     const answers = (await ask("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query))).flatMap(
-      (text) => readAnswer(reply, text) ?? [],
+      (text) => readConnections(text) ?? [],
     );
-    const ids = answers.flatMap(({ server, data }) =>
-      (data.connections ?? [])
-        .map(({ cid, authorized_user, jwt }) => ({
-          id: connectionId(server.id, cid),
-          ...readUser(authorized_user, jwt, ""),
-        }))
-        .filter(isMeant)
-        .map(({ id }) => id),
-    );
+    const ids = answers.flatMap(({ users }) => users.filter(isMeant).map(({ id }) => id));
     return { ids, isComplete: answers.length >= total() };
   };
   for (let round = 0; round < rounds; round++) {

@@ -30,11 +30,14 @@ function browser() {
   return { clock, cookie, session, refusals, announced: () => announced };
 }
 
+/** Who signs in after ann, and what becomes of what ann asked. */
+const comers = [
+  ["ann", "sent"],
+  ["bob", "ann asked, and bob signed in: it was not sent"],
+] as const;
+
 test("a request that waits is sent when the same person is signed in again, and not for another one", async () => {
-  for (const [name, sent] of [
-    ["ann", "sent"],
-    ["bob", "ann asked, and bob signed in: it was not sent"],
-  ] as const) {
+  for (const [name, sent] of comers) {
     const { session } = browser();
     await session.find();
     const waiting = session.signedInAgain(session.view.value).then(
@@ -48,10 +51,7 @@ test("a request that waits is sent when the same person is signed in again, and 
 });
 
 test("a refusal that comes after a sign-in is of the session before, and ends nothing", async () => {
-  for (const [name, sent] of [
-    ["ann", "sent"],
-    ["bob", "ann asked, and bob signed in: it was not sent"],
-  ] as const) {
+  for (const [name, sent] of comers) {
     const { session } = browser();
     await session.find();
     const before = session.view.value;

@@ -68,7 +68,7 @@ function isAt({ labels, leftSites }: Placed, site: string, now: number): boolean
  */
 export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
   const { placeOf, requiresLabel, metrics, clock, log } = deps;
-  const namesOfOpen = () => deps.sites.open().map(({ name }) => name);
+  const namesOfOpen = () => new Set(deps.sites.open().map(({ name }) => name));
   let open = namesOfOpen();
   const forget = deps.sites.onChange(() => {
     open = namesOfOpen();
@@ -125,8 +125,9 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
       return false;
     },
     sitesOf(peel) {
-      const place = open.length === 0 ? undefined : placeOf(peel);
-      return place === undefined ? [] : open.filter((site) => isAt(place, site, clock.now()));
+      const { labels, leftSites = [] } = (open.size === 0 ? undefined : placeOf(peel)) ?? {};
+      const left = leftSites.filter(({ until }) => until > clock.now()).map(({ site }) => site);
+      return [...new Set([labels?.[siteLabel] ?? "", ...left])].filter((site) => open.has(site));
     },
     problemOf,
     check() {

@@ -19,7 +19,7 @@ export interface KeepAccountsDeps {
   system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
   /** Public keys of accounts. */
   accounts: { masters: string; system: string };
-  /** How the links of sites may lead to the live masters: as the first of these, or as any. */
+  /** How links of sites may lead to the live masters. An account with any of these forms stays, and others get the first. */
   crossings(): readonly [SiteCrossings, ...SiteCrossings[]];
   /** A signing key of the operator. */
   signer: KeyPair;

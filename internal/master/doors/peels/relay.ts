@@ -34,9 +34,9 @@ export interface RelayDeps {
 }
 
 /**
- * Takes what peels send to the storage of a cluster, or over the link of a site, and stores it without its headers. Servers from 2.14 on stop a
- * stream with replicas for good when one message names a wrong ID in `Nats-Expected-Last-Msg-Id`, and no permission of
- * the bus covers headers. What is dropped here, the peel sends again.
+ * Takes what peels send to the storage of a cluster, or over the link of a site, and stores it without its headers.
+ * Servers from 2.14 on stop a stream with replicas for good when one message names a wrong ID in
+ * `Nats-Expected-Last-Msg-Id`, and no permission of the bus covers headers. What is dropped here, the peel sends again.
  *
  * A master that was frozen drops what waited meanwhile: another one may have stored newer facts of the peel.
  */
