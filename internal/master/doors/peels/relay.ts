@@ -22,6 +22,7 @@ const waiting = {
   sum: { count: 16_384, bytes: 128 * mebibyte },
   each: { count: 64, bytes: 4 * mebibyte },
 };
+
 export interface RelayDeps {
   /** The connection that messages of peels arrive on. */
   bus: Pick<Bus, "nats" | "clock" | "log">;
