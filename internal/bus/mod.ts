@@ -142,10 +142,8 @@ export {
   siteHintSubject,
   statesSubject,
   stopSubject,
-  type TokenAction,
   targetQueue,
   targetResolveSubject,
-  tokenSubject,
 } from "./subjects.ts";
 export { surveyServers } from "./survey-servers.ts";
 export { type ConnectionListener, createSystemBus, type HeldClaims, type SystemBus } from "./system.ts";

@@ -1,9 +1,9 @@
 // Every subject of the bus is defined here. A peel may use only subjects with its token. The token of the
 // subject identifies the sender of a message, never the payload.
 
-export const adminQueue = "svc-masters-admin";
-export const mastersQueue = "svc.masters";
-export const targetQueue = "svc-target-resolvers";
+export const adminQueue = "svc-masters-admin" as const;
+export const mastersQueue = "svc.masters" as const;
+export const targetQueue = "svc-target-resolvers" as const;
 export const jobRequestSubject = "svc.job.request";
 export const targetResolveSubject = "svc.target.resolve";
 export const jobListSubject = "svc.job.list";
@@ -69,9 +69,6 @@ export const statesSubject = (action: "status" | "drift" | "show"): string => `s
 /** Requests of operators about the settings of peels. */
 export type SettingsAction = "show" | "explain" | "reveal" | "reveal-explained";
 export const settingsSubject = (action: SettingsAction): string => `svc.admin.settings.${action}`;
-/** Requests of operators about tokens of the REST API. */
-export type TokenAction = "create" | "list" | "revoke";
-export const tokenSubject = (action: TokenAction): string => `svc.admin.token.${action}`;
 /** Requests of operators about the cluster of the bus. */
 export type ClusterAction = "status" | "check" | "add" | "remove" | "add-site" | "remove-site";
 export const clusterSubject = (action: ClusterAction): string => `svc.admin.cluster.${action}`;

@@ -7,7 +7,7 @@ import { WaitingRequest } from "../base/waiting.ts";
 import { type Bus, requestReply } from "../bus/mod.ts";
 import type { FieldsSchema, InputSchema } from "../fleet/operation/mod.ts";
 import { type BusBinding, readReply } from "../fleet/over-bus/mod.ts";
-import { withHint } from "./hints.ts";
+import { hintedBy, hintsOf } from "./hints.ts";
 import { operatorName } from "./operator.ts";
 
 /** How long a master has to answer (specification, "Bus admin operations"). */
@@ -73,15 +73,16 @@ export async function ask<
   input: v.InferInput<Input>,
   { timeoutMs = usualTimeoutMs, isHasty = false, as }: Asking = {},
 ): Promise<Pick<v.InferOutput<Output>, Key>> {
-  const { operation, bulk, token } = binding;
+  const { operation, bus: lines, hints } = binding;
+  const { bulk, token } = lines;
   const requestId = newRequestId();
   const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
-  const subject = binding.subject.replace("*", String(inSubject));
+  const subject = lines.subject.replace("*", String(inSubject));
   // Who asks is looked up in the system, which is too much for each of hundreds.
   const operator = bulk === true ? undefined : (as ?? askerName(bus));
   const payload = encode({ ...fields, operator, request_id: requestId });
   // The pattern of the subject: no id is in the name of a span.
-  const span = bus.span?.begin(`ask ${binding.subject}`, {
+  const span = bus.span?.begin(`ask ${lines.subject}`, {
     kind: "client",
     attributes: { "messaging.system": "nats", "svc.request_id": requestId },
   });
@@ -106,7 +107,11 @@ export async function ask<
       throw cause;
     }
     if (kind === "forbidden" && reply === undefined) throw cause;
-    throw new SvcError(kind, `${withHint(operation.name, cause).message} [request ${requestId}]`, { cause });
+    throw new SvcError(
+      kind,
+      `${hintedBy(hints?.svc ?? hintsOf[operation.name], cause).message} [request ${requestId}]`,
+      { cause },
+    );
   }
 }
 

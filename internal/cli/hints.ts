@@ -1,4 +1,5 @@
-import { type ErrorKind, SvcError } from "../base/errors.ts";
+import { SvcError } from "../base/errors.ts";
+import type { Hints } from "../fleet/operation/mod.ts";
 
 const listPeels = "see svc peels list";
 const listRollouts = "see svc rollout list";
@@ -8,7 +9,7 @@ const ofEnrollment = { not_found: "see svc enroll list --state all" };
 const ofApproval = { not_found: "see svc approval list" };
 
 /** What an operator can do on the command line about a refusal, by operation and kind. */
-const hints: Readonly<Record<string, Partial<Record<ErrorKind, string>>>> = {
+export const hintsOf: Readonly<Record<string, Hints>> = {
   "approvals.show": ofApproval,
   "approvals.approve": ofApproval,
   "approvals.deny": ofApproval,
@@ -37,7 +38,12 @@ const hints: Readonly<Record<string, Partial<Record<ErrorKind, string>>>> = {
 
 /** An error of an operation with the hint of the command line. */
 export function withHint(operation: string, error: SvcError): SvcError {
-  const hint = hints[operation]?.[error.kind];
+  return hintedBy(hintsOf[operation], error);
+}
+
+/** An error with what its hints say of it. */
+export function hintedBy(hints: Hints = {}, error: SvcError): SvcError {
+  const hint = hints[error.kind];
   // A master of an older version has said it already.
   if (hint === undefined || error.message.includes(hint)) return error;
   return new SvcError(error.kind, `${error.message}: ${hint}`, { cause: error });

@@ -37,7 +37,12 @@ async function renewNow(
 ): Promise<void> {
   const input = { name: file.name, public_key: file.publicKey };
   const { renew } = operatorsOverBus;
-  const reply = await requestReply(bus, renew.subject, encode({ ...input, operator: file.name }), patienceMs);
+  const reply = await requestReply(
+    bus,
+    renew.bus.subject,
+    encode({ ...input, operator: file.name }),
+    patienceMs,
+  );
   if (reply === undefined) return;
   const { fleet, jwt, ...told } = readReply(renew, reply);
   if (fleet !== file.fleet || readClaims(jwt).sub !== file.publicKey) return;

@@ -64,9 +64,9 @@ test("a room is entered by its door", () => {
   expect(lines(checkDoors(repository))).toEqual([]);
 });
 
-test("an import past the door of a room is found; a library has none", () => {
+test("an import past the door of a room is found; a library has none, and a table of doors may be read", () => {
   const text =
-    'import "../fleet/jobs/mod.ts";\nimport "../fleet/jobs/record.ts";\nimport "../base/log.ts";\nimport "./tree.ts";';
+    'import "../fleet/jobs/mod.ts";\nimport "../fleet/jobs/record.ts";\nimport "../fleet/jobs/doors.ts";\nimport "../base/log.ts";\nimport "./tree.ts";';
   expect(lines(checkDoors([{ path: "internal/cli/run.ts", text }]))).toEqual([
     "internal/cli/run.ts: imports internal/fleet/jobs/record.ts; the door of fleet/jobs is internal/fleet/jobs/mod.ts",
   ]);

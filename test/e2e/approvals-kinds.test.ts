@@ -117,7 +117,7 @@ async function rollout(fields: Record<string, Plain>): Promise<Wish> {
   await peel.beat();
   const before = (await count()).length;
   return {
-    ...{ subject: rolloutsOverBus.start.subject, fields },
+    ...{ subject: rolloutsOverBus.start.bus.subject, fields },
     rest: { method: "POST", path: "/rollouts", body: fields },
     times: async () => (await count()).length - before,
   };
@@ -127,7 +127,7 @@ async function enrollment(verb: "approve" | "revoke"): Promise<Wish> {
   if (verb === "revoke") await decide(first(), "approve", id);
   const wanted = verb === "revoke" ? "revoked" : "approved";
   return {
-    ...{ subject: enrollmentsOverBus[verb].subject, fields: { id } },
+    ...{ subject: enrollmentsOverBus[verb].bus.subject, fields: { id } },
     rest: { method: "POST", path: `/enrollments/${id}/${verb}`, body: {} },
     times: async () => (((await getStatus(first(), id)).json as { state: string }).state === wanted ? 1 : 0),
   };
@@ -156,7 +156,7 @@ async function operator(verb: "add" | "roles" | "remove"): Promise<Wish> {
   const record = signedRecord(changed, root);
   const at = verb === "add" ? "" : verb === "roles" ? `/${name}/roles` : `/${name}`;
   return {
-    subject: operatorsOverBus[verb].subject,
+    subject: operatorsOverBus[verb].bus.subject,
     fields: verb === "add" ? { record } : { name, record },
     rest: { method: verb === "remove" ? "DELETE" : "POST", path: `/operators${at}`, body: { record } },
     async times() {
@@ -199,7 +199,7 @@ async function send(who: TestOperator, subject: string, fields: Record<string, P
   return decode((await admin.nats.request(subject, request, { timeout: 30_000 })).data) as unknown as Answer;
 }
 async function decideOverBus(who: TestOperator, verb: "approve" | "deny", id: string): Promise<Said> {
-  const answer = await send(who, approvalsOverBus[verb].subject, { id });
+  const answer = await send(who, approvalsOverBus[verb].bus.subject, { id });
   const { error, approval } = answer;
   if (error !== undefined) return { status: byCode[error.code] ?? "other", text: error.message };
   return { status: "ok", text: "", approval: approval as NonNullable<Said["approval"]> };

@@ -85,7 +85,11 @@ interface Answer {
   approval?: unknown;
   needs?: number;
 }
-async function ask(who: TestOperator, { subject }: { subject: string }, fields: Record<string, Plain>) {
+async function ask(
+  who: TestOperator,
+  { bus: { subject } }: { bus: { subject: string } },
+  fields: Record<string, Plain>,
+) {
   const request = signedBy(who, subject, encode(fields));
   return decode((await admin.nats.request(subject, request, { timeout: 30_000 })).data) as unknown as Answer;
 }
@@ -142,7 +146,7 @@ test("each change of a request is an event, once, without what was asked for", a
 /** The events about a request, as any master lists them. */
 async function listEvents(id: string): Promise<{ data: Record<string, unknown>[]; text: string }> {
   const reply = await admin.nats.request(
-    eventsOverBus.list.subject,
+    eventsOverBus.list.bus.subject,
     encode({ operator: "tester", tag: `svc/approval/${id}/*`, since: "10m" }),
     { timeout: 30_000 },
   );

@@ -35,7 +35,7 @@ let enrollments: Bucket;
 
 async function ask(
   who: TestOperator,
-  { subject }: { subject: string },
+  { bus: { subject } }: { bus: { subject: string } },
   fields: Record<string, Plain> = {},
   over = owner,
 ) {

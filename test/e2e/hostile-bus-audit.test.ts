@@ -70,7 +70,7 @@ function rememberedIn(home: string): number {
 /** A decision, so that the audit grows. */
 async function decide(name: string): Promise<void> {
   const { enrollmentId: id } = await submitPeel(masters[0], name);
-  const { subject } = enrollmentsOverBus.reject;
+  const { subject } = enrollmentsOverBus.reject.bus;
   const request = signedBy(root, subject, encode({ id, reason: "test" } as Record<string, Plain>));
   const reply = await intruder.bus.nats.request(subject, request, { timeout: 30_000 });
   expect(decode(reply.data)).toMatchObject({ ok: true });
@@ -97,7 +97,7 @@ beforeAll(async () => {
     ...["--master-url", masters[0].url, "--enroll-ca", bus.caFile],
   ]);
   const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
-  const { subject } = enrollmentsOverBus.approve;
+  const { subject } = enrollmentsOverBus.approve.bus;
   const approval = signedBy(root, subject, encode({ id: String(fields?.enrollment_id) }));
   await intruder.bus.nats.request(subject, approval, { timeout: 30_000 });
   await peel.ready;

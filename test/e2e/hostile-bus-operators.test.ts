@@ -15,8 +15,8 @@ import {
   jobsOverBus,
   operatorsOverBus,
   rolloutsOverBus,
-  tokensOverBus,
 } from "../../internal/fleet/over-bus/mod.ts";
+import { tokenOperations } from "../../internal/fleet/tokens/mod.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { forgedRecords } from "../harness/forger.ts";
@@ -83,8 +83,11 @@ async function sendRaw(subject: string, data: Uint8Array): Promise<Answer> {
   const reply = await intruder.bus.nats.request(subject, data, { timeout: 10_000 });
   return decode(reply.data) as unknown as Answer;
 }
-const ask = (who: TestOperator, { subject }: { subject: string }, fields: Record<string, Plain> = {}) =>
-  sendRaw(subject, signedBy(who, subject, encode(fields)));
+const ask = (
+  who: TestOperator,
+  { bus: { subject } }: { bus: { subject: string } },
+  fields: Record<string, Plain> = {},
+) => sendRaw(subject, signedBy(who, subject, encode(fields)));
 async function must(...asked: Parameters<typeof ask>): Promise<Answer> {
   const answer = await ask(...asked);
   expect(answer).toMatchObject({ ok: true });
@@ -149,10 +152,10 @@ beforeAll(async () => {
   }
   for (const name of ["live", "revoked"] as const) {
     const digest = sha256Hex(tokens[name]);
-    await must(root, tokensOverBus.create, { name, roles: ["viewer"], expires: "90d", digest });
+    await must(root, tokenOperations.createToken, { name, roles: ["viewer"], expires: "90d", digest });
     expect(await statusWith(masters[1], tokens[name])).toBe(200);
   }
-  await must(root, tokensOverBus.revoke, { id: "revoked" });
+  await must(root, tokenOperations.revokeToken, { id: "revoked" });
   const denied = await must(dave, jobsOverBus.create, job("denied"));
   await must(ben, approvalsOverBus.deny, { id: String(denied.approval) });
   const agreed = await must(dave, jobsOverBus.create, job("agreed"));
@@ -181,7 +184,7 @@ async function fence(): Promise<void> {
   fences = times("fence");
   genuine = [
     ...genuine,
-    ...intruder.requests.filter(({ subject }) => subject === jobsOverBus.create.subject).slice(-1),
+    ...intruder.requests.filter(({ subject }) => subject === jobsOverBus.create.bus.subject).slice(-1),
   ];
 }
 
@@ -195,13 +198,13 @@ async function nothingIsGained(): Promise<void> {
     [
       `a token of ${who.name}`,
       () =>
-        ask(who, tokensOverBus.create, {
+        ask(who, tokenOperations.createToken, {
           ...{ name: "mine", roles: ["admin"], expires: "1d", digest: sha256Hex(tokens.forged) },
         }),
     ],
   ]);
   const unsigned = encode({ ...job("pwned"), operator: "root" });
-  asked.push(["a job of nobody", () => sendRaw(jobsOverBus.create.subject, unsigned)]);
+  asked.push(["a job of nobody", () => sendRaw(jobsOverBus.create.bus.subject, unsigned)]);
   for (const [what, run] of asked) expect([what, (await run()).ok]).toEqual([what, false]);
   for (const master of masters) {
     for (const name of ["revoked", "forged"] as const) {
@@ -247,13 +250,18 @@ test.each([
   async (_, empty) => {
     const late = text();
     const digest = sha256Hex(late);
-    await must(root, tokensOverBus.create, { name: "late", roles: ["viewer"], expires: "90d", digest });
+    await must(root, tokenOperations.createToken, {
+      name: "late",
+      roles: ["viewer"],
+      expires: "90d",
+      digest,
+    });
     expect(await statusWith(masters[1], late)).toBe(200);
     const before = await storedIn("tokens", "late");
     await restart({
       onEmptyDisk: empty,
       async meanwhile() {
-        await must(root, tokensOverBus.revoke, { id: "late" });
+        await must(root, tokenOperations.revokeToken, { id: "late" });
         await purge("tokens");
         await (await openBucket(intruder.bus, "tokens")).put("late", before);
       },
@@ -290,7 +298,7 @@ test.each([
 );
 
 test("a rollout does not start again after its record and the used nonces were deleted", async () => {
-  const { subject } = rolloutsOverBus.start;
+  const { subject } = rolloutsOverBus.start.bus;
   const { args, ...asked } = job("rollout");
   const started = (await must(root, rolloutsOverBus.start, { ...asked, args })) as unknown as { id: string };
   const running = async () => JSON.stringify(await must(root, rolloutsOverBus.list, { status: "running" }));

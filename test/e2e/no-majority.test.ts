@@ -26,8 +26,8 @@ import {
   settingsOverBus,
   statesOverBus,
   targetsOverBus,
-  tokensOverBus,
 } from "../../internal/fleet/over-bus/mod.ts";
+import { tokenOperations } from "../../internal/fleet/tokens/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
@@ -292,7 +292,7 @@ function ask(master: TestMaster, method: string, request: Request): Promise<Repl
 const apr = `apr-${"0".repeat(27)}`;
 const jtk = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
 
-type Binding = Pick<BusBinding<never, never, never, never>, "subject" | "token" | "bulk">;
+type Binding = Pick<BusBinding<never, never, never, never>, "bus">;
 const expectedHost = { peel_id: "awaited-1", public_key: newKeyPair("user", systemRandom).publicKey };
 
 type Inputs<Group> = Record<keyof Group, Record<string, Plain>>;
@@ -326,10 +326,10 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     put: { digest: sha256Hex(chunk), data: chunk },
     commit: { manifest: Buffer.from(manifest.data) },
   };
-  const tokens: Inputs<typeof tokensOverBus> = {
-    create: { name: "ci", roles: ["viewer"], digest: sha256Hex(chunk) },
-    list: {},
-    revoke: { id: "ci" },
+  const tokens: Inputs<typeof tokenOperations> = {
+    createToken: { name: "ci", roles: ["viewer"], digest: sha256Hex(chunk) },
+    listTokens: {},
+    revokeToken: { id: "ci" },
   };
   const joinTokens: Inputs<typeof joinTokensOverBus> = {
     create: { seal_to: deriveCurveKey(newKeyPair("user", systemRandom)).publicKey },
@@ -355,7 +355,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     ...pair(jobsOverBus as never, jobs),
     ...pair(rolloutsOverBus as never, rollouts),
     ...pair(binariesOverBus as never, binaries),
-    ...pair(tokensOverBus as never, tokens),
+    ...pair(tokenOperations as never, tokens),
     ...pair(joinTokensOverBus as never, joinTokens),
     ...pair(operatorsOverBus as never, operators),
     ...pair(approvalsOverBus as never, {
@@ -385,9 +385,10 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
 
 async function askOverBus(bus: Bus, { binding, input }: ReturnType<typeof busRequestsOf>[number]) {
   if (binding === undefined) throw new Error("a request has no binding");
-  const { [binding.token ?? ""]: token, ...fields } = input;
-  const subject = binding.subject.replace("*", String(token));
-  const operator = binding.bulk === true ? {} : { operator: "tester" };
+  const { subject: pattern, token: inSubject = "", bulk } = binding.bus;
+  const { [inSubject]: token, ...fields } = input;
+  const subject = pattern.replace("*", String(token));
+  const operator = bulk === true ? {} : { operator: "tester" };
   const reply = await bus.nats.request(subject, encode({ ...fields, ...operator }), { timeout: 25_000 });
   const { ok, error } = decode(reply.data) as { ok: boolean; error?: { code: string; message: string } };
   return { subject, told: ok ? "ok" : error?.code, message: error?.message };

@@ -62,7 +62,7 @@ async function ask(
   action: keyof typeof operatorsOverBus,
   fields: Record<string, Plain> = {},
 ): Promise<Answer> {
-  const { subject } = operatorsOverBus[action];
+  const { subject } = operatorsOverBus[action].bus;
   const request = signedBy(who, subject, encode(fields));
   return decode((await owner.nats.request(subject, request, { timeout: 10_000 })).data) as Answer;
 }

@@ -16,8 +16,8 @@ import {
   rolesOverBus,
   rolloutsOverBus,
   targetsOverBus,
-  tokensOverBus,
 } from "../../internal/fleet/over-bus/mod.ts";
+import { tokenOperations } from "../../internal/fleet/tokens/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
@@ -65,7 +65,7 @@ const refusal = (says: string) => ({
 });
 const job = (fields: Record<string, unknown> = {}) =>
   encode({ target: "web-1", function: "test.ping", operator: "root", ...fields });
-const request = jobsOverBus.create.subject;
+const request = jobsOverBus.create.bus.subject;
 
 /** Every subject on which operators ask these masters. */
 function everySubject(): string[] {
@@ -75,11 +75,11 @@ function everySubject(): string[] {
   });
   const bindings = [
     ...[approvalsOverBus, auditOverBus, binariesOverBus, enrollmentsOverBus, jobsOverBus, operatorsOverBus],
-    ...[reactorOverBus, rolesOverBus, rolloutsOverBus, targetsOverBus, tokensOverBus, peelsOverBus],
+    ...[reactorOverBus, rolesOverBus, rolloutsOverBus, targetsOverBus, tokenOperations, peelsOverBus],
     ...[eventsOverBus],
     ...names.map(decisionsOverBus),
-  ].flatMap((room): { subject: string }[] => Object.values(room));
-  const subjects = [...bindings.map(({ subject }) => subject), ...names.map(readyzSubject)];
+  ].flatMap((room): { bus: { subject: string } }[] => Object.values(room));
+  const subjects = [...bindings.map(({ bus }) => bus.subject), ...names.map(readyzSubject)];
   return subjects.map((subject) => subject.replace("*", "job-3MPFSICSuHM6n9ASVzK0s68GQu3"));
 }
 
@@ -134,14 +134,14 @@ test("a signed request is taken, in the name of who signed it", async () => {
   expect(jid).toBe(String(answer.jid));
   await peel.answer(jid);
   const listed = (await send(
-    jobsOverBus.list.subject,
-    signedBy(ann, jobsOverBus.list.subject, encode({ operator: "root" })),
+    jobsOverBus.list.bus.subject,
+    signedBy(ann, jobsOverBus.list.bus.subject, encode({ operator: "root" })),
   )) as { jobs?: { jid: string; created_by: string }[] };
   expect(listed.jobs?.find((one) => one.jid === jid)?.created_by).toBe("ann");
 });
 
 describe("nothing happens for a request that is", () => {
-  const approve = enrollmentsOverBus.approve.subject;
+  const approve = enrollmentsOverBus.approve.bus.subject;
   const good = () => signedBy(ann, request, job());
   const changed = (change: Record<string, unknown>) => encode({ ...(decode(good()) as object), ...change });
   const cases: [why: string, make: () => Uint8Array, says: string][] = [

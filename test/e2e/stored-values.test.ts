@@ -212,7 +212,7 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   await operate(master, id, "revoke");
 
   const anna = recordOf(newOperator("anna", ["viewer"]));
-  const { subject } = operatorsOverBus.add;
+  const { subject } = operatorsOverBus.add.bus;
   const add = signedBy(root, subject, encode({ record: signedRecord(anna, root) }));
   expect(decode((await fleet.nats.request(subject, add)).data)).toMatchObject({ ok: true });
   const disabled = signedRecord({ ...anna, version: 2, disabled: true }, root);
@@ -225,8 +225,8 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
     link_key: userKey(),
     system_key: userKey(),
   };
-  const asked = signedBy(root, clusterOverBus.addSite.subject, encode(site));
-  const added = await fleet.nats.request(clusterOverBus.addSite.subject, asked, { timeout: 20_000 });
+  const asked = signedBy(root, clusterOverBus.addSite.bus.subject, encode(site));
+  const added = await fleet.nats.request(clusterOverBus.addSite.bus.subject, asked, { timeout: 20_000 });
   expect(decode(added.data)).toMatchObject({ ok: true });
 });
 

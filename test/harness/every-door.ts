@@ -30,6 +30,7 @@ import * as targeting from "../../internal/fleet/targeting/operations.ts";
 import * as tokens from "../../internal/fleet/tokens/operations.ts";
 import * as http from "../../internal/master/doors/http/mod.ts";
 import { manualClock } from "./clock.ts";
+import { joinedRooms } from "./joined-rooms.ts";
 import { recordingLog } from "./log.ts";
 
 // Every operation and every door. What a room of doors exports by the names of its kind is found here: a new one is
@@ -82,18 +83,21 @@ const none = new Proxy(() => none, { get: (_, name) => (name === "clock" ? clock
 /** The routes of the documentation bind no operation. */
 const { httpDoor, docsRoutes: _, ...doors } = http;
 const https = httpDoor({ clock });
-export const routes: http.Route[] = Object.entries(doors)
-  .filter(([name]) => name.endsWith("Routes"))
-  .flatMap(([, routesOf]) => (routesOf as (door: typeof https, deps: never) => http.Route[])(https, none));
+export const routes: http.Route[] = [
+  ...Object.entries(doors)
+    .filter(([name]) => name.endsWith("Routes"))
+    .flatMap(([, routesOf]) => (routesOf as (door: typeof https, deps: never) => http.Route[])(https, none)),
+  ...joinedRooms.flatMap((room) => https.routes(room, none)),
+];
 
 const master = "master-1";
 const { decisionsOverBus, serveDecisions, ...others } = overBus;
-export const bindings: AnyBinding[] = Object.entries({
-  ...others,
-  decisionsOverBus: decisionsOverBus(master),
-})
-  .filter(([name]) => name.endsWith("OverBus"))
-  .flatMap(([, room]) => Object.values(room) as unknown as AnyBinding[]);
+export const bindings: AnyBinding[] = [
+  ...Object.entries({ ...others, decisionsOverBus: decisionsOverBus(master) })
+    .filter(([name]) => name.endsWith("OverBus"))
+    .map(([, room]) => room),
+  ...joinedRooms,
+].flatMap((room) => Object.values(room) as unknown as AnyBinding[]);
 
 /** What answers on each subject. */
 export const served = new Map<string, (data: Uint8Array, subject: string) => Promise<Uint8Array>>();
@@ -106,6 +110,8 @@ const bus = {
 };
 const door = { bus, clock, log };
 serveDecisions(door, master, none);
+for (const room of joinedRooms) overBus.serveRoom(door, room, none);
 for (const [name, serve] of Object.entries(others)) {
-  if (name.startsWith("serve")) (serve as (at: typeof door, deps: never) => void)(door, none);
+  if (name.startsWith("serve") && name !== "serveRoom")
+    (serve as (at: typeof door, deps: never) => void)(door, none);
 }

@@ -7,8 +7,8 @@ import {
   jobsOverBus,
   joinTokensOverBus,
   rolloutsOverBus,
-  tokensOverBus,
 } from "../../fleet/over-bus/mod.ts";
+import { tokenOperations } from "../../fleet/tokens/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { readStored } from "../enroll/read-list.ts";
 import { type Candidate, lengthOfIds, mostShown, type ShortKind } from "./choose.ts";
@@ -57,7 +57,7 @@ const listers: Record<ShortKind, Lister> = {
     return { items: approvals.map(({ id, operation, state }) => ({ id, text: `${operation}, ${state}` })) };
   },
   async tok(bus) {
-    const { tokens } = await ask(bus, tokensOverBus.list, {});
+    const { tokens } = await ask(bus, tokenOperations.listTokens, {});
     return { items: tokens.map(({ id, name, state }) => ({ id, text: `${name}, ${state}`, name })) };
   },
   async jtk(bus) {

@@ -1,6 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { tokensOverBus } from "../../fleet/over-bus/mod.ts";
-import { digestOf, newTokenText } from "../../fleet/tokens/mod.ts";
+import { digestOf, newTokenText, tokenOperations } from "../../fleet/tokens/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -35,7 +34,12 @@ export const createCommand = command({
       if (roles.includes("")) throw new SvcError("usage", "--role: expected roles separated by commas");
       // Made here: it does not cross the bus, only its SHA-256 does.
       const token = newTokenText(cli.random);
-      const made = await ask(bus, tokensOverBus.create, { name, roles, expires, digest: digestOf(token) });
+      const made = await ask(bus, tokenOperations.createToken, {
+        name,
+        roles,
+        expires,
+        digest: digestOf(token),
+      });
       await cli.print({ ...made, token }, () => token);
       cli.say(
         `${made.name} (${made.id}) has the roles ${made.roles.join(", ")} until ${made.expires_at}. Keep the token in a file with mode 0600: it is not shown again.`,

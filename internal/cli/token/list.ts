@@ -1,4 +1,4 @@
-import { tokensOverBus } from "../../fleet/over-bus/mod.ts";
+import { tokenOperations } from "../../fleet/tokens/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -10,7 +10,7 @@ export const listCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const { tokens } = await ask(bus, tokensOverBus.list, {});
+      const { tokens } = await ask(bus, tokenOperations.listTokens, {});
       await cli.print(tokens, () => formatTokens(tokens, cli));
       if (tokens.length === 0) cli.say("no tokens");
     }),
@@ -18,7 +18,7 @@ export const listCommand = command({
 
 /** Tokens as a table. */
 export function formatTokens(
-  tokens: AnswerTo<typeof tokensOverBus.list>["tokens"],
+  tokens: AnswerTo<typeof tokenOperations.listTokens>["tokens"],
   style: TableStyle,
 ): string {
   return formatTable(

@@ -1,4 +1,4 @@
-import { tokensOverBus } from "../../fleet/over-bus/mod.ts";
+import { tokenOperations } from "../../fleet/tokens/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -11,7 +11,7 @@ export const revokeCommand = command({
   args: { token: { type: "positional", required: true, description: "Name or id of the token" } },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { token } = await ask(bus, tokensOverBus.revoke, {
+      const { token } = await ask(bus, tokenOperations.revokeToken, {
         id: await fullId("tok", args.token, bus, cli),
       });
       await cli.print(token, () => `revoked ${token.name} (${token.id})`);

@@ -25,8 +25,9 @@ import type {
 } from "../../fleet/rollout/mod.ts";
 import type { showSettings } from "../../fleet/settings/mod.ts";
 import type { resolveTarget } from "../../fleet/targeting/mod.ts";
-import type { createTokenOperation, listTokens, revokeTokenOperation } from "../../fleet/tokens/mod.ts";
-import { field, whole } from "./route.ts";
+import { tokenDoors } from "../../fleet/tokens/doors.ts";
+import type { tokenOperations } from "../../fleet/tokens/mod.ts";
+import { field, routesOf, whole } from "./route.ts";
 
 /** The routes that the console uses, with the types of their operations: a change of one does not compile here. */
 export const routes = {
@@ -205,21 +206,7 @@ export const routes = {
     method: "POST",
     path: "/api/v1/roles/can",
   }),
-  listTokens: whole<typeof listTokens>({
-    operation: "tokens.list",
-    method: "GET",
-    path: "/api/v1/tokens",
-  }),
-  createToken: whole<typeof createTokenOperation>({
-    operation: "tokens.create",
-    method: "POST",
-    path: "/api/v1/tokens",
-  }),
-  revokeToken: field<typeof revokeTokenOperation, "token">({
-    operation: "tokens.revoke",
-    method: "DELETE",
-    path: "/api/v1/tokens/:id",
-  }),
+  ...routesOf<typeof tokenOperations>(tokenDoors),
   showCluster: whole<typeof showCluster>({
     operation: "cluster.status",
     method: "GET",

@@ -1,3 +1,15 @@
+export {
+  type AuthRule,
+  type BusLines,
+  type DepsOf,
+  type Door,
+  type Doors,
+  type Hints,
+  type Joined,
+  joinDoors,
+  type RestLines,
+  type Tag,
+} from "./doors.ts";
 export { type FeedSink, feed } from "./feed.ts";
 export { invoke } from "./invoke.ts";
 export { namePeels } from "./name-peels.ts";

@@ -46,4 +46,7 @@ export type ScopeKind = keyof typeof scopes;
 export type Scope = { [K in ScopeKind]: { kind: K; action: (typeof scopes)[K][number] } }[ScopeKind];
 
 /** `enrollments approve` */
-export const nameOfScope = ({ kind, action }: Scope): string => `${kind} ${action}`;
+export type ScopeName = { [K in ScopeKind]: `${K} ${(typeof scopes)[K][number]}` }[ScopeKind];
+
+/** `enrollments approve` */
+export const nameOfScope = ({ kind, action }: Scope): ScopeName => `${kind} ${action}` as ScopeName;

@@ -7,10 +7,13 @@ import { decode } from "../../base/msgpack.ts";
 import { newRequestId, requestIdOf } from "../../base/request-id.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
-import { type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
+import { adminQueue, type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
 import type { Starters } from "../approvals/mod.ts";
 import {
+  type BusLines,
   type Caller,
+  type DepsOf,
+  type Door,
   type FieldsSchema,
   type Gate,
   type InputSchema,
@@ -21,7 +24,7 @@ import {
 } from "../operation/mod.ts";
 import { isEnvelope, type RequestJudge, unsigned } from "../requests/mod.ts";
 
-/** How an operation is bound to the bus. Masters serve it, and `svc` uses it for its requests. */
+/** An operation with its lines of the bus. Masters serve it, and `svc` uses it for its requests. */
 export interface BusBinding<
   Deps,
   Input extends InputSchema,
@@ -29,18 +32,8 @@ export interface BusBinding<
   Key extends keyof v.InferOutput<Output>,
 > {
   operation: Operation<Deps, Input, Output>;
-  /** With `*` for the token that is the field `token`. */
-  subject: string;
-  token?: string;
-  queue: string;
-  /** The fields of the answer in the reply; absent means all of them. */
-  reply?: readonly Key[];
-  /** The page of a list: its default and its maximum length. */
-  page?: { usual: number; most: number };
-  /** Fields that older clients send, and that have no meaning here. */
-  ignored?: readonly string[];
-  /** The request needs no `operator`, and only failures are logged. */
-  bulk?: true;
+  bus: Omit<BusLines, "reply"> & { reply?: readonly Key[] };
+  hints?: Door["hints"];
 }
 
 /** A binding as its declaration, with the fields of its reply inferred. */
@@ -49,8 +42,16 @@ export function overBus<
   Input extends InputSchema,
   Output extends FieldsSchema,
   const Key extends keyof v.InferOutput<Output> = keyof v.InferOutput<Output>,
->(binding: BusBinding<Deps, Input, Output, Key>): BusBinding<Deps, Input, Output, Key> {
-  return binding;
+>({
+  operation,
+  ...bus
+}: { operation: Operation<Deps, Input, Output> } & BusBinding<Deps, Input, Output, Key>["bus"]): BusBinding<
+  Deps,
+  Input,
+  Output,
+  Key
+> {
+  return { operation, bus };
 }
 
 /** What the bus door needs of a master. */
@@ -68,6 +69,20 @@ export interface BusDoor {
   tracer?: Tracer;
 }
 
+/** Serves each operation of a room that the bus reaches. */
+export function serveRoom<Table>(door: BusDoor, table: Table, deps: DepsOf<Table>): { stop(): void } {
+  const serving = Object.values(table as Readonly<Record<string, AnyBinding | { bus?: undefined }>>).flatMap(
+    (one) => (one.bus === undefined ? [] : [serve(door, one, deps as never)]),
+  );
+  return {
+    stop() {
+      for (const one of serving) one.stop();
+    },
+  };
+}
+
+type AnyBinding = BusBinding<never, never, never, never>;
+
 /**
  * Serves an operation to operators. A request is a MessagePack map with the fields of the operation, and
  * `operator` and `request_id` in addition, or an envelope with such a map, which an operator signed. The
@@ -83,7 +98,8 @@ export function serve<
   binding: BusBinding<Deps, Input, Output, Key>,
   deps: Deps,
 ): { stop(): void } {
-  const { operation, subject: pattern, queue, bulk } = binding;
+  const { operation, bus: lines } = binding;
+  const { subject: pattern, queue = adminQueue, bulk } = lines;
   starters?.add(operation, (fields, call) => invoke(operation, deps, { fields }, call));
   return bus.serve(pattern, queue, async (data, subject, traceparent) => {
     let log = ofMaster;
@@ -101,7 +117,7 @@ export function serve<
         ...defined({ parent: traceparent }),
       });
       const caller = signer ?? callerOf(operator, bulk === true);
-      const asked = { fields: pageOf(binding, fields), given: tokenOf(binding, subject) };
+      const asked = { fields: pageOf(lines, fields), given: tokenOf(lines, subject) };
       const answer = await invoke(operation, deps, asked, {
         caller,
         requestId,
@@ -111,7 +127,7 @@ export function serve<
       });
       span.end();
       if (bulk !== true) log.info("bus request complete", { subject });
-      return encodeSuccess(replyOf(binding, answer as Record<string, unknown>));
+      return encodeSuccess(replyOf(lines, answer as Record<string, unknown>));
     } catch (thrown) {
       if (thrown instanceof WaitingRequest) {
         span?.end();
@@ -171,20 +187,24 @@ function callerOf(operator: unknown, isBulk: boolean): Caller {
   throw new SvcError("bad_request", "operator must be a text of 1 to 256 characters");
 }
 
-type Lines = Pick<BusBinding<never, never, never, never>, "subject" | "token" | "page" | "ignored">;
-
 /** @throws SvcError `bad_request` for a page that is too long */
-function pageOf({ page, ignored = [] }: Lines, fields: Record<string, unknown>): Record<string, unknown> {
+function pageOf(
+  { page, ignored = [] }: Pick<BusLines, "page" | "ignored">,
+  fields: Record<string, unknown>,
+): Record<string, unknown> {
   const known = Object.fromEntries(Object.entries(fields).filter(([name]) => !ignored.includes(name)));
   if (page === undefined) return known;
   const { limit = page.usual } = known;
-  if (typeof limit === "number" && limit > page.most) {
-    throw new SvcError("bad_request", `limit must be 1 to ${page.most}`);
+  if (typeof limit === "number" && limit > page.max) {
+    throw new SvcError("bad_request", `limit must be 1 to ${page.max}`);
   }
   return { ...known, limit };
 }
 
-function tokenOf({ subject: pattern, token }: Lines, subject: string): Record<string, string> {
+function tokenOf(
+  { subject: pattern, token }: Pick<BusLines, "subject" | "token">,
+  subject: string,
+): Record<string, string> {
   if (token === undefined) return {};
   return { [token]: subject.split(".")[pattern.split(".").indexOf("*")] ?? "" };
 }
@@ -208,7 +228,7 @@ export function readReply<
   Output extends FieldsSchema,
   Key extends keyof v.InferOutput<Output>,
 >(
-  { operation, reply }: Pick<BusBinding<Deps, Input, Output, Key>, "operation" | "reply">,
+  { operation, bus: { reply } }: Pick<BusBinding<Deps, Input, Output, Key>, "operation" | "bus">,
   bytes: Uint8Array,
 ): Pick<v.InferOutput<Output>, Key> {
   const { entries } = operation.output;

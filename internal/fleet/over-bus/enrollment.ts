@@ -29,7 +29,7 @@ export const enrollmentsOverBus = {
   label: overBus({ operation: labelEnrollment, ...at("label") }),
   clearClone: overBus({ operation: clearClone, ...at("clear-clone") }),
   revokeUser: overBus({ operation: revokeUserOfBus, ...at("revoke-user") }),
-  list: overBus({ operation: listEnrollments, ...at("list"), page: { usual: 500, most: 1_000 } }),
+  list: overBus({ operation: listEnrollments, ...at("list"), page: { usual: 500, max: 1_000 } }),
   restore: overBus({ operation: restoreEnrollment, ...at("restore") }),
   discard: overBus({ operation: discardEnrollment, ...at("discard") }),
   vouch: overBus({ operation: vouchEnrollments, ...at("vouch") }),

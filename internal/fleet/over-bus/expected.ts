@@ -6,7 +6,7 @@ const at = (action: AdminAction) => ({ subject: adminSubject(action), queue: adm
 
 export const expectedOverBus = {
   add: overBus({ operation: expectOperation, ...at("expect") }),
-  list: overBus({ operation: listExpected, ...at("expected"), page: { usual: 500, most: 1_000 } }),
+  list: overBus({ operation: listExpected, ...at("expected"), page: { usual: 500, max: 1_000 } }),
   remove: overBus({ operation: unexpectOperation, ...at("unexpect") }),
 };
 

@@ -9,7 +9,7 @@ export const exportsOverBus = {
     operation: exportInventory,
     subject: peelsSubject("inventory"),
     queue: adminQueue,
-    page: { usual: mostPeels, most: mostPeels },
+    page: { usual: mostPeels, max: mostPeels },
   }),
 };
 

@@ -6,7 +6,7 @@ const queue = mastersQueue;
 
 export const jobsOverBus = {
   create: overBus({ operation: createJob, subject: jobRequestSubject, queue }),
-  list: overBus({ operation: listJobs, subject: jobListSubject, queue, page: { usual: 20, most: 1_000 } }),
+  list: overBus({ operation: listJobs, subject: jobListSubject, queue, page: { usual: 20, max: 1_000 } }),
   cancel: overBus({
     operation: stopJob,
     subject: cancelSubject("*"),

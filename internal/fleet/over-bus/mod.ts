@@ -1,7 +1,7 @@
 export { approvalsOverBus, serveApprovals } from "./approval.ts";
 export { auditOverBus, serveAudit } from "./audit.ts";
 export { binariesOverBus, serveBinaries } from "./binary.ts";
-export { type BusBinding, type BusDoor, readReply, signedOrNot } from "./bind.ts";
+export { type BusBinding, type BusDoor, readReply, serveRoom, signedOrNot } from "./bind.ts";
 export { clusterOverBus, serveCluster } from "./cluster.ts";
 export { consoleOverBus, serveConsole } from "./console.ts";
 export { decisionsOverBus, serveDecisions } from "./decisions.ts";
@@ -20,4 +20,3 @@ export { rolloutsOverBus, serveRollouts } from "./rollout.ts";
 export { serveSettings, settingsOverBus } from "./setting.ts";
 export { serveStates, statesOverBus } from "./states.ts";
 export { serveTargets, targetsOverBus } from "./target.ts";
-export { serveTokens, tokensOverBus } from "./token.ts";

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { joinedRooms } from "../../../test/harness/joined-rooms.ts";
 import { everyones, grantsOfScopes } from "../../bus/accounts/operator-users.ts";
 import { nameOfScope, type Scope, type ScopeKind, scopes } from "../operation/mod.ts";
 import type { BusBinding } from "./bind.ts";
@@ -11,9 +12,12 @@ const names = (Object.keys(scopes) as ScopeKind[]).flatMap((kind) =>
 );
 const { decisionsOverBus, ...others } = overBus;
 /** Everything that the room lets others ask for: what is added there is judged here. */
-const bindings = Object.entries({ ...others, decisionsOverBus: decisionsOverBus("one") })
-  .filter(([name]) => name.endsWith("OverBus"))
-  .flatMap(([, room]) => Object.values(room) as unknown as BusBinding<never, never, never, never>[]);
+const bindings = [
+  ...Object.entries({ ...others, decisionsOverBus: decisionsOverBus("one") })
+    .filter(([name]) => name.endsWith("OverBus"))
+    .map(([, room]) => room),
+  ...joinedRooms,
+].flatMap((room) => Object.values(room) as unknown as BusBinding<never, never, never, never>[]);
 
 /** A wildcard is a whole token. */
 const covers = (pattern: string, subject: string) => {
@@ -26,10 +30,10 @@ const mayAsk = (scope: string, subject: string) =>
   );
 
 test("every row of the table is a scope", () => {
-  expect(Object.keys(grantsOfScopes).filter((name) => !names.includes(name))).toEqual([]);
+  expect(Object.keys(grantsOfScopes).filter((name) => !names.some((one) => one === name))).toEqual([]);
 });
 
-test.each(bindings.map((binding) => [binding.subject, binding] as const))(
+test.each(bindings.map((binding) => [binding.bus.subject, binding] as const))(
   "%s may be asked by who has its scope",
   (subject, { operation }) => {
     const { scope } = operation as { scope: Scope | "self" | "public" };
@@ -44,15 +48,17 @@ test.each(bindings.map((binding) => [binding.subject, binding] as const))(
 test.each(["jobs run", "rollouts start", "upgrades start"])(
   "who has %s may ask what it signs: which peels, and how many others must agree",
   (scope) => {
-    for (const { subject } of [overBus.targetsOverBus.resolve, overBus.rolesOverBus.can])
-      expect(mayAsk(scope, subject)).toBe(true);
+    for (const { bus } of [overBus.targetsOverBus.resolve, overBus.rolesOverBus.can])
+      expect(mayAsk(scope, bus.subject)).toBe(true);
   },
 );
 
 test("a scope that only reads asks on no subject of what changes something", () => {
   const changing = bindings.filter(({ operation }) => (operation as { kind: string }).kind !== "read");
   for (const scope of names.filter((name) => / (?:list|show|read)$/.test(name))) {
-    const allowed = changing.filter(({ subject }) => mayAsk(scope, subject)).map(({ subject }) => subject);
+    const allowed = changing
+      .filter(({ bus: { subject } }) => mayAsk(scope, subject))
+      .map(({ bus }) => bus.subject);
     expect([scope, allowed]).toEqual([scope, []]);
   }
 });

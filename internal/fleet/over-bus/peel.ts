@@ -15,7 +15,7 @@ import { answerBytes } from "./answer-bytes.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
 const at = (action: PeelAction) => ({ subject: peelsSubject(action), queue: adminQueue });
-const page = { usual: 500, most: mostPeels };
+const page = { usual: 500, max: mostPeels };
 
 export const peelsOverBus = {
   list: overBus({ operation: listPeels, ...at("list"), page }),

@@ -6,7 +6,7 @@ const at = (action: RolloutAction) => ({ subject: rolloutSubject(action), queue:
 
 export const rolloutsOverBus = {
   start: overBus({ operation: start, ...at("start") }),
-  list: overBus({ operation: list, ...at("list"), page: { usual: 20, most: 1_000 } }),
+  list: overBus({ operation: list, ...at("list"), page: { usual: 20, max: 1_000 } }),
   pause: overBus({ operation: pause, ...at("pause"), reply: ["rollout"] }),
   resume: overBus({ operation: resume, ...at("resume"), reply: ["rollout"] }),
   abort: overBus({ operation: abort, ...at("abort"), reply: ["rollout"] }),

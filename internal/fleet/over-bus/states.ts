@@ -7,7 +7,7 @@ const at = (action: "status" | "drift" | "show") => ({ subject: statesSubject(ac
 
 export const statesOverBus = {
   status: overBus({ operation: countStates, ...at("status") }),
-  drift: overBus({ operation: listDrift, ...at("drift"), page: { usual: 500, most: mostDrifting } }),
+  drift: overBus({ operation: listDrift, ...at("drift"), page: { usual: 500, max: mostDrifting } }),
   show: overBus({ operation: showStates, ...at("show") }),
 };
 

@@ -63,7 +63,7 @@ export function creatorOf(caller: Caller): { creator: CreatorKind; name: string;
  * @throws SvcError `bad_request` for a malformed name, role or lifetime; `forbidden` for a role that the creator
  *   lacks; `conflict` when a live token has the name, or when there are too many
  */
-export async function createToken(
+export async function storeToken(
   deps: TokenDeps,
   asked: { name: string; roles: readonly string[]; lifetime: string; digest: string },
   caller: Caller,

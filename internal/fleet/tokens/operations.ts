@@ -3,9 +3,9 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { described, isOverHttps, operation, operatorOf, timestamp, titled } from "../operation/mod.ts";
-import { createToken, creatorOf, digestOf, newTokenText, type TokenDeps } from "./create.ts";
+import { creatorOf, digestOf, newTokenText, storeToken, type TokenDeps } from "./create.ts";
 import type { Token } from "./record.ts";
-import { revokeToken } from "./revoke.ts";
+import { endToken } from "./revoke.ts";
 import { standingOf, tokenStates } from "./state.ts";
 
 const role = v.pipe(v.string(), v.minLength(1), v.maxLength(63));
@@ -28,7 +28,7 @@ const summaryFields = {
 const summary = titled("Token", v.object(summaryFields));
 type TokenSummary = v.InferOutput<typeof summary>;
 
-export const createTokenOperation = operation({
+export const createToken = operation({
   name: "tokens.create",
   kind: "change",
   summary: "Create a token of the REST API",
@@ -76,7 +76,7 @@ export const createTokenOperation = operation({
       );
     }
     const text = digest === undefined ? newTokenText(deps.random) : undefined;
-    const created = await createToken(
+    const created = await storeToken(
       deps,
       { ...asked, lifetime, digest: digest ?? digestOf(text ?? "") },
       call.caller,
@@ -108,7 +108,7 @@ export const listTokens = operation({
   },
 });
 
-export const revokeTokenOperation = operation({
+export const revokeToken = operation({
   name: "tokens.revoke",
   kind: "change",
   summary: "Revoke a token of the REST API",
@@ -119,7 +119,7 @@ export const revokeTokenOperation = operation({
   output: v.object({ token: summary }),
   touches: ({ id }) => ({ token: id }),
   async run(deps: TokenDeps, input, call) {
-    const revoked = await revokeToken(deps, input.id, operatorOf(call));
+    const revoked = await endToken(deps, input.id, operatorOf(call));
     call.log.info("token revoked", { token: revoked.id, name: revoked.name, operator: operatorOf(call) });
     return { token: summarize(deps, revoked) };
   },

@@ -10,7 +10,7 @@ import { encodeToken, readOrNothing, type Token } from "./record.ts";
  * @param which its name or its id
  * @throws SvcError `not_found`
  */
-export async function revokeToken(deps: TokenDeps, which: string, operator: string): Promise<Token> {
+export async function endToken(deps: TokenDeps, which: string, operator: string): Promise<Token> {
   const { tokens, view, ended, mac, clock } = deps;
   await view.caughtUp();
   const found = view.all().find(({ id, name }) => id === which || name === which);

@@ -16,7 +16,7 @@ import { covers } from "../roles/covers.ts";
 import { readRoles } from "../roles/read-roles.ts";
 import { digestOf, newTokenText, type TokenDeps } from "./create.ts";
 import { openEndedTokens } from "./ended.ts";
-import { createTokenOperation, listTokens, revokeTokenOperation } from "./operations.ts";
+import { createToken, listTokens, revokeToken } from "./operations.ts";
 import { decodeToken, encodeToken } from "./record.ts";
 import { createTokenSignIn } from "./sign-in.ts";
 import { createTokenView } from "./view.ts";
@@ -67,16 +67,13 @@ function setUp(options: { registry?: Record<string, readonly string[]> } = {}) {
   };
   const signIn = createTokenSignIn({ ...deps, log });
   const call = (caller: Caller) => ({ caller, log, clock });
-  const create = async (
-    input: Partial<Parameters<typeof createTokenOperation.run>[1]> = {},
-    caller = ann,
-  ) => {
+  const create = async (input: Partial<Parameters<typeof createToken.run>[1]> = {}, caller = ann) => {
     const text = newTokenText(systemRandom);
     const asked = { name: "ci", roles: ["viewer"], expires: "90d", digest: digestOf(text), ...input };
-    const made = await createTokenOperation.run(deps, asked, call(caller));
+    const made = await createToken.run(deps, asked, call(caller));
     return { ...made, text };
   };
-  const revoke = (id: string) => revokeTokenOperation.run(deps, { id }, call(ann));
+  const revoke = (id: string) => revokeToken.run(deps, { id }, call(ann));
   const list = async () => (await listTokens.run(deps, {}, call(ann))).tokens;
   return { bucket, clock, log, mac, path, restarted, deps, signIn, create, revoke, list, registry };
 }
@@ -110,11 +107,9 @@ test("over REST the master makes the token; over the bus only its SHA-256 may be
   const { deps, log, clock, signIn } = setUp();
   const input = { name: "ci", roles: ["viewer"], expires: "1h" };
   const call = (door: "rest" | "bus") => ({ caller: { ...ann, door }, log, clock });
-  const { token } = await createTokenOperation.run(deps, input, call("rest"));
+  const { token } = await createToken.run(deps, input, call("rest"));
   expect(await signIn.find(token ?? "")).toMatchObject({ name: "token:ci" });
-  expect(createTokenOperation.run(deps, { ...input, name: "b" }, call("bus"))).rejects.toThrow(
-    "digest is required",
-  );
+  expect(createToken.run(deps, { ...input, name: "b" }, call("bus"))).rejects.toThrow("digest is required");
   expect(JSON.stringify(log.records)).not.toContain(token);
 });
 
@@ -210,8 +205,8 @@ test.each<[creator: string[], asked: string[], made: boolean]>([
 
 test("the audit and the log name the token that a request is about", () => {
   const asked = { name: "ci", roles: ["viewer"], expires: "90d" };
-  expect(createTokenOperation.touches(asked)).toEqual({ token: "ci" });
-  expect(revokeTokenOperation.touches({ id: "tok-1" })).toEqual({ token: "tok-1" });
+  expect(createToken.touches(asked)).toEqual({ token: "ci" });
+  expect(revokeToken.touches({ id: "tok-1" })).toEqual({ token: "tok-1" });
 });
 
 test("neither a token nor a person of an identity provider creates tokens", async () => {

@@ -130,15 +130,15 @@ describe("over REST", () => {
 
 describe("over the bus", () => {
   const ask = async (
-    { subject, token }: AnyBinding,
-    { [token ?? ""]: at, ...fields }: Record<string, Plain>,
+    { bus: { subject, token = "" } }: AnyBinding,
+    { [token]: at, ...fields }: Record<string, Plain>,
   ) => {
     const data = encode({ operator: "ann", request_id: "r-1", ...fields });
     const reply = await served.get(subject)?.(data, subject.replace("*", String(at)));
     return reply ?? new Uint8Array();
   };
 
-  test.each(bindings.map((binding) => [binding.subject, binding] as const))("%s", async (_, binding) => {
+  test.each(bindings.map((binding) => [binding.bus.subject, binding] as const))("%s", async (_, binding) => {
     const { name } = binding.operation as AnyOperation;
     const [fields, wrong] = inputs[name] ?? [{}, {}];
     using doing = answering(name);
@@ -154,12 +154,12 @@ describe("over the bus", () => {
       expect(decode(await ask(binding, { ...fields, operator }))).toEqual(refusedFor("operator must be"));
     }
     expect(
-      decode((await served.get(binding.subject)?.(encode([1]), binding.subject)) ?? new Uint8Array()),
+      decode((await served.get(binding.bus.subject)?.(encode([1]), binding.bus.subject)) ?? new Uint8Array()),
     ).toEqual(refusedFor("must be a MessagePack map"));
     expect(doing.spy).not.toHaveBeenCalled();
 
     const reply = await ask(binding, fields);
-    const { reply: shown = Object.keys(doing.answer) } = binding as { reply?: readonly string[] };
+    const { reply: shown = Object.keys(doing.answer) } = binding.bus as { reply?: readonly string[] };
     const expected = Object.fromEntries(shown.map((one) => [one, doing.answer[one]]));
     expect(decode(reply)).toEqual({ ok: true, ...expected } as never);
     expect(readReply(binding, reply)).toEqual(namePeels(binding.operation.output, expected) as never);
@@ -171,7 +171,7 @@ describe("over the bus", () => {
   });
 
   test("every subject that is served belongs to a binding, and every binding is served", () => {
-    expect([...served.keys()].sort()).toEqual(bindings.map(({ subject }) => subject).sort());
+    expect([...served.keys()].sort()).toEqual(bindings.map(({ bus }) => bus.subject).sort());
   });
 
   test("fields that clients of the previous version send with each decision are accepted", async () => {
@@ -185,7 +185,7 @@ describe("over the bus", () => {
     const put = binariesOverBus.put as unknown as AnyBinding;
     using __ = answering("binaries.put");
     const data = encode({ digest, data: Buffer.from("x") });
-    expect(decode((await served.get(put.subject)?.(data, put.subject)) ?? new Uint8Array())).toEqual({
+    expect(decode((await served.get(put.bus.subject)?.(data, put.bus.subject)) ?? new Uint8Array())).toEqual({
       ok: true,
     });
   });

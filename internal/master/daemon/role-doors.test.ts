@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Glob } from "bun";
 import * as v from "valibot";
 import { manualClock } from "../../../test/harness/clock.ts";
+import { joinedRooms } from "../../../test/harness/joined-rooms.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { type BuiltInRole, builtInRoles, mayUse } from "../../../test/harness/role-table.ts";
 import { SvcError } from "../../base/errors.ts";
@@ -64,14 +65,15 @@ const gate: Gate = {
 const https = httpDoor({ clock, gate });
 const routes = (await exportsOf("master/doors/http/*-routes.ts"))
   .filter(([name]) => name.endsWith("Routes") && name !== "docsRoutes")
-  .flatMap(([, make]) => (make as (door: typeof https, deps: never) => Route[])(https, none));
+  .flatMap(([, make]) => (make as (door: typeof https, deps: never) => Route[])(https, none))
+  .concat(joinedRooms.flatMap((room) => https.routes(room, none)));
 
-const bindings = (await exportsOf("fleet/over-bus/*.ts"))
-  .filter(([name]) => name.endsWith("OverBus"))
-  .flatMap(([, found]) => {
-    const room = typeof found === "function" ? found("master-1") : found;
-    return Object.values(room as Record<string, AnyBinding>);
-  });
+const bindings = [
+  ...(await exportsOf("fleet/over-bus/*.ts"))
+    .filter(([name]) => name.endsWith("OverBus"))
+    .map(([, found]) => (typeof found === "function" ? found("master-1") : found)),
+  ...joinedRooms,
+].flatMap((room) => Object.values(room as Record<string, AnyBinding>));
 const served = new Map<string, (data: Uint8Array, subject: string) => Promise<Uint8Array>>();
 for (const binding of bindings) {
   const bus = {
@@ -157,12 +159,12 @@ describe.each([...builtInRoles])("the role %s", (one) => {
     ),
   );
 
-  test.each(bindings.map((binding) => [binding.subject, binding] as const))("%s", async (_, binding) => {
+  test.each(bindings.map((binding) => [binding.bus.subject, binding] as const))("%s", async (_, binding) => {
     role = one;
     const { name } = binding.operation as AnyOperation;
     using door = reached(name);
     const data = encode({ ...fields, operator: "ann" });
-    const reply = await served.get(binding.subject)?.(data, binding.subject.replace("*", "x"));
+    const reply = await served.get(binding.bus.subject)?.(data, binding.bus.subject.replace("*", "x"));
     const { error } = decode(reply ?? new Uint8Array()) as { error: { code: string; message: string } };
     expect(error).toEqual(
       door.isAllowed()

@@ -5,7 +5,7 @@ import type { Log } from "../../base/log.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { adminRole } from "../../fleet/operators/mod.ts";
-import { type BusDoor, serveTokens } from "../../fleet/over-bus/mod.ts";
+import { type BusDoor, serveRoom } from "../../fleet/over-bus/mod.ts";
 import type { Shown, Standing, Who } from "../../fleet/sessions/mod.ts";
 import {
   type CreatorRoles,
@@ -14,6 +14,7 @@ import {
   type EndedTokens,
   standingOf,
   type TokenDeps,
+  tokenOperations,
 } from "../../fleet/tokens/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { isEqualMac } from "../../identity/mod.ts";
@@ -27,7 +28,6 @@ import {
   rolesOf,
   signIn,
   tokenFiles,
-  tokenRoutes,
   warnOfTokenFiles,
 } from "../doors/http/mod.ts";
 
@@ -169,8 +169,8 @@ export function startSignIn(options: {
       if (bearer === "operator") return operators.rolesNow(name);
       return rolesOfToken(bearer);
     },
-    routes: (door) => tokenRoutes(door, deps),
-    serve: (door) => serveTokens(door, deps),
+    routes: (door) => door.routes(tokenOperations, deps),
+    serve: (door) => void serveRoom(door, tokenOperations, deps),
     stop: () => view.stop(),
   };
 }

@@ -6,20 +6,26 @@ import { WaitingRequest } from "../../../base/waiting.ts";
 import {
   type Asked,
   type Call as Asking,
+  type AuthRule,
   type Caller,
+  type DepsOf,
+  type Door,
   type FieldsSchema,
   type feed,
   type Gate,
+  type Hints,
   type InputSchema,
   invoke,
   namePeels,
   type Operation,
+  type RestLines,
 } from "../../../fleet/operation/mod.ts";
 import { describeRoute, hasBody, pathFields, type RouteLines } from "./describe-route.ts";
-import { withHint } from "./hints.ts";
+import { hintsOf, withHint } from "./hints.ts";
 import { pageResponse } from "./page.ts";
-import { type AuthRule, type Call, json, type Route } from "./route.ts";
+import { type Call, json, type Route } from "./route.ts";
 import { eventStream } from "./stream.ts";
+import { notRead } from "./words.ts";
 
 /**
  * How an operation is bound to HTTP: the fields of its input are in the path, in the query or in the body.
@@ -42,6 +48,8 @@ export interface HttpBinding<Output> extends RouteLines {
   status?(output: Output): number;
   /** Answers in place of this route those who accept server-sent events. */
   orStream?: Pick<Route, "handle">;
+  /** What a client can do about a refusal. */
+  hints?: Hints;
   /** Makes a response that is more than a status and a body. */
   respond?(output: Output, call: Call): Response;
 }
@@ -50,6 +58,7 @@ export interface HttpBinding<Output> extends RouteLines {
 export interface StreamBinding extends RouteLines {
   path: string;
   auth: AuthRule;
+  hints?: Hints;
   budget: Route["budget"];
   maxDurationMs: number;
   /** The field that says where a stream continues: a client that was cut off names it in `Last-Event-ID`. */
@@ -75,7 +84,7 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
     deps: Deps,
     asked: Asked,
     call: Call,
-    auth: AuthRule,
+    { auth, hints }: Pick<HttpBinding<never>, "auth" | "hints">,
   ): Promise<v.InferOutput<Output>> => {
     const { requestId, log, note, span } = call;
     const asking: Asking = {
@@ -90,11 +99,11 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
       return await invoke(operation, deps, asked, asking);
     } catch (thrown) {
       if (thrown instanceof WaitingRequest) throw thrown;
-      throw withHint(operation.name, thrown);
+      throw withHint(thrown, hints ?? hintsOf[operation.name]);
     }
   };
 
-  return {
+  const door = {
     bind<Deps, Input extends InputSchema, Output extends FieldsSchema>(
       operation: Operation<Deps, Input, Output>,
       deps: Deps,
@@ -118,7 +127,7 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
         async handle(call) {
           if (binding.orStream !== undefined && acceptsStream(call)) return binding.orStream.handle(call);
           const asked = inBody ? bodyOf(inPath, call) : queryOf(operation.input, inPath, auth, call);
-          const output = await ask(operation, deps, asked, call, auth).catch(orWaiting);
+          const output = await ask(operation, deps, asked, call, binding).catch(orWaiting);
           if (output instanceof WaitingRequest) return waitingResponse(output);
           if (respond !== undefined) return respond(output, call);
           const fields = (auth === "bearer" ? namePeels(operation.output, output) : output) as Record<
@@ -159,7 +168,7 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
           // It counts more than the same field of the address, which stays as it was.
           if (resumes !== undefined && last !== null)
             asked.fields = { ...Object(asked.fields), [resumes]: last };
-          const { start } = await ask(operation, deps, asked, call, auth);
+          const { start } = await ask(operation, deps, asked, call, binding);
           call.keepOpen();
           return eventStream({
             ...{ clock, signal: call.signal, heartbeatMs, maxDurationMs, start },
@@ -168,7 +177,33 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
         },
       };
     },
+
+    /** The routes of a room, in the order of its table. */
+    routes<Table>(table: Table, deps: DepsOf<Table>): Route[] {
+      const doors = Object.entries(table as Readonly<Record<string, AnyDoor>>);
+      return doors.flatMap(([id, { operation, rest, hints }]) =>
+        rest === undefined ? [] : [door.bind(operation, deps as never, bindingOf(id, rest, hints))],
+      );
+    },
   };
+  return door;
+}
+
+type AnyDoor = Door & { operation: Operation<never, InputSchema, FieldsSchema> };
+
+/** The lines of a route, with what most of them have. */
+function bindingOf(
+  id: string,
+  { readsAll, answers, ...lines }: RestLines,
+  hints: Door["hints"],
+): HttpBinding<unknown> {
+  const binding = {
+    ...{ auth: "bearer", budget: "relaxed", ...lines, id },
+    answers: { ...answers, ...(readsAll === true ? { 503: notRead } : {}) },
+    ...defined({ hints: hints?.rest }),
+  };
+  // The table of the room has checked that these are fields of the answer.
+  return binding as HttpBinding<unknown>;
 }
 
 function acceptsStream({ headers }: Call): boolean {

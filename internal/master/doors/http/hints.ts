@@ -1,14 +1,15 @@
-import { type ErrorKind, SvcError } from "../../../base/errors.ts";
+import { SvcError } from "../../../base/errors.ts";
+import type { Hints } from "../../../fleet/operation/mod.ts";
 
 /** What a client of this interface can do after a refusal, by operation and kind. */
-const hints: Readonly<Record<string, Partial<Record<ErrorKind, string>>>> = {
+export const hintsOf: Readonly<Record<string, Hints>> = {
   "enrollments.approve": { trust_mismatch: 'approve it anyway with {"force": true}' },
 };
 
 /** Adds the hint of this interface to the error of an operation. */
-export function withHint(operation: string, thrown: unknown): unknown {
+export function withHint(thrown: unknown, hints: Hints = {}): unknown {
   if (!(thrown instanceof SvcError)) return thrown;
-  const hint = hints[operation]?.[thrown.kind];
+  const hint = hints[thrown.kind];
   return hint === undefined
     ? thrown
     : new SvcError(thrown.kind, `${thrown.message}; ${hint}`, { cause: thrown });

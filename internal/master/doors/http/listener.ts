@@ -5,11 +5,12 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/er
 import type { Log, LogFields } from "../../../base/log.ts";
 import { newRequestId, requestIdOf } from "../../../base/request-id.ts";
 import { type Span, type Tracer, traceparentOf, untraced } from "../../../base/trace.ts";
+import type { AuthRule } from "../../../fleet/operation/mod.ts";
 import { readJson } from "./body.ts";
 import type { BudgetName } from "./limit.ts";
 import { liveSession } from "./live-session.ts";
 import { createRateLimits, type LimitedNetwork } from "./rate-limits.ts";
-import { type AuthRule, type Call, json, type Route } from "./route.ts";
+import { type Call, json, type Route } from "./route.ts";
 import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
 import { type Bearers, type ConsoleSessions, signIn, type TokenEntry, tokenFiles } from "./tokens.ts";
 

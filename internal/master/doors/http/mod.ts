@@ -25,7 +25,6 @@ export { settingsRoutes } from "./settings-routes.ts";
 export { siteRoutes } from "./site-routes.ts";
 export { statesRoutes } from "./states-routes.ts";
 export { targetRoutes } from "./target-routes.ts";
-export { tokenRoutes } from "./token-routes.ts";
 export {
   type Bearers,
   type ConsoleSessions,

@@ -1,7 +1,8 @@
+import type { Tag } from "../../../fleet/operation/mod.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 /** Groups of operations, in display order. */
-export const tags = {
+export const tags: Readonly<Record<Tag, string>> = {
   Enrollment: "How a peel without credentials gets credentials",
   Enrollments: "How operators decide on enrollments",
   Peels: "What the masters know of each peel",
@@ -20,13 +21,13 @@ export const tags = {
   Cluster: "The servers of the bus, and where they store what",
   Audit: "What was decided and who asked for it, in a chain that cannot be rewritten unseen",
   Documentation: "This description",
-} as const;
+};
 
 /**
  * What a client must know about a route; statuses that follow from its rules, such as 401 and 429, are added.
  */
 export interface RouteDoc {
-  tag: keyof typeof tags;
+  tag: Tag;
   /** Name of the operation in generated clients: `listJobs`. */
   id: string;
   summary: string;

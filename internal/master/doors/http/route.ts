@@ -1,17 +1,9 @@
 import type { Log, LogFields } from "../../../base/log.ts";
 import type { Span } from "../../../base/trace.ts";
+import type { AuthRule } from "../../../fleet/operation/mod.ts";
 import type { BudgetName } from "./limit.ts";
 import type { RouteDoc } from "./route-doc.ts";
 import type { SignedIn } from "./tokens.ts";
-
-/** Who may call a route. Every route must set it; there is no default. */
-export type AuthRule =
-  /** TLS only. */
-  | "none"
-  /** A signature by the enrolled key, checked by the core function against the record. */
-  | "nkey"
-  /** An operator's bearer token. */
-  | "bearer";
 
 /** One request, as a handler gets it. */
 export interface Call {

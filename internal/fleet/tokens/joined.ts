@@ -1,0 +1,6 @@
+import { joinDoors } from "../operation/mod.ts";
+import { tokenDoors } from "./doors.ts";
+import * as operations from "./operations.ts";
+
+/** The operations on tokens of the REST interface, each with its doors. */
+export const tokenOperations = joinDoors(operations, tokenDoors);
