@@ -16,7 +16,6 @@ import {
   isNotAllowed,
   type Requester,
 } from "../bus/mod.ts";
-import { nonceBytes, signRequest } from "../fleet/requests/mod.ts";
 import {
   assertFleetOf,
   formatCredentials,
@@ -29,6 +28,7 @@ import {
 import type { Cli } from "../program/command-line/mod.ts";
 import { loadOperatorConfig, operatorOptions } from "../program/config/mod.ts";
 import type { TracingConfig } from "../program/tracing/mod.ts";
+import { nonceBytes, signRequest } from "../wire/signed-request.ts";
 import { loginFile } from "./contexts.ts";
 import { isRenewalDue } from "./renewal-due.ts";
 import { spanOf } from "./span.ts";

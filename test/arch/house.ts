@@ -18,6 +18,8 @@ export interface Wing {
   /** Its name below internal/. */
   name: string;
   subject: string;
+  /** Wings that it never imports, although they stand before it. */
+  without?: readonly string[];
   rooms: readonly Room[];
 }
 
@@ -105,6 +107,13 @@ export const house: readonly Wing[] = [
     ],
   },
   {
+    name: "wire",
+    subject: "what peels, masters and operators say to each other",
+    rooms: [
+      library("wire", 5, "one file per message: its schema, its bytes, and whether it can be believed"),
+    ],
+  },
+  {
     name: "tree",
     subject: "what operators write for hosts, and what becomes of it",
     rooms: [
@@ -116,6 +125,7 @@ export const house: readonly Wing[] = [
       room("tree/jinja/syntax", 1, "the syntax of templates: from text to a tree of statements"),
       room("tree/jinja", 3, "the template language: values and syntax evaluated, filters, limits"),
       room("tree/template", 4, "templates of a tree, with the facts and settings of a peel"),
+      room("tree/settings", 6, "settings files: from a tree of templates to the settings of one peel"),
       room("tree/host-functions", 5, "functions that templates may call to look at a host"),
       room("tree/targets", 2, "the language of target expressions"),
       room("tree/files", 4, "state files: manifests, signed catalog, publication, caches"),
@@ -131,7 +141,7 @@ export const house: readonly Wing[] = [
     subject: "what masters decide about peels",
     rooms: [
       room("fleet/operation", 2, "what a capability is, and the one way it is invoked"),
-      room("fleet/requests", 4, "requests that operators sign: envelope, judgement, nonces"),
+      room("fleet/requests", 6, "requests that operators sign: envelope, judgement, nonces"),
       room("fleet/masters", 4, "which masters live, how each is, and which leases it holds"),
       room("fleet/audit", 4, "the record of every decision: its chain, its writers, its readers"),
       room("fleet/budget", 4, "how much one peel may ask, send and cause to be logged"),
@@ -143,39 +153,41 @@ export const house: readonly Wing[] = [
         "sites: servers of the bus that stand with their peels; who has one, and how it is linked",
       ),
       room("fleet/binaries", 4, "the binaries that peels can be upgraded to"),
-      room("fleet/enrollment", 4, "records, transitions, challenges, credentials, revocation"),
-      room("fleet/targeting", 4, "which peels an expression means"),
-      room("fleet/operators", 4, "who is an operator: records that administrators sign, and their judgement"),
-      room("fleet/compliance", 5, "state runs that peels report: the last one of each, and what it says"),
-      room("fleet/peels", 6, "what the masters know of each peel: listed and shown from memory"),
-      room("fleet/tokens", 5, "tokens of the REST API: created, judged, revoked"),
+      room("fleet/enrollment", 6, "records, transitions, challenges, credentials, revocation"),
+      room("fleet/targeting", 6, "which peels an expression means"),
+      room("fleet/operators", 6, "who is an operator: records that administrators sign, and their judgement"),
+      room("fleet/compliance", 7, "state runs that peels report: the last one of each, and what it says"),
+      room("fleet/peels", 8, "what the masters know of each peel: listed and shown from memory"),
+      room("fleet/tokens", 7, "tokens of the REST API: created, judged, revoked"),
       room("fleet/sessions", 4, "sessions of the console: signed in, judged, ended on every master"),
-      room("fleet/expected", 5, "hosts that are known before they come: added, listed, admitted once"),
-      room("fleet/policy", 5, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
-      room("fleet/decisions", 5, "decisions outside the bus: log, comparison, restoration"),
-      room("fleet/settings", 5, "settings: compiled, sealed and stored for each peel"),
-      room("fleet/jobs", 5, "jobs: record, signed command, dispatch, outcome"),
-      room("fleet/roles", 5, "roles: what an operator may do, and to which peels"),
-      room("fleet/join-tokens", 6, "tokens that hosts join with: created, used, given back, revoked"),
-      room("fleet/exports", 7, "the fleet as other tools read it: targets of Prometheus, inventories"),
-      room("fleet/rollout", 6, "a job wave by wave: plan, order, controller"),
-      room("fleet/reactor", 6, "rules: what is done when something happens"),
-      room("fleet/approvals", 6, "requests that wait until other operators agree"),
-      room("fleet/events", 7, "what happened: read from several streams in order, and followed"),
-      room("fleet/over-bus", 8, "operations over the bus: what masters serve, and svc asks by"),
+      room("fleet/expected", 7, "hosts that are known before they come: added, listed, admitted once"),
+      room("fleet/policy", 7, "the enrollment policy: rules, programs and webhooks that decide about hosts"),
+      room("fleet/decisions", 7, "decisions outside the bus: log, comparison, restoration"),
+      room("fleet/settings", 7, "settings: sealed, stored and explained for each peel"),
+      room("fleet/jobs", 7, "jobs: record, signed command, dispatch, outcome"),
+      room("fleet/roles", 7, "roles: what an operator may do, and to which peels"),
+      room("fleet/join-tokens", 8, "tokens that hosts join with: created, used, given back, revoked"),
+      room("fleet/exports", 9, "the fleet as other tools read it: targets of Prometheus, inventories"),
+      room("fleet/rollout", 8, "a job wave by wave: plan, order, controller"),
+      room("fleet/reactor", 8, "rules: what is done when something happens"),
+      room("fleet/approvals", 8, "requests that wait until other operators agree"),
+      room("fleet/events", 9, "what happened: read from several streams in order, and followed"),
+      room("fleet/over-bus", 10, "operations over the bus: what masters serve, and svc asks by"),
     ],
   },
   {
     name: "agent",
     subject: "the peel",
+    without: ["fleet"],
     rooms: [
       room("agent/evidence", 4, "what a peel proves about its host when it enrolls"),
-      room("agent/joining", 5, "enrollment as the peel does it"),
-      room("agent/succession", 6, "how a peel comes to the fleet that succeeds its own"),
-      room("agent/link", 6, "the peel's connection to the bus, and what waits for it on disk"),
-      room("agent/compliance", 7, "what a peel reports of its state runs, and what of it waits on disk"),
-      room("agent/renewal", 7, "bus credentials and keys: renewed in time, recovered, replaced"),
-      room("agent/state-files", 7, "the peel's cache of state files"),
+      room("agent/joining", 6, "enrollment as the peel does it"),
+      room("agent/succession", 7, "how a peel comes to the fleet that succeeds its own"),
+      room("agent/link", 7, "the peel's connection to the bus, and what waits for it on disk"),
+      room("agent/compliance", 8, "what a peel reports of its state runs, and what of it waits on disk"),
+      room("agent/renewal", 8, "bus credentials and keys: renewed in time, recovered, replaced"),
+      room("agent/state-files", 8, "the peel's cache of state files"),
+      room("agent/settings", 7, "the peel's settings: accepted, kept on disk, given to templates"),
       room("agent/schedule", 6, "when a peel runs what by itself"),
       room("agent/consent", 6, "whether an operator signed what a command asks for"),
       room("agent/execution", 9, "running a command at most once"),
@@ -190,14 +202,14 @@ export const house: readonly Wing[] = [
     subject: "the master",
     rooms: [
       room("master/certificate", 5, "the certificate of the HTTPS listener, and its renewal"),
-      room("master/site", 6, "the bus of a site: its certificate and its roots, as the masters have them"),
+      room("master/site", 7, "the bus of a site: its certificate and its roots, as the masters have them"),
       room("master/clock", 4, "the clock of a master, compared with the bus and the other masters"),
-      room("master/metrics", 7, "the metrics of a master"),
-      room("master/doors/http", 8, "the HTTPS door: peel enrollment, operator REST, API description"),
-      room("master/doors/console", 9, "the pages of the console, carried by the executable"),
-      room("master/doors/peels", 6, "the bus door: requests of peels"),
-      room("master/daemon", 10, "the parts of a master, created, wired, started and stopped"),
-      room("master/command", 11, "the commands of svc-master"),
+      room("master/metrics", 9, "the metrics of a master"),
+      room("master/doors/http", 10, "the HTTPS door: peel enrollment, operator REST, API description"),
+      room("master/doors/console", 11, "the pages of the console, carried by the executable"),
+      room("master/doors/peels", 7, "the bus door: requests of peels"),
+      room("master/daemon", 12, "the parts of a master, created, wired, started and stopped"),
+      room("master/command", 13, "the commands of svc-master"),
     ],
   },
   {
@@ -209,40 +221,40 @@ export const house: readonly Wing[] = [
         1,
         "the looks, and what every page is made of: table, status, time, diff, confirm",
       ),
-      room("console/api", 8, "the REST interface from a browser: typed routes, session, live events"),
-      room("console/targets", 9, "a field for a target: completion, and errors as they are typed"),
-      room("console/outlook", 9, "what a master says will happen, before and after it is asked for"),
+      room("console/api", 10, "the REST interface from a browser: typed routes, session, live events"),
+      room("console/targets", 11, "a field for a target: completion, and errors as they are typed"),
+      room("console/outlook", 11, "what a master says will happen, before and after it is asked for"),
       room(
         "console/calls",
-        10,
+        12,
         "the form of a call: a function with its documented arguments, and the peels that it is meant for",
       ),
-      room("console/pages/sign-in", 9, "the door: a token, a provider of identities, a link"),
-      room("console/pages/overview", 9, "the page Overview: how the fleet is"),
-      room("console/pages/peels", 10, "the page Peels: searched, and one of them in full"),
+      room("console/pages/sign-in", 11, "the door: a token, a provider of identities, a link"),
+      room("console/pages/overview", 11, "the page Overview: how the fleet is"),
+      room("console/pages/peels", 12, "the page Peels: searched, and one of them in full"),
       room(
         "console/pages/enrollments",
-        10,
+        12,
         "the page Enrollments: fingerprints compared, and many decided at once",
       ),
-      room("console/pages/jobs", 11, "the page Jobs: run, followed as peels answer, and run again"),
+      room("console/pages/jobs", 13, "the page Jobs: run, followed as peels answer, and run again"),
       room(
         "console/pages/rollouts",
-        11,
+        13,
         "the page Rollouts: started, waves as a picture, their gate, and what stops them",
       ),
-      room("console/pages/audit", 9, "the page Audit: searched, one entry in full, and whether it is whole"),
-      room("console/pages/approvals", 9, "the page Approvals: what waits for others, approved or denied"),
-      room("console/pages/operators", 10, "the page Operators: operators, their roles, and tokens"),
-      room("console/pages/states", 10, "the page States: by commit, what drifts, what fails most"),
-      room("console/pages/reactor", 10, "the page Reactor: its rules and breakers, and an event tried"),
+      room("console/pages/audit", 11, "the page Audit: searched, one entry in full, and whether it is whole"),
+      room("console/pages/approvals", 11, "the page Approvals: what waits for others, approved or denied"),
+      room("console/pages/operators", 12, "the page Operators: operators, their roles, and tokens"),
+      room("console/pages/states", 12, "the page States: by commit, what drifts, what fails most"),
+      room("console/pages/reactor", 12, "the page Reactor: its rules and breakers, and an event tried"),
       room(
         "console/pages/cluster",
-        9,
+        11,
         "the page Cluster: the servers of the bus, and where each stream is stored",
       ),
-      room("console/pages/events", 9, "the page Events: what happens, filtered, paused and continued"),
-      library("console/app", 12, "the frame around the pages, wired together once per tab"),
+      room("console/pages/events", 11, "the page Events: what happens, filtered, paused and continued"),
+      library("console/app", 14, "the frame around the pages, wired together once per tab"),
     ],
   },
   {
@@ -251,17 +263,17 @@ export const house: readonly Wing[] = [
     rooms: [
       room(
         "cli/setup",
-        6,
+        8,
         "svc init: a whole fleet for one host, in one directory; and one that succeeds another",
       ),
-      room("cli/salt", 8, "what a Salt master has, written as files of a fleet, with a report"),
-      room("cli", 9, "the commands of svc, one file each"),
+      room("cli/salt", 9, "what a Salt master has, written as files of a fleet, with a report"),
+      room("cli", 11, "the commands of svc, one file each"),
     ],
   },
   {
     name: "cmd",
     subject: "the three programs: arguments in, exit code out",
-    rooms: [library("cmd", 13, "one main.ts per program")],
+    rooms: [library("cmd", 14, "one main.ts per program")],
   },
 ];
 
@@ -283,7 +295,15 @@ export function roomOf(path: string): Room | undefined {
   return undefined;
 }
 
+/** The name of the wing of a room. */
+const wingName = ({ path }: Room) => path.split("/")[0];
+
 /** Where the wing of a room stands in the list. */
-export function wingIndex({ path }: Room): number {
-  return house.findIndex(({ name }) => name === path.split("/")[0]);
+export function wingIndex(room: Room): number {
+  return house.findIndex(({ name }) => name === wingName(room));
+}
+
+/** Whether the wing of a room does without the wing of another one. */
+export function doesWithout(room: Room, other: Room): boolean {
+  return house[wingIndex(room)]?.without?.includes(wingName(other) ?? "") === true;
 }

@@ -1,8 +1,11 @@
 import { expect, test } from "bun:test";
+import { rooms } from "./house.ts";
 import { checkDirection, checkDoors, checkFileCycles, checkFloors, checkRoomCycles } from "./rooms.ts";
 import { lines, readRepository } from "./source.ts";
 
 const repository = readRepository();
+
+const floor = (room: string) => `${room} (floor ${rooms.get(room)?.floor})`;
 
 test("imports go down the floors", () => {
   expect(lines(checkDirection(repository))).toEqual([]);
@@ -21,7 +24,7 @@ test("an import that goes up is found, whatever its form", () => {
     'const serve = import.meta.require("../../master/doors/http/serve.ts");',
   ]) {
     expect(lines(checkDirection([{ path: "internal/fleet/jobs/run.ts", text }]))).toEqual([
-      "internal/fleet/jobs/run.ts: imports internal/master/doors/http/serve.ts: fleet/jobs (floor 5) may not import master/doors/http (floor 8)",
+      `internal/fleet/jobs/run.ts: imports internal/master/doors/http/serve.ts: ${floor("fleet/jobs")} may not import ${floor("master/doors/http")}`,
     ]);
   }
 });
@@ -46,7 +49,14 @@ test("a room that the house does not know, a file in no room and an import that 
 test("a wing that stands higher is out of reach, whatever the floors say", () => {
   const planted = [{ path: "internal/tree/run/run.ts", text: 'import "../../fleet/enrollment/record.ts";' }];
   expect(lines(checkDirection(planted))).toEqual([
-    "internal/tree/run/run.ts: imports internal/fleet/enrollment/record.ts: tree/run (floor 8) may not import fleet/enrollment (floor 4)",
+    `internal/tree/run/run.ts: imports internal/fleet/enrollment/record.ts: ${floor("tree/run")} may not import ${floor("fleet/enrollment")}`,
+  ]);
+});
+
+test("a wing that another one does without is found, although it stands below", () => {
+  const planted = [{ path: "internal/agent/link/link.ts", text: 'import "../../fleet/jobs/mod.ts";' }];
+  expect(lines(checkDirection(planted))).toEqual([
+    `internal/agent/link/link.ts: imports internal/fleet/jobs/mod.ts: ${floor("agent/link")} may not import ${floor("fleet/jobs")}`,
   ]);
 });
 
@@ -56,7 +66,9 @@ test("every room stands on the floor that its imports demand", () => {
 
 test("a room that stands too high, and one without a file, are found", () => {
   const planted = lines(checkFloors([{ path: "internal/cli/run.ts", text: 'import "../base/log.ts";' }]));
-  expect(planted).toContain("internal/cli: stands on floor 9; its imports put it on 2");
+  expect(planted).toContain(
+    `internal/cli: stands on floor ${rooms.get("cli")?.floor}; its imports put it on 2`,
+  );
   expect(planted).toContain("internal/fleet/jobs: is a room without a file");
 });
 
@@ -79,7 +91,7 @@ test("rooms do not import each other in a circle", () => {
 test("a circle of rooms is found where no two files form one", () => {
   const planted = [
     { path: "internal/fleet/jobs/run.ts", text: 'import "../settings/read.ts";' },
-    { path: "internal/fleet/settings/read.ts", text: "" },
+    { path: "internal/tree/settings/read.ts", text: "" },
     { path: "internal/fleet/settings/send.ts", text: 'import type { Job } from "../jobs/job.ts";' },
   ];
   expect(checkFileCycles(planted)).toEqual([]);

@@ -1,4 +1,4 @@
-import { roomOf, rooms, wingIndex } from "./house.ts";
+import { doesWithout, roomOf, rooms, wingIndex } from "./house.ts";
 import { isProduction, parse, resolveImport, type Source, type Violation } from "./source.ts";
 
 /** Files in no room, and imports that leave the house, go up, or reach a wing that stands higher. */
@@ -16,7 +16,8 @@ export function checkDirection(sources: Source[]): Violation[] {
       if (other === undefined)
         return [{ path: source.path, problem: `imports ${target}, which is in no room` }];
       if (other === room) return [];
-      if (wingIndex(other) <= wingIndex(room) && other.floor < room.floor) return [];
+      if (wingIndex(other) <= wingIndex(room) && other.floor < room.floor && !doesWithout(room, other))
+        return [];
       const from = `${room.path} (floor ${room.floor})`;
       const to = `${other.path} (floor ${other.floor})`;
       return [{ path: source.path, problem: `imports ${target}: ${from} may not import ${to}` }];

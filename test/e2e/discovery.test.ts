@@ -6,10 +6,10 @@ import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { signCommand } from "../../internal/fleet/jobs/command.ts";
 import { issueCertificate } from "../../internal/identity/ca/issue.ts";
 import { loadAuthority } from "../../internal/identity/ca/load.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
+import { signCommand } from "../../internal/wire/command.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";

@@ -6,7 +6,6 @@ import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { listStreams } from "../../internal/bus/jetstream/list-streams.ts";
 import { streamState } from "../../internal/bus/jetstream/stream-state.ts";
-import { encodeAdministrators, signAdministrators } from "../../internal/fleet/operators/mod.ts";
 import {
   approvalsOverBus,
   auditOverBus,
@@ -31,6 +30,7 @@ import { tokenOperations } from "../../internal/fleet/tokens/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
+import { encodeAdministrators, signAdministrators } from "../../internal/wire/administrators-statement.ts";
 import { connectTo } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import { freshAddress, type Reply, send } from "../harness/client.ts";

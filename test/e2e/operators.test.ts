@@ -7,15 +7,15 @@ import { operatorInboxPrefix } from "../../internal/bus/accounts/mod.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { createSystemBus } from "../../internal/bus/system.ts";
-import { formatAdministrators } from "../../internal/fleet/operators/administrators.ts";
+import { operatorsOverBus } from "../../internal/fleet/over-bus/operator.ts";
+import { formatCredentials } from "../../internal/identity/mod.ts";
+import { formatAdministrators } from "../../internal/wire/administrators.ts";
 import {
   encodeOperator,
   type OperatorRecord,
   type SignedOperatorRecord,
   signOperator,
-} from "../../internal/fleet/operators/record.ts";
-import { operatorsOverBus } from "../../internal/fleet/over-bus/operator.ts";
-import { formatCredentials } from "../../internal/identity/mod.ts";
+} from "../../internal/wire/operator-record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";

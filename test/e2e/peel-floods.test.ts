@@ -8,7 +8,7 @@ import { assertStored } from "../../internal/bus/stored.ts";
 import { eventSubject, jobRequestSubject, scheduleSubject } from "../../internal/bus/subjects.ts";
 import { type Look, untilKey } from "../../internal/bus/until-key.ts";
 import { decodeJob } from "../../internal/fleet/jobs/record.ts";
-import { encodeScheduledRun } from "../../internal/fleet/jobs/scheduled.ts";
+import { encodeScheduledRun } from "../../internal/wire/scheduled-run.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { type MasterDaemon, startMasterBinary } from "../harness/fleet.ts";
 import { type FloodKind, floodKinds, startFlood } from "../harness/flooder.ts";

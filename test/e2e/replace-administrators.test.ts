@@ -8,16 +8,13 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { hintSubject } from "../../internal/bus/subjects.ts";
-import { encodeCall } from "../../internal/fleet/jobs/call.ts";
-import { signCommand } from "../../internal/fleet/jobs/command.ts";
-import { formatAdministrators } from "../../internal/fleet/operators/administrators.ts";
-import {
-  encodeAdministrators,
-  signAdministrators,
-} from "../../internal/fleet/operators/administrators-statement.ts";
-import { signRequest } from "../../internal/fleet/requests/mod.ts";
 import { merkleTree } from "../../internal/identity/merkle.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
+import { formatAdministrators } from "../../internal/wire/administrators.ts";
+import { encodeAdministrators, signAdministrators } from "../../internal/wire/administrators-statement.ts";
+import { encodeCall } from "../../internal/wire/call.ts";
+import { signCommand } from "../../internal/wire/command.ts";
+import { signRequest } from "../../internal/wire/signed-request.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";

@@ -7,7 +7,6 @@ import { keySubject } from "../../internal/bus/subjects.ts";
 import { type Approval, encodeApproval } from "../../internal/fleet/approvals/record.ts";
 import { encodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
 import { withJobMac } from "../../internal/fleet/jobs/record-mac.ts";
-import { encodeOperator, signOperator } from "../../internal/fleet/operators/record.ts";
 import {
   encodeRollout,
   encodeTargets,
@@ -18,6 +17,7 @@ import { digestOfTargets, rolloutMac } from "../../internal/fleet/rollout/record
 import { encodeToken } from "../../internal/fleet/tokens/record.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { createRecordMac } from "../../internal/identity/record-mac.ts";
+import { encodeOperator, signOperator } from "../../internal/wire/operator-record.ts";
 import type { Message } from "./intruder.ts";
 import type { TestOperator } from "./operators.ts";
 import { recordOf } from "./registered.ts";

@@ -4,7 +4,7 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { type AssetName, streamName } from "../../internal/bus/assets.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { readRange } from "../../internal/bus/read-range.ts";
-import { isEnvelope } from "../../internal/fleet/requests/envelope.ts";
+import { isEnvelope } from "../../internal/wire/signed-request.ts";
 import { connectTo, type TestBus } from "./bus.ts";
 
 /** Who controls a bus server: it has the credentials of a master there, and no key of anyone. */

@@ -7,10 +7,10 @@ import type { Connection } from "../../internal/agent/link/connection.ts";
 import { defined } from "../../internal/base/defined.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, type Plain } from "../../internal/base/msgpack.ts";
-import { type Call, encodeCall } from "../../internal/fleet/jobs/call.ts";
-import { type CommandKind, signCommand } from "../../internal/fleet/jobs/command.ts";
-import type { JobReturn } from "../../internal/fleet/jobs/record.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
+import { type Call, encodeCall } from "../../internal/wire/call.ts";
+import { type CommandKind, signCommand } from "../../internal/wire/command.ts";
+import type { JobReturn } from "../../internal/wire/return.ts";
 import { manualClock, settle } from "./clock.ts";
 import { recordingLog } from "./log.ts";
 

@@ -8,8 +8,8 @@ import {
   returnSubject,
   stopSubject,
 } from "../../internal/bus/subjects.ts";
-import { type Command, type CommandKind, openCommand } from "../../internal/fleet/jobs/command.ts";
-import type { JobReturn } from "../../internal/fleet/jobs/record.ts";
+import { type Command, type CommandKind, openCommand } from "../../internal/wire/command.ts";
+import type { JobReturn } from "../../internal/wire/return.ts";
 import { connectPeel, type EnrolledPeel, type PeelConnection } from "./peel-connection.ts";
 
 /** A peel under manual control of a test: it receives messages, and sends only what the test tells it to. */

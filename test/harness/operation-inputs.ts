@@ -1,7 +1,7 @@
 import { systemRandom } from "../../internal/base/id.ts";
 import type { Plain } from "../../internal/base/msgpack.ts";
-import { encodeOperator, signOperator } from "../../internal/fleet/operators/record.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
+import { encodeOperator, signOperator } from "../../internal/wire/operator-record.ts";
 import { peelInputs } from "./peel-inputs.ts";
 import { tokenInputs } from "./token-inputs.ts";
 

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { nonceBytes, type RequestRegistry, signRequest } from "../../internal/fleet/requests/mod.ts";
 import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
 import { type KeyPair, newKeyPair } from "../../internal/identity/nkey.ts";
+import { nonceBytes, signRequest } from "../../internal/wire/signed-request.ts";
+import type { RequestRegistry } from "../../internal/wire/verify-request.ts";
 import type { TestBus } from "./bus.ts";
 import { runRecord } from "./run-record.ts";
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { formatAdministrators } from "../../internal/fleet/operators/administrators.ts";
-import { encodeOperator, type OperatorRecord, signOperator } from "../../internal/fleet/operators/record.ts";
+import { formatAdministrators } from "../../internal/wire/administrators.ts";
+import { encodeOperator, type OperatorRecord, signOperator } from "../../internal/wire/operator-record.ts";
 import type { TestOperator } from "./operators.ts";
 
 /** Makes operators the administrators that masters of this directory know; before they start, or while they run. */

@@ -5,17 +5,13 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
-import { type Call, encodeCall } from "../../internal/fleet/jobs/call.ts";
-import { signCommand } from "../../internal/fleet/jobs/command.ts";
-import {
-  createEnvelopeMaker,
-  encodeSettings,
-  type Settings,
-} from "../../internal/fleet/settings/envelope.ts";
 import { formatCredentials } from "../../internal/identity/credentials.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { encodeJwt } from "../../internal/identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair, verifySignature } from "../../internal/identity/nkey.ts";
+import { type Call, encodeCall } from "../../internal/wire/call.ts";
+import { signCommand } from "../../internal/wire/command.ts";
+import { createEnvelopeMaker, encodeSettings, type Settings } from "../../internal/wire/settings-envelope.ts";
 import type { TestBus } from "./bus.ts";
 import { startImpostor, testAuthority } from "./impostor.ts";
 import { recordingLog } from "./log.ts";

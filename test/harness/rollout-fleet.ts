@@ -1,8 +1,8 @@
 import { systemClock } from "../../internal/base/clock.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { decodeCall } from "../../internal/fleet/jobs/call.ts";
 import { decodeRollout, type Rollout } from "../../internal/fleet/rollout/record.ts";
+import { decodeCall } from "../../internal/wire/call.ts";
 import type { ManualPeel } from "./manual-peel.ts";
 
 /** A job that a simulated peel has begun to run. */

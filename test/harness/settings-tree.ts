@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { createCompilers } from "../../internal/fleet/settings/compile.ts";
 import type { FollowedTree } from "../../internal/fleet/settings/follow.ts";
-import { changedPaths, type SettingsTree } from "../../internal/fleet/settings/tree.ts";
 import type { Facts } from "../../internal/host/facts/fact.ts";
+import { createCompilers } from "../../internal/tree/settings/compile.ts";
+import { changedPaths, type SettingsTree } from "../../internal/tree/settings/tree.ts";
 
 /** A tree of settings files made of texts. */
 export function treeOf(texts: Readonly<Record<string, string>>): SettingsTree {

@@ -1,6 +1,6 @@
-import type { PeelSettings } from "../../internal/agent/daemon/settings.ts";
-import type { Settings } from "../../internal/fleet/settings/envelope.ts";
-import { settingAt } from "../../internal/fleet/settings/store.ts";
+import type { PeelSettings } from "../../internal/agent/settings/settings.ts";
+import { settingAt } from "../../internal/agent/settings/store.ts";
+import type { Settings } from "../../internal/wire/settings-envelope.ts";
 
 /** Given settings, independent of any master. */
 export function fixedSettings(settings: Settings = {}): PeelSettings {

@@ -1,5 +1,6 @@
 import type { Plain } from "../../internal/base/msgpack.ts";
-import { createEnvironment, type Filter, fromPlain, JinjaError } from "../../internal/tree/jinja/mod.ts";
+import { createEnvironment, type Filter, JinjaError } from "../../internal/tree/jinja/mod.ts";
+import { fromPlain } from "../../internal/tree/jinja/values/mod.ts";
 import { yamlFilter } from "../../internal/tree/template/data-filters.ts";
 import { filters, tests } from "../../internal/tree/template/filters.ts";
 import { readData } from "../../internal/tree/template/read-data.ts";

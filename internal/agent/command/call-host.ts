@@ -98,7 +98,7 @@ async function directorySettings(
   facts: CallContext["facts"]["items"],
 ): Promise<SettingsStore> {
   if (directory !== undefined) {
-    const { localSettings } = await import("../../fleet/settings/mod.ts");
+    const { localSettings } = await import("../settings/mod.ts");
     return localSettings({ directory, peelId, facts });
   }
   return {
@@ -128,7 +128,7 @@ function openDirectory(directory: string | undefined, environment = "base") {
 async function keptSettings(
   options: CallHostOptions & { data: string; peelId: string },
 ): Promise<SettingsStore> {
-  const { openPeelSettings } = await import("../daemon/mod.ts");
+  const { openPeelSettings } = await import("../settings/mod.ts");
   const files = identityFiles(join(options.data, "auth"), options.peelId);
   return openPeelSettings({
     ...options,

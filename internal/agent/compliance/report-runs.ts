@@ -1,7 +1,9 @@
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { encodeDiffs, encodeReport, reportOf } from "../../fleet/compliance/mod.ts";
 import type { EndedRun } from "../../host/modules/mod.ts";
+import { encodeDiffs } from "../../wire/state-diffs.ts";
+import { encodeReport } from "../../wire/state-report.ts";
+import { reportOf } from "./report-of.ts";
 import type { WaitingReport, WaitingReports } from "./waiting-reports.ts";
 
 /**

@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { decode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { approvalSubject } from "../../bus/mod.ts";
-import type { Evidence } from "../../fleet/jobs/mod.ts";
-import { openRequest, type SignedRequest } from "../../fleet/requests/mod.ts";
+import type { Evidence } from "../../wire/call.ts";
+import { openRequest, type SignedRequest } from "../../wire/signed-request.ts";
 import { refuse } from "./refusal.ts";
 import { type Rules, signerOf } from "./signer.ts";
 

@@ -1,9 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import type { Call, Command } from "../../fleet/jobs/mod.ts";
-import type { Administrator } from "../../fleet/operators/mod.ts";
 import { functionNames } from "../../host/modules/mod.ts";
+import type { Administrator } from "../../wire/administrators.ts";
+import type { Call } from "../../wire/call.ts";
+import type { Command } from "../../wire/command.ts";
 import { type Consent, isAutomatic, judgeDispatch, judgeStop } from "./judge.ts";
 import type { Refusal } from "./refusal.ts";
 

@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { systemRandom } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { type Evidence, encodeCall } from "../../fleet/jobs/call.ts";
-import { encodeOperator, type OperatorRecord, signOperator } from "../../fleet/operators/mod.ts";
-import { signRequest } from "../../fleet/requests/mod.ts";
 import { merkleTree } from "../../identity/merkle.ts";
 import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
+import { type Evidence, encodeCall } from "../../wire/call.ts";
+import { encodeOperator, type OperatorRecord, signOperator } from "../../wire/operator-record.ts";
+import { signRequest } from "../../wire/signed-request.ts";
 import { judgeDispatch } from "./judge.ts";
 import type { Rules } from "./signer.ts";
 

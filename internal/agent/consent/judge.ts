@@ -1,9 +1,11 @@
 import { formatDuration } from "../../base/duration.ts";
 import { encode } from "../../base/msgpack.ts";
 import { cancelSubject, jobRequestSubject, rolloutSubject } from "../../bus/mod.ts";
-import { type Call, type Command, decodeEvidence } from "../../fleet/jobs/mod.ts";
-import { clockToleranceMs, isSignedFor, openRequest } from "../../fleet/requests/mod.ts";
 import { isProven } from "../../identity/mod.ts";
+import { type Call, decodeEvidence } from "../../wire/call.ts";
+import type { Command } from "../../wire/command.ts";
+import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
+import { clockToleranceMs } from "../../wire/verify-request.ts";
 import { agreedAt, mostWaitingMs } from "./agreement.ts";
 import { orRefusal, type Refusal, refuse } from "./refusal.ts";
 import { readJob, readRollout } from "./signed-body.ts";

@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { decode } from "../../base/msgpack.ts";
-import { type Evidence, rolloutDeadline, timeoutOf } from "../../fleet/jobs/mod.ts";
+import type { Evidence } from "../../wire/call.ts";
+import { rolloutDeadline } from "../../wire/rollout-deadline.ts";
+import { timeoutOf } from "../../wire/timeout.ts";
 import { refuse } from "./refusal.ts";
 
 /** What of a signed request a command is compared with. */

@@ -1,11 +1,8 @@
-import {
-  type Administrator,
-  decodeOperator,
-  isSignedOperator,
-  judgeOperator,
-  type Standing,
-} from "../../fleet/operators/mod.ts";
-import { clockToleranceMs, isSignedFor, type SignedRequest } from "../../fleet/requests/mod.ts";
+import type { Administrator } from "../../wire/administrators.ts";
+import { decodeOperator, isSignedOperator } from "../../wire/operator-record.ts";
+import { judgeOperator, type Standing } from "../../wire/operator-standing.ts";
+import { isSignedFor, type SignedRequest } from "../../wire/signed-request.ts";
+import { clockToleranceMs } from "../../wire/verify-request.ts";
 import { refuse } from "./refusal.ts";
 
 /** What a peel goes by. */

@@ -1,5 +1,5 @@
 import type { Span } from "../../base/trace.ts";
-import type { JobReturn } from "../../fleet/jobs/mod.ts";
+import type { JobReturn } from "../../wire/return.ts";
 
 /** Ends the span of a call on this peel with how it ended. */
 export function endTrace(span: Span, { success, outcome, duration_ms }: JobReturn): void {

@@ -5,8 +5,8 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { createBackoff } from "../../base/backoff.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { charge, newMeter } from "../../fleet/budget/meter.ts";
-import type { SettingsAnswer } from "../../fleet/settings/store.ts";
 import { parseDocument } from "../../identity/bootstrap/document.ts";
+import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import type { Connection } from "../link/connection.ts";
 import { startHello } from "./hello.ts";
 

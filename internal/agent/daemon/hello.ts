@@ -6,10 +6,11 @@ import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import { failureOf, helloSubject, hintSubject, isUnserved, keySubject } from "../../bus/mod.ts";
-import type { FedSettingsStore, SettingsAnswer } from "../../fleet/settings/mod.ts";
 import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
+import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import type { Administrators } from "../joining/mod.ts";
 import type { AuditHeads, Connection, Spread } from "../link/mod.ts";
+import type { FedSettingsStore } from "../settings/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
 
 const requestTimeoutMs = 5_000;

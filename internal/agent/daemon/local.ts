@@ -4,14 +4,15 @@ import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { parseJobSubject, returnSubject } from "../../bus/mod.ts";
-import { execute, isReadOnly } from "../../fleet/jobs/mod.ts";
 import type { CallContext } from "../../host/modules/mod.ts";
 import {
   createCounts,
   createExecutor,
   type Dedup,
   type Executor,
+  execute,
   failedReturn,
+  isReadOnly,
   openDedup,
   type PeelCounts,
 } from "../execution/mod.ts";

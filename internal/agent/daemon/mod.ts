@@ -1,3 +1,2 @@
 export { runPeelDaemon } from "./daemon.ts";
 export { qualifiedHostname } from "./hostname.ts";
-export { openPeelSettings } from "./settings.ts";

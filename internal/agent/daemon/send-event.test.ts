@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { decodePeelEvent } from "../../fleet/reactor/message.ts";
+import { decodePeelEvent } from "../../wire/peel-event.ts";
 import type { Message } from "../link/outbox.ts";
 import { createSendEvent } from "./send-event.ts";
 

@@ -15,11 +15,11 @@ import {
   type Spread,
   startHeartbeat,
 } from "../link/mod.ts";
+import type { PeelSettings } from "../settings/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
 import { startHello } from "./hello.ts";
 import type { Local } from "./local.ts";
 import { publishFacts } from "./publish-facts.ts";
-import type { PeelSettings } from "./settings.ts";
 import { startWorker } from "./worker.ts";
 
 export interface SessionOptions {

@@ -6,8 +6,8 @@ import { key, listedPeel } from "../../../test/harness/listed-peel.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import { encodeCall, encodeStop } from "../../fleet/jobs/call.ts";
-import { type CommandKind, signCommand } from "../../fleet/jobs/command.ts";
+import { encodeCall, encodeStop } from "../../wire/call.ts";
+import { type CommandKind, signCommand } from "../../wire/command.ts";
 import { upgradeFiles } from "../upgrade/files.ts";
 
 const files = temporaryDirectory("worker");

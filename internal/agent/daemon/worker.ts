@@ -7,17 +7,10 @@ import { encode } from "../../base/msgpack.ts";
 import { readRequestId } from "../../base/request-id.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { ackSubject, dispatchSubject, parseJobSubject, returnSubject, stopSubject } from "../../bus/mod.ts";
-import {
-  type Call,
-  type Command,
-  type CommandKind,
-  CommandRefused,
-  decodeCall,
-  type JobReturn,
-  openCommand,
-  openSiteCommand,
-  readTrace,
-} from "../../fleet/jobs/mod.ts";
+import { type Call, decodeCall, readTrace } from "../../wire/call.ts";
+import { type Command, type CommandKind, CommandRefused, openCommand } from "../../wire/command.ts";
+import type { JobReturn } from "../../wire/return.ts";
+import { openSiteCommand } from "../../wire/site-command.ts";
 import type { Consent, Insistence } from "../consent/mod.ts";
 import {
   type Acceptance,

@@ -1,4 +1,5 @@
-import { endings, type RefusalReason, refusalReasons } from "../../fleet/jobs/mod.ts";
+import { type RefusalReason, refusalReasons } from "../../wire/command.ts";
+import { endings } from "../../wire/return.ts";
 
 /** How a job ended on this peel. */
 export type JobEnd = "ok" | "failed" | (typeof endings)[number];

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import type { JobReturn } from "../../fleet/jobs/record.ts";
+import type { JobReturn } from "../../wire/return.ts";
 import { createExecutor } from "./executor.ts";
 
 const ok: JobReturn = {

@@ -1,7 +1,8 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Call, JobReturn } from "../../fleet/jobs/mod.ts";
 import type { CallProgress, RunOrigin, UpgradeService } from "../../host/modules/mod.ts";
+import type { Call } from "../../wire/call.ts";
+import type { JobReturn } from "../../wire/return.ts";
 import { busyReturn, failedReturn } from "./return.ts";
 
 /** Maximum number of mutating calls that are queued or running (specification, "Limits"). */

@@ -1,5 +1,6 @@
 export { createCounts, type PeelCounts } from "./counts.ts";
 export { type Acceptance, type Dedup, openDedup } from "./dedup.ts";
+export { execute, isReadOnly } from "./execute.ts";
 export { createExecutor, type Executor } from "./executor.ts";
 export { reportOutput } from "./report-output.ts";
 export { reportProgress } from "./report-progress.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { encode } from "../../base/msgpack.ts";
-import type { JobReturn } from "../../fleet/jobs/record.ts";
+import type { JobReturn } from "../../wire/return.ts";
 import { fittingReturn } from "./return.ts";
 
 const result: JobReturn = {

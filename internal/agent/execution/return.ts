@@ -1,7 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { encode } from "../../base/msgpack.ts";
-import type { JobReturn } from "../../fleet/jobs/mod.ts";
+import type { JobReturn } from "../../wire/return.ts";
 
 /** The stream of returns accepts messages of 1 MiB. Half of it leaves room for the envelope. */
 const maxReturnBytes = 512 * 1024;

@@ -1,9 +1,9 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Call } from "../../fleet/jobs/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
+import type { Call } from "../../wire/call.ts";
 import type { StateFiles } from "../state-files/mod.ts";
 import type { Executor } from "./executor.ts";
 

@@ -6,14 +6,14 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
+import { formatCredentials } from "../../identity/credentials.ts";
+import { encodeJwt } from "../../identity/jwt.ts";
+import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
 import {
   type AdministratorsStatement,
   encodeAdministrators,
   signAdministrators,
-} from "../../fleet/operators/administrators-statement.ts";
-import { formatCredentials } from "../../identity/credentials.ts";
-import { encodeJwt } from "../../identity/jwt.ts";
-import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
+} from "../../wire/administrators-statement.ts";
 import { administratorsIn, createAdministrators } from "./administrators.ts";
 
 const newKey = () => newKeyPair("user", systemRandom);

@@ -5,17 +5,15 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { createFileAtomic, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
+import { decodePublicKey, parseCredentials, readClaims } from "../../identity/mod.ts";
+import { type Administrator, formatAdministrators, parseAdministrators } from "../../wire/administrators.ts";
 import {
-  type Administrator,
   decodeAdministrators,
   digestOfAdministrators,
-  formatAdministrators,
-  isOperatorName,
   isSameList,
   isSignedStatement,
-  parseAdministrators,
-} from "../../fleet/operators/mod.ts";
-import { decodePublicKey, parseCredentials, readClaims } from "../../identity/mod.ts";
+} from "../../wire/administrators-statement.ts";
+import { isOperatorName } from "../../wire/operator-record.ts";
 
 /** What a master says of the administrators. */
 export interface LearnedAdministrators {

@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
-import { parseAdministrators } from "../../fleet/operators/mod.ts";
 import {
   decodePublicKey,
   isSignedJwt,
@@ -12,6 +11,7 @@ import {
   readClaims,
 } from "../../identity/mod.ts";
 import { spkiPin } from "../../identity/trust/mod.ts";
+import { parseAdministrators } from "../../wire/administrators.ts";
 import type { IdentityFiles } from "./identity.ts";
 
 const enrollAgain =

@@ -1,7 +1,7 @@
 import { decodeBase64, encodeBase64Url } from "../../base/base64.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
-import { credentialsMessage } from "../../fleet/enrollment/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
+import { credentialsMessage } from "../../wire/enrollment-messages.ts";
 import { administratorsIn, type LearnedAdministrators } from "./administrators.ts";
 import type { MasterClient } from "./master-client.ts";
 import { CredentialsGone, refusal } from "./refusal.ts";

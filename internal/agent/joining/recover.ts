@@ -1,7 +1,7 @@
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
-import { recoveryMessage } from "../../fleet/enrollment/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
+import { recoveryMessage } from "../../wire/enrollment-messages.ts";
 import { findEnrollment } from "./find-enrollment.ts";
 import { type Issued, readIssued } from "./issued.ts";
 import type { MasterClient } from "./master-client.ts";

@@ -5,8 +5,8 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
-import { signHead } from "../../fleet/audit/head.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
+import { signHead } from "../../wire/audit-head.ts";
 import { openAuditHeads } from "./audit-heads.ts";
 
 const key = newKeyPair("user", systemRandom);

@@ -4,8 +4,8 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
-import { readHead } from "../../fleet/audit/mod.ts";
 import type { AuditWitness } from "../../host/modules/mod.ts";
+import { readHead } from "../../wire/audit-head.ts";
 
 /** How many heads a peel keeps, spread over the whole audit. */
 const mostHeads = 32;

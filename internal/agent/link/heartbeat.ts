@@ -5,8 +5,8 @@ import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import { assertStored, keySubject } from "../../bus/mod.ts";
-import { newestForm } from "../../fleet/jobs/mod.ts";
-import { goodbyeFields } from "../../fleet/targeting/mod.ts";
+import { newestForm } from "../../wire/command.ts";
+import { goodbyeFields } from "../../wire/goodbye.ts";
 import type { Connection } from "./connection.ts";
 
 const intervalMs = 10_000;

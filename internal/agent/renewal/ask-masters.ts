@@ -2,8 +2,8 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { type ErrorKind, SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { failureOf, rekeySubject, renewSubject } from "../../bus/mod.ts";
-import { rekeyMessage, renewalMessage } from "../../fleet/enrollment/mod.ts";
 import { deriveCurveKey, type KeyPair } from "../../identity/mod.ts";
+import { rekeyMessage, renewalMessage } from "../../wire/enrollment-messages.ts";
 import { EnrollmentEnded, type Issued, readIssued } from "../joining/mod.ts";
 import type { Connection } from "../link/mod.ts";
 

@@ -1,8 +1,9 @@
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { type Call, maxArgsBytes } from "../../fleet/jobs/mod.ts";
 import { checkCall } from "../../host/modules/mod.ts";
 import type { ScheduleEntry } from "../../program/config/mod.ts";
+import type { Call } from "../../wire/call.ts";
+import { maxArgsBytes } from "../../wire/scheduled-run.ts";
 
 /** The call of an entry. */
 export function callOf({ module, args }: Pick<ScheduleEntry, "module" | "args">): Call {

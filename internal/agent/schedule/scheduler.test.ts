@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { isId, systemRandom, timeOfId } from "../../base/id.ts";
-import type { Call } from "../../fleet/jobs/call.ts";
-import type { JobReturn } from "../../fleet/jobs/record.ts";
-import type { ScheduledRun } from "../../fleet/jobs/scheduled.ts";
 import type { ScheduleEntry } from "../../program/config/schedule.ts";
+import type { Call } from "../../wire/call.ts";
+import type { JobReturn } from "../../wire/return.ts";
+import type { ScheduledRun } from "../../wire/scheduled-run.ts";
 import { startScheduler } from "./scheduler.ts";
 import { createUptime } from "./uptime.ts";
 

@@ -3,8 +3,10 @@ import { parseCron } from "../../base/cron.ts";
 import { describeError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { Call, JobReturn, ScheduledRun } from "../../fleet/jobs/mod.ts";
 import type { ScheduleEntry } from "../../program/config/mod.ts";
+import type { Call } from "../../wire/call.ts";
+import type { JobReturn } from "../../wire/return.ts";
+import type { ScheduledRun } from "../../wire/scheduled-run.ts";
 import { callOf } from "./check.ts";
 import { firstPlan, look, type Moment, type Plan, type Spread, type Timing, waitFor } from "./next.ts";
 

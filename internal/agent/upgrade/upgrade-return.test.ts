@@ -6,7 +6,7 @@ import { fixedSettings } from "../../../test/harness/settings.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { newId } from "../../base/id.ts";
 import { returnSubject } from "../../bus/subjects.ts";
-import { decodeReturn, type JobReturn } from "../../fleet/jobs/record.ts";
+import { decodeReturn, type JobReturn } from "../../wire/return.ts";
 import { type Local, openOutbox, startLocal } from "../daemon/local.ts";
 import { createOutboxFiles } from "../link/outbox-files.ts";
 import { type StagedUpgrade, type UpgradeFiles, type UpgradeOutcome, upgradeFiles } from "./files.ts";

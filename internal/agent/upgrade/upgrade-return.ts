@@ -2,7 +2,7 @@ import { type Clock, rfc3339, type Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { returnSubject } from "../../bus/mod.ts";
-import type { JobReturn } from "../../fleet/jobs/mod.ts";
+import type { JobReturn } from "../../wire/return.ts";
 import { type Dedup, failedReturn, type PeelCounts } from "../execution/mod.ts";
 import type { Outbox } from "../link/mod.ts";
 import type { UpgradeFiles, UpgradeOutcome } from "./files.ts";

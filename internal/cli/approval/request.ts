@@ -1,6 +1,6 @@
 import { decodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
-import { decodeOperator, type OperatorRecord } from "../../fleet/operators/mod.ts";
+import { decodeOperator, type OperatorRecord } from "../../wire/operator-record.ts";
 
 type Row = readonly [name: string, value: string];
 

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { signRequest } from "../../fleet/requests/mod.ts";
 import { merkleTree, newKeyPair } from "../../identity/mod.ts";
+import { signRequest } from "../../wire/signed-request.ts";
 import { digestOf } from "./seen.ts";
 
 // A stolen master shows a request to those who shall agree. What it shows must be what was signed.

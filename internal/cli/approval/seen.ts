@@ -5,9 +5,9 @@ import { decode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
-import { isSignedFor, openRequest } from "../../fleet/requests/mod.ts";
 import { merkleTree } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
+import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
 

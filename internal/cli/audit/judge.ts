@@ -1,5 +1,5 @@
 import { decodeBase64Url } from "../../base/base64.ts";
-import { readHead } from "../../fleet/audit/mod.ts";
+import { readHead } from "../../wire/audit-head.ts";
 import type { VerifiedChain } from "./read-chain.ts";
 import type { RememberedHead, Witness } from "./witness.ts";
 

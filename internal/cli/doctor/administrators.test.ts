@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { digestOfAdministrators } from "../../fleet/operators/mod.ts";
+import { digestOfAdministrators } from "../../wire/administrators-statement.ts";
 import { judgeAdministrators } from "./administrators.ts";
 
 const listOf = (...names: string[]) => names.map((name) => ({ name, public_key: `U${name}` }));

@@ -1,5 +1,5 @@
-import { digestOfAdministrators } from "../../fleet/operators/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
+import { digestOfAdministrators } from "../../wire/administrators-statement.ts";
 import type { PeelBeat } from "../status/heartbeats.ts";
 
 interface Named {

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { newId, systemRandom } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { signRequest } from "../../fleet/requests/mod.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
+import { signRequest } from "../../wire/signed-request.ts";
 import { wasSignedBy } from "./again.ts";
 
 const mine = newKeyPair("user", systemRandom);

@@ -1,6 +1,7 @@
 import { sha256Hex } from "../../base/sha256.ts";
-import type { Job, JobReturn } from "../../fleet/jobs/mod.ts";
+import type { Job } from "../../fleet/jobs/mod.ts";
 import type { ShownValue } from "../../program/answers/mod.ts";
+import type { JobReturn } from "../../wire/return.ts";
 import { type Folded, foldLine, foldLines } from "./fold.ts";
 import { showReturn } from "./show-return.ts";
 

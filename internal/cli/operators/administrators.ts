@@ -1,10 +1,11 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
-import { encodeAdministrators, parseAdministrators, signAdministrators } from "../../fleet/operators/mod.ts";
 import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
 import { type OperatorFile, readOperatorFile } from "../../identity/mod.ts";
 import { type Cli, command, formatFields } from "../../program/command-line/mod.ts";
+import { parseAdministrators } from "../../wire/administrators.ts";
+import { encodeAdministrators, signAdministrators } from "../../wire/administrators-statement.ts";
 import { ask } from "../ask.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
 

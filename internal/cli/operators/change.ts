@@ -1,11 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
 import type { WaitingRequest } from "../../base/waiting.ts";
 import type { Bus } from "../../bus/mod.ts";
-import type { OperatorRecord } from "../../fleet/operators/mod.ts";
-import { adminRole } from "../../fleet/operators/mod.ts";
 import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
 import { formatOperatorFile } from "../../identity/mod.ts";
 import { type Cli, command, readListFlag } from "../../program/command-line/mod.ts";
+import type { OperatorRecord } from "../../wire/operator-record.ts";
+import { adminRole } from "../../wire/operator-standing.ts";
 import { ask } from "../ask.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
 import { nameArg } from "./add.ts";

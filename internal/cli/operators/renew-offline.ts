@@ -4,10 +4,12 @@ import { SvcError } from "../../base/errors.ts";
 import { readTextFile, secretMode, writeFileAtomic } from "../../base/file.ts";
 import { writing } from "../../base/new-files.ts";
 import { operatorsSeedFile, readOperatorsKey } from "../../bus/accounts/mod.ts";
-import { adminRole, mintOperator, parseAdministrators } from "../../fleet/operators/mod.ts";
+import { mintOperator } from "../../fleet/operators/mod.ts";
 import { builtInScopes } from "../../fleet/roles/mod.ts";
 import { formatOperatorFile, readClaims } from "../../identity/mod.ts";
 import { type Cli, formatFields } from "../../program/command-line/mod.ts";
+import { parseAdministrators } from "../../wire/administrators.ts";
+import { adminRole } from "../../wire/operator-standing.ts";
 import { ownOperatorFile } from "../operator.ts";
 
 /**

@@ -2,17 +2,17 @@ import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import type { Bus } from "../../bus/mod.ts";
+import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import type { KeyPair } from "../../identity/mod.ts";
+import type { Cli } from "../../program/command-line/mod.ts";
 import {
-  adminRole,
   decodeOperator,
   encodeOperator,
   isSignedOperator,
   type OperatorRecord,
   signOperator,
-} from "../../fleet/operators/mod.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
-import type { KeyPair } from "../../identity/mod.ts";
-import type { Cli } from "../../program/command-line/mod.ts";
+} from "../../wire/operator-record.ts";
+import { adminRole } from "../../wire/operator-standing.ts";
 import { ask } from "../ask.ts";
 
 /** Who signs records: an operator with role admin, at the keyboard. */

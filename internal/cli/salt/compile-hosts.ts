@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { localSettings } from "../../agent/settings/mod.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { decodeForeign, type Plain } from "../../base/msgpack.ts";
 import { encodePeelId } from "../../base/peel-id.ts";
-import { localSettings } from "../../fleet/settings/mod.ts";
 import { createDirectorySource } from "../../tree/files/mod.ts";
 import { StateErrors, type StateProblem } from "../../tree/function/mod.ts";
 import { compileStates } from "../../tree/language/mod.ts";

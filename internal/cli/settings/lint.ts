@@ -9,7 +9,7 @@ export const lintCommand = command({
     dir: { type: "positional", required: true, description: "Directory of the settings files" },
   },
   async run(args, cli) {
-    const { lintSettings } = await import("../../fleet/settings/mod.ts");
+    const { lintSettings } = await import("../../tree/settings/mod.ts");
     await printLint(cli, "settings", lintSettings(args.dir), (problem) => [visible(problem)]);
   },
 });

@@ -3,9 +3,12 @@ import type { Clock } from "../../base/clock.ts";
 import { publicMode, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import type { NewFile } from "../../base/new-files.ts";
-import { adminRole, formatAdministrators, isOperatorName, mintOperator } from "../../fleet/operators/mod.ts";
+import { mintOperator } from "../../fleet/operators/mod.ts";
 import { builtInScopes } from "../../fleet/roles/mod.ts";
 import { formatOperatorFile, type KeyPair, newKeyPair } from "../../identity/mod.ts";
+import { formatAdministrators } from "../../wire/administrators.ts";
+import { isOperatorName } from "../../wire/operator-record.ts";
+import { adminRole } from "../../wire/operator-standing.ts";
 
 /** A name for an operator, as near to the name of an account as one can be. */
 export function operatorNameOf(account: string): string {

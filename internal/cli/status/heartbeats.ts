@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { formatDuration } from "../../base/duration.ts";
 import { type Bucket, type Entry, readValues, type Stored } from "../../bus/mod.ts";
-import { readGoodbye } from "../../fleet/targeting/mod.ts";
+import { readGoodbye } from "../../wire/goodbye.ts";
 
 const peelBeat = v.object({
   version: v.string(),

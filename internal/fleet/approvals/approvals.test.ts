@@ -8,6 +8,7 @@ import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { createRecordMac, newKeyPair } from "../../identity/mod.ts";
+import { signRequest } from "../../wire/signed-request.ts";
 import {
   type Agreement,
   type Call,
@@ -16,7 +17,6 @@ import {
   operation,
   type Passenger,
 } from "../operation/mod.ts";
-import { signRequest } from "../requests/mod.ts";
 import { type ApprovalsDeps, createApprovals, stateOf } from "./approvals.ts";
 import { partyOf } from "./party.ts";
 import type { Party } from "./record.ts";

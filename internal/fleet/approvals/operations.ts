@@ -2,17 +2,9 @@ import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
+import { described, digest, integer, plain, timestamp, titled } from "../../base/schema.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import {
-  type Call,
-  described,
-  digest,
-  integer,
-  operation,
-  plain,
-  timestamp,
-  titled,
-} from "../operation/mod.ts";
+import { type Call, operation } from "../operation/mod.ts";
 import { type Approvals, longestReason, stateOf } from "./approvals.ts";
 import { partyOf } from "./party.ts";
 import { type Approval, type Party, startOutcomes } from "./record.ts";

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { encode } from "../../base/msgpack.ts";
 import { keyPairFromSeed, newKeyPair } from "../../identity/nkey.ts";
+import { readHead, signHead } from "../../wire/audit-head.ts";
 import { createChainCheck, type StoredEntry } from "./chain.ts";
 import { beginning, type Content, type Link, readEntry, writeEntry } from "./entry.ts";
-import { readHead, signHead } from "./head.ts";
 
 const fixed = (size: number) => Uint8Array.from({ length: size }, (_, index) => index);
 const key = newKeyPair("user", fixed);

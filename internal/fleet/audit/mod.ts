@@ -2,7 +2,6 @@ export { createAuditWriter } from "./append.ts";
 export { type ChainProblem, createChainCheck } from "./chain.ts";
 export { contradictionsOf, missingAtTheEnd } from "./ends.ts";
 export { createAuditGate } from "./gate.ts";
-export { createHeadTeller, readHead } from "./head.ts";
 export { openAuditMemory } from "./memory.ts";
 export { type AuditDeps, followAudit, listAudit, readChain, showAudit, verifyAudit } from "./operations.ts";
 export { createRecorder, type Recorder } from "./recorder.ts";

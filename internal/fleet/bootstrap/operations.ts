@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
+import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import { type BootstrapDocument, documentTag } from "../../identity/bootstrap/mod.ts";
 import type { SignedSuccession } from "../../identity/succession/mod.ts";
-import { described, integer, operation, timestamp, titled } from "../operation/mod.ts";
+import { operation } from "../operation/mod.ts";
 
 export interface FleetDeps {
   /** The current document. */

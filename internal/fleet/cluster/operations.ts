@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
+import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import {
   type BusServerInfo,
   type Membership,
@@ -10,7 +11,7 @@ import {
   replicaProblem,
   type ServerHealth,
 } from "../../bus/mod.ts";
-import { described, integer, operation, timestamp, titled } from "../operation/mod.ts";
+import { operation } from "../operation/mod.ts";
 import { problemsOf, type SiteState } from "../sites/mod.ts";
 import { describeCluster, memberStates } from "./describe.ts";
 import { planSteps, type RemovalDeps, removeServer } from "./remove-server.ts";

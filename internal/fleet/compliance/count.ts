@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { described, integer, titled } from "../operation/mod.ts";
-import { filesFields } from "./report.ts";
+import { described, integer, titled } from "../../base/schema.ts";
+import { filesFields } from "../../wire/state-report.ts";
 import { type ComplianceStatus, type KnownRun, statuses, statusOf } from "./status.ts";
 
 /** Groups in one answer: a peel can claim any commit. */

@@ -4,8 +4,8 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { assets } from "../../bus/assets.ts";
 import type { Change } from "../../bus/mod.ts";
-import { decodeDiffs, mostDiffBytes } from "./diffs.ts";
-import { decodeReport, mostReportBytes } from "./report.ts";
+import { decodeDiffs, mostDiffBytes } from "../../wire/state-diffs.ts";
+import { decodeReport, mostReportBytes } from "../../wire/state-report.ts";
 import { followCompliance } from "./view.ts";
 
 // A peel may send anything.

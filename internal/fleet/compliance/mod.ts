@@ -1,14 +1,5 @@
 export { countStatuses } from "./count.ts";
-export { encodeDiffs } from "./diffs.ts";
-export {
-  type ComplianceDeps,
-  countStates,
-  listDrift,
-  mostDrifting,
-  showStates,
-} from "./operations.ts";
-export { decodeReport, encodeReport, type Report } from "./report.ts";
-export { reportOf } from "./report-of.ts";
+export { type ComplianceDeps, countStates, listDrift, mostDrifting, showStates } from "./operations.ts";
 export type { DriftedPeel, PeelStates } from "./shown-peel.ts";
 export { lastRun, type ShownRun, shownRun } from "./shown-run.ts";
 export { parseStale } from "./stale.ts";

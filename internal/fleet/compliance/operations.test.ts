@@ -4,12 +4,12 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
+import { encodeDiffs } from "../../wire/state-diffs.ts";
+import type { Report } from "../../wire/state-report.ts";
 import type { Member } from "../enrollment/mod.ts";
 import { type Asked, type Call, invoke } from "../operation/mod.ts";
 import { mostGroups } from "./count.ts";
-import { encodeDiffs } from "./diffs.ts";
 import { type ComplianceDoorDeps, countStates, listDrift, showStates } from "./operations.ts";
-import type { Report } from "./report.ts";
 import type { KnownRun } from "./status.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");

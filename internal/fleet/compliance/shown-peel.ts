@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { described, titled } from "../operation/mod.ts";
-import { shownDiff } from "./diffs.ts";
-import { namedStates } from "./report.ts";
+import { described, titled } from "../../base/schema.ts";
+import { shownDiff } from "../../wire/state-diffs.ts";
+import { namedStates } from "../../wire/state-report.ts";
 import { shownRun } from "./shown-run.ts";
 import { statuses } from "./status.ts";
 

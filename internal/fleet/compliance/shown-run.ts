@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
-import { described, titled } from "../operation/mod.ts";
-import { runFields } from "./report.ts";
+import { described, titled } from "../../base/schema.ts";
+import { runFields } from "../../wire/state-report.ts";
 import { type KnownRun, runAt, statuses, statusOf } from "./status.ts";
 
 /** The last run of a peel, without the names of states. */

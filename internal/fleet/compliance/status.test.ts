@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { rfc3339 } from "../../base/clock.ts";
-import type { Report } from "./report.ts";
+import type { Report } from "../../wire/state-report.ts";
 import { type ComplianceStatus, runAt, statuses, statusOf, usualStaleMs } from "./status.ts";
 
 const now = Date.parse("2026-01-10T00:00:00Z");

@@ -1,4 +1,4 @@
-import type { Report } from "./report.ts";
+import type { Report } from "../../wire/state-report.ts";
 
 /** What the last run of a peel says of it: the first of these that holds, from `never` on to the left. */
 export const statuses = ["described", "drifted", "failed", "stale", "never"] as const;

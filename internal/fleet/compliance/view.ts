@@ -1,7 +1,7 @@
 import { describeError } from "../../base/errors.ts";
 import type { Bucket } from "../../bus/mod.ts";
+import { decodeReport } from "../../wire/state-report.ts";
 import type { LogLines } from "../budget/mod.ts";
-import { decodeReport } from "./report.ts";
 import type { KnownRun } from "./status.ts";
 
 /** The last report of each peel, in the memory of a master, kept up to date by one watch. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
-import { described, integer, operation, titled } from "../operation/mod.ts";
+import { described, integer, titled } from "../../base/schema.ts";
+import { operation } from "../operation/mod.ts";
 import type { NewestDecision } from "./order.ts";
 import { problems, type Verification } from "./verify.ts";
 

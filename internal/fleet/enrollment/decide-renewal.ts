@@ -1,8 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { verifySignature } from "../../identity/mod.ts";
+import { rekeyMessage, renewalMessage } from "../../wire/enrollment-messages.ts";
 import { busKeysOf } from "./bus-keys.ts";
-import { rekeyMessage, renewalMessage } from "./messages.ts";
 import type { Enrollment } from "./record.ts";
 import { renewsTooOften } from "./renewal-limit.ts";
 import { memberStates } from "./transition.ts";

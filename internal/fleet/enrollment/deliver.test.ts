@@ -9,8 +9,8 @@ import type { Bucket } from "../../bus/bucket.ts";
 import { parseCredentials } from "../../identity/credentials.ts";
 import { readClaims } from "../../identity/jwt.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
+import { credentialsMessage } from "../../wire/enrollment-messages.ts";
 import { deliverCredentials } from "./deliver.ts";
-import { credentialsMessage } from "./messages.ts";
 import type { Enrollment } from "./record.ts";
 import { insertEnrollment, loadEnrollment } from "./store.ts";
 

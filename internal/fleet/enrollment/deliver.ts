@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { formatCredentials, newKeyPair, verifySignature } from "../../identity/mod.ts";
-import { credentialsMessage } from "./messages.ts";
+import { credentialsMessage } from "../../wire/enrollment-messages.ts";
 import { type MintDeps, mint } from "./mint.ts";
 import { readProof } from "./proof.ts";
 import type { Enrollment } from "./record.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
+import { described } from "../../base/schema.ts";
 import type { SshEvidence, TpmEvidence, X509Evidence } from "../../identity/evidence/mod.ts";
-import { described } from "../operation/mod.ts";
 
 const longest = 12 * 1024;
 const text = (description: string) =>

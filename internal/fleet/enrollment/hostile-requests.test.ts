@@ -7,6 +7,7 @@ import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
+import { rekeyMessage, renewalMessage } from "../../wire/enrollment-messages.ts";
 import {
   decideRekey,
   decideRenewal,
@@ -14,7 +15,6 @@ import {
   type RenewalContext,
   type RenewalRequest,
 } from "./decide-renewal.ts";
-import { rekeyMessage, renewalMessage } from "./messages.ts";
 import type { Enrollment } from "./record.ts";
 import { readRekey, readRenewal } from "./renewal-request.ts";
 import { readRecovery, recoverySchema } from "./validate.ts";

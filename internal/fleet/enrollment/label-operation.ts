@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
-import { described, operation, operatorOf } from "../operation/mod.ts";
+import { described } from "../../base/schema.ts";
+import { operation, operatorOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
 import { isSameSet, labelsField } from "./labels.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { described } from "../operation/mod.ts";
+import { described } from "../../base/schema.ts";
 
 /** What the fleet says of a peel, by name. A peel never sets them. */
 export type Labels = Readonly<Record<string, string>>;

@@ -16,14 +16,6 @@ export { keepExports } from "./keep-exports.ts";
 export { isLabelName, type Labels, labelsField, labelsProblem } from "./labels.ts";
 export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
 export { memberNamed } from "./member-named.ts";
-export {
-  attestationMessage,
-  credentialsMessage,
-  enrollmentMessage,
-  recoveryMessage,
-  rekeyMessage,
-  renewalMessage,
-} from "./messages.ts";
 export { type ListOpenWays, type OpenWay, wayKinds } from "./open-way.ts";
 export {
   approveEnrollment,
@@ -104,4 +96,4 @@ export { awaitsRecovery, liveStates, memberStates, transitions } from "./transit
 export { curvePublicKeyField, publicKeyField } from "./validate.ts";
 export type { Adoption } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
-export { type Admission, type Candidate, type Decide, decisions, type WayIn } from "./way-in.ts";
+export { type Admission, type Decide, decisions, type WayIn } from "./way-in.ts";

@@ -2,17 +2,9 @@ import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { described, timestamp, titled } from "../../base/schema.ts";
 import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
-import {
-  described,
-  feed,
-  operation,
-  operatorOf,
-  pageFields,
-  pageOf,
-  timestamp,
-  titled,
-} from "../operation/mod.ts";
+import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
 import { approve } from "./approve.ts";

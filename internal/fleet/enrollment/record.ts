@@ -3,9 +3,9 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { described, plainMap, titled } from "../../base/schema.ts";
 import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
-import { described, plainMap, titled } from "../operation/mod.ts";
 import { type Labels, labelsField } from "./labels.ts";
 import { type LeftSites, leftSitesField } from "./left-sites.ts";
 

@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
+import { described, timestamp, titled } from "../../base/schema.ts";
 import { verifySignature } from "../../identity/mod.ts";
-import { described, operation, timestamp, titled } from "../operation/mod.ts";
+import { operation } from "../operation/mod.ts";
 import type { Directory } from "./directory.ts";
 import {
   administratorsField,

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { described, operation, operatorOf } from "../operation/mod.ts";
+import { described } from "../../base/schema.ts";
+import { operation, operatorOf } from "../operation/mod.ts";
 import { type RevokeUserDeps, revokeUser } from "./revoke-user.ts";
 import { peelIdField, publicKeyField, reasonField } from "./validate.ts";
 

@@ -1,5 +1,5 @@
 import { verifySignature } from "../../identity/mod.ts";
-import { enrollmentMessage, rekeyMessage } from "./messages.ts";
+import { enrollmentMessage, rekeyMessage } from "../../wire/enrollment-messages.ts";
 import type { Enrollment } from "./record.ts";
 
 /**

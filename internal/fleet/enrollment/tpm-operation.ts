@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
+import { described, titled } from "../../base/schema.ts";
 import type { TpmKeys } from "../../identity/evidence/mod.ts";
-import { described, operation, titled } from "../operation/mod.ts";
+import { operation } from "../operation/mod.ts";
 import { type ChallengeDeps, readChallenge } from "./challenge.ts";
 import { tpmKeyFields } from "./evidence-field.ts";
 import { challengeIdField, peelIdField, publicKeyField } from "./validate.ts";

@@ -4,8 +4,8 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
+import { described, plainMap, titled } from "../../base/schema.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
-import { described, plainMap, titled } from "../operation/mod.ts";
 import { evidenceField, readEvidence, type SentEvidence } from "./evidence-field.ts";
 import type { RecoveryRequest } from "./recover.ts";
 

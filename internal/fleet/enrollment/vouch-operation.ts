@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { described, operation, titled } from "../operation/mod.ts";
+import { described, titled } from "../../base/schema.ts";
+import { operation } from "../operation/mod.ts";
 import type { AdoptionProcess } from "./follow-adoption.ts";
 
 export const vouchEnrollments = operation({

@@ -5,7 +5,7 @@ import { encode, type Plain } from "../../base/msgpack.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
-import { enrollmentMessage } from "./messages.ts";
+import { enrollmentMessage } from "../../wire/enrollment-messages.ts";
 import { decodeMap, decodeRecord, type Enrollment, encodeRecord, storedSchema, toStored } from "./record.ts";
 import { sealingKeyOf } from "./sealing-key.ts";
 import { createVouchers } from "./vouchers.ts";

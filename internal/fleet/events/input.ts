@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
+import { described } from "../../base/schema.ts";
 import { openSetIn } from "../../tree/targets/mod.ts";
-import { described } from "../operation/mod.ts";
 import { patternProblem, sourcePattern } from "../reactor/mod.ts";
 import type { EventFeed } from "./feed.ts";
 import { type Position, parsePosition, positionPattern } from "./position.ts";

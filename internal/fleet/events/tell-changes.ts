@@ -2,7 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { append, type Bus, eventSubject, lastOn } from "../../bus/mod.ts";
-import { decodeServiceEvent, encodeServiceEvent, masterSource } from "../reactor/mod.ts";
+import { decodeServiceEvent, encodeServiceEvent } from "../../wire/peel-event.ts";
+import { masterSource } from "../reactor/mod.ts";
 import { createBacklog } from "./backlog.ts";
 import { createTeller } from "./teller.ts";
 

@@ -4,8 +4,9 @@ import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { append, type Bus, eventSubject } from "../../bus/mod.ts";
+import { encodeServiceEvent } from "../../wire/peel-event.ts";
 import type { Job } from "../jobs/mod.ts";
-import { depthOf, encodeServiceEvent, masterSource } from "../reactor/mod.ts";
+import { depthOf, masterSource } from "../reactor/mod.ts";
 import { createBacklog } from "./backlog.ts";
 import { createTeller } from "./teller.ts";
 

@@ -3,7 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { jsonOf } from "../../base/json-of.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId, isPeelId, namesOf } from "../../base/peel-id.ts";
-import { described, plainMap, timestamp, titled } from "../operation/mod.ts";
+import { described, plainMap, timestamp, titled } from "../../base/schema.ts";
 import { type Event, masterSource } from "../reactor/mod.ts";
 import { formatPosition } from "./position.ts";
 import type { FeedItem } from "./read-chunk.ts";

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import * as v from "valibot";
 import type { Plain } from "../../base/msgpack.ts";
-import { described, titled } from "../operation/mod.ts";
+import { described, titled } from "../../base/schema.ts";
 import type { InventoryPeel } from "./inventory-peel.ts";
 
 /** A group of targets with one peel, as the service discovery of Prometheus over HTTP reads it. */

@@ -1,6 +1,6 @@
 import { mapBounded } from "../../base/map-bounded.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import { readGoodbye } from "../targeting/mod.ts";
+import { readGoodbye } from "../../wire/goodbye.ts";
 
 const readAtOnce = 64;
 

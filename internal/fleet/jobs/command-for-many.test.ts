@@ -6,7 +6,7 @@ import { decode, encode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { isProven, merkleTree, packProof } from "../../identity/merkle.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { type CommandKind, openCommand, signCommand, signForAll } from "./command.ts";
+import { type CommandKind, openCommand, signCommand, signForAll } from "../../wire/command.ts";
 
 // Commands that are signed once for many peels.
 

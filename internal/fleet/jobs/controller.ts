@@ -3,7 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type Tracer, untraced } from "../../base/trace.ts";
 import { type Bucket, type Bus, createOrderedView, jobEventSubjects } from "../../bus/mod.ts";
-import type { CommandKind } from "./command.ts";
+import type { CommandKind } from "../../wire/command.ts";
 import { createConfirmer } from "./confirm-returns.ts";
 import { type JobNews, readNews } from "./events.ts";
 import { checkCursor, findJobs, type JobQuery } from "./find-jobs.ts";

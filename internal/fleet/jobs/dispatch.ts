@@ -7,6 +7,7 @@ import type { Span } from "../../base/trace.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { checkCall } from "../../host/modules/mod.ts";
 import { merkleTree, type RecordMac, type TreePart } from "../../identity/mod.ts";
+import { timeoutOf } from "../../wire/timeout.ts";
 import { idOfRequest } from "../requests/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
 import { findOwnJob } from "./own-job.ts";
@@ -16,7 +17,6 @@ import { withJobMac } from "./record-mac.ts";
 import { type JobRequest, mostFollowed } from "./request.ts";
 import type { SendCommand } from "./send.ts";
 import type { JobSource } from "./source.ts";
-import { timeoutOf } from "./timeout.ts";
 
 export interface DispatchDeps {
   jobs: Bucket;

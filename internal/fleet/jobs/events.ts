@@ -1,8 +1,8 @@
 import { MessageTooLarge } from "../../base/msgpack.ts";
 import { parseJobSubject, type StoredMessage } from "../../bus/mod.ts";
-import type { Ending } from "./outcome.ts";
+import type { Ending } from "../../wire/return.ts";
+import { decodeReturn, type JobReturn } from "../../wire/return.ts";
 import { readEnding } from "./read-ending.ts";
-import { decodeReturn, type JobReturn } from "./record.ts";
 
 /** That a peel took a job, or how it ended there. */
 export interface JobNews {

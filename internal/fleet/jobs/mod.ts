@@ -1,19 +1,8 @@
 export { readAlive } from "./alive.ts";
 export { untilSettled } from "./await-settled.ts";
-export { type Call, decodeCall, decodeEvidence, type Evidence, readTrace } from "./call.ts";
 export { type CancelDeps, cancelJob } from "./cancel.ts";
-export {
-  type Command,
-  type CommandKind,
-  CommandRefused,
-  newestForm,
-  openCommand,
-  type RefusalReason,
-  refusalReasons,
-} from "./command.ts";
 export { createJobController, type JobController } from "./controller.ts";
 export { assertFrozen, type DispatchDeps, dispatchJob } from "./dispatch.ts";
-export { execute, isReadOnly } from "./execute.ts";
 export { followJob, type Progress } from "./follow.ts";
 export { keepRoomForReturns } from "./make-room.ts";
 export {
@@ -25,30 +14,18 @@ export {
   stopJob,
   streamJob,
 } from "./operations.ts";
-export { endings, type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
+export { type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
 export { findOwnJob } from "./own-job.ts";
 export { createOwnRecords } from "./own-records.ts";
 export type { PeelProgress } from "./progress.ts";
 export { readEvents } from "./read-events.ts";
-export {
-  decodeJob,
-  decodeReturn,
-  type Job,
-  type JobReturn,
-  plainRequest,
-  type SignedRequestOf,
-  storedRequest,
-} from "./record.ts";
+export { decodeJob, type Job, plainRequest, type SignedRequestOf, storedRequest } from "./record.ts";
 export { isGenuineJob } from "./record-mac.ts";
 export { frozenFields, type JobRequest } from "./request.ts";
-export { rolloutDeadline } from "./rollout-deadline.ts";
 export { startScheduleResults } from "./schedule-results.ts";
-export { decodeScheduledRun, encodeScheduledRun, maxArgsBytes, type ScheduledRun } from "./scheduled.ts";
 export { createCommands } from "./send.ts";
 export { type JobView, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
-export { openSiteCommand } from "./site-command.ts";
 export { type JobSource, jobSources } from "./source.ts";
 export type { JobSummary } from "./summary.ts";
 export { createTally, standingOf } from "./tally.ts";
-export { timeoutOf } from "./timeout.ts";
 export { type PlannedJob, placeTombstone } from "./tombstone.ts";

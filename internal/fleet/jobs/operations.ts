@@ -1,26 +1,15 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { encodePeelId, namesOf } from "../../base/peel-id.ts";
-import {
-  type Call,
-  described,
-  feed,
-  integer,
-  operation,
-  operatorOf,
-  pageFields,
-  pageOf,
-  plain,
-  plainMap,
-  timestamp,
-  titled,
-} from "../operation/mod.ts";
+import { described, integer, plain, plainMap, timestamp, titled } from "../../base/schema.ts";
+import { endings } from "../../wire/return.ts";
+import { type Call, feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { resolveFor, targetOf } from "../targeting/mod.ts";
 import { type CancelDeps, cancelJob } from "./cancel.ts";
 import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
-import { endings, jobStatuses, outcomes } from "./outcome.ts";
+import { jobStatuses, outcomes } from "./outcome.ts";
 import type { SignedRequestOf } from "./record.ts";
 import { jobRequestSchema } from "./request.ts";
 import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";

@@ -1,3 +1,5 @@
+import type { Ending } from "../../wire/return.ts";
+
 /** The outcome of one target of a job. */
 export const outcomes = [
   "pending",
@@ -12,20 +14,6 @@ export const outcomes = [
 export type Outcome = (typeof outcomes)[number];
 export const jobStatuses = ["running", "completed", "failed", "cancelled"] as const;
 export type JobStatus = (typeof jobStatuses)[number];
-
-/** How a target ended, if its function did not run to its end. */
-export const endings = ["busy", "lost", "cancelled", "timeout"] as const;
-
-/** The part of a return that decides the outcome. */
-export interface Ending {
-  success: boolean;
-  outcome?: (typeof endings)[number] | undefined;
-}
-
-/** Whether nobody saw how it ended: it is taken to have been lost, or to have had no time left. */
-export function isAssumed({ outcome }: Ending): boolean {
-  return outcome === "lost" || outcome === "timeout";
-}
 
 /** What is known about one target. */
 export interface TargetFacts {

@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { encode } from "../../base/msgpack.ts";
-import { type Ending, endings } from "./outcome.ts";
+import { decodeReturn, type Ending, endings } from "../../wire/return.ts";
 import { readEnding } from "./read-ending.ts";
-import { decodeReturn } from "./record.ts";
 
 const scalar = fc.oneof(
   fc.string({ maxLength: 300 }),

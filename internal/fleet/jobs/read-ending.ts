@@ -1,4 +1,4 @@
-import { type Ending, endings } from "./outcome.ts";
+import { type Ending, endings } from "../../wire/return.ts";
 
 /** What of a return a small reader can judge, by the field: its value has one of these forms. */
 type Form = "boolean" | "number" | "text" | "scalar" | "ending";

@@ -12,8 +12,8 @@ import {
   storedSubjects,
   tellsStored,
 } from "../../bus/mod.ts";
+import { isAssumed } from "../../wire/return.ts";
 import { type JobEvent, readEvent } from "./events.ts";
-import { isAssumed } from "./outcome.ts";
 import type { Job } from "./record.ts";
 
 const stream = "job-events";

@@ -1,6 +1,6 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { isEqualMac, macsFor, type RecordMac } from "../../identity/mod.ts";
-import type { CommandKind } from "./command.ts";
+import type { CommandKind } from "../../wire/command.ts";
 import type { Job } from "./record.ts";
 
 // The record of a job is stored on the bus, and masters sign commands from it until each target has accepted

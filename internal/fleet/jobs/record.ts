@@ -2,10 +2,10 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { instant } from "../../base/instant.ts";
-import { decode, decodeForeign, encode, type Plain } from "../../base/msgpack.ts";
+import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { traceparentOf } from "../../base/trace.ts";
 import type { TreePart } from "../../identity/mod.ts";
-import { endings, type JobStatus, type Outcome, outcomes } from "./outcome.ts";
+import { type JobStatus, type Outcome, outcomes } from "./outcome.ts";
 import type { OutcomePlaces } from "./outcome-places.ts";
 import { type JobSource, jobSources } from "./source.ts";
 
@@ -228,39 +228,4 @@ function settledOf({
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
-}
-
-/** The return of a peel for a job. */
-export interface JobReturn {
-  success: boolean;
-  retcode: number;
-  return?: Plain;
-  error?: string;
-  /** RFC 3339. */
-  started_at: string;
-  duration_ms: number;
-  /**
-   * `busy`: the queue was full; `lost`: the peel restarted while it ran; `cancelled`: stopped, or never
-   * started; `timeout`: stopped at the deadline, or not started by then.
-   */
-  outcome?: (typeof endings)[number];
-}
-
-const storedReturn = v.object({
-  success: v.boolean(),
-  retcode: v.number(),
-  return: v.optional(v.custom<Plain>(() => true)),
-  error: v.optional(v.string()),
-  started_at: v.string(),
-  duration_ms: v.number(),
-  outcome: v.optional(v.picklist(endings)),
-});
-
-/** Decodes the return that a peel published. @throws when it is malformed: a peel may send anything */
-export function decodeReturn(bytes: Uint8Array): JobReturn {
-  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decodeForeign(bytes));
-  return {
-    ...rest,
-    ...defined({ return: value, error, outcome }),
-  };
 }

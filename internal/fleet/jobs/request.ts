@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { durationPattern } from "../../base/duration.ts";
-import { described, describedDigest, plainMap, titled } from "../operation/mod.ts";
+import { described, describedDigest, plainMap, titled } from "../../base/schema.ts";
+import { mostApprovals } from "../../wire/call.ts";
 import { oneTarget, targetFields } from "../targeting/mod.ts";
-import { mostApprovals } from "./call.ts";
 
 /** What the operator who asks signs about peels and others, so that no master can change it. */
 export const frozenFields = {

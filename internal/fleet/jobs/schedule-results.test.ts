@@ -5,9 +5,10 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
-import { decodeJob, encodeJob, type Job, type JobReturn } from "./record.ts";
+import type { JobReturn } from "../../wire/return.ts";
+import { encodeScheduledRun, type ScheduledRun } from "../../wire/scheduled-run.ts";
+import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { type ScheduleResult, storeScheduleResult } from "./schedule-results.ts";
-import { encodeScheduledRun, type ScheduledRun } from "./scheduled.ts";
 
 const minute = 60_000;
 const clock = manualClock(Date.UTC(2026, 5, 1, 12));

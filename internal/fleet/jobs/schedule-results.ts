@@ -13,11 +13,11 @@ import {
   type StoredMessage,
   scheduleSubject,
 } from "../../bus/mod.ts";
+import { decodeScheduledRun } from "../../wire/scheduled-run.ts";
 import type { LogLines } from "../budget/mod.ts";
 import { readEvent } from "./events.ts";
 import { outcomeOf, statusOf } from "./outcome.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
-import { decodeScheduledRun } from "./scheduled.ts";
 import { traceReturn } from "./trace-return.ts";
 
 /**

@@ -9,11 +9,11 @@ import {
   partialTree,
   type RecordMac,
 } from "../../identity/mod.ts";
-import { type Evidence, encodeCall, encodeStop } from "./call.ts";
-import { type CommandKind, signForAll, signForEach } from "./command.ts";
+import { type Evidence, encodeCall, encodeStop } from "../../wire/call.ts";
+import { type CommandKind, signForAll, signForEach } from "../../wire/command.ts";
+import { type SiteTargets, signForSite } from "../../wire/site-command.ts";
 import type { Job, SignedRequestOf } from "./record.ts";
 import { isGenuineJob } from "./record-mac.ts";
-import { type SiteTargets, signForSite } from "./site-command.ts";
 
 /** Sends peels a signed command about a job; it does not wait for their replies. */
 export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>) => void;

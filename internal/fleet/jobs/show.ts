@@ -4,10 +4,11 @@ import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
+import type { JobReturn } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
-import { decodeJob, type Job, type JobReturn } from "./record.ts";
+import { decodeJob, type Job } from "./record.ts";
 import { type JobSource, sourceOf } from "./source.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 

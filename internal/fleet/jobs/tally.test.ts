@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
+import type { JobReturn } from "../../wire/return.ts";
+import { endings } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
-import { endings, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
-import type { Job, JobReturn } from "./record.ts";
+import { type Outcome, outcomeOf, statusOf } from "./outcome.ts";
+import type { Job } from "./record.ts";
 import { countOutcomes, createTally, settledOf, standingOf } from "./tally.ts";
 
 const createdAt = 1_000_000;

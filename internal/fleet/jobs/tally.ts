@@ -1,6 +1,7 @@
 import { defined } from "../../base/defined.ts";
+import { type Ending, isAssumed } from "../../wire/return.ts";
 import type { JobNews } from "./events.ts";
-import { type Ending, isAssumed, type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
+import { type JobStatus, type Outcome, outcomeOf, statusOf } from "./outcome.ts";
 import { placesOf } from "./outcome-places.ts";
 import type { Job, Settled } from "./record.ts";
 

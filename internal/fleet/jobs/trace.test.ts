@@ -4,7 +4,7 @@ import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import type { Tracer } from "../../base/trace.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
-import { decodeCall, decodeEvidence, encodeCall, readTrace } from "./call.ts";
+import { decodeCall, decodeEvidence, encodeCall, readTrace } from "../../wire/call.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 import { isGenuineJob, withJobMac } from "./record-mac.ts";
 import { traceReturn } from "./trace-return.ts";

@@ -4,18 +4,11 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { readMasterUrl } from "../../base/master-url.ts";
+import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import { formatJoinToken } from "../../identity/join-token/mod.ts";
 import { seal } from "../../identity/mod.ts";
 import { curvePublicKeyField, labelsField } from "../enrollment/mod.ts";
-import {
-  described,
-  integer,
-  isOverHttps,
-  operation,
-  operatorOf,
-  timestamp,
-  titled,
-} from "../operation/mod.ts";
+import { isOverHttps, operation, operatorOf } from "../operation/mod.ts";
 import { createToken, type JoinTokenDeps, mostUses } from "./create.ts";
 import type { JoinTokenRecord } from "./record.ts";
 import { findToken, revokeToken } from "./revoke.ts";

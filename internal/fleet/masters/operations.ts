@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
+import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
-import { described, integer, operation, timestamp, titled } from "../operation/mod.ts";
+import { operation } from "../operation/mod.ts";
 import { readLeases, readMasters } from "./heartbeats.ts";
 import { askMasterReadiness, readinesses } from "./readiness.ts";
 

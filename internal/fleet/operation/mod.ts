@@ -33,17 +33,5 @@ export {
 } from "./operation.ts";
 export { type Asked, parse } from "./parse.ts";
 export { repeatedRequest } from "./repeated.ts";
-export {
-  described,
-  describedDigest,
-  digest,
-  integer,
-  limitField,
-  pageFields,
-  pageOf,
-  plain,
-  plainMap,
-  timestamp,
-  titled,
-} from "./schema.ts";
+export { limitField, pageFields, pageOf } from "./schema.ts";
 export { nameOfScope, type Scope, type ScopeKind, scopes } from "./scope.ts";

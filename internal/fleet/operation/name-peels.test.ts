@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import * as v from "valibot";
+import { plain, plainMap, titled } from "../../base/schema.ts";
 import { namePeels } from "./name-peels.ts";
-import { plain, plainMap, titled } from "./schema.ts";
 
 const host = titled("Host", v.object({ peel_id: v.string(), labels: v.exactOptional(plainMap) }));
 

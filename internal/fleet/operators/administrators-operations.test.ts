@@ -4,12 +4,12 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Change } from "../../bus/mod.ts";
 import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
-import { replaceAdministrators, showAdministrators } from "./administrators-operations.ts";
 import {
   type AdministratorsStatement,
   encodeAdministrators,
   signAdministrators,
-} from "./administrators-statement.ts";
+} from "../../wire/administrators-statement.ts";
+import { replaceAdministrators, showAdministrators } from "./administrators-operations.ts";
 import { followStatements } from "./statements.ts";
 
 const newKey = () => newKeyPair("user", systemRandom);

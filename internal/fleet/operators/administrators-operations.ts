@@ -2,14 +2,15 @@ import * as v from "valibot";
 import { decodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { described, integer, operation, operatorOf, timestamp, titled } from "../operation/mod.ts";
-import type { Administrator } from "./administrators.ts";
+import { described, integer, timestamp, titled } from "../../base/schema.ts";
+import type { Administrator } from "../../wire/administrators.ts";
 import {
   decodeAdministrators,
   isSameList,
   isSignedStatement,
   type SignedAdministratorsStatement,
-} from "./administrators-statement.ts";
+} from "../../wire/administrators-statement.ts";
+import { operation, operatorOf } from "../operation/mod.ts";
 import type { AdministratorStatements } from "./statements.ts";
 
 export interface AdministratorsDeps {

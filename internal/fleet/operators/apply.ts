@@ -3,9 +3,9 @@ import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket, Reconciler } from "../../bus/mod.ts";
+import { encodeOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
+import { adminRole } from "../../wire/operator-standing.ts";
 import { assertChange, type OperatorChange } from "./change.ts";
-import { adminRole } from "./judge.ts";
-import { encodeOperator, type SignedOperatorRecord } from "./record.ts";
 import type { Registry } from "./registry.ts";
 import type { OperatorRevocations } from "./revocations.ts";
 

@@ -1,9 +1,9 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import type { Administrator } from "./administrators.ts";
-import { chainAbove, judgeOperator, type Standing } from "./judge.ts";
-import type { OperatorRecord, SignedOperatorRecord } from "./record.ts";
+import type { Administrator } from "../../wire/administrators.ts";
+import type { OperatorRecord, SignedOperatorRecord } from "../../wire/operator-record.ts";
+import { chainAbove, judgeOperator, type Standing } from "../../wire/operator-standing.ts";
 
 /** What a request does to a record. */
 export type OperatorChange = "add" | "disable" | "enable" | "roles" | "remove";

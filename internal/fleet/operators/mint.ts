@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { encodeOperatorUser } from "../../bus/accounts/mod.ts";
 import type { AccountSigner } from "../../identity/mod.ts";
-import type { Operator } from "./judge.ts";
+import type { Operator } from "../../wire/operator-standing.ts";
 import { longestJwtMs } from "./revocations.ts";
 
 export interface MintDeps {

@@ -1,13 +1,3 @@
-export { type Administrator, formatAdministrators, parseAdministrators } from "./administrators.ts";
-export {
-  decodeAdministrators,
-  digestOfAdministrators,
-  encodeAdministrators,
-  isSameList,
-  isSignedStatement,
-  signAdministrators,
-} from "./administrators-statement.ts";
-export { adminRole, judgeOperator, type Standing } from "./judge.ts";
 export { createAccountKeeper } from "./keep-account.ts";
 export { mintOperator } from "./mint.ts";
 export {
@@ -26,14 +16,6 @@ export {
   showOperator,
   whoAmI,
 } from "./operations.ts";
-export {
-  decodeOperator,
-  encodeOperator,
-  isOperatorName,
-  isSignedOperator,
-  type OperatorRecord,
-  signOperator,
-} from "./record.ts";
 export { createRegistry } from "./registry.ts";
 export { createOperatorRevocations } from "./revocations.ts";
 export { followStatements } from "./statements.ts";

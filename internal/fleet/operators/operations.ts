@@ -3,22 +3,19 @@ import { decodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
+import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import { readClaims } from "../../identity/mod.ts";
 import {
-  type Call,
-  described,
-  integer,
-  operation,
-  operatorOf,
-  type Touch,
-  timestamp,
-  titled,
-} from "../operation/mod.ts";
+  decodeOperator,
+  encodeOperator,
+  operatorNameField,
+  type SignedOperatorRecord,
+} from "../../wire/operator-record.ts";
+import { adminRole, type Operator } from "../../wire/operator-standing.ts";
+import { type Call, operation, operatorOf, type Touch } from "../operation/mod.ts";
 import { type Applied, type ApplyDeps, applyChange } from "./apply.ts";
 import { leastVersion } from "./change.ts";
-import { adminRole, type Operator } from "./judge.ts";
 import { type MintDeps, mintOperator } from "./mint.ts";
-import { decodeOperator, encodeOperator, operatorNameField, type SignedOperatorRecord } from "./record.ts";
 import type { Registry } from "./registry.ts";
 import type { OperatorRevocations } from "./revocations.ts";
 import type { UnsignedAskers } from "./unsigned.ts";

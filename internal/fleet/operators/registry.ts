@@ -2,9 +2,15 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type Bucket, createOrderedView } from "../../bus/mod.ts";
-import type { Administrator } from "./administrators.ts";
-import { adminRole, chainAbove, type Judgement, judgeOperator, type Standing } from "./judge.ts";
-import { decodeOperator, isSignedOperator, type SignedOperatorRecord } from "./record.ts";
+import type { Administrator } from "../../wire/administrators.ts";
+import { decodeOperator, isSignedOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
+import {
+  adminRole,
+  chainAbove,
+  type Judgement,
+  judgeOperator,
+  type Standing,
+} from "../../wire/operator-standing.ts";
 
 /** The greatest versions of the records of operators. A record with a smaller one was put back by someone. */
 export interface VersionFloors {

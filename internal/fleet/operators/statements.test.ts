@@ -9,7 +9,7 @@ import {
   decodeAdministrators,
   encodeAdministrators,
   signAdministrators,
-} from "./administrators-statement.ts";
+} from "../../wire/administrators-statement.ts";
 import { followStatements } from "./statements.ts";
 
 const keyOf = (byte: number): KeyPair => newKeyPair("user", () => new Uint8Array(32).fill(byte));

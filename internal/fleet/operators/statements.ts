@@ -1,7 +1,7 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import type { Administrator } from "./administrators.ts";
+import type { Administrator } from "../../wire/administrators.ts";
 import {
   decodeAdministrators,
   encodeAdministrators,
@@ -9,7 +9,7 @@ import {
   isSignedStatement,
   mostStatementBytes,
   type SignedAdministratorsStatement,
-} from "./administrators-statement.ts";
+} from "../../wire/administrators-statement.ts";
 
 const prefix = "_administrators.";
 /** How many statements a peel gets with one answer; twice as many with those of unknown signers. */

@@ -8,6 +8,7 @@ import { newRequestId, requestIdOf } from "../../base/request-id.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import { adminQueue, type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
+import { isEnvelope } from "../../wire/signed-request.ts";
 import type { Starters } from "../approvals/mod.ts";
 import {
   type BusLines,
@@ -22,7 +23,7 @@ import {
   type Operation,
   type OperatorCaller,
 } from "../operation/mod.ts";
-import { isEnvelope, type RequestJudge, unsigned } from "../requests/mod.ts";
+import { type RequestJudge, unsigned } from "../requests/mod.ts";
 
 /** An operation with its lines of the bus. Masters serve it, and `svc` uses it for its requests. */
 export interface BusBinding<

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { described, integer, operation, plainMap, titled } from "../operation/mod.ts";
+import { described, integer, plainMap, titled } from "../../base/schema.ts";
+import { operation } from "../operation/mod.ts";
 import { checkFactNames, factNames, namesIn } from "./fact-names.ts";
 import { packedFact } from "./packed-fact.ts";
 import { type FoundDeps, peelsOf, targetField } from "./page-of-peels.ts";

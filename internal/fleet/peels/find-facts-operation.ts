@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import { described, operation, plainMap, titled } from "../operation/mod.ts";
+import { described, plainMap, titled } from "../../base/schema.ts";
+import { operation } from "../operation/mod.ts";
 import { checkFactNames, factNames, namesIn } from "./fact-names.ts";
 import { packedFact } from "./packed-fact.ts";
 import { type PageDeps, pageOfPeels, peelPageFields } from "./page-of-peels.ts";

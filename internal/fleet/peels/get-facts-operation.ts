@@ -3,10 +3,11 @@ import { SvcError } from "../../base/errors.ts";
 import { decodeForeign, type Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import { described, plain } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { lookUpFact } from "../../host/facts/mod.ts";
 import { memberNamed } from "../enrollment/mod.ts";
-import { described, operation, plain } from "../operation/mod.ts";
+import { operation } from "../operation/mod.ts";
 import { factName } from "./fact-names.ts";
 import type { PeelsDeps } from "./operations.ts";
 

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { encodePeelId } from "../../base/peel-id.ts";
+import { described } from "../../base/schema.ts";
 import { type Directory, memberNamed } from "../enrollment/mod.ts";
-import { described, operation } from "../operation/mod.ts";
+import { operation } from "../operation/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
 import { type FoundDeps, type PageDeps, pageOfPeels, peelPageFields } from "./page-of-peels.ts";
 import { type MemberSources, showMember, shownPeel } from "./peel.ts";

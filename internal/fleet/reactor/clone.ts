@@ -1,6 +1,6 @@
 import { append, type Bus, eventSubject } from "../../bus/mod.ts";
+import { encodeServiceEvent } from "../../wire/peel-event.ts";
 import { masterSource } from "./event.ts";
-import { encodeServiceEvent } from "./message.ts";
 
 /**
  * Reports to the reactor that two hosts appear to hold the identity of a peel.

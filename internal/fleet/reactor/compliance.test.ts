@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { encode } from "../../base/msgpack.ts";
-import { encodeReport, type Report } from "../compliance/mod.ts";
+import { encodeReport, type Report } from "../../wire/state-report.ts";
 import { readCompliance } from "./compliance.ts";
 import type { JobOf, KnownJob } from "./job-lookup.ts";
 import { neededSources } from "./needed-sources.ts";

@@ -12,11 +12,12 @@ import {
   keySubject,
   streamName,
 } from "../../bus/mod.ts";
+import { encodeServiceEvent } from "../../wire/peel-event.ts";
+import { decodeReport, type Report } from "../../wire/state-report.ts";
 import type { LogLines } from "../budget/mod.ts";
-import { decodeReport, type Report, statusOf } from "../compliance/mod.ts";
+import { statusOf } from "../compliance/mod.ts";
 import { masterSource, peelFields, tagOf } from "./event.ts";
 import type { JobOf } from "./job-lookup.ts";
-import { encodeServiceEvent } from "./message.ts";
 import type { Reading } from "./read-event.ts";
 
 const second = 1_000;

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { plain } from "../operation/mod.ts";
+import { plain } from "../../base/schema.ts";
 import type { OpenBreaker } from "./breaker.ts";
 import type { Explanation, RuleExplanation } from "./explain.ts";
 import type { Condition, Rule } from "./rule.ts";

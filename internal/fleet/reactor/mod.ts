@@ -8,7 +8,6 @@ export { createJobLookup, depthOf, type JobOf } from "./job-lookup.ts";
 export { lintRules } from "./lint.ts";
 export { loadRules } from "./load.ts";
 export { matchesSource } from "./match.ts";
-export { decodeServiceEvent, encodePeelEvent, encodeServiceEvent } from "./message.ts";
 export { openReactorRules } from "./open-ways.ts";
 export {
   listRules,

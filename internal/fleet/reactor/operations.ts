@@ -3,7 +3,8 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
-import { operation, operatorOf, plainMap } from "../operation/mod.ts";
+import { plainMap } from "../../base/schema.ts";
+import { operation, operatorOf } from "../operation/mod.ts";
 import {
   breakerSchema,
   describeBreaker,

@@ -3,6 +3,7 @@ import { SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { append, type Bus, eventSubject, type Look, untilKey } from "../../bus/mod.ts";
+import { encodeServiceEvent } from "../../wire/peel-event.ts";
 import {
   type ApplyDeps,
   approveEnrollment,
@@ -14,7 +15,6 @@ import { createJob, type DispatchDeps, findOwnJob, type JobRequest } from "../jo
 import { type Call, type Gate, invoke, operatorOf } from "../operation/mod.ts";
 import { type ActionOf, jobIdOf, openJobIdOf, webhookKeyOf } from "./action-id.ts";
 import { type Event, masterSource } from "./event.ts";
-import { encodeServiceEvent } from "./message.ts";
 import type { Rendered } from "./render.ts";
 import { callWebhook, type WebhookDeps } from "./webhook.ts";
 

@@ -3,7 +3,7 @@ import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connect.ts";
-import { decodeServiceEvent } from "./message.ts";
+import { decodeServiceEvent } from "../../wire/peel-event.ts";
 import { followPresence, tellOnce } from "./presence.ts";
 
 /** A stream in memory behind a bus, as far as presence uses them. */

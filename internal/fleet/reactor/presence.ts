@@ -3,9 +3,9 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { createSlots } from "../../base/slots.ts";
 import { append, type Bus, eventSubject, lastOn } from "../../bus/mod.ts";
+import { decodeServiceEvent, encodeServiceEvent } from "../../wire/peel-event.ts";
 import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
 import { masterSource, peelFields } from "./event.ts";
-import { decodeServiceEvent, encodeServiceEvent } from "./message.ts";
 
 const lookMs = 5_000;
 /**

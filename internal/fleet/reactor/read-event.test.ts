@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import type { DeliveredMessage } from "../../bus/consumer.ts";
+import { encodePeelEvent, encodeServiceEvent } from "../../wire/peel-event.ts";
+import { encodeScheduledRun } from "../../wire/scheduled-run.ts";
 import { type Enrollment, encodeRecord } from "../enrollment/record.ts";
 import { encodeJob, type Job } from "../jobs/record.ts";
-import { encodeScheduledRun } from "../jobs/scheduled.ts";
 import { createJobLookup } from "./job-lookup.ts";
-import { encodePeelEvent, encodeServiceEvent } from "./message.ts";
 import { type Reading, readEnrollment, readEvent, readReturn, readScheduled } from "./read-event.ts";
 
 const at = Date.UTC(2026, 0, 1);

@@ -4,8 +4,10 @@ import { isId } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
 import { type DeliveredMessage, parseEventSubject, parseJobSubject } from "../../bus/mod.ts";
+import { decodePeelEvent, decodeServiceEvent } from "../../wire/peel-event.ts";
+import { decodeReturn, type JobReturn } from "../../wire/return.ts";
+import { decodeScheduledRun } from "../../wire/scheduled-run.ts";
 import { type Enrollments, readEntry, trustOf } from "../enrollment/mod.ts";
-import { decodeReturn, decodeScheduledRun, type JobReturn } from "../jobs/mod.ts";
 import type { DropCause } from "./drop.ts";
 import {
   type Event,
@@ -17,7 +19,6 @@ import {
   tagOf,
 } from "./event.ts";
 import type { JobOf } from "./job-lookup.ts";
-import { decodePeelEvent, decodeServiceEvent } from "./message.ts";
 
 /** Maximum size of a return in an event. */
 const mostReturnBytes = 64 * 1024;

@@ -1,6 +1,6 @@
 import { append, type Bus, eventSubject } from "../../bus/mod.ts";
+import { encodeServiceEvent } from "../../wire/peel-event.ts";
 import { masterSource, peelFields } from "./event.ts";
-import { encodeServiceEvent } from "./message.ts";
 
 /**
  * Reports to the reactor that a peel was suspended.

@@ -1,9 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
+import { openRequest } from "../../wire/signed-request.ts";
+import { judgeRequest, type RequestRegistry } from "../../wire/verify-request.ts";
 import { type OperatorCaller, repeatedRequest } from "../operation/mod.ts";
-import { openRequest } from "./envelope.ts";
 import type { Nonces } from "./nonces.ts";
-import { judgeRequest, type RequestRegistry } from "./verify.ts";
 
 /** Judges the signed requests of operators, for every door that they come through. */
 export interface RequestJudge {

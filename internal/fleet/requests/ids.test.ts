@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { isId, systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { createRecordMac, newKeyPair } from "../../identity/mod.ts";
-import { signRequest } from "./envelope.ts";
+import { signRequest } from "../../wire/signed-request.ts";
 import { idOfRequest } from "./ids.ts";
 
 const ann = newKeyPair("user", systemRandom);

@@ -1,7 +1,7 @@
 import { keyedId } from "../../base/id.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { RecordMac } from "../../identity/mod.ts";
-import { openRequest } from "./envelope.ts";
+import { openRequest } from "../../wire/signed-request.ts";
 
 /**
  * The id of what a signed request creates. It follows from the request: when who controls the bus makes a second

@@ -2,16 +2,14 @@ import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
+import { described, integer, titled } from "../../base/schema.ts";
 import {
   type Call,
-  described,
-  integer,
   operation,
   type Passenger,
   type Scope,
   type ScopeKind,
   scopes,
-  titled,
 } from "../operation/mod.ts";
 import { targetFields, targetOf } from "../targeting/mod.ts";
 import type { RoleGate } from "./gate.ts";

@@ -2,9 +2,10 @@ import * as v from "valibot";
 import { formatDuration, parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
+import { described, plainMap, titled } from "../../base/schema.ts";
 import { checkCall } from "../../host/modules/mod.ts";
-import { frozenFields, rolloutDeadline } from "../jobs/mod.ts";
-import { described, plainMap, titled } from "../operation/mod.ts";
+import { rolloutDeadline } from "../../wire/rollout-deadline.ts";
+import { frozenFields } from "../jobs/mod.ts";
 import { chosenTarget, oneTarget, type Target, targetFields } from "../targeting/mod.ts";
 import { parseSize, type Size } from "./plan.ts";
 

@@ -2,15 +2,8 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import {
-  type Call,
-  type Caller,
-  described,
-  isOverHttps,
-  operation,
-  timestamp,
-  titled,
-} from "../operation/mod.ts";
+import { described, timestamp, titled } from "../../base/schema.ts";
+import { type Call, type Caller, isOverHttps, operation } from "../operation/mod.ts";
 import { assertConsole, type SessionJudging } from "./judge.ts";
 import { csrfOf, digestOfSecret, newSecret } from "./secret.ts";
 import { findSession, keepSession, keptOf, linkMs, removeKept, sessionMs } from "./store.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { described, timestamp, titled } from "../operation/mod.ts";
+import { described, timestamp, titled } from "../../base/schema.ts";
 
 export const sessionFields = {
   name: described(v.string(), "Who is signed in, as logs and records name them"),

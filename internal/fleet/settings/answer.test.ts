@@ -4,10 +4,10 @@ import { systemRandom } from "../../base/id.ts";
 import { createSlots } from "../../base/slots.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/mod.ts";
+import type { SettingsAnswer } from "../../wire/settings-answer.ts";
+import { createEnvelopeMaker, encodeSettings } from "../../wire/settings-envelope.ts";
 import { answerSettings } from "./answer.ts";
-import { createEnvelopeMaker, encodeSettings } from "./envelope.ts";
 import { encodeSettingsRecord, type SettingsRecord } from "./record.ts";
-import type { SettingsAnswer } from "./store.ts";
 import { watchVersions } from "./versions.ts";
 
 const maker = createEnvelopeMaker(newKeyPair("user", systemRandom), systemRandom);

@@ -2,9 +2,9 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Slots } from "../../base/slots.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import { readVersion } from "./envelope.ts";
+import type { SettingsAnswer } from "../../wire/settings-answer.ts";
+import { readVersion } from "../../wire/settings-envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
-import type { SettingsAnswer } from "./store.ts";
 import type { SettingsVersions } from "./versions.ts";
 
 export interface AnswerDeps {

@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { nearest } from "../../base/nearest.ts";
-import type { Merged } from "./layers.ts";
+import type { Merged } from "../../tree/settings/mod.ts";
 import { isMasked, masked, type Showing, shownValue } from "./mask.ts";
 
 /** A setting that was asked for by its name. */

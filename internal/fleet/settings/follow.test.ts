@@ -5,8 +5,8 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
+import { readTree } from "../../tree/settings/tree.ts";
 import { followTree } from "./follow.ts";
-import { readTree } from "./tree.ts";
 
 const paths = (directory: string) => [...readTree(directory).files.keys()].sort();
 

@@ -3,14 +3,13 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tenure } from "../../bus/lease/mod.ts";
 import type { Bucket, FencedWriter } from "../../bus/mod.ts";
-import type { SettingsCompiler } from "./compile.ts";
-import { SettingsFault } from "./fault.ts";
+import type { SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
+import { SettingsFault } from "../../tree/settings/mod.ts";
 import type { FollowedTree } from "./follow.ts";
 import { type Renewal, type RenewDeps, renewPeel } from "./renew.ts";
 import { createReport, type SettingsHealth } from "./report.ts";
 import { readStored, type Stored } from "./stored-versions.ts";
 import type { Peels, Tracker } from "./tracker.ts";
-import type { SettingsTree } from "./tree.ts";
 
 const retryMs = 2_000;
 /** Number of peels processed concurrently; most of the time is spent on bus requests. */

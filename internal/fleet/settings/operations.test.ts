@@ -5,8 +5,8 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { treeOf } from "../../../test/harness/settings-tree.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { formatYaml } from "../../base/yaml.ts";
+import { createCompilers } from "../../tree/settings/compile.ts";
 import { type Call, invoke } from "../operation/mod.ts";
-import { createCompilers } from "./compile.ts";
 import { findSetting } from "./find-setting.ts";
 import { shownValue } from "./mask.ts";
 import {

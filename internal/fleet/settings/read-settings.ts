@@ -1,14 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
 import { decodeForeign } from "../../base/msgpack.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import type { SettingsCompiler } from "./compile.ts";
-import { isSettings } from "./envelope.ts";
-import { SettingsFault } from "./fault.ts";
+import type { Merged, SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
+import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
+import { isSettings } from "../../wire/settings-envelope.ts";
 import type { FollowedTree } from "./follow.ts";
-import type { Merged } from "./layers.ts";
-import { topFile } from "./top.ts";
 import type { Peels } from "./tracker.ts";
-import type { SettingsTree } from "./tree.ts";
 
 /** Compiles the settings of one peel for display, from the files of this master. */
 export interface SettingsReader {

@@ -3,12 +3,11 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, FencedWriter } from "../../bus/mod.ts";
-import type { SettingsCompiler } from "./compile.ts";
-import { type EnvelopeMaker, encodeSettings, isGenuine, isSettings } from "./envelope.ts";
-import { SettingsFault } from "./fault.ts";
+import type { SettingsCompiler } from "../../tree/settings/mod.ts";
+import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
+import { type EnvelopeMaker, encodeSettings, isGenuine, isSettings } from "../../wire/settings-envelope.ts";
 import { decodeSettingsRecord, encodeSettingsRecord } from "./record.ts";
 import type { Stored } from "./stored-versions.ts";
-import { topFile } from "./top.ts";
 import type { Peels } from "./tracker.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { type Bucket, fenceKey } from "../../bus/mod.ts";
-import { type Claim, readClaim } from "./envelope.ts";
+import { type Claim, readClaim } from "../../wire/settings-envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 
 /** The in-memory summary of a stored value. */

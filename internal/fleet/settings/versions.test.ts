@@ -3,7 +3,7 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { systemRandom } from "../../base/id.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/mod.ts";
-import { createEnvelopeMaker, encodeSettings } from "./envelope.ts";
+import { createEnvelopeMaker, encodeSettings } from "../../wire/settings-envelope.ts";
 import { encodeSettingsRecord } from "./record.ts";
 import { watchVersions } from "./versions.ts";
 

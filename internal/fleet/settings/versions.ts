@@ -1,6 +1,6 @@
 import { shareRuns } from "../../base/share-runs.ts";
 import { type Bucket, fenceKey } from "../../bus/mod.ts";
-import { readVersion } from "./envelope.ts";
+import { readVersion } from "../../wire/settings-envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 
 /** The versions of the settings that masters have stored, by peel. */

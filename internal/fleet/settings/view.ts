@@ -2,14 +2,12 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decodeForeign } from "../../base/msgpack.ts";
+import type { SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
+import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
-import type { SettingsCompiler } from "./compile.ts";
-import { isSettings } from "./envelope.ts";
-import { SettingsFault } from "./fault.ts";
+import { isSettings } from "../../wire/settings-envelope.ts";
 import type { FollowedTree } from "./follow.ts";
-import { topFile } from "./top.ts";
 import { type Peels, trackSettings } from "./tracker.ts";
-import type { SettingsTree } from "./tree.ts";
 
 const lanes = 16;
 /** Settings are secret, so they are not kept in memory when unused. */

@@ -4,9 +4,10 @@ import { decodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
+import { described, timestamp } from "../../base/schema.ts";
 import { type Bucket, placeOf } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
-import { described, operation, timestamp } from "../operation/mod.ts";
+import { operation } from "../operation/mod.ts";
 import {
   certificateKey,
   decodeCertificate,

@@ -5,8 +5,8 @@ import type { Log } from "../../base/log.ts";
 import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
+import { readGoodbye } from "../../wire/goodbye.ts";
 import { aliveMs, type Fleet, type Wanted } from "./fleet.ts";
-import { readGoodbye } from "./goodbye.ts";
 import { doubtLife, endLife, type Life, newLife, noteBeat, standingAt, wasAlive } from "./life.ts";
 
 /** An in-memory index of all peels, kept up to date by one watch per bucket. */

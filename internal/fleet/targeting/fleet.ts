@@ -1,7 +1,7 @@
 import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap, type PeelView } from "../../tree/targets/mod.ts";
-import { readGoodbye } from "./goodbye.ts";
+import { readGoodbye } from "../../wire/goodbye.ts";
 
 /** Time that a peel counts as alive after a heartbeat (specification, bucket `peel-heartbeat`). */
 export const aliveMs = 30_000;

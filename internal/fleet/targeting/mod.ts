@@ -1,6 +1,5 @@
 export { aliveMs } from "./fleet.ts";
 export { createFleetIndex, type FleetIndex } from "./fleet-index.ts";
-export { goodbyeFields, readGoodbye } from "./goodbye.ts";
 export { followNodeGroups } from "./node-groups.ts";
 export { type ResolveDeps, resolveTarget } from "./operations.ts";
 export { chosenTarget, oneTarget, resolveFor, type Target, targetFields, targetOf } from "./resolve.ts";

@@ -2,8 +2,9 @@ import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
+import { described } from "../../base/schema.ts";
 import { compileTarget, type ExpandedExpression, matchersOf } from "../../tree/targets/mod.ts";
-import { type Call, described } from "../operation/mod.ts";
+import type { Call } from "../operation/mod.ts";
 import type { Fleet } from "./fleet.ts";
 
 /** The target of a job: an expression over the fleet, or explicit peel ids. */

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { fixedFacts } from "../../../test/harness/facts.ts";
 import { fixedSettings } from "../../../test/harness/settings.ts";
-import { execute } from "../../fleet/jobs/execute.ts";
+import { execute } from "../../agent/execution/execute.ts";
 import { functionNamed } from "./registry.ts";
 
 function running(facts = fixedFacts({ os: "Debian", ipv4: ["10.0.0.1"], zone: { name: "eu" } })) {

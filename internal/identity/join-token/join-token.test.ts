@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemRandom } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { formatJoinToken, isJoinProof, joinProof, parseJoinToken } from "./mod.ts";
+import { isJoinProof, joinProof } from "./proof.ts";
+import { formatJoinToken, parseJoinToken } from "./token.ts";
 
 const id = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
 const token = {

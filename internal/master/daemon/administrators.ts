@@ -5,8 +5,8 @@ import { readTextIfPresent } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { watchDirectory } from "../../base/watch-directory.ts";
 import { readOperatorsKey } from "../../bus/accounts/mod.ts";
-import { type Administrator, parseAdministrators } from "../../fleet/operators/mod.ts";
 import type { AccountSigner, KeyPair } from "../../identity/mod.ts";
+import { type Administrator, parseAdministrators } from "../../wire/administrators.ts";
 
 /** What a master knows of operators from its own directory, and not from the bus. */
 export interface OperatorFiles {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { decodeForeign } from "../../base/msgpack.ts";
-import { newestForm } from "../../fleet/jobs/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
+import { newestForm } from "../../wire/command.ts";
 
 /** Heartbeats take up to this many bytes. */
 const maxMessageBytes = 4096;

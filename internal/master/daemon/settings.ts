@@ -7,15 +7,11 @@ import { acquireWriter, type Bus, hintSubject } from "../../bus/mod.ts";
 import { type Directory, findByPeel, memberStates, sealingKeyOf } from "../../fleet/enrollment/mod.ts";
 import {
   answerSettings,
-  createCompilers,
-  createEnvelopeMaker,
   createKeeper,
   createSettingsReader,
   createSettingsView,
   followTree,
   type Peels,
-  type SettingsAnswer,
-  type SettingsCompiler,
   type SettingsReader,
   type SettingsVersions,
   type SettingsView,
@@ -24,6 +20,9 @@ import {
 } from "../../fleet/settings/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
+import { createCompilers, type SettingsCompiler } from "../../tree/settings/mod.ts";
+import type { SettingsAnswer } from "../../wire/settings-answer.ts";
+import { createEnvelopeMaker } from "../../wire/settings-envelope.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
 import type { Keyring } from "./keyring.ts";
 import type { Storage } from "./storage.ts";

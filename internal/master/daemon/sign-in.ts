@@ -4,7 +4,6 @@ import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import { adminRole } from "../../fleet/operators/mod.ts";
 import { type BusDoor, serveRoom } from "../../fleet/over-bus/mod.ts";
 import type { Shown, Standing, Who } from "../../fleet/sessions/mod.ts";
 import {
@@ -20,6 +19,7 @@ import type { RecordMac } from "../../identity/mod.ts";
 import { isEqualMac } from "../../identity/mod.ts";
 import { assertOfSignIn, createOidc, endOfToken } from "../../identity/oidc/mod.ts";
 import type { MasterConfig, OidcProvider } from "../../program/config/mod.ts";
+import { adminRole } from "../../wire/operator-standing.ts";
 import {
   type Bearers,
   type HttpDoor,

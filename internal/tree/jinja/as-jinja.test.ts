@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import type { Plain } from "../../base/msgpack.ts";
 import { filters } from "../template/filters.ts";
 import { fixed, random } from "./as-jinja.json";
-import { createEnvironment, fromPlain, JinjaError } from "./mod.ts";
+import { createEnvironment, JinjaError } from "./environment.ts";
+import { fromPlain } from "./values/mod.ts";
 
 // Random templates, and what Jinja 3.1.6 with StrictUndefined made of each; null where it failed. `make jinja-fuzz`
 // makes more of them, and knows what differs: texts of undefined items and of Markup inside lists, and what Python

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Budget, createEnvironment, fromPlain, JinjaError } from "./mod.ts";
+import { Budget } from "./budget.ts";
+import { createEnvironment, JinjaError } from "./environment.ts";
+import { fromPlain } from "./values/mod.ts";
 
 const files: Readonly<Record<string, string>> = {
   "lib.jinja":

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createEnvironment, JinjaError } from "./mod.ts";
+import { createEnvironment, JinjaError } from "./environment.ts";
 
 const environment = createEnvironment({ parseData: (_, text) => text });
 const render = (text: string) => environment.render({ name: "t", text: () => text, global: () => undefined });

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { parseIp } from "../../base/ip-network.ts";
-import { Fault, isInteger, type Value } from "../jinja/mod.ts";
+import { Fault, isInteger, type Value } from "../jinja/values/mod.ts";
 
 // Addresses and networks as Python reads and writes them.
 

@@ -1,15 +1,5 @@
-import {
-  Fault,
-  type Filter,
-  isInteger,
-  isNumber,
-  itemsOf,
-  take,
-  textOf,
-  toPlain,
-  type Value,
-  ValueMap,
-} from "../jinja/mod.ts";
+import { type Filter, take, textOf } from "../jinja/mod.ts";
+import { Fault, isInteger, isNumber, itemsOf, toPlain, type Value, ValueMap } from "../jinja/values/mod.ts";
 import { formatJson } from "./json.ts";
 import { doubleQuoted } from "./yaml-escapes.ts";
 import { blockYaml, flowYaml } from "./yaml-text.ts";

@@ -1,14 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { YamlDialect } from "../../base/yaml.ts";
-import {
-  type Budget,
-  createEnvironment,
-  Fault,
-  type Filter,
-  JinjaError,
-  take,
-  textOf,
-} from "../jinja/mod.ts";
+import { type Budget, createEnvironment, type Filter, JinjaError, take, textOf } from "../jinja/mod.ts";
+import { Fault } from "../jinja/values/mod.ts";
 import { yamlFilter } from "./data-filters.ts";
 import { TemplateError } from "./error.ts";
 import { loadedVariables } from "./file-variables.ts";

@@ -1,20 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import {
-  type Budget,
-  Callable,
-  Facade,
-  Fault,
-  fromPlain,
-  LazyMap,
-  makeMap,
-  take,
-  textOf,
-  Undefined,
-  type Value,
-  ValueMap,
-  weighArgs,
-} from "../jinja/mod.ts";
+import { type Budget, LazyMap, makeMap, take, textOf, weighArgs } from "../jinja/mod.ts";
+import { Callable, Facade, Fault, fromPlain, Undefined, type Value, ValueMap } from "../jinja/values/mod.ts";
 import { type Answers, answerOf } from "./host-call.ts";
 import { likeSalt } from "./like-salt.ts";
 import type { SaltTools } from "./salt/function.ts";

@@ -1,5 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { type Args, Fault, fromPlain, textOf, toPlain, type Value } from "../jinja/mod.ts";
+import { textOf } from "../jinja/mod.ts";
+import { type Args, Fault, fromPlain, toPlain, type Value } from "../jinja/values/mod.ts";
 
 /** A call of a function that looks at the host. */
 export interface HostCall {

@@ -1,4 +1,5 @@
-import { Fault, Float, itemsOf, repr, toPlain, type Value, ValueMap } from "../jinja/mod.ts";
+import { repr } from "../jinja/mod.ts";
+import { Fault, Float, itemsOf, toPlain, type Value, ValueMap } from "../jinja/values/mod.ts";
 
 /**
  * JSON as Python's `json.dumps` writes it, with spaces after commas and colons.

@@ -1,26 +1,28 @@
 import {
-  type Args,
   type Budget,
-  equals,
-  Fault,
   type Filter,
-  float,
   holds,
-  isNumber,
   itemOf,
-  itemsOf,
-  iterate,
   listFilters,
   repr,
   type Test,
-  Tuple,
   take,
   textOf,
+} from "../jinja/mod.ts";
+import {
+  type Args,
+  equals,
+  Fault,
+  float,
+  isNumber,
+  itemsOf,
+  iterate,
+  Tuple,
   toNumber,
   truthy,
   type Value,
   ValueMap,
-} from "../jinja/mod.ts";
+} from "../jinja/values/mod.ts";
 import { updateMap } from "./salt/merge.ts";
 import { valueAt } from "./salt/traverse.ts";
 import { toNum } from "./text-filters.ts";

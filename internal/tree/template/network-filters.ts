@@ -1,16 +1,7 @@
 import { isIP } from "node:net";
 import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
-import {
-  type Args,
-  Fault,
-  type Filter,
-  itemsOf,
-  type Test,
-  Tuple,
-  take,
-  textOf,
-  type Value,
-} from "../jinja/mod.ts";
+import { type Filter, type Test, take, textOf } from "../jinja/mod.ts";
+import { type Args, Fault, itemsOf, Tuple, type Value } from "../jinja/values/mod.ts";
 import { addressIn, addressText, networkOf } from "./addresses.ts";
 
 type Version = 4 | 6 | undefined;

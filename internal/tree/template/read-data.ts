@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { parseYaml, type YamlDialect, type YamlNode } from "../../base/yaml.ts";
-import { Fault, float, type Value, ValueMap } from "../jinja/mod.ts";
+import { Fault, float, type Value, ValueMap } from "../jinja/values/mod.ts";
 
 /** The text of data as a value. @throws Fault that says what is wrong with it */
 export function readData(format: "yaml" | "json" | "text", text: string, dialect: YamlDialect): Value {

@@ -1,5 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import { Fault, type Filter, type Test, Tuple, take, textOf, truthy, type Value } from "../jinja/mod.ts";
+import { type Filter, type Test, take, textOf } from "../jinja/mod.ts";
+import { Fault, Tuple, truthy, type Value } from "../jinja/values/mod.ts";
 import { compileSearch, type Search } from "../targets/mod.ts";
 
 const names = ["rgx", "ignorecase?", "multiline?"] as const;

@@ -1,23 +1,20 @@
 import { isUtf8 } from "node:buffer";
 import { createHash, createHmac } from "node:crypto";
 import { posix } from "node:path";
+import { type Filter, pretty, take, textOf } from "../jinja/mod.ts";
 import {
   Fault,
-  type Filter,
   float,
   isInteger,
   isNumber,
   itemsOf,
   iterate,
-  pretty,
-  take,
-  textOf,
   toNumber,
   truthy,
   type Value,
   ValueMap,
   View,
-} from "../jinja/mod.ts";
+} from "../jinja/values/mod.ts";
 import { matchGlob } from "../targets/mod.ts";
 import { joinPaths } from "./salt/paths.ts";
 import { blockYaml, flowYaml } from "./yaml-text.ts";

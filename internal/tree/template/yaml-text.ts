@@ -1,5 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { Fault, fromPlain, isNumber, itemsOf, repr, type Value, ValueMap } from "../jinja/mod.ts";
+import { repr } from "../jinja/mod.ts";
+import { Fault, fromPlain, isNumber, itemsOf, type Value, ValueMap } from "../jinja/values/mod.ts";
 import { YamlLines } from "./yaml-lines.ts";
 import { scalarStyle } from "./yaml-scalar.ts";
 import { base64Lines, wordOf } from "./yaml-word.ts";

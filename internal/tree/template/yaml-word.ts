@@ -1,4 +1,5 @@
-import { Fault, Float, repr, toPlain, type Value } from "../jinja/mod.ts";
+import { repr } from "../jinja/mod.ts";
+import { Fault, Float, toPlain, type Value } from "../jinja/values/mod.ts";
 
 /** Base64 as Python writes it in lines of 76 characters, each with its end. */
 export function base64Lines(bytes: Uint8Array): string {

@@ -1,12 +1,12 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
-import { openCommand } from "../../../internal/fleet/jobs/command.ts";
 import type { Job } from "../../../internal/fleet/jobs/record.ts";
 import { withJobMac } from "../../../internal/fleet/jobs/record-mac.ts";
 import { createCommands } from "../../../internal/fleet/jobs/send.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { createRecordMac } from "../../../internal/identity/record-mac.ts";
+import { openCommand } from "../../../internal/wire/command.ts";
 import { recordingLog } from "../../harness/log.ts";
 import { memoryOf } from "../../harness/usage.ts";
 import { readFlags } from "../flags.ts";

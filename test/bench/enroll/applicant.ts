@@ -1,12 +1,12 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { systemRandom } from "../../../internal/base/id.ts";
+import { joinProof } from "../../../internal/identity/join-token/mod.ts";
+import { encodePublicKey, newKeyPair } from "../../../internal/identity/nkey.ts";
 import {
   attestationMessage,
   credentialsMessage,
   enrollmentMessage,
-} from "../../../internal/fleet/enrollment/messages.ts";
-import { joinProof } from "../../../internal/identity/join-token/mod.ts";
-import { encodePublicKey, newKeyPair } from "../../../internal/identity/nkey.ts";
+} from "../../../internal/wire/enrollment-messages.ts";
 import type { Answer, Connection } from "./connection.ts";
 
 /** A token that hosts join with. */

@@ -6,10 +6,10 @@ import { decide } from "../../../internal/fleet/reactor/decide.ts";
 import type { Event } from "../../../internal/fleet/reactor/event.ts";
 import { createLimits } from "../../../internal/fleet/reactor/limits.ts";
 import { createMatcher } from "../../../internal/fleet/reactor/match.ts";
-import { encodePeelEvent } from "../../../internal/fleet/reactor/message.ts";
 import { readEvent } from "../../../internal/fleet/reactor/read-event.ts";
 import { readRules } from "../../../internal/fleet/reactor/read-rule.ts";
 import { render } from "../../../internal/fleet/reactor/render.ts";
+import { encodePeelEvent } from "../../../internal/wire/peel-event.ts";
 import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, ratio, spread, table } from "../table.ts";
 

@@ -16,9 +16,9 @@ import {
   siteDispatchSubject,
   stopSubject,
 } from "../../../internal/bus/subjects.ts";
-import { newestForm } from "../../../internal/fleet/jobs/mod.ts";
-import { readVersion } from "../../../internal/fleet/settings/envelope.ts";
 import { parseCredentials } from "../../../internal/identity/credentials.ts";
+import { newestForm } from "../../../internal/wire/command.ts";
+import { readVersion } from "../../../internal/wire/settings-envelope.ts";
 import { answerSubject, askSubject, floorJob, floorModes } from "../floor.ts";
 import type { SimulatedPeel, SimulatedPeelOptions } from "../peel.ts";
 import { openWire, pub, type Wire } from "./wire.ts";

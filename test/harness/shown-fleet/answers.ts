@@ -1,7 +1,7 @@
 import type { Plain } from "../../../internal/base/msgpack.ts";
 import { displayPeelId } from "../../../internal/base/peel-id.ts";
-import { decodeCall } from "../../../internal/fleet/jobs/call.ts";
-import type { JobReturn } from "../../../internal/fleet/jobs/record.ts";
+import { decodeCall } from "../../../internal/wire/call.ts";
+import type { JobReturn } from "../../../internal/wire/return.ts";
 import type { ManualPeel } from "../manual-peel.ts";
 
 type Answer = Partial<JobReturn> | "none";

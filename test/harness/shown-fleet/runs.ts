@@ -1,7 +1,7 @@
 import { encode } from "../../../internal/base/msgpack.ts";
-import { encodeDiffs } from "../../../internal/fleet/compliance/diffs.ts";
-import { encodeReport, type Report } from "../../../internal/fleet/compliance/report.ts";
 import type { EndedState } from "../../../internal/host/modules/mod.ts";
+import { encodeDiffs } from "../../../internal/wire/state-diffs.ts";
+import { encodeReport, type Report } from "../../../internal/wire/state-report.ts";
 import type { ManualPeel } from "../manual-peel.ts";
 import type { ShownHost } from "./hosts.ts";
 

@@ -4,8 +4,8 @@ import { makeDirectory, secretMode, writeFileAtomic } from "../../../internal/ba
 import { encode } from "../../../internal/base/msgpack.ts";
 import { encodePeelId } from "../../../internal/base/peel-id.ts";
 import { eventSubject } from "../../../internal/bus/subjects.ts";
-import { encodePeelEvent } from "../../../internal/fleet/reactor/message.ts";
-import { goodbyeFields } from "../../../internal/fleet/targeting/goodbye.ts";
+import { goodbyeFields } from "../../../internal/wire/goodbye.ts";
+import { encodePeelEvent } from "../../../internal/wire/peel-event.ts";
 import { openBrowser } from "../browser.ts";
 import { startBus, type TestBus } from "../bus.ts";
 import { freshAddress, type Reply, send } from "../client.ts";

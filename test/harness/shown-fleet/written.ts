@@ -2,7 +2,7 @@ import { newId, systemRandom } from "../../../internal/base/id.ts";
 import { encodePeelId } from "../../../internal/base/peel-id.ts";
 import { openBucket } from "../../../internal/bus/bucket.ts";
 import { encodeApproval } from "../../../internal/fleet/approvals/record.ts";
-import { encodeOperator, signOperator } from "../../../internal/fleet/operators/record.ts";
+import { encodeOperator, signOperator } from "../../../internal/wire/operator-record.ts";
 import { connectTo, type TestBus } from "../bus.ts";
 import { newOperator, type TestOperator } from "../operators.ts";
 import { recordOf } from "../registered.ts";

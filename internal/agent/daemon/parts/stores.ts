@@ -4,10 +4,10 @@ import { version } from "../../../base/version.ts";
 import { type Facts, keepFresh, openFactStore, runFactProgram, systemHost } from "../../../host/facts/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { openAuditHeads } from "../../link/mod.ts";
+import { openPeelSettings } from "../../settings/mod.ts";
 import { openStateFiles } from "../../state-files/mod.ts";
 import { hasWatchdog } from "../../upgrade/mod.ts";
 import type { PeelDeps } from "../options.ts";
-import { openPeelSettings } from "../settings.ts";
 
 /** What is known of this host, and what masters told it: facts, settings and state files. */
 export const stores = {

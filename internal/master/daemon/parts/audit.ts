@@ -4,7 +4,6 @@ import { describeError } from "../../../base/errors.ts";
 import { shareRuns } from "../../../base/share-runs.ts";
 import {
   createAuditWriter,
-  createHeadTeller,
   createRecorder,
   createRepeats,
   createVerification,
@@ -14,6 +13,7 @@ import {
 } from "../../../fleet/audit/mod.ts";
 import { openEndedTokens } from "../../../fleet/tokens/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { createHeadTeller } from "../../../wire/audit-head.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Connected } from "./connect.ts";
 import { untilDone } from "./until-done.ts";

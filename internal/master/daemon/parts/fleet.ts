@@ -17,11 +17,11 @@ import {
   repairOrphans,
   signerOfDirect,
 } from "../../../fleet/enrollment/mod.ts";
-import { adminRole } from "../../../fleet/operators/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { judgeOrigins } from "../../../fleet/sites/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { adminRole } from "../../../wire/operator-standing.ts";
 import { fromPeels, passOnProgress, relayToStorage } from "../../doors/peels/mod.ts";
 import { followAccountRotation } from "../account-rotation.ts";
 import { startBudgets } from "../budgets.ts";

@@ -1,6 +1,6 @@
-import { encodeOperator } from "../../../fleet/operators/mod.ts";
 import { createNonces, createRequestJudge } from "../../../fleet/requests/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
+import { encodeOperator } from "../../../wire/operator-record.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Operators } from "./operators.ts";
 import type { Stored } from "./storage.ts";

@@ -12,8 +12,8 @@ import {
   mastersQueue,
 } from "../../../bus/mod.ts";
 import type { Budgets, LogLines } from "../../../fleet/budget/mod.ts";
-import type { SettingsAnswer } from "../../../fleet/settings/mod.ts";
 import type { BootstrapDocument } from "../../../identity/bootstrap/mod.ts";
+import type { SettingsAnswer } from "../../../wire/settings-answer.ts";
 
 /** A hello is small; a longer one is not from a peel. */
 const maxRequestBytes = 4096;

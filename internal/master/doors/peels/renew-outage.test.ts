@@ -9,12 +9,12 @@ import { newId, systemRandom } from "../../../base/id.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
 import type { Bus } from "../../../bus/mod.ts";
 import { createBudgets } from "../../../fleet/budget/mod.ts";
-import { renewalMessage } from "../../../fleet/enrollment/messages.ts";
 import type { Enrollment } from "../../../fleet/enrollment/record.ts";
 import { createRevocations } from "../../../fleet/enrollment/revocations.ts";
 import { insertEnrollment, loadEnrollment } from "../../../fleet/enrollment/store.ts";
 import { type KeyPair, newKeyPair } from "../../../identity/nkey.ts";
 import { loadMasterConfig } from "../../../program/config/mod.ts";
+import { renewalMessage } from "../../../wire/enrollment-messages.ts";
 import { limitsOf } from "../../daemon/budgets.ts";
 import { serveRenewals } from "./renew.ts";
 

@@ -1,4 +1,5 @@
-import { copyOf, Fault, textOf, truthy, typeName, type Value, ValueMap } from "../../jinja/mod.ts";
+import { textOf } from "../../jinja/mod.ts";
+import { copyOf, Fault, truthy, typeName, type Value, ValueMap } from "../../jinja/values/mod.ts";
 import { matchGlob } from "../../targets/mod.ts";
 import { type SaltFunction, type SaltTools, saltFunction } from "./function.ts";
 import { matchesTarget, targetKinds } from "./matching.ts";

@@ -1,5 +1,6 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import { Fault, fromPlain, textOf, toPlain, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
+import { textOf } from "../../jinja/mod.ts";
+import { Fault, fromPlain, toPlain, truthy, type Value, ValueMap } from "../../jinja/values/mod.ts";
 import { formatJson } from "../json.ts";
 import { blockYaml, flowYaml, mixedYaml } from "../yaml-text.ts";
 import { looseFunction, type SaltFunction, saltFunction } from "./function.ts";

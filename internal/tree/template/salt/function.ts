@@ -1,5 +1,7 @@
-import type { Args, Budget, Value, ValueMap } from "../../jinja/mod.ts";
-import { Fault, take } from "../../jinja/mod.ts";
+import type { Budget } from "../../jinja/mod.ts";
+import { take } from "../../jinja/mod.ts";
+import type { Args, Value, ValueMap } from "../../jinja/values/mod.ts";
+import { Fault } from "../../jinja/values/mod.ts";
 
 /** What a function of `salt[…]` may use. */
 export interface SaltTools {

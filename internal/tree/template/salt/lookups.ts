@@ -1,4 +1,5 @@
-import { compare, copyOf, equals, Fault, textOf, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
+import { textOf } from "../../jinja/mod.ts";
+import { compare, copyOf, equals, Fault, truthy, type Value, ValueMap } from "../../jinja/values/mod.ts";
 import { looseFunction, type SaltFunction, type SaltTools, saltFunction } from "./function.ts";
 import { mergeValues, updateMap } from "./merge.ts";
 import { valueAt } from "./traverse.ts";

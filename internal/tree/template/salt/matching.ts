@@ -1,6 +1,7 @@
 import { SvcError } from "../../../base/errors.ts";
 import { encodePeelId } from "../../../base/peel-id.ts";
-import { Fault, textOf, toPlain, type Value } from "../../jinja/mod.ts";
+import { textOf } from "../../jinja/mod.ts";
+import { Fault, toPlain, type Value } from "../../jinja/values/mod.ts";
 import {
   compileTarget,
   createFactPacker,

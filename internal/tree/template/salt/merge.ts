@@ -1,4 +1,5 @@
-import { type Budget, copyOf, equals, Fault, truthy, type Value, ValueMap } from "../../jinja/mod.ts";
+import type { Budget } from "../../jinja/mod.ts";
+import { copyOf, equals, Fault, truthy, type Value, ValueMap } from "../../jinja/values/mod.ts";
 import { refuseFixed, type SaltFunction, type SaltTools, saltFunction } from "./function.ts";
 
 /** How lists and maps are put together. */

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
-import { textOf, type Value } from "../../jinja/mod.ts";
+import { textOf } from "../../jinja/mod.ts";
+import type { Value } from "../../jinja/values/mod.ts";
 import { looseFunction, type SaltFunction, saltFunction } from "./function.ts";
 
 /** Functions that take paths apart and put them together; none looks at the host. */

@@ -1,4 +1,5 @@
-import { Tuple, textOf, type Value, ValueMap } from "../../jinja/mod.ts";
+import { textOf } from "../../jinja/mod.ts";
+import { Tuple, type Value, ValueMap } from "../../jinja/values/mod.ts";
 import { looseFunction, type SaltFunction, saltFunction } from "./function.ts";
 
 const levels = ["trace", "debug", "info", "warning", "error", "critical", "exception", "quiet"] as const;

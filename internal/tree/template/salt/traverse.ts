@@ -1,4 +1,4 @@
-import { itemsOf, type Value, ValueMap } from "../../jinja/mod.ts";
+import { itemsOf, type Value, ValueMap } from "../../jinja/values/mod.ts";
 
 /**
  * The value that a path leads to, from map to map and from list to list. A key may contain the delimiter itself; the

@@ -1,4 +1,5 @@
-import { Fault, textOf, type Value } from "../../jinja/mod.ts";
+import { textOf } from "../../jinja/mod.ts";
+import { Fault, type Value } from "../../jinja/values/mod.ts";
 import { type SaltFunction, saltFunction } from "./function.ts";
 
 /** Functions that compare versions; none looks at the host. */

@@ -1,0 +1,3 @@
+export { localSettings } from "./local.ts";
+export { openPeelSettings, type PeelSettings } from "./settings.ts";
+export type { FedSettingsStore } from "./store.ts";

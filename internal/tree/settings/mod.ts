@@ -1,0 +1,6 @@
+export { createCompilers, type SettingsCompiler } from "./compile.ts";
+export { SettingsFault } from "./fault.ts";
+export type { Assignment, Merged, Source } from "./layers.ts";
+export { lintSettings } from "./lint.ts";
+export { topFile } from "./top.ts";
+export { changedPaths, readTree, type SettingsTree } from "./tree.ts";

@@ -1,0 +1,132 @@
+import { createBoundedMap } from "../../base/bounded-map.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { atLine } from "../../base/place.ts";
+import { parseYaml, type YamlNode } from "../../base/yaml.ts";
+import { oldWordsIn } from "../../base/yaml-old-words.ts";
+import { readRenderers, variablesOf } from "../template/mod.ts";
+import { faultAt, SettingsFault } from "./fault.ts";
+import type { HeldFacts } from "./held-facts.ts";
+import type { PeelScope, TreeRenderer } from "./render.ts";
+import { topFile } from "./top.ts";
+import type { SettingsTree } from "./tree.ts";
+
+/** Reads files of a tree for one peel, and records which. */
+export interface TreeReader {
+  /** Inspected paths, including missing ones. */
+  readonly uses: ReadonlySet<string>;
+  has(path: string): boolean;
+  /** The YAML of a file, rendered when it is a template. @throws SettingsFault */
+  yaml(path: string): Promise<ReadYaml>;
+}
+
+/** The content of a file. */
+export interface ReadYaml {
+  root: YamlNode;
+  isTemplate: boolean;
+  /** What was parsed: what the template wrote, or the file. */
+  text: string;
+}
+
+/** Parsed files by rendered text; most peels of a fleet share them. */
+export interface YamlCache {
+  parse(path: string, text: string, label: string): YamlNode;
+  /** The scalars of all these that are texts because of how they are written. */
+  readonly quoted: WeakSet<YamlNode>;
+}
+
+const cachedDocuments = 1_024;
+/** Larger ones are not kept: a peel whose facts are in one could fill the memory with its own. */
+const largestCached = 16 * 1024;
+const templateMark = /\{[{%#]/;
+/** A first line that names the renderer of a file, as in Salt. */
+const shebang = /^#!(.*)/;
+
+/** @param warn called once for each line with a word that YAML 1.1 reads as true or false */
+export function createYamlCache(warn: (at: string, message: string) => void = () => {}): YamlCache {
+  const known = createBoundedMap<YamlNode>(cachedDocuments);
+  const quoted = new WeakSet<YamlNode>();
+  const told = createBoundedMap<true>(cachedDocuments);
+  const parse = (text: string, label: string) => {
+    const root = parseYaml(text, label, quoted, { anyKeys: true });
+    for (const { at, message } of oldWordsIn(root, quoted)) {
+      const place = atLine(label, at.line);
+      if (told.get(`${place} ${message}`) !== undefined) continue;
+      told.set(`${place} ${message}`, true);
+      warn(place, message);
+    }
+    return root;
+  };
+  return {
+    quoted,
+    parse(path, text, label) {
+      if (text.length > largestCached) return parse(text, label);
+      const key = `${path}\0${text}`;
+      return known.get(key) ?? known.set(key, parse(text, label));
+    },
+  };
+}
+
+/** The variables of a template, with those of its file, as Salt has them. */
+export function withFile<Own>(variables: Own, path: string): Own & Record<string, string> {
+  const name = path.replace(/(?:\/init)?\.sls$/, "").replaceAll("/", ".");
+  return { ...variablesOf(name, path, "base"), ...variables };
+}
+
+export function readerOf(
+  tree: SettingsTree,
+  peel: {
+    renderer: TreeRenderer;
+    scope: PeelScope;
+    held: HeldFacts;
+    variables: Readonly<Record<string, Plain>>;
+  },
+  cache: YamlCache,
+): TreeReader {
+  const uses = new Set<string>();
+  const textOf = (path: string): string | undefined => {
+    uses.add(path);
+    const file = tree.files.get(path);
+    if (file?.problem !== undefined) throw new SettingsFault(`${path}: ${file.problem}`);
+    return file?.text;
+  };
+  return {
+    uses,
+    has(path) {
+      uses.add(path);
+      return tree.files.has(path);
+    },
+    async yaml(path) {
+      const text = textOf(path) ?? "";
+      const named = shebang.exec(text)?.[1] ?? "jinja|yaml";
+      const renderers = readRenderers(named);
+      if ("problem" in renderers) throw new SettingsFault(`${path}:1: ${renderers.problem}`);
+      const isTemplate = renderers.template && templateMark.test(text);
+      peel.held.clear();
+      try {
+        const rendered = isTemplate
+          ? await peel.renderer.render(
+              { name: path, text },
+              peel.scope,
+              withFile(peel.variables, path),
+              textOf,
+            )
+          : text;
+        // Line numbers of rendered text differ from those of the file.
+        const label = isTemplate ? `${path} (rendered)` : path;
+        const root = cache.parse(path, rendered, label);
+        const read = { isTemplate, text: rendered };
+        if (!isTemplate || !peel.held.isIn(rendered)) return { root, ...read };
+        if (path !== topFile) return { root: peel.held.fill(root, cache.quoted, label), ...read };
+        const at = peel.held.placeIn(root);
+        if (at === undefined) return { root, ...read };
+        throw faultAt(label, at, "what a top file assigns may not depend on facts");
+      } catch (thrown) {
+        if (thrown instanceof SettingsFault) throw thrown;
+        const reason = thrown instanceof SvcError ? thrown.message : describeError(thrown);
+        const placed = reason.includes(path) ? reason : `${path}: ${reason}`;
+        throw new SettingsFault(placed, { cause: thrown });
+      }
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import * as v from "valibot";
+import { defined } from "../base/defined.ts";
+import { decode, encode, type Plain } from "../base/msgpack.ts";
+import { traceparentOf } from "../base/trace.ts";
+import type { ProofStep } from "../identity/mod.ts";
+
+/** A function with its arguments, as in a dispatch command or in a schedule. */
+export interface Call {
+  /** `module.function`. */
+  function: string;
+  args: Readonly<Record<string, Plain>>;
+  /** Whether someone follows what it writes. */
+  follow?: true;
+  /**
+   * Whether masters send its command again until they know that its return is stored. Then the return of a quick
+   * function needs no confirmation. Masters and peels of earlier versions do not know this.
+   */
+  resends?: true;
+}
+
+const schema = v.object({
+  function: v.string(),
+  args: v.record(
+    v.string(),
+    v.custom<Plain>(() => true),
+  ),
+  // A master may say anything else in a later version.
+  follow: v.fallback(v.optional(v.literal(true)), undefined),
+  resends: v.fallback(v.optional(v.literal(true)), undefined),
+});
+
+/** What proves to a peel that an operator asked for a command; other peels ignore it. */
+export interface Evidence {
+  /** The envelope that the operator signed. */
+  request: Uint8Array;
+  /** That the peel is among the signed targets; none for a stop. */
+  proof?: readonly ProofStep[];
+  /** The record of the operator, then that of each signer, up to one that an administrator signed. */
+  records: readonly Uint8Array[];
+  /** The agreements of others, each with the records of who agreed. */
+  approvals?: readonly { request: Uint8Array; records: readonly Uint8Array[] }[];
+  /** Of a rollout: the command is the check of a wave. */
+  step?: "check";
+}
+
+/** How many others can be asked to agree to a request. */
+export const mostApprovals = 16;
+
+/**
+ * @param requestId the ID of the request, for the logs of the peel
+ * @param traceparent the span that the work of the peel is part of; peels of earlier versions ignore it
+ */
+export function encodeCall(
+  { function: name, args, follow, resends }: Call,
+  requestId?: string,
+  evidence?: Evidence,
+  traceparent?: string,
+): Uint8Array {
+  const given = defined({ follow, resends });
+  return encode({ function: name, args, ...given, request_id: requestId, traceparent, ...evidence });
+}
+
+/** The span that the work of a command is part of; malformed ones count as absent. */
+export function readTrace(body: Uint8Array): string | undefined {
+  try {
+    const value = decode(body);
+    return typeof value === "object" && value !== null && "traceparent" in value
+      ? traceparentOf(value.traceparent)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The body of a stop command. @param requestId the ID of the request */
+export function encodeStop(requestId: string | undefined, evidence?: Evidence): Uint8Array {
+  if (requestId === undefined && evidence === undefined) return new Uint8Array();
+  return encode({ request_id: requestId, ...evidence });
+}
+
+/** @throws when the bytes are not a call */
+export function decodeCall(bytes: Uint8Array): Call {
+  const { function: name, args, follow, resends } = v.parse(schema, decode(bytes));
+  return { function: name, args, ...defined({ follow, resends }) };
+}
+
+const bytes = v.instance(Uint8Array);
+const records = v.optional(v.pipe(v.array(bytes), v.maxLength(8)), []);
+const evidence = v.object({
+  request: v.optional(bytes),
+  proof: v.optional(
+    v.pipe(v.array(v.object({ side: v.picklist(["l", "r"]), hash: bytes })), v.maxLength(64)),
+  ),
+  records,
+  approvals: v.optional(v.pipe(v.array(v.object({ request: bytes, records })), v.maxLength(mostApprovals))),
+  step: v.optional(v.literal("check")),
+});
+
+/**
+ * Reads the evidence of a command.
+ *
+ * @returns `undefined` when it has none
+ * @throws when it is malformed
+ */
+export function decodeEvidence(body: Uint8Array): Evidence | undefined {
+  if (body.length === 0) return undefined;
+  const { request, records, ...more } = v.parse(evidence, decode(body));
+  return request === undefined ? undefined : { request, records, ...defined(more) };
+}

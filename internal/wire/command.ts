@@ -1,0 +1,202 @@
+import * as v from "valibot";
+import { rfc3339 } from "../base/clock.ts";
+import { defined } from "../base/defined.ts";
+import { SvcError } from "../base/errors.ts";
+import { decode, encode, mapEncoder } from "../base/msgpack.ts";
+import { sha256 } from "../base/sha256.ts";
+import {
+  type KeyPair,
+  type ProofStep,
+  type ProvingTree,
+  packProof,
+  rootOf,
+  unpackProof,
+  verifySignature,
+} from "../identity/mod.ts";
+
+// The bus carries commands, but cannot create them. A master signs the kind, job, peel and deadline of a
+// command, and the digest of its body. So a command cannot be changed, replayed to another peel, or turned
+// into another kind of command (decisions, "Signed commands").
+//
+// There are two forms. In the first, the signature is for one peel. In the second, it is for the root of a Merkle
+// tree over the peels of the job: a master signs once, and each command carries the proof that its peel is in the
+// tree. Peels of earlier versions know the first form alone.
+
+/** The newest form that this version opens; a peel tells it in its heartbeat. */
+export const newestForm = 2;
+/** The proof of a job with the most targets has 17 steps. */
+const mostProofSteps = 32;
+
+export type CommandKind = "dispatch" | "stop";
+
+/** An order to one peel. */
+export interface Command {
+  kind: CommandKind;
+  jid: string;
+  /** Encoded peel id. */
+  peel: string;
+  /** Milliseconds since the Unix epoch; after it the command is invalid. */
+  deadline: number;
+  body: Uint8Array;
+  /** That its peel is one of those that the signature is for; none in a command for one peel alone. */
+  proof?: readonly ProofStep[];
+}
+
+/** What a command is about, without its peel. */
+export type Order = Omit<Command, "peel" | "proof">;
+
+const envelope = v.object({
+  kind: v.picklist(["dispatch", "stop"]),
+  jid: v.string(),
+  peel: v.string(),
+  deadline: v.pipe(v.string(), v.isoTimestamp()),
+  body: v.instance(Uint8Array),
+  proof: v.optional(
+    v.pipe(
+      v.instance(Uint8Array),
+      v.rawTransform(({ dataset, addIssue, NEVER }) => {
+        const proof = unpackProof(dataset.value, mostProofSteps);
+        if (proof !== undefined) return proof;
+        addIssue({ message: "not a proof" });
+        return NEVER;
+      }),
+    ),
+  ),
+  key: v.string(),
+  signature: v.instance(Uint8Array),
+});
+
+/** Why a command is refused: a closed set, because it labels a metric. */
+export const refusalReasons = [
+  "malformed",
+  "unknown_key",
+  "bad_signature",
+  "misdirected",
+  "expired",
+  "unsigned",
+] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
+
+/** A command that must not be obeyed. */
+export class CommandRefused extends SvcError {
+  readonly reason: RefusalReason;
+  /** Its content, when a master did sign it. */
+  readonly command: Command | undefined;
+
+  constructor(reason: RefusalReason, message: string, command?: Command) {
+    super("forbidden", message);
+    this.reason = reason;
+    this.command = command;
+  }
+}
+
+/** Signs a command for one peel with a command key and encodes it for the bus. */
+export function signCommand({ peel, ...order }: Omit<Command, "proof">, key: KeyPair): Uint8Array {
+  return signForEach(order, key)(peel);
+}
+
+/** The order of a command, encoded with the signature that is for all peels of the tree. @internal */
+export function signOrder(order: Order, root: Uint8Array, key: KeyPair) {
+  const deadline = rfc3339(order.deadline);
+  const signature = key.sign(signedForAll({ ...order, deadline }, sha256(order.body), root));
+  return { ...order, deadline, key: key.publicKey, signature };
+}
+
+/** Signs the same order for one peel after the other; the common parts are computed once. */
+export function signForEach(order: Order, key: KeyPair): (peel: string) => Uint8Array {
+  const deadline = rfc3339(order.deadline);
+  const digest = sha256(order.body);
+  return (peel) => {
+    const signature = key.sign(signedBytes({ ...order, peel, deadline }, digest));
+    return encode({ ...order, peel, deadline, key: key.publicKey, signature });
+  };
+}
+
+/**
+ * Signs the same order for many peels at once.
+ *
+ * @param tree over the encoded ids of these peels
+ * @returns what encodes the command for one of them; it throws for another peel
+ */
+export function signForAll(order: Order, tree: ProvingTree, key: KeyPair): (peel: string) => Uint8Array {
+  const encodeWith = mapEncoder(signOrder(order, tree.root, key));
+  return (peel) => {
+    const proof = tree.proofOf(peel);
+    if (proof === undefined) throw new RangeError("a command for a peel that is not signed for");
+    return encodeWith({ peel, proof: packProof(proof) });
+  };
+}
+
+/**
+ * Decodes a command and checks that one of the trusted keys signed it for this peel, this kind and a deadline
+ * that has not passed.
+ *
+ * @param expected the values of the subject on which it arrived; a command in the reply to a hello has no
+ * subject, so only its peel is checked
+ * @throws CommandRefused
+ */
+export function openCommand(
+  bytes: Uint8Array,
+  expected: { peel: string; on?: { kind: CommandKind; jid: string } },
+  trust: { keys: readonly string[]; now: number },
+): Command {
+  return openSigned(decodeEnvelope(bytes), expected, trust);
+}
+
+/** Judges a command that was decoded. @throws CommandRefused @internal */
+export function openSigned(
+  decoded: v.InferOutput<typeof envelope>,
+  expected: { peel: string; on?: { kind: CommandKind; jid: string } },
+  trust: { keys: readonly string[]; now: number },
+): Command {
+  const { key, signature, proof, ...rest } = decoded;
+  const command: Command = { ...rest, deadline: Date.parse(rest.deadline), ...defined({ proof }) };
+  if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
+  const order = { ...command, deadline: rfc3339(command.deadline) };
+  const digest = sha256(command.body);
+  // A wrong proof leads to another root, which nobody signed.
+  const signed =
+    proof === undefined
+      ? signedBytes(order, digest)
+      : signedForAll(order, digest, rootOf(command.peel, proof) ?? new Uint8Array());
+  if (!verifySignature("user", key, signed, signature)) {
+    throw new CommandRefused("bad_signature", "the signature is wrong");
+  }
+  const { kind, jid } = expected.on ?? command;
+  if (command.kind !== kind || command.jid !== jid || command.peel !== expected.peel) {
+    throw new CommandRefused("misdirected", "signed for another peel or job", command);
+  }
+  if (command.deadline <= trust.now) {
+    throw new CommandRefused("expired", "the deadline has passed", command);
+  }
+  return command;
+}
+
+function decodeEnvelope(bytes: Uint8Array): v.InferOutput<typeof envelope> {
+  try {
+    const parsed = v.safeParse(envelope, decode(bytes));
+    if (parsed.success) return parsed.output;
+  } catch {
+    // Bytes that are not MessagePack are not a command.
+  }
+  throw new CommandRefused("malformed", "malformed command");
+}
+
+/** @param deadline RFC 3339 */
+function signedBytes(
+  { kind, jid, peel, deadline }: Pick<Command, "kind" | "jid" | "peel"> & { deadline: string },
+  digest: Uint8Array,
+): Uint8Array {
+  const head = ["svc/command/v1", kind, jid, peel, deadline, ""].join("\0");
+  return Buffer.concat([Buffer.from(head, "utf8"), digest]);
+}
+
+/** @param deadline RFC 3339 @param root of the tree over the peels */
+function signedForAll(
+  { kind, jid, deadline }: Pick<Command, "kind" | "jid"> & { deadline: string },
+  digest: Uint8Array,
+  root: Uint8Array,
+): Uint8Array {
+  const head = ["svc/command/v2", kind, jid, deadline, ""].join("\0");
+  return Buffer.concat([Buffer.from(head, "utf8"), root, digest]);
+}

@@ -1,0 +1,220 @@
+import { createHmac, hkdfSync } from "node:crypto";
+import * as v from "valibot";
+import { SvcError } from "../base/errors.ts";
+import type { Random } from "../base/id.ts";
+import { decode, encode, type Plain } from "../base/msgpack.ts";
+import { sha256 } from "../base/sha256.ts";
+import {
+  acceptedBy,
+  type CurveKey,
+  type KeyPair,
+  openSealed,
+  seal,
+  verifySignature,
+} from "../identity/mod.ts";
+
+// Settings are sealed to the peel, so that only the peel can read them, and signed by a master, so that only
+// masters can create them: anyone can seal to a public key. The signature covers the peel, its curve key and
+// a version that only grows, so that neither settings of another peel nor older ones are accepted.
+
+/** Settings of a peel: plain data by name, without binaries. */
+export type Settings = Readonly<Record<string, Plain>>;
+
+const domain = "svc/settings/v1";
+
+const envelopeForm = v.object({
+  v: v.literal(1),
+  peel_id: v.string(),
+  version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  sealed: v.instance(Uint8Array),
+  digest: v.instance(Uint8Array),
+  key: v.string(),
+  signature: v.instance(Uint8Array),
+});
+
+interface Envelope extends EnvelopeHead {
+  v: 1;
+  peel_id: string;
+  sealed: Uint8Array;
+  /** The command key, `U…`. */
+  key: string;
+  signature: Uint8Array;
+}
+
+/** The part of an envelope that is readable without opening it. */
+export interface EnvelopeHead {
+  version: number;
+  /** A MAC of the settings, to compare them with others; only masters can compute it. */
+  digest: Uint8Array;
+}
+
+/** Creates envelopes; all masters of a fleet compute the same digests. */
+export interface EnvelopeMaker {
+  /**
+   * The MAC of settings for this peel and curve key.
+   *
+   * @param signer public key of the command key that signed the envelope; the one in use unless given
+   */
+  digest(settings: Uint8Array, to: Recipient, signer?: string): Uint8Array;
+  /** Whether this is a command key whose envelopes count. */
+  counts(signer: string): boolean;
+  /** @throws SvcError `bad_request` when the curve key is invalid */
+  make(settings: Uint8Array, to: Recipient, head: EnvelopeHead): Uint8Array;
+}
+
+export interface Recipient {
+  /** Encoded peel id. */
+  peelId: string;
+  /** `X…` */
+  curvePublicKey: string;
+}
+
+/** What the fleet says of a peel, by name. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** Labels are sealed under a name that no setting can have: peels of earlier versions see one more setting. */
+export const labelsKey = "svc:labels";
+
+/** Encodes settings and labels for sealing. */
+export function encodeSettings(settings: Settings, labels: Labels = {}): Uint8Array {
+  const names = Object.keys(labels).sort();
+  if (names.length === 0) return encode(settings);
+  // The same labels give the same bytes.
+  const sorted = Object.fromEntries(names.map((name) => [name, labels[name] ?? ""]));
+  return encode({ ...settings, [labelsKey]: sorted });
+}
+
+/** Settings and labels of what a peel opened. */
+export function separate(opened: Settings): { settings: Settings; labels: Labels } {
+  const { [labelsKey]: labels, ...settings } = opened;
+  return isTexts(labels) ? { settings, labels } : { settings, labels: {} };
+}
+
+function isTexts(value: Plain | undefined): value is { [name: string]: string } {
+  return isSettings(value) && Object.values(value).every((each) => typeof each === "string");
+}
+
+/** @param signer the command key, which all masters share */
+export function createEnvelopeMaker(signer: KeyPair, random: Random): EnvelopeMaker {
+  const digestKeys = new Map<string, Uint8Array>();
+  const accepted = (key: string) => acceptedBy(signer).find(({ publicKey }) => publicKey === key);
+  const digestKeyOf = (key: string): Uint8Array => {
+    const known = digestKeys.get(key);
+    if (known !== undefined) return known;
+    const pair = accepted(key) ?? signer;
+    const made = new Uint8Array(hkdfSync("sha256", pair.seed, "", "svc/settings-digest/v1", 32));
+    digestKeys.set(pair.publicKey, made);
+    return made;
+  };
+  return {
+    // Keyed, because a plain digest would allow guessing the settings.
+    digest: (settings, { peelId, curvePublicKey }, key = signer.publicKey) =>
+      createHmac("sha256", digestKeyOf(key))
+        .update(`${peelId}\0${curvePublicKey}\0`)
+        .update(settings)
+        .digest(),
+    counts: (key) => accepted(key) !== undefined,
+    make(settings, to, head) {
+      const sealed = seal(settings, to.curvePublicKey, contextOf(to.peelId), random);
+      const signed = { ...head, peelId: to.peelId, sealedDigest: sha256(sealed) };
+      return encode({
+        v: 1,
+        peel_id: to.peelId,
+        ...head,
+        sealed,
+        key: signer.publicKey,
+        signature: signer.sign(signedBytes(signed, to.curvePublicKey)),
+      } satisfies Envelope);
+    },
+  };
+}
+
+/** The claims of an envelope, without the settings; small, and not verified yet. */
+export interface Claim extends EnvelopeHead {
+  peelId: string;
+  sealedDigest: Uint8Array;
+  key: string;
+  signature: Uint8Array;
+}
+
+/** @returns `undefined` when the bytes are not an envelope */
+export function readClaim(bytes: Uint8Array): Claim | undefined {
+  const envelope = parse(bytes);
+  if (envelope === undefined) return undefined;
+  const { version, peel_id, key, sealed } = envelope;
+  // Copy the bytes, because views would keep the whole message in memory.
+  const digest = new Uint8Array(envelope.digest);
+  const signature = new Uint8Array(envelope.signature);
+  return { version, digest, peelId: peel_id, sealedDigest: sha256(sealed), key, signature };
+}
+
+/**
+ * The version that an envelope claims, which is not verified here; `undefined` when the bytes are not an envelope for
+ * this peel. Two peels can have settings of the same version.
+ */
+export function readVersion(bytes: Uint8Array, peelId: string): number | undefined {
+  const envelope = parse(bytes);
+  return envelope?.peel_id === peelId ? envelope.version : undefined;
+}
+
+/** Whether an envelope is for this peel and signed by `signer`. */
+export function isGenuine(claim: Claim, to: Recipient, signer: string): boolean {
+  if (claim.peelId !== to.peelId || claim.key !== signer) return false;
+  return verifySignature("user", signer, signedBytes(claim, to.curvePublicKey), claim.signature);
+}
+
+/**
+ * Verifies and opens settings received by a peel.
+ *
+ * @param trust the trusted command keys, and the highest version seen
+ * @throws SvcError `forbidden` when they are not signed for this peel, or older than the current ones;
+ *   `bad_request` when they cannot be opened
+ */
+export function openEnvelope(
+  bytes: Uint8Array,
+  peelId: string,
+  own: CurveKey,
+  trust: { keys: readonly string[]; newest: number },
+): { version: number; settings: Settings } {
+  const envelope = parse(bytes);
+  const claim = readClaim(bytes);
+  if (envelope === undefined || claim === undefined) throw new SvcError("bad_request", "malformed settings");
+  const refused = (reason: string) => new SvcError("forbidden", `settings refused: ${reason}`);
+  if (claim.peelId !== peelId) throw refused("they are for another peel");
+  if (!trust.keys.includes(claim.key)) throw refused("signed by an unknown command key");
+  if (!isGenuine(claim, { peelId, curvePublicKey: own.publicKey }, claim.key)) {
+    throw refused("the signature is wrong");
+  }
+  if (claim.version < trust.newest) throw refused("they are older than those in force");
+  const settings = decode(openSealed(envelope.sealed, own, contextOf(peelId)));
+  if (!isSettings(settings)) throw new SvcError("bad_request", "malformed settings");
+  return { version: claim.version, settings };
+}
+
+/** Whether a value is a valid settings map. */
+export function isSettings(value: unknown): value is { [name: string]: Plain } {
+  const isObject = typeof value === "object" && value !== null;
+  return isObject && !Array.isArray(value) && !(value instanceof Uint8Array);
+}
+
+function parse(bytes: Uint8Array): Envelope | undefined {
+  try {
+    const parsed = v.safeParse(envelopeForm, decode(bytes));
+    return parsed.success ? parsed.output : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The context of a sealed box. Does not include the version, which the signature covers. */
+function contextOf(peelId: string): Uint8Array {
+  return Buffer.from(`${domain}\0settings\0${peelId}`, "latin1");
+}
+
+function signedBytes(
+  claim: Pick<Claim, "peelId" | "version" | "digest" | "sealedDigest">,
+  curvePublicKey: string,
+): Uint8Array {
+  const head = [domain, claim.peelId, curvePublicKey, claim.version, ""].join("\0");
+  return Buffer.concat([Buffer.from(head, "latin1"), claim.sealedDigest, sha256(claim.digest)]);
+}

@@ -1,0 +1,85 @@
+import * as v from "valibot";
+import { defined } from "../base/defined.ts";
+import { decodeForeign, encode } from "../base/msgpack.ts";
+import { type KeyPair, merkleTree, type ProvingTree, partialTree, type TreePart } from "../identity/mod.ts";
+import { type Command, CommandRefused, type Order, openSigned, signOrder } from "./command.ts";
+
+// One command for many peels of a site crosses the wide link once. Its signature is the one for many peels, and it has
+// the ids of all its peels in place of the proof for one: each peel computes the tree, and its own proof.
+
+/** A larger command is sent to each peel: the bus and the peels bound what they take. */
+const mostBytes = 512 * 1024;
+
+/** The peels of a command for a site. */
+export interface SiteTargets {
+  /** Encoded ids. */
+  peels: readonly string[];
+  /** Their places in a larger tree, if the signature is for that one. */
+  part?: TreePart;
+}
+
+const envelope = v.object({
+  kind: v.literal("dispatch"),
+  jid: v.string(),
+  deadline: v.pipe(v.string(), v.isoTimestamp()),
+  body: v.instance(Uint8Array),
+  key: v.string(),
+  signature: v.instance(Uint8Array),
+  peels: v.array(v.string()),
+  part: v.optional(
+    v.object({
+      size: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+      places: v.array(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
+      beside: v.array(v.instance(Uint8Array)),
+    }),
+  ),
+});
+
+/** The tree of the peels. */
+const treeOf = ({ peels, part }: SiteTargets): ProvingTree =>
+  part === undefined ? merkleTree(peels) : partialTree(part, peels);
+
+/**
+ * Signs an order for many peels at once, and encodes it for all of them.
+ *
+ * @returns `undefined` when it is too large for one message
+ */
+export function signForSite(order: Order, targets: SiteTargets, key: KeyPair): Uint8Array | undefined {
+  const { peels, part } = targets;
+  const signed = signOrder(order, treeOf(targets).root, key);
+  const bytes = encode({ ...signed, peels: [...peels], ...defined({ part }) });
+  return bytes.length > mostBytes ? undefined : bytes;
+}
+
+/**
+ * Decodes a command for the peels of a site, as `openCommand` does one for a single peel.
+ *
+ * @returns `undefined` when it is not for this peel
+ * @throws CommandRefused
+ */
+export function openSiteCommand(
+  bytes: Uint8Array,
+  expected: { peel: string; jid: string },
+  trust: { keys: readonly string[]; now: number },
+): Command | undefined {
+  const { peels, part, key, signature, ...order } = decodeSiteCommand(bytes);
+  const { peel, jid } = expected;
+  // What is only for others is their business.
+  if (!peels.includes(peel)) return undefined;
+  // Before any hash is computed: the list is as long as who sent it likes.
+  if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
+  const proof = treeOf({ peels, ...defined({ part }) }).proofOf(peel);
+  if (proof === undefined) throw new CommandRefused("malformed", "malformed command");
+  const command = { ...order, peel, proof, key, signature };
+  return openSigned(command, { peel, on: { kind: "dispatch", jid } }, trust);
+}
+
+function decodeSiteCommand(bytes: Uint8Array): v.InferOutput<typeof envelope> {
+  try {
+    const parsed = v.safeParse(envelope, decodeForeign(bytes, mostBytes));
+    if (parsed.success) return parsed.output;
+  } catch {
+    // Bytes that are not MessagePack, or too many of them.
+  }
+  throw new CommandRefused("malformed", "malformed command");
+}

@@ -1,0 +1,105 @@
+import * as v from "valibot";
+import { decodeForeign, encode, type Plain } from "../base/msgpack.ts";
+import { atLine } from "../base/place.ts";
+import { described, plainMap, timestamp } from "../base/schema.ts";
+import type { EndedState } from "../host/modules/mod.ts";
+import { longest, type Report } from "./state-report.ts";
+
+/** The largest message with differences that the bucket takes, bytes. */
+export const mostDiffBytes = 128 * 1024;
+/** States in one message, at most. */
+const mostStates = 200;
+/** Characters of a text inside the changes of a state. */
+const longestText = 4_000;
+const shorterText = 400;
+
+const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
+
+/** A state that was changed, would be, or failed, with its differences. */
+export const shownDiff = v.object({
+  id: described(text(longest.id), "The id of its declaration"),
+  function: described(text(longest.function), "State function"),
+  name: described(text(longest.file), "What the state is about"),
+  at: v.exactOptional(described(text(longest.file + 20), "Where it is declared: `web/init.sls:12`")),
+  result: described(v.nullable(v.boolean()), "Whether it succeeded; null where it would change something"),
+  changes: described(plainMap, "What changed, or would change"),
+  comment: described(text(longest.comment), "What the function said"),
+});
+export type StateDiff = v.InferOutput<typeof shownDiff>;
+
+const schema = v.object({
+  run_at: timestamp,
+  jid: v.exactOptional(v.string()),
+  states: v.pipe(v.array(shownDiff), v.maxLength(mostStates)),
+});
+
+/** The differences of one run, as they are stored in the bucket `compliance-diffs`. */
+export type Diffs = v.InferOutput<typeof schema>;
+
+/**
+ * The bytes of the differences of a run. Where they are too long, texts are cut, and then states left out, failed ones
+ * last.
+ *
+ * @returns `undefined` for a run without any
+ */
+export function encodeDiffs(
+  { run_at, jid }: Pick<Report, "run_at" | "jid">,
+  states: readonly EndedState[],
+): Uint8Array | undefined {
+  const told = states.filter(isTold).toSorted((one, other) => rank(one) - rank(other));
+  if (told.length === 0) return undefined;
+  const of = { run_at, ...(jid === undefined ? {} : { jid }) };
+  for (const most of [longestText, shorterText]) {
+    const bytes = encode({ ...of, states: told.slice(0, mostStates).map((state) => diffOf(state, most)) });
+    if (bytes.length <= mostDiffBytes) return bytes;
+  }
+  for (let kept = Math.min(told.length, mostStates); kept > 0; kept = Math.floor(kept / 2)) {
+    const bytes = encode({ ...of, states: told.slice(0, kept).map((state) => diffOf(state, 0)) });
+    if (bytes.length <= mostDiffBytes) return bytes;
+  }
+  return undefined;
+}
+
+/** @throws when the bytes are not such differences: a peel may send anything */
+export function decodeDiffs(bytes: Uint8Array): Diffs {
+  return v.parse(schema, decodeForeign(bytes, mostDiffBytes));
+}
+
+/** Whether differences are those of this run. */
+export function areOf(diffs: Pick<Diffs, "run_at" | "jid">, report: Pick<Report, "run_at" | "jid">): boolean {
+  return diffs.run_at === report.run_at && diffs.jid === report.jid;
+}
+
+const isTold = ({ result, changes }: EndedState) => result !== true || Object.keys(changes).length > 0;
+const rank = ({ result }: EndedState) => (result === false ? 0 : 1);
+
+/** @param most characters of a text in the changes; 0 leaves the changes out */
+function diffOf(state: EndedState, most: number): StateDiff {
+  const { id, function: called, name, file, line, result, changes, comment } = state;
+  return {
+    id: id.slice(0, longest.id),
+    function: called.slice(0, longest.function),
+    name: name.slice(0, longest.file),
+    ...(file === "" ? {} : { at: atLine(file.slice(0, longest.file), line) }),
+    result,
+    changes: most === 0 ? {} : cutAll(changes, most),
+    comment: comment.slice(0, longest.comment),
+  };
+}
+
+function cutAll(map: Readonly<Record<string, Plain>>, most: number): Record<string, Plain> {
+  return Object.fromEntries(Object.entries(map).map(([name, item]) => [name, cut(item, most)]));
+}
+
+function cut(value: Plain, most: number): Plain {
+  if (typeof value === "string") return cutText(value, most);
+  if (Array.isArray(value)) return value.map((item) => cut(item, most));
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  return cutAll(value, most);
+}
+
+function cutText(value: string, most: number): string {
+  return value.length <= most
+    ? value
+    : `${value.slice(0, most)}\n[cut: ${most} of ${value.length} characters]`;
+}
