@@ -38,7 +38,7 @@ export interface BusBinding<
   reply?: readonly Key[];
   /** The page of a list: its default and its maximum length. */
   page?: { usual: number; most: number };
-  /** Fields that older clients send, and that have no meaning here. */
+  /** Fields that a request may have, and that have no meaning here. */
   ignored?: readonly string[];
   /** The request needs no `operator`, and only failures are logged. */
   bulk?: true;

@@ -106,14 +106,13 @@ export const doors = {
     assemble(async (stack) => {
       const { config, certificates, bus, storage, directory, resolver, jobs, rollouts } = deps;
       const { keys, metrics, tracer, clock, random, log } = deps;
-      const { revocations, enforcer, disconnections, adoption } = deps;
+      const { revocations, enforcer, disconnections } = deps;
       const { enrollments } = storage;
       const decisions = {
         directory,
         enrollments,
         clock,
         revocations,
-        adoption,
         enforce: { enforcer, disconnections, metrics, clock, log },
         suspension: deps.suspension,
       };
