@@ -33,7 +33,7 @@ import {
   auditRoutes,
   bootstrapRoutes,
   clusterRoutes,
-  docsRoutes,
+  createDocs,
   enrollmentRoutes,
   enrollRoutes,
   eventRoutes,
@@ -284,7 +284,7 @@ export const doors = {
         }),
         ...reactorRoutes(door, { own: deps.reacting, bus }),
       ];
-      const described = config["api.docs_enabled"] ? docsRoutes(routes) : [];
+      const docs = config["api.docs_enabled"] ? await createDocs(routes) : undefined;
       const { isServed } = sessions.operations;
       const pages =
         sessions.judge === undefined ? [] : consoleRoutes({ bundle: await carriedBundle(), isServed });
@@ -293,14 +293,14 @@ export const doors = {
         certificate: certificates.current(),
         tokens: config["api.tokens"],
         bearers: signIn.bearers,
-        ...defined({ sessions: sessions.judge }),
+        ...defined({ sessions: sessions.judge, docs }),
         hidesWithoutTokens: true,
         networks: config["enroll.networks"],
         metrics,
         tracer,
         clock,
         log,
-        routes: [...routes, ...described, ...pages],
+        routes: [...routes, ...pages],
       });
       stack.defer(() => listener.stop());
       // Before the listener: its streams end, so that their readers continue at another master.
