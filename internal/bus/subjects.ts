@@ -42,8 +42,7 @@ export type AdminAction =
   | "clear-clone"
   | "list"
   | "restore"
-  | "discard"
-  | "vouch";
+  | "discard";
 
 /** Requests of operators to the masters about rollouts. */
 export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";

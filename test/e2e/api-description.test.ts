@@ -85,7 +85,6 @@ test("the binary carries the page and its files", async () => {
   const door = { url: daemon.url, ca: bus.caPem };
   for (const [path, type, least] of [
     ["/api/v1/docs", "text/html", 300],
-    ["/api/v1/docs/start.js", "text/javascript", 100],
     ["/api/v1/docs/swagger-ui.js", "text/javascript", 1_000_000],
     ["/api/v1/docs/swagger-ui.css", "text/css", 100_000],
     ["/api/v1/openapi.json", "application/json", 10_000],

@@ -4,26 +4,24 @@ import { headers } from "nats";
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
-import { provision } from "../../internal/bus/assets.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
-import { indexKey, insertEnrollment, loadEnrollment } from "../../internal/fleet/enrollment/store.ts";
-import { transition } from "../../internal/fleet/enrollment/transition.ts";
-import { judgeEntry } from "../../internal/fleet/enrollment/verdict.ts";
+import { mapOf } from "../../internal/fleet/enrollment/readings.ts";
+import type { Enrollment } from "../../internal/fleet/enrollment/record.ts";
+import { indexKey, insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
+import { isVouched } from "../../internal/fleet/enrollment/vouchers.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { enrollOnce, getCreds, newEnrollee } from "../harness/enrollee.ts";
-import { recordingLog } from "../harness/log.ts";
+import { svc as runSvc, startMasterBinary } from "../harness/fleet.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { enrollPeel, operate, submitPeel } from "../harness/peel-connection.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
 
-// Somebody writes to the buckets of decisions who is no master: with operator's credentials of an earlier
-// version, with direct.creds, or with what a bus server holds. Nobody becomes a member by it, nothing is sealed
+// Somebody writes to the buckets of decisions who is no master: with direct.creds, or with what a bus server holds. Nobody becomes a member by it, nothing is sealed
 // to another key, and an operator puts back what was there.
 
 setDefaultTimeout(60_000);
@@ -50,11 +48,14 @@ afterAll(async () => {
 const svc = (...argv: string[]) => cli(bus, ...argv);
 
 /** How the fleet answers a job for this peel: 404 when it is no member. */
-async function jobFor(peelId: string, at: TestMaster = master): Promise<number> {
+async function jobFor(
+  peelId: string,
+  at: Pick<TestMaster, "url" | "ca"> & { token?: string } = master,
+): Promise<number> {
   const reply = await send(at.url, at.ca, {
     method: "POST",
     path: "/api/v1/jobs",
-    headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${at.token ?? testToken}`, "content-type": "application/json" },
     body: JSON.stringify({ targets: [peelId], function: "test.ping" }),
     from: freshAddress(),
   });
@@ -82,8 +83,7 @@ async function vouched(in_: Bucket, id: string, state: string, at: TestBus = bus
   const watch = in_.watch(({ key, value }) => {
     if (key !== id || value === undefined) return;
     const stored = decode(value) as StoredRecord;
-    const verdict = judgeEntry({ key, value }, { vouchers: vouchersOf(at), adoption: "done" });
-    if (stored.state === state && verdict === "vouched") found.resolve(stored);
+    if (stored.state === state && isVouched(key, mapOf(value), vouchersOf(at))) found.resolve(stored);
   });
   return found.promise.finally(() => watch.stop());
 }
@@ -251,125 +251,26 @@ describe("a direct decision", () => {
   });
 });
 
-describe("records of an earlier version", () => {
-  const old = (peelId: string): Enrollment => {
-    const key = newKeyPair("user", systemRandom);
-    const now = systemClock.now();
-    return {
-      ...{ id: newId("enr", now, systemRandom), peelId, publicKey: key.publicKey },
-      ...{ curvePublicKey: deriveCurveKey(key).publicKey, state: "active", createdAt: now, updatedAt: now },
-    };
+test("a record without vouchers makes nobody a member, whoever wrote it, and an operator discards it", async () => {
+  await using fresh = await startBus();
+  await using daemon = await startMasterBinary(fresh);
+  const at = { url: daemon.url, token: daemon.token, ca: fresh.caPem };
+  const svc = (...argv: string[]) => runSvc(fresh, "enroll", ...argv);
+  const connection = await connectTo(fresh, "master");
+  const bucket = await openBucket(connection, "enrollments");
+  const key = newKeyPair("user", systemRandom);
+  const now = systemClock.now();
+  const written: Enrollment = {
+    ...{ id: newId("enr", now, systemRandom), peelId: "unmarked", publicKey: key.publicKey },
+    ...{ curvePublicKey: deriveCurveKey(key).publicKey, state: "active", createdAt: now, updatedAt: now },
   };
-  const oldFleet = async (fresh: TestBus) => {
-    const connection = await connectTo(fresh, "master");
-    await provision(connection, { replicas: 1, onlyRaise: true }, recordingLog());
-    const bucket = await openBucket(connection, "enrollments");
-    await insertEnrollment(bucket, old("before"), undefined);
-    return { connection, bucket };
-  };
-
-  test("are vouched for once, by the first master; what is written after that is not", async () => {
-    await using fresh = await startBus();
-    const { connection, bucket } = await oldFleet(fresh);
-    {
-      await using first = await startMaster(fresh, { quietMs: 0 });
-      expect(await jobFor("before", first)).toBe(200);
-      expect(first.records).toContainEqual(
-        expect.objectContaining({
-          event: "enrollment records without vouchers adopted",
-          fields: expect.objectContaining({ adopted: 1, refused: 0 }),
-        }),
-      );
-      await insertEnrollment(bucket, old("after"), undefined);
-      const all = await cli(fresh, "enroll", "list", "--state", "all");
-      expect(all.stdout).toMatch(/ after .* TAMPERED/);
-      expect(await jobFor("after", first)).toBe(404);
-      // A peel that proves its key gets a record of its own: there is none that a master made.
-      expect((await enrollOnce(first, newEnrollee("after"))).status).toBe(201);
-      await insertEnrollment(bucket, old("later"), undefined);
-    }
-    await using second = await startMaster(fresh);
-    expect(await jobFor("before", second)).toBe(200);
-    expect(await jobFor("later", second)).toBe(404);
-    const vouch = await cli(fresh, "enroll", "vouch", "--all", "--output", "json");
-    expect(JSON.parse(vouch.stdout)).toEqual({ adopted: 0, refused: 2 });
-    expect(await jobFor("later", second)).toBe(404);
-    // What no master made has no revision to restore; an operator removes it.
-    const left = await cli(fresh, "enroll", "list", "--state", "all", "--output", "json");
-    const [junk] = (JSON.parse(left.stdout) as { id: string; trust: string; peel_id: string }[]).filter(
-      ({ peel_id, trust }) => peel_id === "later" && trust === "TAMPERED",
-    );
-    expect((await cli(fresh, "enroll", "restore", junk?.id ?? "")).stderr).toContain("svc enroll discard");
-    expect(await cli(fresh, "enroll", "discard", junk?.id ?? "")).toMatchObject({ exit: 0 });
-    expect((await cli(fresh, "enroll", "list", "--state", "all", "--wide")).stdout).not.toContain(
-      junk?.id ?? "",
-    );
-    await connection.nats.close();
-  });
-
-  test("wait for an operator where enroll.adopt_unvouched is false, and count for nothing until then", async () => {
-    await using fresh = await startBus();
-    const { connection, bucket } = await oldFleet(fresh);
-    const cautious = { config: { enroll: { adopt_unvouched: false } }, quietMs: 0 };
-    await using first = await startMaster(fresh, cautious);
-    expect((await cli(fresh, "enroll", "list", "--state", "all")).stdout).toMatch(/ before .* UNVOUCHED/);
-    expect(await jobFor("before", first)).toBe(404);
-    expect(await readiness(first)).toContain("svc enroll vouch --all");
-    expect(await cli(fresh, "enroll", "vouch")).toMatchObject({ exit: 2 });
-    const vouch = await cli(fresh, "enroll", "vouch", "--all", "--output", "json");
-    expect(JSON.parse(vouch.stdout)).toEqual({ adopted: 1, refused: 0 });
-    await insertEnrollment(bucket, old("later"), undefined);
-    await cli(fresh, "enroll", "list");
-    expect(await jobFor("before", first)).toBe(200);
-    expect(await jobFor("later", first)).toBe(404);
-    await connection.nats.close();
-  });
-
-  test("count while a master of an earlier version runs and writes them; afterwards they are adopted", async () => {
-    await using fresh = await startBus();
-    const { connection, bucket } = await oldFleet(fresh);
-    const beats = await openBucket(connection, "master-heartbeat");
-    const beat = encode({ hostname: "o", version: "0.9.0", started_at: "2026-01-01T00:00:00.000Z" });
-    const revision = await beats.put("older", beat);
-    await using first = await startMaster(fresh, { quietMs: 2_000 });
-    const { enrollmentId: id } = await enrollPeel(first, "joined");
-    // The master of the earlier version revokes it: it drops the fields that it does not know.
-    const entry = await bucket.get(id);
-    const { record } = await loadEnrollment(bucket, id);
-    const {
-      identityVoucher: _,
-      decisionVoucher: __,
-      enrollSignature: ___,
-      enrollChallenge: ____,
-      ...known
-    } = transition(record, { type: "revoke", operator: "ann" }, systemClock.now());
-    await bucket.update(id, encodeRecord(known), entry?.revision ?? 0);
-    const all = await cli(fresh, "enroll", "list", "--state", "all");
-    expect(all.stdout).toMatch(/ joined .* revoked .* UNVOUCHED/);
-    expect([await jobFor("before", first), await jobFor("joined", first)]).toEqual([200, 404]);
-    expect(await readiness(first)).toContain("masters of an earlier version: older");
-    expect((await cli(fresh, "enroll", "vouch", "--all")).stderr).toContain("older");
-    const adopted = vouched(bucket, id, "revoked", fresh);
-    await beats.remove("older", revision);
-    expect(await adopted).toMatchObject({ DecidedBy: "ann" });
-    // It answers after the adoption under way.
-    expect(await cli(fresh, "enroll", "vouch", "--all")).toMatchObject({ exit: 0 });
-    await insertEnrollment(bucket, old("later"), undefined);
-    await cli(fresh, "enroll", "list");
-    expect([await jobFor("before", first), await jobFor("later", first)]).toEqual([200, 404]);
-    const lines = first.records.filter(
-      ({ event }) => event === "the vouchers of enrollments are not enforced yet",
-    );
-    expect(lines).toHaveLength(1);
-    expect(await readiness(first)).not.toContain("not enforced");
-    await connection.nats.close();
-  });
+  await insertEnrollment(bucket, written, undefined);
+  expect((await svc("list", "--state", "all")).stdout).toMatch(/ unmarked .* TAMPERED/);
+  expect(await jobFor("unmarked", at)).toBe(404);
+  // No master made a revision of it that could be restored.
+  expect((await svc("restore", written.id)).stderr).toContain("svc enroll discard");
+  expect(await svc("discard", written.id)).toMatchObject({ code: 0 });
+  expect((await svc("list", "--state", "all")).stdout).not.toContain("unmarked");
+  expect((await enrollOnce(at, newEnrollee("unmarked"))).status).toBe(201);
+  await connection.nats.close();
 });
-
-/** What /readyz says of the records. */
-async function readiness({ healthUrl }: TestMaster): Promise<string> {
-  const { checks } = (await (await fetch(`${healthUrl}/readyz`)).json()) as {
-    checks: { enrollments: { status: string; message?: string } };
-  };
-  return checks.enrollments.message ?? "";
-}

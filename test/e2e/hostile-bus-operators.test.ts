@@ -8,7 +8,6 @@ import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type AssetName, assets, streamName } from "../../internal/bus/assets.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { createAuditWriter } from "../../internal/fleet/audit/append.ts";
-import { adoptionMark } from "../../internal/fleet/enrollment/adopt.ts";
 import {
   approvalsOverBus,
   enrollmentsOverBus,
@@ -314,20 +313,6 @@ test("a rollout does not start again after its record and the used nonces were d
   }
   await fence();
   expect(times("rollout")).toBe(1);
-});
-
-test("a peel is not let in with a record without vouchers after the mark of the adoption was deleted", async () => {
-  const bucket = await openBucket(intruder.bus, "secrets");
-  const mark = await bucket.get(adoptionMark);
-  await restart({
-    async meanwhile() {
-      expect(await bucket.remove(adoptionMark, mark?.revision ?? 0)).toBe(true);
-      // The master that runs has put it back.
-      await until(async () => (await bucket.get(adoptionMark)) !== undefined);
-      await purge("secrets");
-    },
-  });
-  expect(await storedIn("secrets", adoptionMark)).not.toHaveLength(0);
 });
 
 test("records that are made with other keys count for nothing, whoever finds them", async () => {

@@ -91,7 +91,6 @@ export async function askAboutEnrollments(
   await enrollments.put(other, encode({ ...(record as Record<string, Plain>), hostname: "forged" }));
   await connection.drain();
   await expectDescribed("restoreEnrollment", repair(`${other}/restore`), 200);
-  await expectDescribed("vouchEnrollments", repair("vouch"), 200);
   const ca = await expectDescribed("getBootstrapDocument", call(master, { path: "/api/v1/enroll/ca" }), 200);
   const headers = { "if-none-match": String(ca.headers.etag) };
   await expectDescribed("getBootstrapDocument", call(master, { path: "/api/v1/enroll/ca", headers }), 304);

@@ -80,8 +80,7 @@ export const log = recordingLog();
 /** Dependencies that nothing may use: the operations do not run. */
 const none = new Proxy(() => none, { get: (_, name) => (name === "clock" ? clock : none) }) as never;
 
-/** The routes of the documentation bind no operation. */
-const { httpDoor, docsRoutes: _, ...doors } = http;
+const { httpDoor, ...doors } = http;
 const https = httpDoor({ clock });
 export const routes: http.Route[] = [
   ...Object.entries(doors)

@@ -43,8 +43,6 @@ export async function startMaster(
     config?: Readonly<Record<string, unknown>>;
     /** The registered operators. */
     operators?: RequestRegistry;
-    /** How long no master of an earlier version must have been seen before records are adopted. */
-    quietMs?: number;
     /** For a test that waits for a record. */
     log?: ReturnType<typeof recordingLog>;
   } = {},
@@ -76,7 +74,6 @@ export async function startMaster(
     random: systemRandom,
     jitter: systemJitter,
     ...defined({ operators: options.operators }),
-    ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),
     log,
     signal: stopping.signal,
     onReady: ready.resolve,

@@ -60,7 +60,6 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
   "decisions.verify": [{}, {}],
   "enrollments.restore": [{ id: "enr-1" }, { id: 5 }],
   "enrollments.discard": [{ id: "enr-1" }, { id: 5 }],
-  "enrollments.vouch": [{}, {}],
   "jobs.create": [{ target: "*", function: "test.ping", args: { text: "a" } }, { args: "a" }],
   "jobs.list": [{ limit: 3, status: "running" }, { limit: "many" }],
   "jobs.show": [{ jid: "job-1", peel: "web-1" }, {}],

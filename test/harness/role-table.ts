@@ -26,7 +26,6 @@ export const mayUse: Readonly<Record<string, readonly BuiltInRole[]>> = {
   "enrollments.clear-clone": deciders,
   "enrollments.restore": deciders,
   "enrollments.discard": deciders,
-  "enrollments.vouch": deciders,
   "decisions.verify": everyRole,
   "jobs.create": workers,
   "jobs.list": everyRole,

@@ -46,7 +46,6 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "enrollments clear-clone": [enroll("clear-clone"), records],
   "enrollments restore": [enroll("restore"), records],
   "enrollments discard": [enroll("discard"), records],
-  "enrollments vouch": [enroll("vouch"), records],
   "enrollments revoke-user": [enroll("revoke-user"), records],
   "rollouts list": [asks("rollout.list"), rollouts],
   "rollouts show": [rollouts],

@@ -14,7 +14,6 @@ import { showCommand } from "./show.ts";
 import { straysCommand } from "./strays.ts";
 import { suspendCommand } from "./suspend.ts";
 import { tokenCommand } from "./token/commands.ts";
-import { vouchCommand } from "./vouch.ts";
 
 export const enrollCommands = [
   listCommand,
@@ -33,5 +32,4 @@ export const enrollCommands = [
   straysCommand,
   restoreCommand,
   discardCommand,
-  vouchCommand,
 ];

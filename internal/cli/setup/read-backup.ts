@@ -26,19 +26,16 @@ export interface ReadBackupOptions {
   say(line: string): void;
 }
 
-const needed = ["enrollments", "revocations", "secrets"] as const;
+const needed = ["enrollments", "revocations"] as const;
 
 /**
  * Reads the enrollments in a backup, with what was decided after it. Only a server understands a backup: it is
  * restored to one of its own, in a temporary directory, that ends before this returns.
  *
- * @returns the entries of the bucket `enrollments`, and the keys of the bucket `secrets`
+ * @returns the entries of the bucket `enrollments`
  * @throws SvcError `bad_request` for a directory that is not a complete backup
  */
-export async function readBackup(options: ReadBackupOptions): Promise<{
-  entries: Entry[];
-  secrets: ReadonlyMap<string, Uint8Array>;
-}> {
+export async function readBackup(options: ReadBackupOptions): Promise<Entry[]> {
   const { backup, programs, env, clock, random } = options;
   // Before a server is started for nothing.
   try {
@@ -104,17 +101,16 @@ async function read(
   bus: Bus,
   log: ReturnType<typeof readDecisionFile> | undefined,
   { backup, decisions, say }: ReadBackupOptions,
-): Promise<{ entries: Entry[]; secrets: Map<string, Uint8Array> }> {
+): Promise<Entry[]> {
   await restoreBus(bus, backup, 1, new Set(needed.map((name) => `KV_${name}`)));
   const states = await inspectAssets(bus, needed);
   const lacking = needed.find((name) => states.get(name) !== "there");
   if (lacking !== undefined) {
     throw new SvcError("bad_request", `${backup} has no ${lacking}: it is not a backup of a fleet`);
   }
-  const [enrollments, revocations, secrets] = await Promise.all([
+  const [enrollments, revocations] = await Promise.all([
     openBucket(bus, "enrollments"),
     openBucket(bus, "revocations"),
-    openBucket(bus, "secrets"),
   ]);
   if (log !== undefined) {
     if (log.damagedBytes > 0) say(`${log.damagedBytes} damaged bytes of ${decisions} were skipped`);
@@ -128,9 +124,5 @@ async function read(
       { onRestored: () => {} },
     );
   }
-  const found = await secrets.entries();
-  return {
-    entries: await enrollments.entries(),
-    secrets: new Map(found.map(({ key, value }) => [key, value])),
-  };
+  return enrollments.entries();
 }

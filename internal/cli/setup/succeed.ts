@@ -6,10 +6,8 @@ import { SvcError } from "../../base/errors.ts";
 import { publicMode, readTextFile, secretMode } from "../../base/file.ts";
 import { isPresent, makePrivateDirectory, writing } from "../../base/new-files.ts";
 import {
-  adoptionMark,
   createVouchers,
   formatSucceeded,
-  isAdoptionMark,
   newestChange,
   type Succeeded,
   succeedRecords,
@@ -106,22 +104,19 @@ async function readMembers(
   { backup, from }: { backup: string; from: string },
 ): Promise<Succeeded> {
   const { clock } = options;
-  const read = await readBackup({ ...options, backup, decisions: join(from, "decisions.log") });
-  const mac = createRecordMac(account);
-  const mark = read.secrets.get(adoptionMark);
-  const found = succeedRecords(read.entries, {
-    vouchers: createVouchers(mac),
-    isAdopted: mark !== undefined,
+  const entries = await readBackup({ ...options, backup, decisions: join(from, "decisions.log") });
+  const found = succeedRecords(entries, {
+    vouchers: createVouchers(createRecordMac(account)),
     operator: options.owner,
     now: clock.now(),
   });
-  if (found.isForeign || (mark !== undefined && !isAdoptionMark(mark, mac))) {
+  if (found.isForeign) {
     throw new SvcError(
       "bad_request",
       `${backup} is a backup of another fleet than ${from}: name the right one with --bus-backup`,
     );
   }
-  const newest = Math.max(newestChange(read.entries), issuedAt);
+  const newest = Math.max(newestChange(entries), issuedAt);
   if (newest > clock.now() + skewMs) {
     throw new SvcError(
       "bad_request",

@@ -38,7 +38,6 @@ function world({ pendingTtlMs = Number.POSITIVE_INFINITY } = {}) {
         counts: async () => counts,
         pendingTtlMs,
         vouched: () => true,
-        hasVouchers: () => false,
         onReconnect(run) {
           reconnects.add(run);
           return () => reconnects.delete(run);

@@ -36,7 +36,6 @@ export interface KeeperOptions {
   /** The records that this master read last. */
   readings?: Readings | undefined;
   vouched: Judge["vouched"];
-  hasVouchers: Judge["hasVouchers"];
   clock: Clock;
   /** The log of the daemon. */
   report: Log;
@@ -86,7 +85,6 @@ export function startDecisionKeeper(options: KeeperOptions): DecisionKeeper {
     now: clock.now(),
     pendingTtlMs: options.pendingTtlMs,
     vouched: options.vouched,
-    hasVouchers: options.hasVouchers,
   });
   const suspicious = new Map<string, { bucket: DecisionBucket; key: string }>();
   let looks = 0;

@@ -34,15 +34,13 @@ export interface Judge {
   now: number;
   /** How long an enrollment may be pending, milliseconds: masters remove it after that. */
   pendingTtlMs: number;
-  /** Whether this enrollment record counts. */
+  /** Whether a master wrote this enrollment record: any other counts for nothing. */
   vouched(stored: StoredMap): boolean;
-  /** Whether it has the vouchers of a master, without which it may count no longer soon. */
-  hasVouchers(stored: StoredMap): boolean;
 }
 
 /** A judge for commands: they have no keys, and masters judge again what they write. */
 export function judgeWithoutKeys(now: number): Judge {
-  return { now, pendingTtlMs: Number.POSITIVE_INFINITY, vouched: () => true, hasVouchers: () => false };
+  return { now, pendingTtlMs: Number.POSITIVE_INFINITY, vouched: () => true };
 }
 
 /**
@@ -159,14 +157,7 @@ export function isNews(value: Stored | Reading, known: Stored | Reading | undefi
   if (Buffer.compare(known.value, value.value) === 0) return false;
   const [now, before] = [readingOf(value), readingOf(known)];
   if (!isDecision(before, judge)) return true;
-  const order = orderOf(now, before);
-  return order === "newer" || (order === "same" && isAdopted(now, before, judge));
-}
-
-/** Whether a value is a known record that got its vouchers. */
-function isAdopted(value: Reading, known: Reading, judge: Judge): boolean {
-  if (value.enrollment === undefined || value.map === undefined) return false;
-  return judge.hasVouchers(value.map) && (known.map === undefined || !judge.hasVouchers(known.map));
+  return orderOf(now, before) === "newer";
 }
 
 /**

@@ -9,7 +9,6 @@ const judge = {
   now: 0,
   pendingTtlMs: Number.POSITIVE_INFINITY,
   vouched: () => true,
-  hasVouchers: () => false,
 };
 
 test("each difference between the bus and a log is named", () => {
@@ -40,7 +39,6 @@ test("a record that no master made is named, and is not what the log lacks", () 
     now: 0,
     pendingTtlMs: 1,
     vouched: (stored: StoredMap) => stored.hostname !== "forged",
-    hasVouchers: () => false,
   };
   const logged = [sampleStored("a", { state: "active" })];
   const stored = [sampleStored("a", { state: "revoked", hostname: "forged", updatedAt: 9_000 })];

@@ -3,14 +3,10 @@ import type { BusKey, Enrollment } from "./record.ts";
 /** How many unexpired keys a record lists. */
 export const mostBusKeys = 4;
 
-type Keyed = Pick<Enrollment, "busKeys" | "busPublicKey" | "credsExpiresAt">;
+type Keyed = Pick<Enrollment, "busKeys">;
 
-/** All keys that a record lists, the current one last. A record of an earlier version names only that. */
-export function busKeysOf({ busKeys, busPublicKey, credsExpiresAt }: Keyed): readonly BusKey[] {
-  if (busKeys !== undefined) return busKeys;
-  if (busPublicKey === undefined || credsExpiresAt === undefined) return [];
-  return [{ publicKey: busPublicKey, expiresAt: credsExpiresAt }];
-}
+/** All keys that a record lists, the current one last. */
+export const busKeysOf = ({ busKeys = [] }: Keyed): readonly BusKey[] => busKeys;
 
 /**
  * The list with a new current key: without the expired keys, and with at most four.

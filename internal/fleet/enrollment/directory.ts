@@ -16,7 +16,7 @@ import {
 } from "./record.ts";
 import { counts, decodeIndex, type Enrollments, parseKey, readingOf } from "./store.ts";
 import { memberStates } from "./transition.ts";
-import { counting, judgeRecord } from "./verdict.ts";
+import { isVouched } from "./vouchers.ts";
 
 /** All enrollments as a master knows them, kept current by one watch; lists and streams read it. */
 export interface Directory {
@@ -40,13 +40,8 @@ export interface Directory {
   holds(peelId: string, busPublicKey: string): boolean;
   /** The enrollment that is in force and has this key of the bus. */
   holderOf(busPublicKey: string): string | undefined;
-  /**
-   * Number of records that no master vouches for, by their trust in lists: `TAMPERED` ones count for nothing,
-   * `UNVOUCHED` ones will be adopted.
-   */
-  distrusted(): Record<Distrust, number>;
-  /** Judges again what had no valid vouchers; called once when the adoption is done. */
-  enforce(): void;
+  /** Number of records that no master vouches for, which lists show as `TAMPERED`: they count for nothing. */
+  countTampered(): number;
   /** State of the enrollment that the index of this peel points to. */
   stateOf(peelId: string): EnrollmentState | undefined;
   /** ID of the enrollment that the index of this peel points to. */
@@ -105,13 +100,8 @@ export interface Unindexed {
   createdAt: number;
 }
 
-/** The trust that lists show for a record that no master vouches for. */
-export type Distrust = "TAMPERED" | "UNVOUCHED";
-
 /** A record as the directory keeps it. */
 type Listed = KnownEnrollment & {
-  /** Absent when a master vouches for it. */
-  verdict?: "unvouched" | "tampered";
   /** It claims to be a direct decision. */
   direct?: true;
   /** It is in the count of its state. */
@@ -130,7 +120,7 @@ export interface DirectoryDeps {
  * master appears in lists, and counts for nothing.
  */
 export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): Directory {
-  const { vouchers, adoption = () => "done" } = enrollments;
+  const { vouchers } = enrollments;
   const index = new Map<string, string>();
   const byBusKey = createKeyIndex();
   const byPublicKey = createKeyIndex();
@@ -141,15 +131,6 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
   const memberListeners = new Set<(peelId: string) => void>();
   const complain = (key: string, cause: unknown) =>
     log.error("a stored enrollment cannot be read", { key, error: toSvcError(cause) });
-  const isDistrusted = ({ verdict }: Listed) => verdict !== undefined && !counting(verdict, adoption());
-  const trustOf = (record: Listed) => {
-    const { verdict, trust } = record;
-    if (isDistrusted(record)) {
-      return verdict === "unvouched" && adoption() === "withheld" ? "UNVOUCHED" : "TAMPERED";
-    }
-    // What an operator must know first stays visible.
-    return verdict === "unvouched" && (trust === "ok" || trust === "-") ? "UNVOUCHED" : trust;
-  };
   const report = ({ id, peel_id, state, direct }: Listed, revision: number) => {
     if (direct === true && onDirect !== undefined) onDirect(id);
     else {
@@ -160,12 +141,9 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
   const readListed = (value: Uint8Array, id: string, revision: number): Listed => {
     if (vouchers === undefined) return readSummary(decodeMap(value));
     const stored = readingOf(enrollments, { key: id, value }).map;
-    const verdict = judgeRecord(id, stored, { vouchers, adoption: adoption() });
-    if (stored !== undefined && verdict === "vouched") return readSummary(stored);
+    if (stored !== undefined && isVouched(id, stored, vouchers)) return readSummary(stored);
     const direct = stored?.direct === true ? { direct: true as const } : {};
-    if (stored !== undefined && verdict === "unvouched")
-      return { ...readSummary(stored), ...direct, verdict };
-    const listed = { ...readableOf(stored), ...direct, id, verdict: "tampered" } as const;
+    const listed = { ...readableOf(stored), ...direct, id, trust: "TAMPERED" } as const;
     report(listed, revision);
     return listed;
   };
@@ -176,24 +154,18 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
   };
   const stateOf = (peelId: string) => {
     const record = indexed(peelId);
-    return record === undefined || isDistrusted(record) ? undefined : record.state;
+    return record === undefined || isTampered(record) ? undefined : record.state;
   };
-  const isVisible = (record: Listed) => !isDistrusted(record) && counts(record, index.get(record.peel_id));
+  const isVisible = (record: Listed) => !isTampered(record) && counts(record, index.get(record.peel_id));
   // Each enrollment asks how many are pending: counting all of them would cost the more the larger the fleet is.
   const countsByState = Object.fromEntries(enrollmentStates.map((state) => [state, 0])) as Record<
     EnrollmentState,
     number
   >;
-  let countedUnder = adoption();
   const count = (record: Listed, isCounted: boolean) => {
     if ((record.counted === true) === isCounted) return;
     record.counted = isCounted;
     countsByState[record.state] += isCounted ? 1 : -1;
-  };
-  /** What counts depends on whether vouchers are enforced. */
-  const countAgain = () => {
-    countedUnder = adoption();
-    for (const { item } of view.kept()) count(item, isVisible(item));
   };
   const judgeMember = (peelId: string, isOther = false) => {
     const state = stateOf(peelId);
@@ -207,7 +179,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     const record = id === undefined ? undefined : view.get(id)?.item;
     if (record === undefined) return;
     count(record, isVisible(record));
-    if (isVisible(record) || isDistrusted(record)) loose.delete(record.id);
+    if (isVisible(record) || isTampered(record)) loose.delete(record.id);
     else loose.add(record.id);
   };
   const view = createOrderedView<Listed, Listed>({
@@ -227,7 +199,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       const isOther = before?.publicKey !== record.publicKey || !isSameSet(before.labels, record.labels);
       judgeMember(peel_id, before !== undefined && isOther);
       if (before !== undefined && before.peel_id !== peel_id) judgeMember(before.peel_id);
-      if (before?.state === state || isDistrusted(record)) return;
+      if (before?.state === state || isTampered(record)) return;
       for (const run of subscribers.get(id) ?? []) run(state);
     },
     onGone(id, record) {
@@ -236,7 +208,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       byPublicKey.change(id, [record.publicKey], []);
       loose.delete(id);
       count(record, false);
-      if (vouchers !== undefined && !isDistrusted(record) && state !== "pending") {
+      if (vouchers !== undefined && !isTampered(record) && state !== "pending") {
         // Masters remove only what is pending.
         log.error("an enrollment record was removed by others", { enrollment_id: id, peel_id, state });
       }
@@ -269,9 +241,9 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
   });
 
   const listed = (record: Listed, state: EnrollmentState | "all"): EnrollmentSummary | undefined => {
-    if (!isVisible(record) && !isDistrusted(record)) return undefined;
+    if (!isVisible(record) && !isTampered(record)) return undefined;
     if (state !== "all" && record.state !== state) return undefined;
-    return { ...shownOf(record), trust: trustOf(record) };
+    return shownOf(record);
   };
 
   return {
@@ -285,7 +257,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       }),
     holds(peelId, busPublicKey) {
       const record = indexed(peelId);
-      if (record === undefined || isDistrusted(record)) return false;
+      if (record === undefined || isTampered(record)) return false;
       return memberStates.has(record.state) && record.busKeys.includes(busPublicKey);
     },
     holderOf: (busPublicKey) =>
@@ -313,33 +285,19 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     labelsOf: (peelId) => (members.has(peelId) ? indexed(peelId)?.labels : undefined),
     isSuspended(peelId) {
       const record = indexed(peelId);
-      return record !== undefined && !isDistrusted(record) && record.trust === "SUSPENDED";
+      return record !== undefined && !isTampered(record) && record.trust === "SUSPENDED";
     },
     countSuspended() {
       let found = 0;
       for (const { item } of view.kept()) if (item.trust === "SUSPENDED" && isVisible(item)) found++;
       return found;
     },
-    distrusted() {
-      const found = { TAMPERED: 0, UNVOUCHED: 0 };
-      for (const { item } of view.kept()) {
-        const trust = trustOf(item);
-        if (trust === "TAMPERED" || trust === "UNVOUCHED") found[trust]++;
-      }
+    countTampered() {
+      let found = 0;
+      for (const { item } of view.kept()) if (isTampered(item)) found++;
       return found;
     },
-    enforce() {
-      for (const { item, revision } of [...view.kept()]) {
-        if (item.verdict !== "unvouched") continue;
-        report(item, revision);
-        loose.delete(item.id);
-        judgeMember(item.peel_id);
-      }
-    },
-    countByState() {
-      if (countedUnder !== adoption()) countAgain();
-      return { ...countsByState };
-    },
+    countByState: () => ({ ...countsByState }),
     credentials(now) {
       let soonestExpiry = Number.POSITIVE_INFINITY;
       let expired = 0;
@@ -347,7 +305,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       for (const { item } of view.kept()) {
         const { id, peel_id, state, credsExpiresAt } = item;
         if (credsExpiresAt === undefined || !memberStates.has(state) || index.get(peel_id) !== id) continue;
-        if (isDistrusted(item)) continue;
+        if (isTampered(item)) continue;
         left.push(Math.max(0, credsExpiresAt - now));
         if (credsExpiresAt <= now) expired++;
         else soonestExpiry = Math.min(soonestExpiry, credsExpiresAt);
@@ -396,6 +354,9 @@ function shownOf(record: Listed): EnrollmentSummary {
     ...defined({ address, evidence, trusted_ca_spki }),
   };
 }
+
+/** No master vouches for it. */
+const isTampered = ({ trust }: Listed) => trust === "TAMPERED";
 
 /** What can be shown of a record that may be anything. */
 function readableOf(stored: StoredMap | undefined): KnownEnrollment {

@@ -199,7 +199,7 @@ interface Wanted {
 
 /**
  * Whether the bus revokes everything that is stored, and nothing that was lifted; its claims may still
- * contain expired entries. Claims of an earlier version lack imports; those of a later one may have more.
+ * contain expired entries. Claims of the version before may lack imports; those of a later one may have more.
  */
 function agrees(
   held: Pick<HeldClaims, "revoked" | "imports">,

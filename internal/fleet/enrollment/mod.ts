@@ -1,5 +1,4 @@
 export { watchFacts } from "./activate.ts";
-export { adoptionMark, isAdoptionMark } from "./adopt.ts";
 export { adoptSuccession } from "./adopt-succession.ts";
 export type { ApplyDeps } from "./apply.ts";
 export { type Challenges, mostMadeChallenges } from "./challenge.ts";
@@ -11,7 +10,6 @@ export { endRefused } from "./end-refused.ts";
 export { createEnforcer } from "./enforce.ts";
 export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
-export { followAdoption } from "./follow-adoption.ts";
 export { keepExports } from "./keep-exports.ts";
 export { isLabelName, type Labels, labelsField, labelsProblem } from "./labels.ts";
 export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
@@ -42,7 +40,6 @@ export {
   type SuspendOperationDeps,
   submit,
   suspendEnrollment,
-  vouchEnrollments,
 } from "./operations.ts";
 export { createPendingTable } from "./pending-table.ts";
 export { provenConnections } from "./proven-connections.ts";
@@ -58,7 +55,6 @@ export {
   trustOf,
 } from "./record.ts";
 export { recoverableUntil } from "./recover.ts";
-export { createAdoptionMemory } from "./remember-adoption.ts";
 export { type RenewDeps, type Renewed, rekey, renew } from "./renew.ts";
 export { readRekey, readRenewal } from "./renewal-request.ts";
 export { repairOrphans } from "./repair.ts";
@@ -94,6 +90,5 @@ export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { createTakeOver } from "./take-over.ts";
 export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";
 export { curvePublicKeyField, publicKeyField } from "./validate.ts";
-export type { Adoption } from "./verdict.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
 export { type Admission, type Decide, decisions, type WayIn } from "./way-in.ts";

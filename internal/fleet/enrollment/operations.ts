@@ -12,7 +12,6 @@ import { type ChallengeDeps, issueChallenge } from "./challenge.ts";
 import { type DeliverDeps, deliverCredentials } from "./deliver.ts";
 import type { Directory } from "./directory.ts";
 import { type EnrollDeps, enroll } from "./enroll.ts";
-import type { AdoptionProcess } from "./follow-adoption.ts";
 import {
   administratorsField,
   administratorsVersionField,
@@ -42,7 +41,6 @@ export { labelEnrollment } from "./label-operation.ts";
 export { findByKey, recoverCredentials } from "./recovery-operations.ts";
 export { revokeUserOfBus } from "./revoke-user-operation.ts";
 export { type ChallengeTpmDeps, challengeTpm } from "./tpm-operation.ts";
-export { vouchEnrollments } from "./vouch-operation.ts";
 
 const id = described(v.string(), "Id of the enrollment: `enr-` and a KSUID");
 const onlyId = v.strictObject({ id });
@@ -240,7 +238,7 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
     created_at: timestamp,
     trust: described(
       v.picklist(trustWords),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and it counts for nothing. An `UNVOUCHED` one is of an earlier version and is not adopted yet",
+      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and it counts for nothing.",
     ),
     fingerprint: described(
       v.string(),
@@ -284,7 +282,7 @@ export const listEnrollments = operation({
   touches: () => ({ fleet: true }),
   async run({ directory }: { directory: Directory }, { state, ids, limit, cursor }) {
     await directory.caughtUp();
-    const distrusted = directory.distrusted().TAMPERED;
+    const distrusted = directory.countTampered();
     if (ids !== undefined) return { enrollments: directory.pick({ state, ids }), distrusted };
     const after = defined({ after: cursor });
     const found = directory.list({ state, limit: limit + 1, ...after });
@@ -458,7 +456,6 @@ export const discardEnrollment = operation({
 export interface OperatorEnrollmentDeps extends SuspendOperationDeps {
   revocations: SuspendOperationDeps["revocations"] & RevokeUserDeps["revocations"];
   directory: Directory;
-  adoption: Pick<AdoptionProcess, "adopt">;
   clock: Clock;
 }
 

@@ -1,6 +1,5 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
-import { type Enrollment, fromStored, type StoredMap } from "./record.ts";
-import { mapOf } from "./verdict.ts";
+import { decodeMap, type Enrollment, fromStored, type StoredMap } from "./record.ts";
 import type { Sealed } from "./vouchers.ts";
 
 // A record is looked at by many parts of a master within a short time: who decides about it, the log of decisions, and
@@ -86,4 +85,13 @@ export function readRecord(value: Uint8Array): RecordReading {
       return record;
     },
   };
+}
+
+/** The stored form; `undefined` when it is not a map. */
+export function mapOf(value: Uint8Array): StoredMap | undefined {
+  try {
+    return decodeMap(value);
+  } catch {
+    return undefined;
+  }
 }

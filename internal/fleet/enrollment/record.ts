@@ -24,7 +24,7 @@ export interface Enrollment {
   metadata?: Record<string, Plain>;
   /** What the fleet says of this peel; a new enrollment of the same host starts without. */
   labels?: Labels;
-  /** The address from which the host asked to join. Absent in records of earlier versions. */
+  /** The address from which the host asked to join. */
   address?: string;
   /** What the host proved about itself, in addition to its key. */
   evidence?: Evidence;
@@ -45,7 +45,7 @@ export interface Enrollment {
   credsExpiresAt?: number;
   /** The `U…` key of the JWT that the peel uses now, the last one of `busKeys`. */
   busPublicKey?: string;
-  /** All keys whose JWTs have not expired, the current one last. Absent in records of earlier versions. */
+  /** All keys whose JWTs have not expired, the current one last. Absent before the first credentials. */
   busKeys?: readonly BusKey[];
   renewedAt?: number;
   /** How often the peel renewed its credentials. */
@@ -373,7 +373,7 @@ export function decodeMap(bytes: Uint8Array): StoredMap {
 }
 
 /** The trust in lists: which root the peel trusts, or that the record itself is not trusted. */
-export const trustWords = ["ok", "MISMATCH!", "SUSPENDED", "-", "CLONE!", "TAMPERED", "UNVOUCHED"] as const;
+export const trustWords = ["ok", "MISMATCH!", "SUSPENDED", "-", "CLONE!", "TAMPERED"] as const;
 export type Trust = (typeof trustWords)[number];
 
 /**
@@ -382,7 +382,7 @@ export type Trust = (typeof trustWords)[number];
  */
 export function trustOf(
   record: Pick<Enrollment, "trustedCaSpki" | "trustMismatch" | "cloneSuspected"> & { suspended?: unknown },
-): Exclude<Trust, "TAMPERED" | "UNVOUCHED"> {
+): Exclude<Trust, "TAMPERED"> {
   if (record.suspended !== undefined) return "SUSPENDED";
   if (record.cloneSuspected === true) return "CLONE!";
   if (record.trustedCaSpki === undefined) return "-";
@@ -399,7 +399,7 @@ export interface EnrollmentSummary {
   trust: Trust;
   /** Of the public key, to compare it with what the peel logs. */
   fingerprint: string;
-  /** The address from which the host asked to join; absent in records of earlier versions. */
+  /** The address from which the host asked to join. */
   address?: string;
   /** The kind of what the host proved in addition to its key. */
   evidence?: EvidenceType;

@@ -5,8 +5,7 @@ import type { Bucket, Entry } from "../../bus/mod.ts";
 import { type Readings, type RecordReading, readRecord } from "./readings.ts";
 import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
 import { liveStates } from "./transition.ts";
-import { type Adoption, counting, judgeRecord } from "./verdict.ts";
-import type { Vouchers } from "./vouchers.ts";
+import { isVouched, type Vouchers } from "./vouchers.ts";
 
 /**
  * The bucket `enrollments`, with the vouchers of its records. A record that counts for nothing does not exist
@@ -14,8 +13,6 @@ import type { Vouchers } from "./vouchers.ts";
  */
 export interface Enrollments extends Bucket {
   readonly vouchers?: Vouchers;
-  /** Whether vouchers are enforced; absent means that they are. */
-  readonly adoption?: () => Adoption;
   /** What this master read and wrote last, so that it reads it once. */
   readonly readings?: Readings;
   /**
@@ -231,15 +228,14 @@ export function decodeIndex(entry: Pick<Entry, "key" | "value">): string {
 
 /** The record of an entry; `undefined` when it counts for nothing. */
 export function readEntry(
-  enrollments: Pick<Enrollments, "vouchers" | "adoption" | "readings">,
+  enrollments: Pick<Enrollments, "vouchers" | "readings">,
   entry: Pick<Entry, "key" | "value" | "revision">,
 ): Versioned | undefined {
-  const { vouchers, adoption = () => "done" } = enrollments;
+  const { vouchers } = enrollments;
   const { key, value, revision } = entry;
   if (vouchers === undefined) return { record: decodeRecord(value), revision };
-  const state = adoption();
   const reading = readingOf(enrollments, entry);
-  if (!counting(judgeRecord(key, reading.map, { vouchers, adoption: state }), state)) return undefined;
+  if (!isVouched(key, reading.map, vouchers)) return undefined;
   return { record: reading.record(), revision };
 }
 

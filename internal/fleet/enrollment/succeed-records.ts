@@ -2,11 +2,11 @@ import * as v from "valibot";
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Entry } from "../../bus/mod.ts";
+import { mapOf } from "./readings.ts";
 import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
 import { decodeIndex, parseKey } from "./store.ts";
 import { memberStates } from "./transition.ts";
-import { mapOf } from "./verdict.ts";
-import type { Vouchers } from "./vouchers.ts";
+import { isVouched, type Vouchers } from "./vouchers.ts";
 
 // A fleet that succeeds another one takes over its members. The first master of the new fleet vouches for them,
 // and each peel gets its credentials by recovery.
@@ -25,33 +25,30 @@ export interface Succeeded {
  *
  * @param entries of the bucket `enrollments`
  * @param options.vouchers of the fleet that is succeeded
- * @param options.isAdopted whether that fleet enforces vouchers; if not, records without vouchers count
  * @param options.operator who decides it
  */
 export function succeedRecords(
   entries: readonly Pick<Entry, "key" | "value">[],
-  options: { vouchers: Vouchers; isAdopted: boolean; operator: string; now: number },
+  options: { vouchers: Vouchers; operator: string; now: number },
 ): Succeeded {
   const index = indexOf(entries);
   const records: Enrollment[] = [];
   const tampered: string[] = [];
   let vouched = 0;
-  let marked = 0;
+  let found = 0;
   for (const { key, value } of entries) {
     if (!("id" in parseKey(key))) continue;
-    const stored = mapOf(value);
-    const standing = stored === undefined ? "tampered" : options.vouchers.judge(stored);
-    if (standing === "vouched") vouched++;
-    if (standing !== "unvouched") marked++;
+    const counts = isVouched(key, mapOf(value), options.vouchers);
+    if (counts) vouched++;
+    found++;
     const record = recordOf(key, value);
     const isMember =
       record !== undefined && memberStates.has(record.state) && index.get(record.peelId) === record.id;
     if (!isMember) continue;
-    const counts = standing === "vouched" || (standing === "unvouched" && !options.isAdopted);
     if (counts) records.push(succeed(record, options));
     else tampered.push(record.id);
   }
-  return { records, tampered, isForeign: vouched === 0 && marked > 0 };
+  return { records, tampered, isForeign: vouched === 0 && found > 0 };
 }
 
 /** When the newest of the records changed, milliseconds since the Unix epoch; 0 without any. */

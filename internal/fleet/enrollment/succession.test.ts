@@ -6,7 +6,7 @@ import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import { createRecordMac, newKeyPair } from "../../identity/mod.ts";
 import { adoptSuccession, successionMark } from "./adopt-succession.ts";
-import { decodeRecord, type Enrollment, encodeRecord, toStored } from "./record.ts";
+import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
 import { indexKey, readEnrollments } from "./store.ts";
 import { formatSucceeded, newestChange, parseSucceeded, succeedRecords } from "./succeed-records.ts";
 import { awaitsRecovery } from "./transition.ts";
@@ -52,7 +52,7 @@ const entriesOf = (records: readonly Enrollment[], { vouchers } = before) =>
     { key: indexKey(record.peelId), value: encode(record.id) },
   ]);
 
-const options = { vouchers: before.vouchers, isAdopted: true, operator: "ann", now: 5_000 };
+const options = { vouchers: before.vouchers, operator: "ann", now: 5_000 };
 
 describe("what is taken over", () => {
   test("members, with their keys and what is known of the host, approved", () => {
@@ -96,19 +96,15 @@ describe("what is taken over", () => {
   test("not what no master of that fleet wrote", () => {
     const forged = entriesOf([member("forged")], other);
     const { decisionVoucher: _, identityVoucher: __, ...bare } = member("bare");
-    const unvouched = [
+    const unmarked = [
       { key: bare.id, value: encodeRecord(bare) },
       { key: indexKey("bare"), value: encode(bare.id) },
     ];
     const junk = [{ key: idOf("junk"), value: encode("junk") }];
-    const entries = [...entriesOf([member("a")]), ...forged, ...unvouched, ...junk];
-    const strict = succeedRecords(entries, options);
-    expect(strict.records.map(({ peelId }) => peelId)).toEqual(["a"]);
-    expect(strict.tampered).toEqual([idOf("forged"), idOf("bare")]);
-    // Before a fleet enforces vouchers, records of an earlier version count.
-    const lenient = succeedRecords(entries, { ...options, isAdopted: false });
-    expect(lenient.records.map(({ peelId }) => peelId)).toEqual(["a", "bare"]);
-    expect(lenient.tampered).toEqual([idOf("forged")]);
+    const entries = [...entriesOf([member("a")]), ...forged, ...unmarked, ...junk];
+    const found = succeedRecords(entries, options);
+    expect(found.records.map(({ peelId }) => peelId)).toEqual(["a"]);
+    expect(found.tampered).toEqual([idOf("forged"), idOf("bare")]);
   });
 
   test("a backup of another fleet is told, an empty one is not", () => {
@@ -131,12 +127,6 @@ test("the file of records, whole or refused", () => {
   for (let end = 0; end < text.length - 1; end += 7) {
     expect(() => parseSucceeded("f", text.slice(0, end))).toThrow("f is damaged");
   }
-});
-
-test("a record of an earlier version has no mark of a succession", () => {
-  const { succeeded } = decodeRecord(encodeRecord(member("a")));
-  expect(succeeded).toBeUndefined();
-  expect(toStored(member("a"))).not.toHaveProperty("succeeded");
 });
 
 describe("the first master", () => {

@@ -3,17 +3,16 @@ import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
 import { decodeMap, type Enrollment, encodeRecord, type StoredMap } from "./record.ts";
 
 // Enrollment records are stored on the bus, where others can write. So each record has two MACs of a master: one
-// over the identity of the peel, one over the decision. A record that does not match them counts for nothing.
-
-/** Whether a master wrote this record. One of an earlier version has no MACs and is `unvouched`. */
-export type Standing = "vouched" | "unvouched" | "tampered";
+// over the identity of the peel, one over the decision. A record without them, or one that does not match them,
+// counts for nothing.
 
 /** Marks records that are written, and judges records that are read. */
 export interface Vouchers {
   mark(record: Enrollment): Enrollment;
   /** The same, with its stored form as readers get it; absent where that is not known before. */
   seal?(record: Enrollment): Sealed;
-  judge(stored: StoredMap): Standing;
+  /** Whether a master wrote this record. */
+  fits(stored: StoredMap): boolean;
   /** Whether a direct decision may count, as far as who made it; absent where everyone may make one. */
   mayDecide?(direct: Enrollment): boolean;
 }
@@ -55,13 +54,11 @@ export function createVouchers(mac: RecordMac): Vouchers {
     return mac("enrollment-decision", [identityVoucher, contentOf(stored, names.sort())]);
   };
   /** What was judged or sealed already: many parts of a master look at the same stored form. */
-  const known = new WeakMap<StoredMap, Standing>();
-  const standingOf = (stored: StoredMap): Standing => {
+  const known = new WeakMap<StoredMap, boolean>();
+  const matches = (stored: StoredMap): boolean => {
     const { identity_voucher: identityFound, decision_voucher: decisionFound } = stored;
-    if (identityFound === undefined && decisionFound === undefined) return "unvouched";
     const identity = identityOf(stored);
-    const fits = isMac(identity, identityFound) && isMac(decisionOf(stored, identity), decisionFound);
-    return fits ? "vouched" : "tampered";
+    return isMac(identity, identityFound) && isMac(decisionOf(stored, identity), decisionFound);
   };
   const seal = (record: Enrollment): Sealed => {
     const { identityVoucher: _, decisionVoucher: __, ...rest } = record;
@@ -70,16 +67,16 @@ export function createVouchers(mac: RecordMac): Vouchers {
     const identityVoucher = identityOf(read);
     const decisionVoucher = decisionOf(read, identityVoucher);
     const stored = { ...read, identity_voucher: identityVoucher, decision_voucher: decisionVoucher };
-    known.set(stored, "vouched");
+    known.set(stored, true);
     return { record: { ...rest, identityVoucher, decisionVoucher }, stored };
   };
   return {
     seal,
     mark: (record) => seal(record).record,
-    judge(stored) {
-      const standing = known.get(stored) ?? standingOf(stored);
-      known.set(stored, standing);
-      return standing;
+    fits(stored) {
+      const fits = known.get(stored) ?? matches(stored);
+      known.set(stored, fits);
+      return fits;
     },
   };
 }
@@ -87,7 +84,7 @@ export function createVouchers(mac: RecordMac): Vouchers {
 /** For `svc`, which has no key: it marks its records as direct decisions. */
 export const directVouchers: Vouchers = {
   mark: (record) => ({ ...record, direct: true }),
-  judge: () => "vouched",
+  fits: () => true,
 };
 
 function isMac(expected: Uint8Array, found: unknown): boolean {
@@ -97,4 +94,13 @@ function isMac(expected: Uint8Array, found: unknown): boolean {
 /** Names and values, without those that are absent. */
 function contentOf(stored: StoredMap, names: readonly string[]): Plain {
   return names.flatMap((name) => (stored[name] === undefined ? [] : [[name, stored[name] as Plain]]));
+}
+
+/** Whether what is stored under the ID of an enrollment is a record that a master wrote. */
+export function isVouched(
+  id: string,
+  stored: StoredMap | undefined,
+  vouchers: Pick<Vouchers, "fits">,
+): boolean {
+  return stored !== undefined && stored.id === id && vouchers.fits(stored);
 }

@@ -5,7 +5,7 @@ import { type Enrollment, type Enrollments, readEntry, trustOf } from "../enroll
 import { type Event, tagOf } from "../reactor/mod.ts";
 
 /** Judges stored records. */
-export type Judging = Pick<Enrollments, "vouchers" | "adoption">;
+export type Judging = Pick<Enrollments, "vouchers">;
 
 /** A later version of the same state, such as one with other labels, is usually written after this time. */
 const skewMs = 60_000;

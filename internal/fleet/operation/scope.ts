@@ -17,7 +17,6 @@ export const scopes = {
     "clear-clone",
     "restore",
     "discard",
-    "vouch",
     "revoke-user",
   ],
   rollouts: ["list", "show", "start", "pause", "resume", "abort"],

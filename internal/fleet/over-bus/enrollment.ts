@@ -12,11 +12,10 @@ import {
   revokeEnrollment,
   revokeUserOfBus,
   suspendEnrollment,
-  vouchEnrollments,
 } from "../enrollment/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
 
-// Each request goes to one master. Older clients send the fields of all decisions with each of them.
+// Each request goes to one master. A request has the same fields for all decisions, so those that one does not use are ignored.
 
 const at = (action: AdminAction) => ({ subject: adminSubject(action), queue: adminQueue });
 
@@ -32,7 +31,6 @@ export const enrollmentsOverBus = {
   list: overBus({ operation: listEnrollments, ...at("list"), page: { usual: 500, max: 1_000 } }),
   restore: overBus({ operation: restoreEnrollment, ...at("restore") }),
   discard: overBus({ operation: discardEnrollment, ...at("discard") }),
-  vouch: overBus({ operation: vouchEnrollments, ...at("vouch") }),
 };
 
 export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): void {
@@ -47,5 +45,4 @@ export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): v
   serve(door, enrollmentsOverBus.list, deps);
   serve(door, enrollmentsOverBus.restore, deps);
   serve(door, enrollmentsOverBus.discard, deps);
-  serve(door, enrollmentsOverBus.vouch, deps);
 }

@@ -29,7 +29,7 @@ test("the last good roles stay in force while the file is broken or missing", ()
   write(path, "roles: {db: {enrollments: [lst]}}");
   expect(own(roles.current())).toEqual(["web"]);
   expect(roles.problem()).toBe(
-    `the last good roles stay in force: ${path}:1:28: role db: enrollments: unknown action "lst" (did you mean list?); known are list, show, approve, reject, revoke, label, expect, suspend, resume, clear-clone, restore, discard, vouch, revoke-user`,
+    `the last good roles stay in force: ${path}:1:28: role db: enrollments: unknown action "lst" (did you mean list?); known are list, show, approve, reject, revoke, label, expect, suspend, resume, clear-clone, restore, discard, revoke-user`,
   );
 
   rmSync(path);

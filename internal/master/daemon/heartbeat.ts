@@ -49,8 +49,6 @@ export function startMasterHeartbeat(options: {
       recovery_window_ms: options.recoveryWindowMs,
       ...defined({ ca_spki: caPin(), clock_ahead_ms: clockAheadMs() }),
       ...(rotation === undefined ? {} : { ca_next_spki: rotation.next.pin, ca_phase: rotation.phase }),
-      // Masters of earlier versions write enrollments without vouchers, and do not say this.
-      vouches: true,
       // While one that does not say this runs, the accounts of sites stay as it knows them.
       hears_sites_apart: true,
       requires_site_label: options.requiresSiteLabel,

@@ -28,8 +28,6 @@ export interface MasterOptions {
   rolloutTiming?: RolloutTiming;
   /** The clock is not compared with the bus, for tests that move it. */
   trustsClock?: boolean;
-  /** Replaces the time without masters of an earlier version before records are adopted, milliseconds. */
-  quietMs?: number;
   /** The registered operators; without it no signed request is accepted. */
   operators?: RequestRegistry;
   /** Called when the master serves, with the ports it really has and the routes behind the first. */

@@ -18,7 +18,6 @@ import {
   type SystemBus,
 } from "../../bus/mod.ts";
 import {
-  type Adoption,
   type Challenges,
   createReadings,
   type Enrollments,
@@ -64,8 +63,6 @@ export interface StorageOptions {
   name: string;
   /** For the records of enrollments. */
   vouchers: Vouchers;
-  /** Whether vouchers are enforced. */
-  adoptionState: { readonly current: Adoption };
   /** `storage_replicas`. */
   configuredReplicas: number;
   /** `storage_create`. */
@@ -84,7 +81,7 @@ export interface StorageOptions {
  * leaders.
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { bus, name, vouchers, adoptionState, log } = options;
+  const { bus, name, vouchers, log } = options;
   const { room, replication } = await provisionAll(options);
   const open = (name: AssetName) => openBucket(bus, name);
   /** A restart of the bus removes what is kept in memory only. */
@@ -95,7 +92,6 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       ...(await open("enrollments")),
       vouchers,
       readings: createReadings(),
-      adoption: () => adoptionState.current,
       // A write needs a majority. Many peels may ask at the same moment.
       confirmMajority: shareRuns(() => probeStorage(bus, "master-probe", name, confirmMs)),
     },
@@ -152,7 +148,7 @@ interface Provisioned {
 
 /** Creates and adjusts all storage for what the bus offers now. @throws SvcError `unavailable` */
 export async function provisionOnce(
-  options: Omit<StorageOptions, "name" | "vouchers" | "adoptionState" | "clock" | "signal">,
+  options: Omit<StorageOptions, "name" | "vouchers" | "clock" | "signal">,
   raises = true,
 ): Promise<Provisioned> {
   const { bus, system, creates, jobsMaxBytes, auditRetentionMs, log } = options;

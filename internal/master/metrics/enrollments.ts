@@ -17,8 +17,8 @@ export interface EnrollmentsView {
   };
   /** Bus users without a valid record that are refused. */
   strays?(): number;
-  /** Records that no master vouches for, by what lists call them. */
-  distrusted?(): Record<string, number>;
+  /** Records that no master vouches for. */
+  tampered?(): number;
 }
 
 export interface EnrollmentMetrics {
@@ -94,8 +94,11 @@ function showEnrollments(
   );
   gaugeBy(
     "svc_enrollments_distrusted",
-    "Enrollment records that no master vouches for, by what lists call them; TAMPERED ones count for nothing",
+    "Enrollment records that no master vouches for; lists show them as TAMPERED, and they count for nothing",
     "trust",
-    () => view().distrusted?.(),
+    () => {
+      const tampered = view().tampered?.();
+      return tampered === undefined ? undefined : { TAMPERED: tampered };
+    },
   );
 }

@@ -2,7 +2,7 @@
 const words = {
   good: "ok done active alive up completed ready live agrees described",
   attention:
-    "pending waiting running paused suspended silent offline busy cancelled open warn skip begun degraded late unsafe unvouched drifted stale never",
+    "pending waiting running paused suspended silent offline busy cancelled open warn skip begun degraded late unsafe drifted stale never",
   bad: "fail failed timeout lost aborted rejected refused denied revoked expired disabled orphaned down tampered mismatch clone not",
 } as const;
 type Tone = keyof typeof words;

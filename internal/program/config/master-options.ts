@@ -281,12 +281,6 @@ export const masterOptions = {
     default: [],
     doc: "hosts, addresses and ranges that webhooks of this policy may call although they are loopback, link-local, metadata or multicast addresses",
   }),
-  "enroll.adopt_unvouched": option({
-    group: "HTTPS listener",
-    type: bool,
-    default: true,
-    doc: "vouch for the enrollment records of earlier versions as soon as no master of an earlier version runs; otherwise svc enroll vouch --all does it",
-  }),
   "api.docs_enabled": option({
     group: "HTTPS listener",
     type: bool,

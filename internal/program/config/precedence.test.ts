@@ -53,7 +53,6 @@ const samples: Record<string, readonly [string, string]> = {
   "enroll.evidence.tpm_ca": ["/a", ""],
   "enroll.policy": ["/a", "/b"],
   "enroll.policy_webhook_allow": ["cmdb.example.com", "192.0.2.0/24,10.0.0.1"],
-  "enroll.adopt_unvouched": ["false", "true"],
   "api.docs_enabled": ["true", "false"],
   "console.enabled": ["true", "false"],
   "api.oidc_keys_dir": ["/a", "/b"],

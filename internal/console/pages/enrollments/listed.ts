@@ -29,5 +29,4 @@ export const trustTexts: Readonly<Record<Listed["trust"], { word: string; outcom
   SUSPENDED: { word: "suspended", outcome: "timeout" },
   "CLONE!": { word: "two hosts", outcome: "failed" },
   TAMPERED: { word: "tampered", outcome: "failed" },
-  UNVOUCHED: { word: "not adopted", outcome: "timeout" },
 };

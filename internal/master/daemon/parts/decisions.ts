@@ -1,5 +1,4 @@
 import { dirname, resolve } from "node:path";
-import { abortable } from "../../../base/abortable.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
 import { lockFile } from "../../../base/lock-file.ts";
@@ -12,33 +11,19 @@ import {
   openDecisionLog,
   startDecisionKeeper,
 } from "../../../fleet/decisions/mod.ts";
-import { adoptionMark, createAdoptionMemory, type StoredMap } from "../../../fleet/enrollment/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
 import type { Stored } from "./storage.ts";
-import { untilDone } from "./until-done.ts";
 
 /** Decisions outside the bus: later parts get the buckets of decisions with everything logged. */
 export const decisions = {
   start: (deps: MasterDeps & Connected & Stored) =>
     assemble(async (stack) => {
-      const { bus, config, storage, vouchers, adoptionState, recordMac, clock, log, signal } = deps;
-      const { secrets } = storage;
-      const isVouched = (stored: StoredMap) => vouchers.judge(stored) === "vouched";
+      const { bus, config, storage, vouchers, clock, log } = deps;
       const opened = openLog(resolve(config.decisions_log), clock, log);
       stack.defer(() => opened.close());
-      const marked = { bucket: secrets.name, key: adoptionMark };
-      const adoptionMemory = createAdoptionMemory({
-        note: {
-          read: () => opened.log.get(marked)?.value,
-          keep: (value) => opened.log.keep({ ...marked, value }),
-        },
-        ...{ secrets, mac: recordMac, clock, log },
-      });
-      // Before anything is judged: a record without vouchers does not count as a decision once the adoption is done.
-      adoptionState.current = await abortable(untilDone(adoptionMemory.recall, deps), signal);
       const keeper = startDecisionKeeper({
         buckets: { enrollments: storage.enrollments, revocations: storage.revocations },
         log: opened.log,
@@ -47,8 +32,7 @@ export const decisions = {
         onReconnect: bus.onReconnect,
         pendingTtlMs: config["enroll.pending_ttl"],
         readings: storage.enrollments.readings,
-        vouched: (stored) => adoptionState.current === "awaited" || isVouched(stored),
-        hasVouchers: isVouched,
+        vouched: vouchers.fits,
         clock,
         report: log,
       });
@@ -56,7 +40,6 @@ export const decisions = {
       await catchUp("decisions", keeper.ready, deps);
       return {
         decisions: keeper,
-        adoptionMemory,
         storage: {
           ...storage,
           ...keeper.buckets,

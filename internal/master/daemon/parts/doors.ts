@@ -33,7 +33,7 @@ import {
   auditRoutes,
   bootstrapRoutes,
   clusterRoutes,
-  docsRoutes,
+  createDocs,
   enrollmentRoutes,
   enrollRoutes,
   eventRoutes,
@@ -106,14 +106,13 @@ export const doors = {
     assemble(async (stack) => {
       const { config, certificates, bus, storage, directory, resolver, jobs, rollouts } = deps;
       const { keys, metrics, tracer, clock, random, log } = deps;
-      const { revocations, enforcer, disconnections, adoption } = deps;
+      const { revocations, enforcer, disconnections } = deps;
       const { enrollments } = storage;
       const decisions = {
         directory,
         enrollments,
         clock,
         revocations,
-        adoption,
         enforce: { enforcer, disconnections, metrics, clock, log },
         suspension: deps.suspension,
       };
@@ -285,7 +284,7 @@ export const doors = {
         }),
         ...reactorRoutes(door, { own: deps.reacting, bus }),
       ];
-      const described = config["api.docs_enabled"] ? docsRoutes(routes) : [];
+      const docs = config["api.docs_enabled"] ? await createDocs(routes) : undefined;
       const { isServed } = sessions.operations;
       const pages =
         sessions.judge === undefined ? [] : consoleRoutes({ bundle: await carriedBundle(), isServed });
@@ -294,14 +293,14 @@ export const doors = {
         certificate: certificates.current(),
         tokens: config["api.tokens"],
         bearers: signIn.bearers,
-        ...defined({ sessions: sessions.judge }),
+        ...defined({ sessions: sessions.judge, docs }),
         hidesWithoutTokens: true,
         networks: config["enroll.networks"],
         metrics,
         tracer,
         clock,
         log,
-        routes: [...routes, ...described, ...pages],
+        routes: [...routes, ...pages],
       });
       stack.defer(() => listener.stop());
       // Before the listener: its streams end, so that their readers continue at another master.

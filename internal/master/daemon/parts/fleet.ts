@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
-import { defined } from "../../../base/defined.ts";
 import { encodePeelsAccount } from "../../../bus/accounts/mod.ts";
 import { isClustered, openBucket } from "../../../bus/mod.ts";
 import {
@@ -11,7 +10,6 @@ import {
   createTakeOver,
   dropOldPending,
   endRefused,
-  followAdoption,
   provenConnections,
   refuseStrays,
   repairOrphans,
@@ -43,12 +41,10 @@ import type { Stored } from "./storage.ts";
 export const fleet = {
   start: (deps: MasterDeps & Connected & Stored & SoundClock & Audited & Operators & Decisions & SitesPart) =>
     assemble(async (stack) => {
-      const { config, bus, peelBus, storage, system, keys, recordMac, vouchers, metrics } = deps;
+      const { config, bus, peelBus, storage, system, keys, vouchers, metrics } = deps;
       const { clock, log, signal } = deps;
       const { enrollments, secrets } = storage;
       const mayPrune = () => deps.sound.check().status !== "down";
-      const adopts = { enrollments, vouchers, secrets, mac: recordMac, clock, log };
-      const state = deps.adoptionState;
       const revocations = createRevocations({ bucket: storage.revocations, log });
       stack.defer(() => revocations.stop());
       const { registry, recorder } = deps;
@@ -69,14 +65,6 @@ export const fleet = {
       const directory = createDirectory({ enrollments, log, onDirect: takeOver.consider });
       stack.defer(() => directory.stop());
       await catchUp("enrollments", untilWhole(directory, deps), deps);
-      const automatic = config["enroll.adopt_unvouched"];
-      const heartbeats = storage.masterHeartbeats;
-      const adoption = followAdoption({
-        ...{ ...adopts, directory, heartbeats, automatic, state, memory: deps.adoptionMemory },
-        ...defined({ quietMs: deps.quietMs }),
-      });
-      stack.defer(() => adoption.stop());
-      await abortable(adoption.ready, signal);
       // What was decided while no master ran counts before peels and operators ask.
       await abortable(takeOver.settled(), signal);
       const repairing = repairOrphans({ enrollments, directory, clock, log });
@@ -221,7 +209,6 @@ export const fleet = {
       });
       return {
         directory,
-        adoption,
         revocations,
         enforcer,
         disconnections,
@@ -239,12 +226,12 @@ export const fleet = {
         reportKeys: () => ({ ...accountRotation.report(), ...rotation.report() }),
         resolver,
         targetCheck: targeting.check,
-        checks: { settings: settings.check, enrollments: adoption.check, "site-peels": origins.check },
+        checks: { settings: settings.check, "site-peels": origins.check },
         view: {
           enrollments: () => directory.countByState(),
           peelsSuspended: () => directory.countSuspended(),
           strays: () => strays.count,
-          distrusted: () => directory.distrusted(),
+          tampered: () => directory.countTampered(),
           credentials: () => directory.credentials(clock.now()),
           compliance: following.counts,
           peelsAlive: () => (index.running ? directory.members().filter(index.alive).length : undefined),

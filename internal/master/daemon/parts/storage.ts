@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { readTextIfPresent } from "../../../base/file.ts";
 import {
-  type Adoption,
   adoptSuccession,
   createVouchers,
   type Enrollment,
@@ -32,15 +31,10 @@ export const storage = {
         ? { mayDecide: (record: Enrollment) => directs.judge?.(record) === true }
         : {}),
     };
-    // Known as soon as the storage was read.
-    const adoptionState: { current: Adoption } = { current: "awaited" };
     const auditRetentionMs = config["audit.retention"];
     const creates = config.storage_create;
     const options = { bus, system, creates, configuredReplicas, jobsMaxBytes, auditRetentionMs, log };
-    const storage = await abortable(
-      openStorage({ ...options, name, vouchers, adoptionState, clock, signal }),
-      signal,
-    );
+    const storage = await abortable(openStorage({ ...options, name, vouchers, clock, signal }), signal);
     const succeeded = readSucceeded(join(config.auth_dir, "succession.records"));
     if (succeeded !== undefined) {
       const deps = { ...storage, vouchers, mac: recordMac, clock, log, signal };
@@ -61,7 +55,6 @@ export const storage = {
       recordMac,
       vouchers,
       directs,
-      adoptionState,
       checks: { storage: room.check },
       view: { storage: room.view },
       stop: room.stop,

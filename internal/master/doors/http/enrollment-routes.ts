@@ -9,7 +9,6 @@ import {
   resumeEnrollment,
   revokeEnrollment,
   suspendEnrollment,
-  vouchEnrollments,
 } from "../../../fleet/enrollment/mod.ts";
 import type { HttpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
@@ -107,17 +106,6 @@ export function enrollmentRoutes({ bind }: HttpDoor, deps: OperatorEnrollmentDep
         200: "The enrollment as it is again",
         404: "No revision of it is left that a master made",
         409: "It is as a master made it, or its peel has another live enrollment",
-        503: decided[503],
-      },
-    }),
-    bind(vouchEnrollments, deps, {
-      ...behindToken,
-      method: "POST",
-      path: "/api/v1/enrollments/vouch",
-      id: "vouchEnrollments",
-      answers: {
-        200: "How many records count from now on",
-        409: "A master of an earlier version runs",
         503: decided[503],
       },
     }),

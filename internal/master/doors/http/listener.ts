@@ -7,6 +7,7 @@ import { newRequestId, requestIdOf } from "../../../base/request-id.ts";
 import { type Span, type Tracer, traceparentOf, untraced } from "../../../base/trace.ts";
 import type { AuthRule } from "../../../fleet/operation/mod.ts";
 import { readJson } from "./body.ts";
+import type { Docs } from "./docs.ts";
 import type { BudgetName } from "./limit.ts";
 import { liveSession } from "./live-session.ts";
 import { createRateLimits, type LimitedNetwork } from "./rate-limits.ts";
@@ -28,6 +29,8 @@ export interface ListenerOptions {
   port: number;
   certificate: Certificate;
   routes: readonly Route[];
+  /** Describes the routes, and serves the description. */
+  docs?: Docs;
   tokens: readonly TokenEntry[];
   /** Further kinds of bearer tokens. */
   bearers?: readonly Bearers[];
@@ -100,6 +103,7 @@ export function createHandler(
   options: Pick<
     ListenerOptions,
     | "routes"
+    | "docs"
     | "tokens"
     | "bearers"
     | "sessions"
@@ -114,7 +118,7 @@ export function createHandler(
   handle(incoming: Incoming): Promise<Response>;
   routes: readonly ServedRoute[];
 } {
-  const { clock, log, routes, tokens, bearers = [], sessions } = options;
+  const { clock, log, routes, docs, tokens, bearers = [], sessions } = options;
   const { hidesWithoutTokens = false, tracer = untraced } = options;
   const kinds = [tokenFiles(tokens, clock), ...bearers];
   const limits = createRateLimits(options.networks ?? [], clock);
@@ -147,14 +151,13 @@ export function createHandler(
             : await readJson(incoming, route.body === "json", route.maxBodyBytes);
         return route.handle(Object.assign(authorized, { body, params: params as Record<string, string> }));
       },
-      { config: {}, parse: "none" },
+      { config: {}, parse: "none", ...defined({ detail: docs?.detailOf(route) }) },
     );
   }
-  const patterns = routes.map((route) => ({
-    route,
-    pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+").replace(/\*$/, ".*")}$`),
-  }));
-  const isServed = ({ auth }: Route, incoming?: Pick<Incoming, "headers">) =>
+  if (docs !== undefined) app.use(docs.plugin);
+  const ruled = [...routes, ...(docs?.rules ?? [])];
+  const patterns = ruled.map(patternOf);
+  const isServed = ({ auth }: Ruled, incoming?: Pick<Incoming, "headers">) =>
     auth !== "bearer" ||
     !hidesWithoutTokens ||
     kinds.some((kind) => kind.open()) ||
@@ -196,7 +199,7 @@ export function createHandler(
     Object.defineProperties(call, { signal: { value: live.signal }, keepOpen: { value: followed } });
   };
   const routeOf = routeFinder(patterns);
-  const budgetOf = (route: Route | undefined, path: string): BudgetName =>
+  const budgetOf = (route: Ruled | undefined, path: string): BudgetName =>
     route?.budget ?? (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
 
   const handle = async (incoming: Incoming): Promise<Response> => {
@@ -268,7 +271,7 @@ export function createHandler(
     });
     return response;
   };
-  const rules = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
+  const rules = new Map(ruled.map((route) => [`${route.method} ${route.path}`, route]));
   return {
     handle,
     routes: app.routes.map(({ method, path }) => {
@@ -278,9 +281,16 @@ export function createHandler(
   };
 }
 
+/** A route of this listener, or of its documentation, which has a handler of its own. */
+type Ruled = Omit<Route, "handle">;
+
 interface RoutePattern {
-  route: Route;
+  route: Ruled;
   pattern: RegExp;
+}
+
+function patternOf(route: Ruled): RoutePattern {
+  return { route, pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+").replace(/\*$/, ".*")}$`) };
 }
 
 /** A path of more parts has the route of a pattern that ends with anything, or none. */
@@ -293,7 +303,7 @@ function partsOf(path: string): number {
 }
 
 /** Finds the first route of a path. Each request does, so only patterns with as many parts are tried. */
-function routeFinder(patterns: readonly RoutePattern[]): (path: string) => Route | undefined {
+function routeFinder(patterns: readonly RoutePattern[]): (path: string) => Ruled | undefined {
   const byParts = new Map<number, RoutePattern[]>();
   return (path) => {
     const parts = partsOf(path);

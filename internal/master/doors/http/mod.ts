@@ -3,7 +3,7 @@ export { auditRoutes } from "./audit-routes.ts";
 export { type HttpDoor, httpDoor } from "./bind.ts";
 export { bootstrapRoutes } from "./bootstrap-routes.ts";
 export { clusterRoutes } from "./cluster-routes.ts";
-export { docsRoutes } from "./docs-routes.ts";
+export { createDocs } from "./docs.ts";
 export { enrollRoutes } from "./enroll-routes.ts";
 export { enrollmentRoutes } from "./enrollment-routes.ts";
 export { eventRoutes } from "./event-routes.ts";

@@ -5,8 +5,15 @@ import type { JsonSchema } from "./json-schema.ts";
 import type { Route } from "./route.ts";
 import { type RouteDoc, tags } from "./route-doc.ts";
 
-/** A JSON document in the form of OpenAPI 3.1. */
-export type ApiDescription = Readonly<Record<string, unknown>>;
+/** An operation in the form of OpenAPI 3.1, as a route of the router carries it. */
+export type Detail = Readonly<Record<string, unknown>>;
+
+/** What the description of an interface has besides the operations of the routes. */
+interface Documentation {
+  readonly [keyword: string]: unknown;
+}
+
+type Described = Omit<Route, "handle">;
 
 const errorSchema: JsonSchema = {
   title: "Error",
@@ -15,50 +22,59 @@ const errorSchema: JsonSchema = {
   required: ["error"],
 };
 
-/** Describes these routes (OpenAPI Specification 3.1.0). */
-export function describeApi(routes: readonly Route[]): ApiDescription {
+/**
+ * The `detail` of each route, and the rest of the description (OpenAPI Specification 3.1.0).
+ *
+ * @param hidden routes that the router does not describe, so that the rest has them
+ */
+export function describeApi(
+  routes: readonly Route[],
+  hidden: readonly Described[],
+): { details: ReadonlyMap<Described, Detail>; documentation: Documentation } {
   const components = new Map<string, JsonSchema>();
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const route of routes) {
-    const path = route.path.replace(/:([a-z]+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, components) };
-  }
-  const used = new Set<string>(routes.map(({ doc }) => doc.tag));
-  return {
+  const details = new Map([...routes, ...hidden].map((route) => [route, operationOf(route, components)]));
+  const used = new Set<string>([...details.keys()].map(({ doc }) => doc.tag));
+  const documentation = {
     openapi: "3.1.0",
-    info: {
-      title: "svc master",
-      version,
-      description:
-        "The HTTPS interface of a master, TLS 1.3 only. Every answer has an `X-Request-ID`: that of the request if it has at most 128 letters, digits, `.`, `_` and `-`, otherwise a new one. Later versions may add fields to any answer; ignore fields that you do not know.",
-    },
+    info: { title: "svc master", description: overview, version },
     servers: [{ url: "/" }],
     tags: Object.entries(tags).flatMap(([name, description]) =>
       used.has(name) ? [{ name, description }] : [],
     ),
-    paths,
+    paths: Object.fromEntries(
+      hidden.map((route) => [
+        route.path.replace(/:([a-z]+)/g, "{$1}"),
+        { [route.method.toLowerCase()]: details.get(route) },
+      ]),
+    ),
     components: {
-      securitySchemes: {
-        bearer: {
-          type: "http",
-          scheme: "bearer",
-          description:
-            "The token of an operator: from `api.tokens`, from `svc token create`, or from an identity provider of `api.oidc`",
-        },
-        nkey: {
-          type: "apiKey",
-          in: "header",
-          name: "Authorization",
-          description:
-            "`Nkey <public_key>:<signature>`: the peel's Ed25519 signature, in base64url, over the enrollment id",
-        },
-      },
+      securitySchemes,
       schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
     },
   };
+  return { details, documentation };
 }
 
-function operationOf(route: Route, components: Map<string, JsonSchema>): Record<string, unknown> {
+const overview =
+  "The HTTPS interface of a master, TLS 1.3 only. Every answer has an `X-Request-ID`: that of the request if it has at most 128 letters, digits, `.`, `_` and `-`, otherwise a new one. Later versions may add fields to any answer; ignore fields that you do not know.";
+
+const securitySchemes = {
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "The token of an operator: from `api.tokens`, from `svc token create`, or from an identity provider of `api.oidc`",
+  },
+  nkey: {
+    type: "apiKey",
+    in: "header",
+    name: "Authorization",
+    description:
+      "`Nkey <public_key>:<signature>`: the peel's Ed25519 signature, in base64url, over the enrollment id",
+  },
+};
+
+function operationOf(route: Described, components: Map<string, JsonSchema>): Detail {
   const { doc, auth } = route;
   const refer = (schema: JsonSchema) => withReferences(schema, components);
   return {
@@ -109,7 +125,7 @@ function responsesOf({
   maxBodyBytes: most = maxBodyBytes,
   doc,
   operation,
-}: Route): RouteDoc["responses"] {
+}: Described): RouteDoc["responses"] {
   const ruled: Record<number, RouteDoc["responses"][number]> = {};
   if (auth === "bearer") ruled[401] = { description: "No valid token" };
   if (body !== undefined) {
