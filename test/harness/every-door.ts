@@ -86,7 +86,7 @@ export const routes: http.Route[] = [
   ...Object.entries(doors)
     .filter(([name]) => name.endsWith("Routes"))
     .flatMap(([, routesOf]) => (routesOf as (door: typeof https, deps: never) => http.Route[])(https, none)),
-  ...joinedRooms.flatMap((room) => https.routes(room, none)),
+  ...joinedRooms.flatMap((room) => http.routesOf(https, room, none)),
 ];
 
 const master = "master-1";

@@ -5,7 +5,6 @@ export {
   type Door,
   type Doors,
   type Hints,
-  type Joined,
   joinDoors,
   type RestLines,
   type Tag,

@@ -14,7 +14,7 @@ import type { Gate, Operation, Touch } from "../../fleet/operation/operation.ts"
 import { type BusBinding, serve } from "../../fleet/over-bus/bind.ts";
 import { builtIn } from "../../fleet/roles/built-in.ts";
 import { createRoleGate } from "../../fleet/roles/gate.ts";
-import { httpDoor } from "../doors/http/bind.ts";
+import { httpDoor, routesOf } from "../doors/http/bind.ts";
 import { createHandler } from "../doors/http/listener.ts";
 import type { Route } from "../doors/http/route.ts";
 
@@ -66,7 +66,7 @@ const https = httpDoor({ clock, gate });
 const routes = (await exportsOf("master/doors/http/*-routes.ts"))
   .filter(([name]) => name.endsWith("Routes") && name !== "docsRoutes")
   .flatMap(([, make]) => (make as (door: typeof https, deps: never) => Route[])(https, none))
-  .concat(joinedRooms.flatMap((room) => https.routes(room, none)));
+  .concat(joinedRooms.flatMap((room) => routesOf(https, room, none)));
 
 const bindings = [
   ...(await exportsOf("fleet/over-bus/*.ts"))

@@ -26,6 +26,7 @@ import {
   type Route,
   rolesByTokenFile,
   rolesOf,
+  routesOf,
   signIn,
   tokenFiles,
   warnOfTokenFiles,
@@ -169,7 +170,7 @@ export function startSignIn(options: {
       if (bearer === "operator") return operators.rolesNow(name);
       return rolesOfToken(bearer);
     },
-    routes: (door) => door.routes(tokenOperations, deps),
+    routes: (door) => routesOf(door, tokenOperations, deps),
     serve: (door) => void serveRoom(door, tokenOperations, deps),
     stop: () => view.stop(),
   };

@@ -103,7 +103,7 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
     }
   };
 
-  const door = {
+  return {
     bind<Deps, Input extends InputSchema, Output extends FieldsSchema>(
       operation: Operation<Deps, Input, Output>,
       deps: Deps,
@@ -177,16 +177,15 @@ export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
         },
       };
     },
-
-    /** The routes of a room, in the order of its table. */
-    routes<Table>(table: Table, deps: DepsOf<Table>): Route[] {
-      const doors = Object.entries(table as Readonly<Record<string, AnyDoor>>);
-      return doors.flatMap(([id, { operation, rest, hints }]) =>
-        rest === undefined ? [] : [door.bind(operation, deps as never, bindingOf(id, rest, hints))],
-      );
-    },
   };
-  return door;
+}
+
+/** The routes of a room, in the order of its table. */
+export function routesOf<Table>({ bind }: HttpDoor, table: Table, deps: DepsOf<Table>): Route[] {
+  const doors = Object.entries(table as Readonly<Record<string, AnyDoor>>);
+  return doors.flatMap(([id, { operation, rest, hints }]) =>
+    rest === undefined ? [] : [bind(operation, deps as never, bindingOf(id, rest, hints))],
+  );
 }
 
 type AnyDoor = Door & { operation: Operation<never, InputSchema, FieldsSchema> };

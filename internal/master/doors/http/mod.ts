@@ -1,6 +1,6 @@
 export { approvalRoutes } from "./approval-routes.ts";
 export { auditRoutes } from "./audit-routes.ts";
-export { type HttpDoor, httpDoor } from "./bind.ts";
+export { type HttpDoor, httpDoor, routesOf } from "./bind.ts";
 export { bootstrapRoutes } from "./bootstrap-routes.ts";
 export { clusterRoutes } from "./cluster-routes.ts";
 export { createDocs } from "./docs.ts";
