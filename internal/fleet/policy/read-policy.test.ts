@@ -113,7 +113,7 @@ describe("refuses, with the place:", () => {
   test.each<[string, string]>([
     ["rule: []", 'p:1:1: unknown key "rule" (did you mean rules?); known are rules, workers'],
     ["workers: 4", "p:1:1: rules is required: rules: [] for a policy without any"],
-    ["rules: []\nworkers: 0", "p:2:10: workers: expected a number from 1 to 64, found a number"],
+    ["rules: []\nworkers: 0", "p:2:10: workers: expected a number from 1 to 64, not 0"],
     [rule("{}"), "p:2:5: rule rule-1: one of decide, program, webhook is required"],
     [rule("decide: approv"), "p:2:13: rule rule-1: decide: expected approve, reject or hold"],
     [rule("{decide: hold, name: 'a b'}"), "p:2:26: rule 1: name: expected letters"],

@@ -1,17 +1,21 @@
 import { basename } from "node:path";
+import * as v from "valibot";
+import { keysOf, type NameOf, readDocument } from "../../base/document/read.ts";
+import {
+  fields,
+  formOf,
+  integer,
+  list,
+  mapOf,
+  oneOf,
+  refuse,
+  type Schema,
+  text,
+  unknownKey,
+} from "../../base/document/schemas.ts";
 import { roleNameForm } from "../../base/names.ts";
 import { suggestion } from "../../base/nearest.ts";
-import {
-  entriesOf,
-  failure,
-  fieldsOf,
-  itemsOf,
-  type Place,
-  placed,
-  textOf,
-  within,
-} from "../../base/read-yaml.ts";
-import { isNothing, kindOf, parseYaml, type YamlNode } from "../../base/yaml.ts";
+import { atLine } from "../../base/place.ts";
 import { parseTarget } from "../../tree/targets/mod.ts";
 import { type ScopeKind, scopes } from "../operation/mod.ts";
 import { builtIn } from "./built-in.ts";
@@ -21,7 +25,6 @@ import type { Role, RoleBook } from "./role.ts";
 
 const maxRoles = 1_000;
 const maxItems = 256;
-const maxApprovals = 16;
 const maxTargetLength = 4_096;
 const maxPatternLength = 128;
 const kinds = Object.keys(scopes) as ScopeKind[];
@@ -39,120 +42,110 @@ const reading = ["list", "show", "read", "status", "rules", "test"];
  * @returns the roles of the file, and those that are built in
  * @throws SvcError `bad_request`: `<file>:<line>:<column>: <what>: <reason>`
  */
-export function readRoles(text: string, file: string): RoleBook {
-  const place = { file, what: "" };
-  const root = parseYaml(text, file);
-  if (isNothing(root)) return builtIn;
-  const roles = fieldsOf(root, place, ["roles"]).get("roles")?.value;
-  if (roles === undefined) throw failure(place, root.at, "roles is required");
-  if (isNothing(roles)) return builtIn;
+export function readRoles(written: string, file: string): RoleBook {
+  const document = readDocument(written, file, rolesFile(), nameOf);
   const book = new Map<string, Role>(builtIn);
-  for (const { key, keyAt, value } of entriesOf(roles, within(place, "roles"))) {
-    if (!roleNameForm.test(key)) {
-      throw failure(
-        within(place, "roles"),
-        keyAt,
-        "a role has a name of 1 to 63 small letters, digits, hyphens and underscores, and begins with a letter",
-      );
+  for (const [name, lists] of document.value?.roles ?? []) {
+    const path = ["roles", name];
+    if (builtIn.has(name)) {
+      const reason = "is built in and cannot be changed: use another name";
+      throw document.failure(path, reason, document.keyAt(path));
     }
-    const here = within(place, `role ${key}`);
-    if (builtIn.has(key)) throw failure(here, keyAt, "is built in and cannot be changed: use another name");
-    if (book.size - builtIn.size >= maxRoles) throw failure(here, keyAt, `more than ${maxRoles} roles`);
-    book.set(key, readRole(key, keyAt.line, value, here));
+    const placeOf = (kind: string, item: number) =>
+      atLine(basename(file), document.at([...path, kind, item]).line);
+    book.set(name, roleOf(name, lists, placeOf));
   }
   return book;
 }
 
-function readRole(name: string, line: number, node: YamlNode, place: Place): Role {
-  const declared: Partial<Record<ScopeKind, (DeclaredJobRule | DeclaredWord)[]>> = {};
-  for (const { key, keyAt, value } of entriesOf(node, place)) {
-    const kind = kinds.find((one) => one === key);
-    if (kind === undefined) {
-      const shown = JSON.stringify(key.slice(0, 60));
-      throw failure(
-        place,
-        keyAt,
-        `unknown kind ${shown}${suggestion(key, kinds)}; known are ${kinds.join(", ")}`,
-      );
-    }
-    const here = within(place, kind);
-    const seen = new Set<string>();
-    declared[kind] = itemsOf(value, here, maxItems).map((item) => {
-      const read = kind === "jobs" && isRule(item) ? readJobRule(item, here) : readWord(kind, item, here);
-      if (!("do" in read)) return read;
-      if (seen.has(read.do)) throw failure(here, item.at, `${read.do} appears twice`);
-      seen.add(read.do);
-      return read;
-    });
-  }
-  return roleOf(name, declared, { name: basename(place.file), line });
+const nameOf: NameOf = ([first, name, ...rest]) =>
+  first === undefined || name === undefined ? keysOf([first ?? 0]) : [`role ${name}`, ...keysOf(rest)];
+
+/** What a roles file may hold. */
+export function rolesFile() {
+  const name = v.pipe(
+    v.string(),
+    v.regex(
+      roleNameForm,
+      "a role has a name of 1 to 63 small letters, digits, hyphens and underscores, and begins with a letter",
+    ),
+  );
+  const lists = kinds.map((kind) => [kind, v.exactOptional(itemsOf(kind))] as const);
+  const role = fields(Object.fromEntries(lists), { unknown: unknownKey(kinds, "kind") });
+  const roles = v.pipe(
+    mapOf(role, name),
+    refuse(({ size }) => (size > maxRoles ? `more than ${maxRoles} roles` : undefined)),
+  );
+  return v.nullable(fields({ roles: v.nullable(roles) }));
 }
 
-const isRule = (node: YamlNode) => node.kind === "map" && !node.entries.some(({ key }) => key === "do");
-
-function readJobRule(node: YamlNode, place: Place): DeclaredJobRule {
-  const fields = fieldsOf(node, place, ["functions", "targets", "approvals"]);
-  const functions = fields.get("functions")?.value;
-  const targets = fields.get("targets")?.value;
-  const approvals = fields.get("approvals")?.value;
-  if (functions === undefined)
-    throw failure(place, node.at, "functions is required: [test.*], or ['*'] for all");
-  if (targets === undefined)
-    throw failure(place, node.at, "targets is required: an expression, or '*' for all");
-  const list = within(place, "functions");
-  const patterns = itemsOf(functions, list, maxItems).map((one) => {
-    const pattern = textOf(one, list, maxPatternLength);
-    placed(list, one.at, () => functionsOf(pattern));
-    return pattern;
-  });
-  if (patterns.length === 0) throw failure(list, functions.at, "names no function");
-  const chosen = within(place, "targets");
-  const expression = textOf(targets, chosen, maxTargetLength);
-  placed(chosen, targets.at, () => parseTarget(expression, "target"));
-  return {
-    functions: patterns,
-    targets: expression,
-    approvals: approvals === undefined ? 0 : readApprovals(approvals, within(place, "approvals")),
-    line: node.at.line,
-  };
+/** The items of a kind, none of whose actions may appear twice. */
+function itemsOf(kind: ScopeKind): Schema<Item[]> {
+  return v.pipe(
+    list(itemOf(kind), maxItems),
+    refuse((items) => {
+      const actions = items.map((item) => ("do" in item ? item.do : item));
+      const twice = actions.findIndex((action, at) => actions.indexOf(action) < at);
+      return twice < 0 ? undefined : { at: [twice], message: `${actions[twice]} appears twice` };
+    }),
+  );
 }
 
-function readWord(kind: ScopeKind, node: YamlNode, place: Place): Exclude<DeclaredWord, string> {
-  if (node.kind !== "map") return { do: readAction(kind, node, place), approvals: 0, line: node.at.line };
-  const fields = fieldsOf(node, place, ["do", "approvals"]);
-  const asked = fields.get("do")?.value;
-  if (asked === undefined) throw failure(place, node.at, "do is required");
-  const action = readAction(kind, asked, within(place, "do"));
-  const wanted = fields.get("approvals")?.value;
-  const approvals = wanted === undefined ? 0 : readApprovals(wanted, within(place, "approvals"));
-  if (approvals > 0 && wanted !== undefined && !mayWait(kind, action)) {
-    throw failure(place, wanted.at, `${kind} ${action} cannot wait for approvals: write only ${action}`);
-  }
-  return { do: action, approvals, line: node.at.line };
+type Item = DeclaredJobRule | Exclude<DeclaredWord, string>;
+
+/** What the list of a kind may hold: words, and among those of `jobs` rules. */
+function itemOf(kind: ScopeKind): Schema<Item> {
+  const action = actionOf(kind);
+  const word: Schema<Item> = v.pipe(
+    action,
+    v.transform((one) => ({ do: one })),
+  );
+  const waiting: Schema<Item> = v.pipe(
+    fields({ do: action, approvals }),
+    refuse(({ do: asked, approvals: wanted = 0 }) =>
+      wanted === 0 || mayWait(kind, asked)
+        ? undefined
+        : { at: ["approvals"], message: `${kind} ${asked} cannot wait for approvals: write only ${asked}` },
+    ),
+  );
+  const rule = kind === "jobs" ? jobRule() : waiting;
+  const options = [word, waiting, ...(rule === waiting ? [] : [rule])];
+  return formOf(options, (value) => (value instanceof Map ? (value.has("do") ? waiting : rule) : word));
 }
+
+const approvals = v.exactOptional(integer(0, 16, "number"));
 
 function mayWait(kind: ScopeKind, action: string): boolean {
   return kind !== "jobs" && !neverParked.includes(kind) && !reading.includes(action);
 }
 
-/** A job is run by a rule that names functions and targets, and not by a word. */
-function readAction(kind: ScopeKind, node: YamlNode, place: Place): string {
-  const text = textOf(node, place, 60);
-  const known = (scopes[kind] as readonly string[]).filter((one) => kind !== "jobs" || one !== "run");
-  if (known.includes(text)) return text;
-  if (kind === "jobs" && text === "run") {
-    throw failure(place, node.at, "run needs functions and targets: {functions: [test.*], targets: '*'}");
-  }
-  throw failure(
-    place,
-    node.at,
-    `unknown action ${JSON.stringify(text)}${suggestion(text, known)}; known are ${known.join(", ")}`,
+const examples: Readonly<Record<string, string>> = {
+  functions: "[test.*], or ['*'] for all",
+  targets: "an expression, or '*' for all",
+};
+
+function jobRule(): Schema<DeclaredJobRule> {
+  const pattern = v.pipe(
+    text(maxPatternLength),
+    refuse((one) => void functionsOf(one)),
+  );
+  const functions = v.pipe(list(pattern, maxItems), v.minLength(1, "names no function"));
+  const targets = v.pipe(
+    text(maxTargetLength),
+    refuse((one) => void parseTarget(one, "target")),
+  );
+  return fields(
+    { functions, targets, approvals },
+    { missing: (key) => `${key} is required: ${examples[key]}` },
   );
 }
 
-function readApprovals(node: YamlNode, place: Place): number {
-  const value = node.kind === "scalar" ? node.value : undefined;
-  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= maxApprovals)
-    return value;
-  throw failure(place, node.at, `expected a number from 0 to ${maxApprovals}, found ${kindOf(node)}`);
+/** A job is run by a rule that names functions and targets, and not by a word. */
+function actionOf(kind: ScopeKind): Schema<string> {
+  const known = (scopes[kind] as readonly string[]).filter((one) => kind !== "jobs" || one !== "run");
+  return oneOf(known, (word) =>
+    kind === "jobs" && word === "run"
+      ? "run needs functions and targets: {functions: [test.*], targets: '*'}"
+      : `unknown action ${JSON.stringify(word.slice(0, 60))}${suggestion(word, known)}; known are ${known.join(", ")}`,
+  );
 }
