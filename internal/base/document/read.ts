@@ -17,6 +17,8 @@ export interface Places {
   at(path: Path): TextPosition;
   /** Of a key, or of the map that lacks it. */
   keyAt(path: Path): TextPosition;
+  /** What messages call a value: `rule web: match`. */
+  nameOf(path: Path): string;
   /** How a number is written: `0644`, `1.10`. */
   digits(path: Path): string | undefined;
   /** `<file>:<line>:<column>: <name>: <reason>`. */
@@ -47,12 +49,7 @@ export function readDocument<T>(
 }
 
 /** The same for what is parsed already. */
-export function checkNode<T>(
-  root: YamlNode,
-  file: string,
-  schema: Schema<T>,
-  nameOf: NameOf = keysOf,
-): Document<T> {
+function checkNode<T>(root: YamlNode, file: string, schema: Schema<T>, nameOf: NameOf = keysOf): Document<T> {
   const valueAt = (path: Path) => writtenOf(nodeAt(root, path));
   const places: Places = {
     at: (path) => nodeAt(root, path).at,
@@ -61,6 +58,7 @@ export function checkNode<T>(
       return node.kind === "scalar" ? node.digits : undefined;
     },
     keyAt: (path) => keyAt(root, path),
+    nameOf: (path) => nameOf(path, valueAt).join(": "),
     failure(path, reason, at = nodeAt(root, path).at) {
       return fileError(file, at, [...nameOf(path, valueAt), reason].join(": "));
     },

@@ -172,7 +172,9 @@ export function readBy<In, Out>(read: (value: In) => Out): v.RawTransformAction<
 }
 
 /** What is wrong, and where in the value, if it is not all of it. */
-export type Problem = string | { readonly message: string; readonly at: readonly (string | number)[] };
+export type Problem =
+  | string
+  | { readonly message: string; readonly at: readonly (string | number)[]; readonly isKey?: true };
 
 /** Refuses a value for which the function returns a problem, or throws one. */
 export function refuse<In>(problemOf: (value: In) => Problem | undefined): v.RawCheckAction<In> {
@@ -183,7 +185,8 @@ export function refuse<In>(problemOf: (value: In) => Problem | undefined): v.Raw
     if (problem === undefined) return;
     if (typeof problem === "string") addIssue({ message: problem });
     else {
-      const [first, ...rest] = problem.at.map((key) => pathItem(dataset.value, key, "value"));
+      const origin = problem.isKey === true ? "key" : "value";
+      const [first, ...rest] = problem.at.map((key) => pathItem(dataset.value, key, origin));
       addIssue({ message: problem.message, path: first && [first, ...rest] });
     }
   });

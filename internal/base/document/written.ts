@@ -11,6 +11,14 @@ export function writtenOf(node: YamlNode): Written {
   return new Map(node.entries.map(({ key, value }) => [key, writtenOf(value)]));
 }
 
+/** The same with objects in place of maps. */
+export function plainOf(value: unknown): unknown {
+  if (value instanceof Map) {
+    return Object.fromEntries(Array.from(value, ([key, inner]) => [key, plainOf(inner)]));
+  }
+  return Array.isArray(value) ? value.map(plainOf) : value;
+}
+
 /** What a value is, in words. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return "nothing";

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
-import { keysOf, type NameOf, type Path, type Places, readDocument } from "../../base/document/read.ts";
+import { type Path, type Places, readDocument } from "../../base/document/read.ts";
+import { nameOfRules, ruleName } from "../../base/document/rules.ts";
 import {
   absolutePath,
   duration,
@@ -19,7 +20,6 @@ import {
 import { kindOf } from "../../base/document/written.ts";
 import { SvcError } from "../../base/errors.ts";
 import { parseIpNetwork } from "../../base/ip-network.ts";
-import { ruleNameForm } from "../../base/names.ts";
 import { atLine } from "../../base/place.ts";
 import { webhookUrlProblem } from "../../base/webhook/url.ts";
 import { evidenceTypes } from "../../identity/evidence/mod.ts";
@@ -45,7 +45,12 @@ const maxTimeoutMs = 8_000;
  * @throws SvcError `bad_request`: `<file>:<line>:<column>: <what>: <reason>`
  */
 export function readPolicy(written: string, file: string): Policy {
-  const document = readDocument(written, file, policyFile(), nameOf);
+  const document = readDocument(
+    written,
+    file,
+    policyFile(),
+    nameOfRules((number) => `rule-${number}`),
+  );
   const { rules, workers = usualWorkers } = document.value ?? {};
   const byName = new Map<string, PolicyRule>();
   for (const [index, { name = `rule-${index + 1}`, match = {}, labels, ...given }] of (
@@ -63,15 +68,6 @@ export function readPolicy(written: string, file: string): Policy {
   }
   return { rules: [...byName.values()], workers };
 }
-
-const nameOf: NameOf = (path, valueAt) => {
-  const [first, index, ...rest] = path;
-  if (first !== "rules" || typeof index !== "number") return keysOf(path);
-  const rule = valueAt(["rules", index]);
-  const name = rule instanceof Map ? (rule.get("name") ?? `rule-${index + 1}`) : undefined;
-  const isName = typeof name === "string" && ruleNameForm.test(name);
-  return [`rule ${isName ? name : index + 1}`, ...keysOf(rest)];
-};
 
 /** A value may be empty, and a number counts as it is written. @throws SvcError for labels that no record may have */
 function labelsOf(given: ReadonlyMap<string, string | number>, path: Path, document: Places): Labels {
@@ -92,7 +88,7 @@ function deciderOf({ decide, reason, program, webhook }: Rule): Decider {
 }
 
 /** What a policy file may hold. */
-export function policyFile() {
+function policyFile() {
   const rules = v.nullable(list(policyRule(), maxRules));
   const workers = v.exactOptional(integer(1, maxWorkers, "number"));
   const missing = () => "rules is required: rules: [] for a policy without any";
@@ -102,13 +98,9 @@ export function policyFile() {
 const deciders = ["decide", "program", "webhook"] as const;
 
 function policyRule() {
-  const name = v.pipe(
-    text(64),
-    v.regex(ruleNameForm, "expected letters, digits, -, _ and dots, with a letter or digit first"),
-  );
   const label = v.union([v.string(), v.number()], ({ input }) => `expected a string, found ${kindOf(input)}`);
   const rule = fields({
-    name: v.exactOptional(name),
+    name: v.exactOptional(ruleName()),
     match: v.exactOptional(matchOfRule()),
     labels: v.exactOptional(mapOf(label)),
     decide: v.exactOptional(oneOf(decisions, () => "expected approve, reject or hold")),

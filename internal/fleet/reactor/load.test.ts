@@ -84,10 +84,10 @@ test.each<[string, string]>([
   ["[]", "f:1:1: expected a map, found a list"],
   ["rules: {}", "f:1:8: rules: expected a list, found a map"],
   ["rules: [a]", "f:1:9: rule 1: expected a map, found a string"],
-  ["rules: [{name: r, match: a}]", "f:1:9: rule 1: do is missing"],
+  ["rules: [{name: r, match: a}]", "f:1:9: rule r: do is missing"],
   [
     "rules: [{name: r, mach: a, do: []}]",
-    'f:1:19: rule 1: unknown key "mach" (did you mean match?); known are name, match, source, when, throttle, unsafe, do',
+    'f:1:19: rule r: unknown key "mach" (did you mean match?); known are name, match, source, when, throttle, unsafe, do',
   ],
   [
     "rules: [{name: a b, match: a, do: []}]",

@@ -1,19 +1,19 @@
-import type { Plain } from "../../base/msgpack.ts";
-import type { TextPosition } from "../../base/place.ts";
+import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import {
-  booleanOf,
-  durationOf,
-  entriesOf,
-  failure,
-  fieldsOf,
-  itemsOf,
-  type Place,
-  placed,
-  textOf,
-  within,
-} from "../../base/read-yaml.ts";
+  absolutePath,
+  duration,
+  fields,
+  list,
+  type Problem,
+  readBy,
+  refuse,
+  type Schema,
+  text,
+} from "../../base/document/schemas.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import { webhookUrlProblem } from "../../base/webhook/url.ts";
-import type { YamlEntry, YamlNode } from "../../base/yaml.ts";
 import {
   argumentProblem,
   checkArguments,
@@ -22,10 +22,10 @@ import {
   type ModuleFunction,
 } from "../../host/modules/mod.ts";
 import { parseTarget } from "../../tree/targets/mod.ts";
-import { allPlaceholders, placeholderRefusals, type Refusal } from "./argument-policy.ts";
+import { allPlaceholders } from "./argument-policy.ts";
 import { isServiceTag, maxTagLength, maxTagSegments } from "./event.ts";
 import { opening } from "./placeholder.ts";
-import { literalOf, templateMapOf, templateOf } from "./read-node.ts";
+import { literal, template, templateMap } from "./read-node.ts";
 import type { Action, RuleTarget } from "./rule.ts";
 
 const maxText = 4_096;
@@ -33,206 +33,161 @@ const maxStates = 64;
 /** Same limit as for jobs of operators. */
 const maxTimeoutMs = 24 * 60 * 60 * 1000;
 const tagSegment = /^[A-Za-z0-9_-]+$/;
+const missing = (key: string) => `${key} is missing`;
 
-type Fields = ReadonlyMap<string, YamlEntry>;
-interface Kind {
-  readonly keys: readonly string[];
-  readonly required: readonly string[];
-  read(fields: Fields, place: Place, trust: EventTrust): Action;
-}
-
-/** What a rule says about its events. */
-export interface EventTrust {
-  /** The rule has `unsafe: true`. */
-  readonly unsafe: boolean;
-  /** Called for each place where event data is not allowed without that. */
-  onRefusal(place: Place, at: TextPosition, reason: string): void;
-}
-
-const kinds: Readonly<Record<Action["kind"], Kind>> = {
-  job: { keys: ["target", "function", "args", "timeout"], required: ["target", "function"], read: readJob },
-  states: { keys: ["target", "sls", "test", "timeout"], required: ["target"], read: readStates },
-  approve: { keys: [], required: [], read: () => ({ kind: "approve" }) },
-  emit: { keys: ["tag", "data"], required: ["tag"], read: readEmit },
-  webhook: { keys: ["url", "token_file", "body"], required: ["url"], read: readWebhook },
-};
-
-/**
- * Reads an action: a map with one key, which is the kind of the action.
- *
- * @throws SvcError with the position
- */
-export function readAction(node: YamlNode, place: Place, trust: EventTrust): Action {
-  const [entry, more] = entriesOf(node, place);
-  const names = Object.keys(kinds).join(", ");
-  if (entry === undefined || more !== undefined) {
-    throw failure(
-      place,
-      more?.keyAt ?? node.at,
-      `expected one of ${names} in each item, such as - approve: {}`,
-    );
-  }
-  fieldsOf(node, place, Object.keys(kinds));
-  const { keys, required, read } = kinds[entry.key as Action["kind"]];
-  const inside = within(place, entry.key);
-  if (keys.length === 0 && entriesOf(entry.value, inside).length > 0) {
-    throw failure(inside, entry.value.at, `takes no fields: write ${entry.key}: {}`);
-  }
-  const fields = fieldsOf(entry.value, inside, keys);
-  const missing = required.find((key) => !fields.has(key));
-  if (missing !== undefined) throw failure(inside, entry.value.at, `${missing} is missing`);
-  return read(fields, inside, trust);
-}
-
-function readJob(fields: Fields, place: Place, trust: EventTrust): Action {
-  const name = fields.get("function");
-  const args = fields.get("args");
-  const inFunction = within(place, "function");
-  const called = need(name, (node) =>
-    placed(inFunction, node.at, () => functionNamed(literalOf(node, inFunction, 128))),
-  );
-  const given = args === undefined ? {} : readArgs(called, args.value, within(place, "args"), trust);
-  const at = args?.value.at ?? name?.value.at ?? { line: 1, column: 1 };
-  placed(place, at, () => checkArgs(called, given));
-  return {
-    kind: "job",
-    target: readTarget(fields, place),
-    function: called.name,
-    args: given,
-    ...(trust.unsafe ? { unsafe: true } : {}),
-    ...readTimeout(fields, place),
+/** An action: a map with one key, which is the kind of the action. */
+export function action(): Schema<Action> {
+  const kinds: { [Kind in Action["kind"]]: Schema<Extract<Action, { kind: Kind }>> } = {
+    job: job(),
+    states: states(),
+    approve: v.pipe(
+      fields({}, { unknown: () => "takes no fields: write approve: {}" }),
+      v.transform(() => ({ kind: "approve" }) as const),
+    ),
+    emit: emit(),
+    webhook: webhook(),
   };
+  const names = Object.keys(kinds).join(", ");
+  const entries = Object.entries<Schema<Action>>(kinds).map(
+    ([kind, each]) => [kind, v.exactOptional(each)] as const,
+  );
+  return v.pipe(
+    fields(Object.fromEntries(entries)),
+    refuse((written) => {
+      const [first, second] = Object.keys(written);
+      const message = `expected one of ${names} in each item, such as - approve: {}`;
+      if (first === undefined) return message;
+      return second === undefined ? undefined : { message, at: [second], isKey: true };
+    }),
+    v.transform((written): Action => Object.values(written)[0] ?? { kind: "approve" }),
+  );
 }
 
-function readArgs(
-  called: ModuleFunction,
-  node: YamlNode,
-  place: Place,
-  trust: EventTrust,
-): Record<string, Plain> {
-  const args = templateMapOf(node, place);
-  for (const { key, value } of entriesOf(node, place)) {
-    const inside = within(place, key);
-    for (const refusal of placeholderRefusals(called, key, args)) {
-      trust.onRefusal(inside, placeOf(refusal, value), refusal.reason);
-    }
-    const spec = Object.hasOwn(called.args, key) ? called.args[key] : undefined;
-    if (spec === undefined || allPlaceholders(args[key] ?? null).length > 0) continue;
-    const problem = argumentProblem(spec, args[key]);
-    if (problem !== undefined) throw failure(inside, value.at, problem);
-  }
-  return args;
-}
-
-function placeOf({ item }: Refusal, node: YamlNode): TextPosition {
-  const found =
-    node.kind === "list"
-      ? node.items[Number(item)]
-      : node.kind === "map"
-        ? node.entries.find(({ key }) => key === item)?.value
-        : undefined;
-  return (found ?? node).at;
+function job(): Schema<Extract<Action, { kind: "job" }>> {
+  return v.pipe(
+    fields(
+      {
+        target: target(),
+        function: v.pipe(literal(128), readBy(functionNamed)),
+        args: v.exactOptional(templateMap()),
+        timeout: timeout(),
+      },
+      { missing },
+    ),
+    refuse(({ function: called, args }) => argsProblem(called, args)),
+    v.transform(({ target, function: { name }, args = {}, timeout }) => ({
+      ...({ kind: "job", target, function: name, args } as const),
+      ...defined({ timeout }),
+    })),
+  );
 }
 
 /** Checks the arguments without event data now. The others are checked when they are rendered. */
-function checkArgs(called: ModuleFunction, args: Record<string, Plain>): void {
+function argsProblem(called: ModuleFunction, args: Record<string, Plain> = {}): Problem | undefined {
   const isOpen = (name: string) => allPlaceholders(args[name] ?? null).length > 0;
-  const open = Object.keys(args).filter((name) => Object.hasOwn(called.args, name) && isOpen(name));
-  if (open.length === 0) {
-    checkCall(called.name, args);
-    return;
+  for (const [name, value] of Object.entries(args)) {
+    const spec = Object.hasOwn(called.args, name) ? called.args[name] : undefined;
+    const message = spec === undefined || isOpen(name) ? undefined : argumentProblem(spec, value);
+    if (message !== undefined) return { message, at: ["args", name] };
   }
-  // The same function, but without checks of the arguments that are not known yet.
-  const rest = Object.fromEntries(Object.entries(args).filter(([name]) => !open.includes(name)));
-  const known = Object.fromEntries(Object.entries(called.args).filter(([name]) => !open.includes(name)));
-  const { refuse: _later, ...settled } = called;
-  checkArguments({ ...settled, args: known }, rest);
-}
-
-function readStates(fields: Fields, place: Place): Action {
-  const sls = fields.get("sls")?.value;
-  const test = fields.get("test")?.value;
-  const inSls = within(place, "sls");
-  return {
-    kind: "states",
-    target: readTarget(fields, place),
-    sls: sls === undefined ? [] : itemsOf(sls, inSls, maxStates).map((item) => literalOf(item, inSls, 256)),
-    test: test === undefined ? false : booleanOf(test, within(place, "test")),
-    ...readTimeout(fields, place),
-  };
-}
-
-function readTarget(fields: Fields, place: Place): RuleTarget {
-  const inside = within(place, "target");
-  return need(fields.get("target"), (node) => {
-    const text = textOf(node, inside, maxText);
-    if (text === sourcePlaceholder) return { source: true };
-    if (text.includes(opening)) {
-      throw failure(
-        inside,
-        node.at,
-        `the only value with a placeholder that is allowed here is ${sourcePlaceholder}: an event must not choose the target`,
-      );
+  const open = Object.keys(args).filter((name) => Object.hasOwn(called.args, name) && isOpen(name));
+  const without = <T>(map: Readonly<Record<string, T>>) =>
+    Object.fromEntries(Object.entries(map).filter(([name]) => !open.includes(name)));
+  try {
+    if (open.length === 0) checkCall(called.name, args);
+    else {
+      // The same function, but without checks of the arguments that are not known yet.
+      const { refuse: _later, ...settled } = called;
+      checkArguments({ ...settled, args: without(called.args) }, without(args));
     }
-    placed(inside, node.at, () => parseTarget(text));
-    return { expression: text };
-  });
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof SvcError) return { message: thrown.message, at: ["args"] };
+    throw thrown;
+  }
+}
+
+function states(): Schema<Extract<Action, { kind: "states" }>> {
+  return v.pipe(
+    fields(
+      {
+        target: target(),
+        sls: v.exactOptional(list(literal(256), maxStates)),
+        test: v.exactOptional(v.boolean()),
+        timeout: timeout(),
+      },
+      { missing },
+    ),
+    v.transform(({ target, sls = [], test = false, timeout }) => ({
+      ...({ kind: "states", target, sls, test } as const),
+      ...defined({ timeout }),
+    })),
+  );
 }
 
 const sourcePlaceholder = `${opening}source}`;
 
-function readTimeout(fields: Fields, place: Place): { timeout?: string } {
-  const node = fields.get("timeout")?.value;
-  if (node === undefined) return {};
-  const inside = within(place, "timeout");
-  durationOf(node, inside, 1, maxTimeoutMs);
-  return { timeout: textOf(node, inside, 40) };
+function target() {
+  return v.pipe(
+    text(maxText),
+    readBy((written): RuleTarget => {
+      if (written === sourcePlaceholder) return { source: true };
+      if (written.includes(opening)) {
+        throw new SvcError(
+          "bad_request",
+          `the only value with a placeholder that is allowed here is ${sourcePlaceholder}: an event must not choose the target`,
+        );
+      }
+      parseTarget(written);
+      return { expression: written };
+    }),
+  );
 }
 
-function readEmit(fields: Fields, place: Place): Action {
-  const data = fields.get("data")?.value;
-  const inside = within(place, "tag");
-  const tag = need(fields.get("tag"), (node) => {
-    const text = literalOf(node, inside, maxTagLength);
-    const segments = text.split("/");
-    if (segments.length > maxTagSegments || !segments.every((segment) => tagSegment.test(segment))) {
-      throw failure(inside, node.at, "expected letters, digits, - and _, in segments separated by /");
-    }
-    if (isServiceTag(text))
-      throw failure(inside, node.at, "tags that begin with svc/ are reserved for the service");
-    return text;
-  });
-  return { kind: "emit", tag, data: data === undefined ? {} : templateMapOf(data, within(place, "data")) };
+function timeout() {
+  const limits = duration(1, maxTimeoutMs);
+  return v.exactOptional(
+    v.pipe(
+      text(40),
+      refuse((written) => v.safeParse(limits, written).issues?.[0].message),
+    ),
+  );
 }
 
-function readWebhook(fields: Fields, place: Place): Action {
-  const inUrl = within(place, "url");
-  const url = need(fields.get("url"), (node) => {
-    const problem = webhookUrlProblem(literalOf(node, inUrl, maxText), {
-      secretOption: "token_file",
-      isPlainAllowed: true,
-    });
-    if (problem !== undefined) throw failure(inUrl, node.at, problem);
-    return textOf(node, inUrl, maxText);
-  });
-  const token = fields.get("token_file")?.value;
-  const body = fields.get("body")?.value;
-  return {
-    kind: "webhook",
-    url,
-    ...(token === undefined ? {} : { tokenFile: readTokenFile(token, within(place, "token_file")) }),
-    ...(body === undefined ? {} : { body: templateOf(body, within(place, "body")) }),
-  };
+function emit(): Schema<Extract<Action, { kind: "emit" }>> {
+  const tag = v.pipe(
+    literal(maxTagLength),
+    refuse((written) => {
+      const segments = written.split("/");
+      if (segments.length > maxTagSegments || !segments.every((segment) => tagSegment.test(segment))) {
+        return "expected letters, digits, - and _, in segments separated by /";
+      }
+      return isServiceTag(written) ? "tags that begin with svc/ are reserved for the service" : undefined;
+    }),
+  );
+  return v.pipe(
+    fields({ tag, data: v.exactOptional(templateMap()) }, { missing }),
+    v.transform(({ tag, data = {} }) => ({ kind: "emit", tag, data }) as const),
+  );
 }
 
-function readTokenFile(node: YamlNode, place: Place): string {
-  const path = literalOf(node, place, maxText);
-  if (/^\/[^\r\n\0]*$/.test(path)) return path;
-  throw failure(place, node.at, "expected the absolute path of a file, not its content");
-}
-
-/** Returns a required field, whose presence was checked before. */
-function need<T>(entry: YamlEntry | undefined, read: (node: YamlNode) => T): T {
-  if (entry === undefined) throw new Error("a required field is missing");
-  return read(entry.value);
+function webhook(): Schema<Extract<Action, { kind: "webhook" }>> {
+  const url = v.pipe(
+    literal(maxText),
+    refuse((written) => webhookUrlProblem(written, { secretOption: "token_file", isPlainAllowed: true })),
+  );
+  return v.pipe(
+    fields(
+      {
+        url,
+        token_file: v.exactOptional(v.pipe(literal(maxText), absolutePath())),
+        body: v.exactOptional(template()),
+      },
+      { missing },
+    ),
+    v.transform(({ url, token_file, body }) => ({
+      ...({ kind: "webhook", url } as const),
+      ...defined({ tokenFile: token_file, body }),
+    })),
+  );
 }

@@ -1,6 +1,6 @@
-import type { TextPosition } from "../../base/place.ts";
-import { entriesOf, failure, fieldsOf, itemsOf, type Place, textOf, within } from "../../base/read-yaml.ts";
-import { kindOf, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
+import * as v from "valibot";
+import { fields, formOf, list, mapOf, refuse, type Schema, text } from "../../base/document/schemas.ts";
+import { kindOf } from "../../base/document/written.ts";
 import { type Condition, type Operator, operators, type Scalar } from "./rule.ts";
 import { eventPath } from "./value.ts";
 
@@ -9,62 +9,65 @@ const maxChoices = 256;
 const maxText = 4_096;
 export const maxGlob = 128;
 
-/**
- * Reads the conditions of a rule on the content of an event: a map from a path to the expected value, or to
- * a map of comparisons.
- *
- * @throws SvcError with the position
- */
-export function readConditions(node: YamlNode, place: Place): Condition[] {
-  const conditions = entriesOf(node, place).flatMap(({ key, keyAt, value }): Condition[] => {
-    const inside = within(place, JSON.stringify(key.slice(0, 80)));
-    if (!eventPath.test(key)) {
-      throw failure(inside, keyAt, "expected source, tag, id, depth, or a path such as data.disk.percent");
-    }
-    if (value.kind !== "map")
-      return [{ path: key, operator: "eq", operand: scalarOf(value, inside, value.at) }];
-    const comparisons = [...fieldsOf(value, inside, operators).values()];
-    if (comparisons.length === 0) throw failure(inside, value.at, `expected one of ${operators.join(", ")}`);
-    return comparisons.map((entry) => readComparison(key, entry, inside));
-  });
-  if (conditions.length <= maxConditions) return conditions;
-  throw failure(place, node.at, `more than ${maxConditions} comparisons`);
+/** The conditions on the content of an event: a map from a path to its value, or to a map of comparisons. */
+export function conditions(): Schema<Condition[]> {
+  const path = v.pipe(
+    v.string(),
+    v.regex(
+      eventPath,
+      ({ input }) =>
+        `${JSON.stringify(input.slice(0, 80))}: expected source, tag, id, depth, or a path such as data.disk.percent`,
+    ),
+  );
+  return v.pipe(
+    mapOf(comparison(), path),
+    v.transform((all) => Array.from(all, ([at, some]) => some.map((one) => ({ path: at, ...one }))).flat()),
+    v.maxLength(maxConditions, `more than ${maxConditions} comparisons`),
+  );
 }
 
-function readComparison(path: string, { key, value: node }: YamlEntry, place: Place): Condition {
-  const operator = key as Operator;
-  const inside = within(place, operator);
-  return { path, operator, operand: operandOf(operator, node, inside) };
+type Comparison = Omit<Condition, "path">;
+
+function comparison(): Schema<Comparison[]> {
+  const equal: Schema<Comparison[]> = v.pipe(
+    scalar,
+    v.transform((operand) => [{ operator: "eq" as const, operand }]),
+  );
+  const entries = operators.map((operator) => [operator, v.exactOptional(operand(operator))] as const);
+  const several: Schema<Comparison[]> = v.pipe(
+    fields(Object.fromEntries(entries)),
+    v.transform((map) =>
+      Object.entries(map).map(([operator, operand]) => ({ operator, operand }) as Comparison),
+    ),
+    v.minLength(1, `expected one of ${operators.join(", ")}`),
+  );
+  return formOf([equal, several], (value) => (value instanceof Map ? several : equal));
 }
 
-function operandOf(operator: Operator, node: YamlNode, place: Place): Condition["operand"] {
-  const expected = (what: string) => failure(place, node.at, `expected ${what}, found ${kindOf(node)}`);
-  const value = node.kind === "scalar" ? node.value : undefined;
+const scalar: Schema<Scalar> = v.pipe(
+  v.union(
+    [v.string(), v.number(), v.boolean(), v.null()],
+    ({ input }) => `expected one value, found ${kindOf(input)}: for several values write in: [a, b]`,
+  ),
+  refuse((value) =>
+    typeof value === "string" && value.length > maxText
+      ? `expected at most ${maxText} characters`
+      : undefined,
+  ),
+);
+
+function operand(operator: Operator): Schema<Condition["operand"]> {
   switch (operator) {
     case "eq":
     case "ne":
-      return scalarOf(node, place, node.at);
+      return scalar;
     case "in":
-      return itemsOf(node, place, maxChoices).map((item) => scalarOf(item, place, item.at));
+      return list(scalar, maxChoices);
     case "glob":
-      return textOf(node, place, maxGlob);
+      return text(maxGlob);
     case "exists":
-      if (typeof value === "boolean") return value;
-      throw expected("true or false");
+      return v.boolean();
     default:
-      if (typeof value === "number") return value;
-      throw expected("a number");
+      return v.number();
   }
-}
-
-function scalarOf(node: YamlNode, place: Place, at: TextPosition): Scalar {
-  if (node.kind !== "scalar") {
-    throw failure(
-      place,
-      at,
-      `expected one value, found ${kindOf(node)}: for several values write in: [a, b]`,
-    );
-  }
-  if (typeof node.value !== "string" || node.value.length <= maxText) return node.value;
-  throw failure(place, at, `expected at most ${maxText} characters`);
 }

@@ -1,48 +1,63 @@
+import * as v from "valibot";
+import { mapOf, type Problem, refuse, type Schema, text } from "../../base/document/schemas.ts";
+import { plainOf } from "../../base/document/written.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { entriesOf, failure, type Place, textOf } from "../../base/read-yaml.ts";
-import { plainValue, type YamlNode } from "../../base/yaml.ts";
 import { opening, placeholderProblem, placeholdersOf } from "./placeholder.ts";
 
 /** A string that no event can change. */
-export function literalOf(node: YamlNode, place: Place, most: number): string {
-  const text = textOf(node, place, most);
-  if (!text.includes(opening)) return text;
-  throw failure(
-    place,
-    node.at,
-    "placeholders are not allowed here: the sender of the event would control the value",
+export function literal(max: number) {
+  return v.pipe(
+    text(max),
+    v.check(
+      (written) => !written.includes(opening),
+      "placeholders are not allowed here: the sender of the event would control the value",
+    ),
+  );
+}
+
+/** A value whose strings may contain placeholders. Its keys must not. */
+export function template(): Schema<Plain> {
+  return v.pipe(
+    v.unknown(),
+    refuse(templateProblem),
+    v.transform((written) => plainOf(written) as Plain),
+  );
+}
+
+export function templateMap(): Schema<Record<string, Plain>> {
+  return v.pipe(
+    mapOf(v.unknown()),
+    refuse((written) => templateProblem(written)),
+    v.transform((written) => plainOf(written) as Record<string, Plain>),
   );
 }
 
 /** Placeholders of one value: they bound what an event can make of it. */
-const mostPlaceholders = 64;
+const maxPlaceholders = 64;
 
-/** A value whose strings may contain placeholders. Its keys must not. */
-export function templateOf(node: YamlNode, place: Place): Plain {
+function templateProblem(written: unknown): Problem | undefined {
   let count = 0;
-  const check = (part: YamlNode): void => {
-    if (part.kind === "list") {
-      for (const item of part.items) check(item);
-      return;
+  const check = (part: unknown, at: readonly (string | number)[]): Problem | undefined => {
+    if (typeof part === "string") {
+      count += placeholdersOf(part).length;
+      const message =
+        count > maxPlaceholders ? `more than ${maxPlaceholders} placeholders` : placeholderProblem(part);
+      return message === undefined ? undefined : { message, at };
     }
-    if (part.kind === "map") {
-      for (const { key, keyAt, value } of part.entries) {
-        if (key.includes(opening)) throw failure(place, keyAt, "placeholders are not allowed in keys");
-        check(value);
-      }
-      return;
-    }
-    if (typeof part.value !== "string") return;
-    const problem = placeholderProblem(part.value);
-    if (problem !== undefined) throw failure(place, part.at, problem);
-    count += placeholdersOf(part.value).length;
-    if (count > mostPlaceholders) throw failure(place, part.at, `more than ${mostPlaceholders} placeholders`);
-  };
-  check(node);
-  return plainValue(node) as Plain;
-}
+    if (Array.isArray(part)) return firstOf(part.entries());
+    return part instanceof Map ? firstOf(part) : undefined;
 
-export function templateMapOf(node: YamlNode, place: Place): Record<string, Plain> {
-  entriesOf(node, place);
-  return templateOf(node, place) as Record<string, Plain>;
+    function firstOf(entries: Iterable<[string | number, unknown]>): Problem | undefined {
+      for (const [key, inner] of entries) {
+        const inside = [...at, key];
+        if (typeof key === "string" && key.includes(opening)) {
+          return { message: "placeholders are not allowed in keys", at: inside, isKey: true };
+        }
+        const problem = check(inner, inside);
+        if (problem !== undefined) return problem;
+      }
+      return undefined;
+    }
+  };
+  return check(written, []);
 }

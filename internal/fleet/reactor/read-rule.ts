@@ -1,26 +1,19 @@
+import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
-import { ruleNameForm } from "../../base/names.ts";
+import { type NameOf, type Path, type Places, readDocument } from "../../base/document/read.ts";
+import { nameOfRules, ruleName } from "../../base/document/rules.ts";
+import { duration, fields, list, oneOrMore, refuse } from "../../base/document/schemas.ts";
+import { kindOf } from "../../base/document/written.ts";
 import { atLine } from "../../base/place.ts";
-import {
-  booleanOf,
-  durationOf,
-  failure,
-  fieldsOf,
-  itemsOf,
-  type Place,
-  textOf,
-  within,
-} from "../../base/read-yaml.ts";
-import { isNothing, kindOf, parseYaml, type YamlNode } from "../../base/yaml.ts";
+import { functionNamed } from "../../host/modules/mod.ts";
+import { placeholderRefusals } from "./argument-policy.ts";
 import { enrollmentTag } from "./event.ts";
-import { type EventTrust, readAction } from "./read-action.ts";
-import { maxGlob, readConditions } from "./read-condition.ts";
-import { literalOf } from "./read-node.ts";
+import { action } from "./read-action.ts";
+import { conditions, maxGlob } from "./read-condition.ts";
+import { literal } from "./read-node.ts";
 import { type Action, maxRules, type OpenPlace, type RefusedRule, type Rule } from "./rule.ts";
 import { patternProblem, sourcePattern } from "./tag-pattern.ts";
 
-const keys = ["name", "match", "source", "when", "throttle", "unsafe", "do"] as const;
-const required = ["name", "match", "do"] as const;
 const maxPatterns = 32;
 const maxPatternLength = 256;
 const maxActions = 16;
@@ -39,94 +32,90 @@ export interface RulesOfFile {
  * @param file path of the file, for messages
  * @throws SvcError `bad_request`: `<file>:<line>:<column>: <reason>`
  */
-export function readRules(text: string, file: string): RulesOfFile {
-  const root = parseYaml(text, file);
-  const place = { file, what: "" };
-  if (isNothing(root)) return { rules: [], refused: [] };
-  const list = fieldsOf(root, place, ["rules"]).get("rules")?.value;
-  if (list === undefined || isNothing(list)) return { rules: [], refused: [] };
+export function readRules(written: string, file: string): RulesOfFile {
+  const document = readDocument(written, file, rulesFile(), nameOf);
   const rules: Rule[] = [];
   const refused: RefusedRule[] = [];
-  const nodes = itemsOf(list, within(place, "rules"), maxRules);
-  for (const [at, node] of nodes.entries()) {
-    const { rule, open } = readRule(node, file, at);
-    if (open.length === 0 || rule.unsafe !== undefined) rules.push(rule);
-    else refused.push({ name: rule.name, places: open, file, at: node.at });
+  for (const [index, given] of (document.value?.rules ?? []).entries()) {
+    const { name, unsafe, do: actions } = given;
+    const at = document.at(["rules", index]);
+    const open = actions.flatMap((each, item) =>
+      openPlaces(each, ["rules", index, "do", item, each.kind, "args"], document, file),
+    );
+    if (unsafe !== true && open.length > 0) {
+      refused.push({ name, places: open, file, at });
+      continue;
+    }
+    rules.push({
+      name,
+      match: given.match,
+      ...defined({ source: given.source, throttleMs: given.throttle }),
+      when: given.when ?? [],
+      actions: unsafe === true ? actions.map(trusting) : actions,
+      ...(unsafe === true ? { unsafe: open } : {}),
+      file,
+      at,
+    });
   }
   return { rules, refused };
 }
 
-function readRule(node: YamlNode, file: string, at: number): { rule: Rule; open: OpenPlace[] } {
-  const unnamed = { file, what: `rule ${at + 1}` };
-  const fields = fieldsOf(node, unnamed, keys);
-  const missing = required.find((key) => !fields.has(key));
-  if (missing !== undefined) throw failure(unnamed, node.at, `${missing} is missing`);
-  const field = <T>(key: (typeof keys)[number], read: (node: YamlNode, place: Place) => T, place: Place) => {
-    const value = fields.get(key)?.value;
-    return value === undefined ? undefined : read(value, within(place, key));
-  };
-  const name = field("name", readName, unnamed) ?? "";
-  const place = { file, what: `rule ${name}` };
-  const match = field("match", readMatch, place) ?? [];
-  const source = field("source", readSource, place);
-  const throttleMs = field("throttle", (value, inside) => durationOf(value, inside, 0, maxThrottleMs), place);
-  const open: OpenPlace[] = [];
-  const trust: EventTrust = {
-    unsafe: field("unsafe", booleanOf, place) ?? false,
-    onRefusal({ what }, { line }, reason) {
-      open.push({ line, text: `${atLine(file, line)}: ${what}: ${reason}` });
-    },
-  };
-  const rule: Rule = {
-    name,
-    match,
-    ...defined({ source }),
-    when: field("when", readConditions, place) ?? [],
-    ...defined({ throttleMs }),
-    actions: field("do", (value, inside) => readActions(value, inside, match, trust), place) ?? [],
-    ...(trust.unsafe ? { unsafe: open } : {}),
-    file,
-    at: node.at,
-  };
-  return { rule, open };
+const trusting = (each: Action): Action => (each.kind === "job" ? { ...each, unsafe: true } : each);
+
+/** Where a job takes event data in an argument that may not have it. */
+function openPlaces(each: Action, path: Path, document: Places, file: string): OpenPlace[] {
+  if (each.kind !== "job") return [];
+  const called = functionNamed(each.function);
+  return Object.keys(each.args).flatMap((name) =>
+    placeholderRefusals(called, name, each.args).map(({ item, reason }) => {
+      const inside = [...path, name];
+      const { line } = document.at(item === undefined ? inside : [...inside, item]);
+      return { line, text: `${atLine(file, line)}: ${document.nameOf(inside)}: ${reason}` };
+    }),
+  );
 }
 
-function readName(node: YamlNode, place: Place): string {
-  const name = textOf(node, place, 64);
-  if (ruleNameForm.test(name)) return name;
-  throw failure(place, node.at, "expected letters, digits, -, _ and dots, with a letter or digit first");
+const nameOfRule = nameOfRules(String);
+/** The path of a condition has dots, so it is quoted. */
+const nameOf: NameOf = (path, valueAt) =>
+  nameOfRule(
+    path.map((key, at) => (at === 3 && path[2] === "when" ? JSON.stringify(String(key).slice(0, 80)) : key)),
+    valueAt,
+  );
+
+/** What a file of rules may hold. */
+function rulesFile() {
+  return v.nullable(fields({ rules: v.exactOptional(v.nullable(list(rule(), maxRules))) }));
 }
 
-function readMatch(node: YamlNode, place: Place): string[] {
-  const nodes = node.kind === "list" ? itemsOf(node, place, maxPatterns) : [node];
-  if (nodes.length === 0)
-    throw failure(place, node.at, "expected a glob on tags, such as disk/full or svc/**");
-  return nodes.map((item) => {
-    const pattern = literalOf(item, place, maxPatternLength);
-    const problem = patternProblem(pattern);
-    if (problem !== undefined) throw failure(place, item.at, problem);
-    return pattern;
-  });
-}
-
-function readSource(node: YamlNode, place: Place): string {
-  const pattern = literalOf(node, place, maxGlob);
-  if (sourcePattern.test(pattern)) return pattern;
-  throw failure(place, node.at, "expected a glob on peel ids, such as web*");
-}
-
-function readActions(node: YamlNode, place: Place, match: readonly string[], trust: EventTrust): Action[] {
-  if (node.kind === "list" && node.items.length === 0) {
-    throw failure(place, node.at, "expected at least one action");
-  }
-  if (node.kind !== "list") {
-    throw failure(place, node.at, `expected a list of actions, found ${kindOf(node)}: start each with -`);
-  }
-  return itemsOf(node, place, maxActions).map((item) => {
-    const action = readAction(item, place, trust);
-    if (action.kind === "approve" && match.some((pattern) => pattern !== enrollmentTag)) {
-      throw failure(place, item.at, `approve is only for rules with match: ${enrollmentTag}`);
-    }
-    return action;
-  });
+function rule() {
+  const tag = v.pipe(literal(maxPatternLength), refuse(patternProblem));
+  const source = v.pipe(
+    literal(maxGlob),
+    v.regex(sourcePattern, "expected a glob on peel ids, such as web*"),
+  );
+  const actions = v.pipe(
+    v.array(action(), ({ input }) => `expected a list of actions, found ${kindOf(input)}: start each with -`),
+    v.minLength(1, "expected at least one action"),
+    v.maxLength(maxActions, `more than ${maxActions} items`),
+  );
+  return v.pipe(
+    fields(
+      {
+        name: ruleName(),
+        match: oneOrMore(tag, maxPatterns, "expected a glob on tags, such as disk/full or svc/**"),
+        source: v.exactOptional(source),
+        when: v.exactOptional(conditions()),
+        throttle: v.exactOptional(duration(0, maxThrottleMs)),
+        unsafe: v.exactOptional(v.boolean()),
+        do: actions,
+      },
+      { missing: (key) => `${key} is missing` },
+    ),
+    refuse(({ match, do: all }) => {
+      const at = all.findIndex(({ kind }) => kind === "approve");
+      if (at < 0 || match.every((pattern) => pattern === enrollmentTag)) return undefined;
+      return { message: `approve is only for rules with match: ${enrollmentTag}`, at: ["do", at] };
+    }),
+  );
 }
