@@ -1,10 +1,12 @@
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
-import { assertBusUrl } from "../base/bus-url.ts";
+import * as v from "valibot";
+import { busUrlProblem } from "../base/bus-url.ts";
 import { defined } from "../base/defined.ts";
+import { readDocument } from "../base/document/read.ts";
+import { fields, list, refuse, text } from "../base/document/schemas.ts";
 import { SvcError } from "../base/errors.ts";
 import { reasonOf } from "../base/file.ts";
-import { failure, fieldsOf, itemsOf, type Place, textOf, within } from "../base/read-yaml.ts";
-import { formatYaml, parseYaml, type YamlEntry } from "../base/yaml.ts";
+import { formatYaml } from "../base/yaml.ts";
 import { readClaims } from "./jwt.ts";
 import { decodePublicKey, type KeyPair, keyPairFromSeed } from "./nkey.ts";
 
@@ -24,9 +26,8 @@ export interface OperatorFile {
   key?: KeyPair;
 }
 
-const keys = ["fleet", "bus_urls", "ca_pem", "name", "public_key", "jwt", "seed"] as const;
-const mostBytes = 256 * 1024;
-const mostUrls = 64;
+const maxBytes = 256 * 1024;
+const maxUrls = 64;
 
 /**
  * Reads the file of an operator. It holds a secret, so nobody else may read it.
@@ -71,44 +72,48 @@ export function formatOperatorFile({ key, ...file }: OperatorFile): string {
  * @param path for messages
  * @throws SvcError `bad_request` with file, line and reason, without any part of a secret
  */
-export function parseOperatorFile(text: string, path: string): OperatorFile {
-  const root = parseYaml(text, path);
-  const place: Place = { file: path, what: "" };
-  const found = fieldsOf(root, place, keys);
-  const entry = (name: (typeof keys)[number]): YamlEntry => {
-    const value = found.get(name);
-    if (value === undefined) throw failure(place, root.at, `${name} is missing: get the whole file again`);
-    return value;
-  };
-  const textIn = (name: (typeof keys)[number], most: number) =>
-    textOf(entry(name).value, within(place, name), most);
-  const wrong = (name: (typeof keys)[number], reason: string) =>
-    failure(within(place, name), entry(name).value.at, reason);
-  const publicKey = textIn("public_key", 64);
-  if (decodePublicKey("user", publicKey) === undefined) throw wrong("public_key", "expected a key, U…");
-  const jwt = textIn("jwt", 64 * 1024);
-  if (subjectOf(jwt) !== publicKey) throw wrong("jwt", "it is for another key than public_key");
-  const busUrls = itemsOf(entry("bus_urls").value, within(place, "bus_urls"), mostUrls).map((item) => {
-    const url = textOf(item, within(place, "bus_urls"), 512);
-    assertBusUrl(`${path}: bus_urls`, url);
-    return url;
-  });
-  if (busUrls.length === 0) throw wrong("bus_urls", "expected a URL at least");
-  const ca = entry("ca_pem").value;
-  const isEmpty = ca.kind === "scalar" && ca.value === "";
-  const key = found.has("seed") ? keyOf(textIn("seed", 64)) : undefined;
-  if (found.has("seed") && key?.publicKey !== publicKey) {
-    throw wrong("seed", "it is not the seed of public_key");
-  }
+export function parseOperatorFile(written: string, path: string): OperatorFile {
+  const { fleet, bus_urls, ca_pem, name, public_key, jwt, seed } = readDocument(
+    written,
+    path,
+    schema(),
+  ).value;
   return {
-    fleet: textIn("fleet", 256),
-    busUrls,
-    caPem: isEmpty ? "" : textIn("ca_pem", mostBytes),
-    name: textIn("name", 256),
-    publicKey,
+    fleet,
+    busUrls: bus_urls,
+    caPem: ca_pem,
+    name,
+    publicKey: public_key,
     jwt,
-    ...defined({ key }),
+    ...defined({ key: seed === undefined ? undefined : keyOf(seed) }),
   };
+}
+
+function schema() {
+  const isKey = (written: string) => decodePublicKey("user", written) !== undefined;
+  return v.pipe(
+    fields(
+      {
+        fleet: text(256),
+        bus_urls: v.pipe(
+          list(v.pipe(text(512), refuse(busUrlProblem)), maxUrls),
+          v.minLength(1, "expected a URL at least"),
+        ),
+        ca_pem: v.string(),
+        name: text(256),
+        public_key: v.pipe(text(64), v.check(isKey, "expected a key, U…")),
+        jwt: text(64 * 1024),
+        seed: v.exactOptional(text(64)),
+      },
+      { missing: (key) => `${key} is missing: get the whole file again` },
+    ),
+    refuse(({ public_key, jwt, seed }) => {
+      if (subjectOf(jwt) !== public_key)
+        return { message: "it is for another key than public_key", at: ["jwt"] };
+      if (seed === undefined || keyOf(seed)?.publicKey === public_key) return undefined;
+      return { message: "it is not the seed of public_key", at: ["seed"] };
+    }),
+  );
 }
 
 function readPrivate(path: string): string {
@@ -127,7 +132,7 @@ function readPrivate(path: string): string {
         `${path} has the mode ${shown}, so others may read your key: chmod 0600 ${path}`,
       );
     }
-    if (size > mostBytes) throw new SvcError("bad_request", `${path} is too large for an operator file`);
+    if (size > maxBytes) throw new SvcError("bad_request", `${path} is too large for an operator file`);
     return readFileSync(file, "utf8");
   } catch (cause) {
     if (cause instanceof SvcError) throw cause;

@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { formatDuration, parseDuration } from "../duration.ts";
 import { SvcError } from "../errors.ts";
+import type { Plain } from "../msgpack.ts";
 import { suggestion } from "../nearest.ts";
-import { kindOf } from "./written.ts";
+import { kindOf, plainOf } from "./written.ts";
 
 /**
  * What a value of a document may be. The input is what `writtenOf` returns, so maps are read by `fields` and `mapOf`
@@ -79,6 +80,14 @@ function notAMap(
   const message = `expected ${expected}, found ${received}`;
   const issue = { ...config, kind: "schema", type: "record", input, expected, received, message } as const;
   return { typed: false, value: input, issues: [issue] };
+}
+
+/** A map with any keys and values, as an object. */
+export function plainMap(): Schema<Record<string, Plain>> {
+  return v.pipe(
+    mapOf(v.unknown()),
+    v.transform((written) => plainOf(written) as Record<string, Plain>),
+  );
 }
 
 /** A list of at most `max` items. */

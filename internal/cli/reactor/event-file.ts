@@ -1,12 +1,10 @@
 import * as v from "valibot";
+import { readDocument } from "../../base/document/read.ts";
+import { fields, plainMap, text } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { entriesOf, failure, fieldsOf, textOf } from "../../base/read-yaml.ts";
-import { parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
 import { maxTagLength } from "../../fleet/reactor/mod.ts";
 import { readConfigFile } from "../../program/config/mod.ts";
-
-const keys = ["tag", "source", "data", "depth", "at"] as const;
 
 /**
  * Reads an event that a person wrote down, as JSON or YAML: `tag`, and if they matter `source`, `data`,
@@ -15,30 +13,22 @@ const keys = ["tag", "source", "data", "depth", "at"] as const;
  * @throws SvcError naming the file, and where in it something is wrong
  */
 export function readEventFile(path: string): Record<string, Plain> {
-  const text = readConfigFile(path);
-  if (text === undefined) throw new SvcError("bad_request", `cannot read the event ${path}: no such file`);
-  const root = parseYaml(text, path);
-  const fields = fieldsOf(root, { file: path, what: "" }, keys);
-  const tag = fields.get("tag");
-  if (tag === undefined) throw failure({ file: path, what: "" }, root.at, 'tag is missing: tag: "disk/full"');
-  textOf(tag.value, { file: path, what: "tag" }, maxTagLength);
-  const data = fields.get("data");
-  if (data !== undefined) entriesOf(data.value, { file: path, what: "data" });
-  const depth = fields.get("depth");
-  if (depth !== undefined && !isDepth(depth.value)) {
-    throw failure({ file: path, what: "depth" }, depth.value.at, "expected a whole number from 0 on");
-  }
-  const at = fields.get("at");
-  if (at !== undefined && !isInstant(at.value)) {
-    throw failure({ file: path, what: "at" }, at.value.at, 'expected a time: "2026-01-31T12:00:00Z"');
-  }
-  return plainValue(root) as Record<string, Plain>;
+  const written = readConfigFile(path);
+  if (written === undefined) throw new SvcError("bad_request", `cannot read the event ${path}: no such file`);
+  return readDocument(written, path, eventFile()).value;
 }
 
-function isDepth(node: YamlNode): boolean {
-  return node.kind === "scalar" && Number.isInteger(node.value) && Number(node.value) >= 0;
-}
-
-function isInstant(node: YamlNode): boolean {
-  return node.kind === "scalar" && v.is(v.pipe(v.string(), v.isoTimestamp()), node.value);
+function eventFile() {
+  const depth = "expected a whole number from 0 on";
+  const at = 'expected a time: "2026-01-31T12:00:00Z"';
+  return fields(
+    {
+      tag: text(maxTagLength),
+      source: v.exactOptional(v.string()),
+      data: v.exactOptional(plainMap()),
+      depth: v.exactOptional(v.pipe(v.number(depth), v.integer(depth), v.minValue(0, depth))),
+      at: v.exactOptional(v.pipe(v.string(at), v.isoTimestamp(at))),
+    },
+    { missing: () => 'tag is missing: tag: "disk/full"' },
+  );
 }
