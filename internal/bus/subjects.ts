@@ -3,13 +3,6 @@
 
 export const adminQueue = "svc-masters-admin" as const;
 export const mastersQueue = "svc.masters" as const;
-export const targetQueue = "svc-target-resolvers" as const;
-export const jobRequestSubject = "svc.job.request";
-export const targetResolveSubject = "svc.target.resolve";
-export const jobListSubject = "svc.job.list";
-/** Where operators upload a binary for peels: its chunks, then its manifest. */
-export const binaryPutSubject = "svc.binary.put";
-export const binaryCommitSubject = "svc.binary.commit";
 /** What the stream `job-events` captures. */
 export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
 
@@ -17,88 +10,14 @@ export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.j
 export const auditSubjects = ["svc.audit.>"];
 /** Where the entries of an action are stored. @param action the name of an operation, such as `jobs.create` */
 export const auditSubject = (action: string): string => `svc.audit.${action}`;
-/** Requests of operators to the masters about the audit. */
-export type AuditAction = "list" | "show" | "chain";
-export const auditRequestSubject = (action: AuditAction): string => `svc.admin.audit.${action}`;
-
 /**
- * Where operators ask one master about its log of decisions. The subject is one that credentials of earlier versions
- * may publish on.
+ * Where a master passes on what operators ask of the reactor over REST: only masters may publish below `svc.master`,
+ * but for readiness.
+ *
+ * @param subject where operators ask it over the bus
  */
-export const decisionsSubject = (master: string): string => `svc.admin.enroll.decisions-${master}`;
-export type AdminAction =
-  | "approve"
-  | "reject"
-  | "revoke"
-  | "revoke-user"
-  | "label"
-  | "expect"
-  | "expected"
-  | "unexpect"
-  | "ways"
-  | "policy-test"
-  | "suspend"
-  | "resume"
-  | "clear-clone"
-  | "list"
-  | "restore"
-  | "discard";
-
-/** Requests of operators to the masters about rollouts. */
-export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";
-
-/** Requests of operators to the masters about roles. */
-export const rolesSubject = (action: "show" | "can"): string => `svc.admin.role.${action}`;
-export const rolloutSubject = (action: RolloutAction): string => `svc.rollout.${action}`;
-export const adminSubject = (action: AdminAction): string => `svc.admin.enroll.${action}`;
-/** Requests of operators about what the masters know of peels: all of them only read. */
-export type PeelAction =
-  | "list"
-  | "show"
-  | "facts"
-  | "find-facts"
-  | "count-facts"
-  | "facts-history"
-  | "inventory";
-export const peelsSubject = (action: PeelAction): string => `svc.admin.peel.${action}`;
-/** Where operators ask what happened. */
-export const eventListSubject = "svc.admin.event.list";
-/** Requests of operators about what the last runs of states did. */
-export const statesSubject = (action: "status" | "drift" | "show"): string => `svc.admin.states.${action}`;
-/** Requests of operators about the settings of peels. */
-export type SettingsAction = "show" | "explain" | "reveal" | "reveal-explained";
-export const settingsSubject = (action: SettingsAction): string => `svc.admin.settings.${action}`;
-/** Requests of operators about the cluster of the bus. */
-export type ClusterAction = "status" | "check" | "add" | "remove" | "add-site" | "remove-site";
-export const clusterSubject = (action: ClusterAction): string => `svc.admin.cluster.${action}`;
-/** Where an operator asks for a link to the console. */
-export const consoleLinkSubject = "svc.admin.console.link";
-/** Requests of operators about tokens that hosts join with. */
-export type JoinTokenAction = "create" | "list" | "show" | "revoke";
-export const joinTokenSubject = (action: JoinTokenAction): string => `svc.admin.join-token.${action}`;
-/** Requests of operators about those that wait for others. */
-export type ApprovalAction = "list" | "show" | "approve" | "deny";
-export const approvalSubject = (action: ApprovalAction): string => `svc.admin.approval.${action}`;
-/** Requests about the operators themselves. */
-export type OperatorAction =
-  | "add"
-  | "disable"
-  | "enable"
-  | "roles"
-  | "remove"
-  | "list"
-  | "show"
-  | "whoami"
-  | "adoption"
-  | "renew"
-  | "administrators"
-  | "replace-administrators";
-export const operatorSubject = (action: OperatorAction): string => `svc.admin.operator.${action}`;
-/** Requests of operators to the master that runs the reactor. */
-export type ReactorAction = "test" | "status" | "rules" | "reset";
-export const reactorSubject = (action: ReactorAction): string => `svc.reactor.${action}`;
-/** Where a master passes on what operators ask of it over REST: only masters may publish below `svc.master`, but for readiness. */
-export const relayedReactorSubject = (action: ReactorAction): string => `svc.master.reactor.${action}`;
+export const relayedReactorSubject = (subject: string): string =>
+  subject.replace(/^svc\.reactor\./, "svc.master.reactor.");
 export const dispatchSubject = (jid: string, peel: string): string => `svc.job.${jid}.dispatch.${peel}`;
 export const ackSubject = (jid: string, peel: string): string => `svc.job.${jid}.ack.${peel}`;
 export const returnSubject = (jid: string, peel: string): string => `svc.job.${jid}.return.${peel}`;
@@ -114,8 +33,6 @@ export function parseEventSubject(subject: string): { peel: string; tokens: stri
   if (svc !== "svc" || event !== "event" || !peel || tokens.length === 0) return undefined;
   return { peel, tokens };
 }
-/** Where operators ask for the cancellation of a job; `*` is every job. */
-export const cancelSubject = (jid: string): string => `svc.job.${jid}.cancel`;
 /** Where a peel sends its hello after each connect; `*` is every peel. */
 export const helloSubject = (peel: string): string => `svc.peel.${peel}.hello`;
 /** Where a peel receives hints; their content has no meaning. */

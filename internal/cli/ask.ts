@@ -7,7 +7,7 @@ import { WaitingRequest } from "../base/waiting.ts";
 import { type Bus, requestReply } from "../bus/mod.ts";
 import type { FieldsSchema, InputSchema } from "../fleet/operation/mod.ts";
 import { type BusBinding, readReply } from "../fleet/over-bus/mod.ts";
-import { hintedBy, hintsOf } from "./hints.ts";
+import { withHint } from "./hints.ts";
 import { operatorName } from "./operator.ts";
 
 /** How long a master has to answer (specification, "Bus admin operations"). */
@@ -51,6 +51,8 @@ interface Asking {
   isHasty?: boolean;
   /** Who asks, for one who asks often: to look it up in the system takes time. */
   as?: string | undefined;
+  /** The name of the master, where each one answers for itself. */
+  master?: string;
 }
 
 /**
@@ -71,13 +73,13 @@ export async function ask<
   bus: Bus,
   binding: BusBinding<Deps, Input, Output, Key>,
   input: v.InferInput<Input>,
-  { timeoutMs = usualTimeoutMs, isHasty = false, as }: Asking = {},
+  { timeoutMs = usualTimeoutMs, isHasty = false, as, master = "" }: Asking = {},
 ): Promise<Pick<v.InferOutput<Output>, Key>> {
   const { operation, bus: lines, hints } = binding;
   const { bulk, token } = lines;
   const requestId = newRequestId();
   const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
-  const subject = lines.subject.replace("*", String(inSubject));
+  const subject = lines.subject.replace("*", String(inSubject)).replace("{master}", master);
   // Who asks is looked up in the system, which is too much for each of hundreds.
   const operator = bulk === true ? undefined : (as ?? askerName(bus));
   const payload = encode({ ...fields, operator, request_id: requestId });
@@ -107,11 +109,7 @@ export async function ask<
       throw cause;
     }
     if (kind === "forbidden" && reply === undefined) throw cause;
-    throw new SvcError(
-      kind,
-      `${hintedBy(hints?.svc ?? hintsOf[operation.name], cause).message} [request ${requestId}]`,
-      { cause },
-    );
+    throw new SvcError(kind, `${withHint(hints?.svc, cause).message} [request ${requestId}]`, { cause });
   }
 }
 

@@ -25,7 +25,15 @@ const decide = operation({
 function run(id: string) {
   const written: string[] = [];
   const stderr = { write: (text: string) => written.push(text) };
-  return { written, done: runDirectly(decide, {}, { id }, { clock: manualClock(), stderr }) };
+  return {
+    written,
+    done: runDirectly(
+      { operation: decide, hints: { svc: { not_found: "see svc rollout list" } } },
+      {},
+      { id },
+      { clock: manualClock(), stderr },
+    ),
+  };
 }
 
 test("what is done without a master is recorded on standard error, with who did it", async () => {

@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import { createLog } from "../base/log.ts";
 import type { DirectSigner } from "../fleet/enrollment/mod.ts";
-import { type InputSchema, invoke, namePeels, type Operation } from "../fleet/operation/mod.ts";
+import { type Door, type InputSchema, invoke, namePeels, type Operation } from "../fleet/operation/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
 import { hinted } from "./hints.ts";
 import { operatorName } from "./operator.ts";
@@ -14,7 +14,7 @@ import { operatorName } from "./operator.ts";
  * @throws SvcError as the operation does
  */
 export async function runDirectly<Deps, Input extends InputSchema, Output extends v.GenericSchema>(
-  operation: Operation<Deps, Input, Output>,
+  { operation, hints }: { operation: Operation<Deps, Input, Output>; hints?: Door["hints"] },
   deps: Deps,
   input: v.InferInput<Input>,
   { clock, stderr }: Pick<Cli, "clock" | "stderr">,
@@ -24,7 +24,7 @@ export async function runDirectly<Deps, Input extends InputSchema, Output extend
   const log = createLog({ level: "info", format: "text", clock, write: (line) => lines.push(line) });
   const caller = { kind: "operator", name: signer?.name ?? operatorName(), door: "direct" } as const;
   const call = { caller, log, clock };
-  const output = await hinted(operation.name, () => invoke(operation, deps, { fields: input }, call));
+  const output = await hinted(hints?.svc, () => invoke(operation, deps, { fields: input }, call));
   for (const line of lines) stderr.write(line);
   return namePeels(operation.output, output) as v.InferOutput<Output>;
 }

@@ -3,20 +3,22 @@ import { SvcError } from "../base/errors.ts";
 import { hinted, withHint } from "./hints.ts";
 
 const mismatch = new SvcError("trust_mismatch", "another root");
+const hints = { trust_mismatch: "approve it anyway with --force" };
 
 test("a refusal with a known solution names it, and keeps its kind", () => {
-  const told = withHint("enrollments.approve", mismatch);
+  const told = withHint(hints, mismatch);
   expect([told.kind, told.message]).toEqual([
     "trust_mismatch",
     "another root: approve it anyway with --force",
   ]);
-  expect(withHint("enrollments.approve", told)).toBe(told);
+  expect(withHint(hints, told)).toBe(told);
 });
 
 test("every other refusal stays as it is", async () => {
-  expect(withHint("enrollments.reject", mismatch)).toBe(mismatch);
+  expect(withHint({}, mismatch)).toBe(mismatch);
+  expect(withHint(undefined, mismatch)).toBe(mismatch);
   const missing = new SvcError("not_found", "the enrollment does not exist");
-  expect(withHint("enrollments.vouch", missing)).toBe(missing);
+  expect(withHint(hints, missing)).toBe(missing);
   const bug = new Error("a bug");
-  await expect(hinted("rollouts.show", () => Promise.reject(bug))).rejects.toBe(bug);
+  await expect(hinted(hints, () => Promise.reject(bug))).rejects.toBe(bug);
 });

@@ -1,5 +1,6 @@
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "../bus/mod.ts";
+import { targetDoors } from "../fleet/targeting/doors.ts";
 import { ask } from "./ask.ts";
 import { hinted } from "./hints.ts";
 
@@ -22,7 +23,7 @@ export async function assertSomeone(target: string, show: Show): Promise<void> {
 
 /** @throws SvcError `not_found` with where to look */
 export function refuseTarget(): Promise<never> {
-  return hinted("targets.resolve", async () => {
+  return hinted(targetDoors.resolveTarget.hints.svc, async () => {
     throw new SvcError("not_found", "no peel matches the target");
   });
 }
@@ -44,8 +45,8 @@ export async function withNearestPeel<T>(
   } catch (thrown) {
     const isNobody = thrown instanceof SvcError && thrown.kind === "not_found";
     if (!isNobody || target === undefined || !isLiteral(target)) throw thrown;
-    const { peelsOverBus } = await import("../fleet/over-bus/mod.ts");
-    const shown: unknown = await ask(bus, peelsOverBus.show, { id: target }, { isHasty: true }).catch(
+    const { peelOperations } = await import("../fleet/peels/mod.ts");
+    const shown: unknown = await ask(bus, peelOperations.showPeel, { id: target }, { isHasty: true }).catch(
       (refusal) => refusal,
     );
     throw shown instanceof SvcError && shown.kind === "not_found" ? shown : thrown;

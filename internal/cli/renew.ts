@@ -2,7 +2,8 @@ import { defined } from "../base/defined.ts";
 import { secretMode, writeFileAtomic } from "../base/file.ts";
 import { encode } from "../base/msgpack.ts";
 import { type Bus, requestReply } from "../bus/mod.ts";
-import { operatorsOverBus, readReply } from "../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../fleet/operators/mod.ts";
+import { readReply } from "../fleet/over-bus/mod.ts";
 import { formatOperatorFile, type OperatorFile, readClaims, readOperatorFile } from "../identity/mod.ts";
 
 /** Nobody waits long for what can be done with the next command. */
@@ -36,7 +37,7 @@ async function renewNow(
   { now, open }: { now: number; open: (file: OperatorFile) => Promise<void> },
 ): Promise<void> {
   const input = { name: file.name, public_key: file.publicKey };
-  const { renew } = operatorsOverBus;
+  const { renewOperator: renew } = operatorOperations;
   const reply = await requestReply(
     bus,
     renew.bus.subject,

@@ -176,6 +176,11 @@ export const house: readonly Wing[] = [
     ],
   },
   {
+    name: "doors",
+    subject: "how what masters do is reached: one table for each room, read by a binder for each door",
+    rooms: [room("doors/rooms", 8, "the operations of every room with their doors, in one list")],
+  },
+  {
     name: "agent",
     subject: "the peel",
     without: ["fleet"],

@@ -6,12 +6,10 @@ import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import {
-  approvalsOverBus,
-  enrollmentsOverBus,
-  operatorsOverBus,
-  rolloutsOverBus,
-} from "../../internal/fleet/over-bus/mod.ts";
+import { approvalOperations } from "../../internal/fleet/approvals/mod.ts";
+import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
+import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
+import { rolloutOperations } from "../../internal/fleet/rollout/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import type { Reply } from "../harness/client.ts";
 import { bearer, call, decide, enrollNew, getStatus, newEnrollee, postJson } from "../harness/enrollee.ts";
@@ -117,7 +115,7 @@ async function rollout(fields: Record<string, Plain>): Promise<Wish> {
   await peel.beat();
   const before = (await count()).length;
   return {
-    ...{ subject: rolloutsOverBus.start.bus.subject, fields },
+    ...{ subject: rolloutOperations.startRollout.bus.subject, fields },
     rest: { method: "POST", path: "/rollouts", body: fields },
     times: async () => (await count()).length - before,
   };
@@ -127,12 +125,13 @@ async function enrollment(verb: "approve" | "revoke"): Promise<Wish> {
   if (verb === "revoke") await decide(first(), "approve", id);
   const wanted = verb === "revoke" ? "revoked" : "approved";
   return {
-    ...{ subject: enrollmentsOverBus[verb].bus.subject, fields: { id } },
+    ...{ subject: enrollmentOperations[`${verb}Enrollment`].bus.subject, fields: { id } },
     rest: { method: "POST", path: `/enrollments/${id}/${verb}`, body: {} },
     times: async () => (((await getStatus(first(), id)).json as { state: string }).state === wanted ? 1 : 0),
   };
 }
-async function operator(verb: "add" | "roles" | "remove"): Promise<Wish> {
+const changes = { add: "addOperator", roles: "setOperatorRoles", remove: "removeOperator" } as const;
+async function operator(verb: keyof typeof changes): Promise<Wish> {
   const name = `op-${++made}`;
   const start = recordOf(newOperator(name, ["viewer"]));
   const shown = async () =>
@@ -156,7 +155,7 @@ async function operator(verb: "add" | "roles" | "remove"): Promise<Wish> {
   const record = signedRecord(changed, root);
   const at = verb === "add" ? "" : verb === "roles" ? `/${name}/roles` : `/${name}`;
   return {
-    subject: operatorsOverBus[verb].bus.subject,
+    subject: operatorOperations[changes[verb]].bus.subject,
     fields: verb === "add" ? { record } : { name, record },
     rest: { method: verb === "remove" ? "DELETE" : "POST", path: `/operators${at}`, body: { record } },
     async times() {
@@ -199,7 +198,7 @@ async function send(who: TestOperator, subject: string, fields: Record<string, P
   return decode((await admin.nats.request(subject, request, { timeout: 30_000 })).data) as unknown as Answer;
 }
 async function decideOverBus(who: TestOperator, verb: "approve" | "deny", id: string): Promise<Said> {
-  const answer = await send(who, approvalsOverBus[verb].bus.subject, { id });
+  const answer = await send(who, approvalOperations[`${verb}Request`].bus.subject, { id });
   const { error, approval } = answer;
   if (error !== undefined) return { status: byCode[error.code] ?? "other", text: error.message };
   return { status: "ok", text: "", approval: approval as NonNullable<Said["approval"]> };

@@ -6,7 +6,9 @@ import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { approvalsOverBus, eventsOverBus, jobsOverBus } from "../../internal/fleet/over-bus/mod.ts";
+import { approvalOperations } from "../../internal/fleet/approvals/mod.ts";
+import { eventOperations } from "../../internal/fleet/events/mod.ts";
+import { jobOperations } from "../../internal/fleet/jobs/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
 import { call, postJson } from "../harness/enrollee.ts";
@@ -94,12 +96,12 @@ async function ask(
   return decode((await admin.nats.request(subject, request, { timeout: 30_000 })).data) as unknown as Answer;
 }
 const run = async (who: TestOperator) =>
-  String((await ask(who, jobsOverBus.create, { target: "web-1", function: "test.ping" })).approval);
-const approve = (who: TestOperator, id: string) => ask(who, approvalsOverBus.approve, { id });
+  String((await ask(who, jobOperations.createJob, { target: "web-1", function: "test.ping" })).approval);
+const approve = (who: TestOperator, id: string) => ask(who, approvalOperations.approveRequest, { id });
 
 test("a job starts when another operator agrees, and its record names both", async () => {
   const before = peel.count("dispatch");
-  const answer = await ask(ann, jobsOverBus.create, { target: "web-1", function: "test.ping" });
+  const answer = await ask(ann, jobOperations.createJob, { target: "web-1", function: "test.ping" });
   expect(answer).toEqual({ ok: true, approval: expect.stringMatching(/^apr-[0-9A-Za-z]{27}$/), needs: 1 });
   const id = String(answer.approval);
   expect(await approve(ann, id)).toMatchObject({ error: { code: "forbidden" } });
@@ -120,7 +122,7 @@ test("a job starts when another operator agrees, and its record names both", asy
 
 test("each change of a request is an event, once, without what was asked for", async () => {
   const id = await run(ann);
-  await ask(ben, approvalsOverBus.deny, { id });
+  await ask(ben, approvalOperations.denyRequest, { id });
   const other = await run(ann);
   await approve(ben, other);
   const { jid } = await peel.next("dispatch");
@@ -146,7 +148,7 @@ test("each change of a request is an event, once, without what was asked for", a
 /** The events about a request, as any master lists them. */
 async function listEvents(id: string): Promise<{ data: Record<string, unknown>[]; text: string }> {
   const reply = await admin.nats.request(
-    eventsOverBus.list.bus.subject,
+    eventOperations.listEvents.bus.subject,
     encode({ operator: "tester", tag: `svc/approval/${id}/*`, since: "10m" }),
     { timeout: 30_000 },
   );

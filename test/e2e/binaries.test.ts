@@ -7,9 +7,10 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
-import { binaryCommitSubject, binaryPutSubject, fetchSubject } from "../../internal/bus/subjects.ts";
+import { fetchSubject } from "../../internal/bus/subjects.ts";
 import type { BinaryFile } from "../../internal/cli/upgrade/read-binary.ts";
 import { uploadBinary } from "../../internal/cli/upgrade/upload.ts";
+import { binaryDoors } from "../../internal/fleet/binaries/doors.ts";
 import { chunkBytes, encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { manualClock } from "../harness/clock.ts";
@@ -138,7 +139,7 @@ const ask = async (subject: string, request: unknown) =>
 /** Resolves when a master serves again. Requests before that get no response, and are retried. */
 async function mastersBack(): Promise<void> {
   await until(
-    () => ask(binaryPutSubject, {}).catch(() => undefined),
+    () => ask(binaryDoors.putChunk.bus.subject, {}).catch(() => undefined),
     (answer) => answer !== undefined,
   );
 }
@@ -164,7 +165,10 @@ describe("a binary that was uploaded", () => {
       chunk: (index) => (index >= 4 ? Promise.reject(new Error("interrupted")) : file.chunk(index)),
     };
     await expect(uploadBinary(operator, cut, ignore)).rejects.toThrow();
-    const { missing } = (await ask(binaryCommitSubject, { manifest: file.data, operator: "alice" })) as {
+    const { missing } = (await ask(binaryDoors.commitBinary.bus.subject, {
+      manifest: file.data,
+      operator: "alice",
+    })) as {
       missing: string[];
     };
     expect(missing.length).toBeGreaterThanOrEqual(4);
@@ -187,7 +191,7 @@ describe("a binary that was uploaded", () => {
   test("is whole after the bus ended in the middle of it", async () => {
     const { bytes, file } = binaryOf(8);
     await operator.nats.request(
-      binaryPutSubject,
+      binaryDoors.putChunk.bus.subject,
       encode({ digest: file.manifest.chunks[0], data: await file.chunk(0) }),
       {
         timeout,
@@ -302,22 +306,32 @@ describe("the doors refuse", () => {
   test.each<[string, string, unknown, string]>([
     [
       "a chunk of another digest",
-      binaryPutSubject,
+      binaryDoors.putChunk.bus.subject,
       { digest: "0".repeat(64), data: Buffer.from("x") },
       "do not match its digest",
     ],
-    ["a chunk without a digest", binaryPutSubject, { data: Buffer.from("x") }, "digest is required"],
+    [
+      "a chunk without a digest",
+      binaryDoors.putChunk.bus.subject,
+      { data: Buffer.from("x") },
+      "digest is required",
+    ],
     [
       "a chunk that is too large",
-      binaryPutSubject,
+      binaryDoors.putChunk.bus.subject,
       { digest: sha256Hex(Buffer.alloc(chunkBytes + 1)), data: Buffer.alloc(chunkBytes + 1) },
       "a chunk must have at most 524288 bytes",
     ],
-    ["no manifest", binaryCommitSubject, { operator: "alice" }, "manifest is required"],
-    ["nobody's manifest", binaryCommitSubject, { manifest: Buffer.of(1) }, "operator is required"],
+    ["no manifest", binaryDoors.commitBinary.bus.subject, { operator: "alice" }, "manifest is required"],
+    [
+      "nobody's manifest",
+      binaryDoors.commitBinary.bus.subject,
+      { manifest: Buffer.of(1) },
+      "operator is required",
+    ],
     [
       "a manifest of more than a binary may have",
-      binaryCommitSubject,
+      binaryDoors.commitBinary.bus.subject,
       {
         manifest: encodeBinaryManifest({ ...binaryOf(1).manifest, size: 512 * 1024 * 1024 + 1 }).data,
         operator: "alice",

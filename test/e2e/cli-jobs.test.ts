@@ -3,8 +3,8 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { ask } from "../../internal/cli/ask.ts";
+import { jobOperations } from "../../internal/fleet/jobs/mod.ts";
 import { encodeJob } from "../../internal/fleet/jobs/record.ts";
-import { jobsOverBus } from "../../internal/fleet/over-bus/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli, type RunningCli, startCli } from "../harness/cli.ts";
 import { manualClock } from "../harness/clock.ts";
@@ -398,7 +398,7 @@ test("without a master jobs are shown all the same, and none is started", async 
 test("a request that reached nobody is sent again until masters are back, as after a restart of the bus", async () => {
   const clock = manualClock();
   const operator = await connectTo(bus, "admin");
-  const asking = ask({ ...operator, clock }, jobsOverBus.list, { limit: 1 });
+  const asking = ask({ ...operator, clock }, jobOperations.listJobs, { limit: 1 });
   await clock.asleep();
   await using _ = await startMaster(bus);
   expect((await clock.until(asking, 500)).jobs).toHaveLength(1);

@@ -3,10 +3,12 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
+import { auditOperations } from "../../internal/fleet/audit/mod.ts";
 import { signingVouchers } from "../../internal/fleet/enrollment/direct-signature.ts";
+import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
 import { decodeRecord, type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
 import { transition } from "../../internal/fleet/enrollment/transition.ts";
-import { auditOverBus, enrollmentsOverBus, operatorsOverBus } from "../../internal/fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
@@ -56,10 +58,12 @@ beforeAll(async () => {
   for (const who of [anna, vera, fred]) {
     const record = recordOf(who);
     const added = { record: signedRecord(record, root) };
-    expect(await ask(root, operatorsOverBus.add, added)).toMatchObject({ ok: true });
+    expect(await ask(root, operatorOperations.addOperator, added)).toMatchObject({ ok: true });
     if (who !== fred) continue;
     const disabled = signedRecord({ ...record, version: 2, disabled: true }, root);
-    expect(await ask(root, operatorsOverBus.disable, { name: "fred", record: disabled })).toMatchObject({
+    expect(
+      await ask(root, operatorOperations.disableOperator, { name: "fred", record: disabled }),
+    ).toMatchObject({
       ok: true,
     });
   }
@@ -83,7 +87,7 @@ const direct = async (who: TestOperator | undefined, ...argv: string[]) => {
 };
 /** What a list says of an enrollment. */
 async function listed(id: string, over = owner): Promise<{ state: Plain; trust: Plain } | undefined> {
-  const answer = await ask(root, enrollmentsOverBus.list, { state: "all" }, over);
+  const answer = await ask(root, enrollmentOperations.listEnrollments, { state: "all" }, over);
   const all = answer.enrollments as { id: string; state: string; trust: string }[];
   const found = all.find((one) => one.id === id);
   return found === undefined ? undefined : { state: found.state, trust: found.trust };
@@ -97,7 +101,7 @@ async function takenOver(id: string, state: string): Promise<Enrollment> {
   return stored(id);
 }
 async function entriesOf(id: string) {
-  const { entries } = await ask(root, auditOverBus.list, { action: "enrollments.*" });
+  const { entries } = await ask(root, auditOperations.listAudit, { action: "enrollments.*" });
   return (entries as unknown as { subjects: { enrollment?: string }; via: string; outcome: string }[]).filter(
     ({ subjects, via }) => subjects.enrollment === id && via === "direct",
   );
@@ -134,7 +138,7 @@ test("without an operator file svc says that it is not signed, and masters do no
   expect(stderr).toContain("not signed: masters with operators.require_signed take over only what");
   expect(await listed(id)).toEqual({ state: "approved", trust: "TAMPERED" });
   expect(await entriesOf(id)).toEqual([]);
-  expect(await ask(root, enrollmentsOverBus.restore, { id })).toMatchObject({ ok: true });
+  expect(await ask(root, enrollmentOperations.restoreEnrollment, { id })).toMatchObject({ ok: true });
   expect(await listed(id)).toEqual({ state: "pending", trust: "-" });
 });
 

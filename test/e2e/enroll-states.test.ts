@@ -5,7 +5,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { adminSubject } from "../../internal/bus/subjects.ts";
+import { enrollmentDoors } from "../../internal/fleet/enrollment/doors.ts";
 import { encodeRecord } from "../../internal/fleet/enrollment/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import type { Reply } from "../harness/client.ts";
@@ -438,7 +438,11 @@ test("over the bus, approve refuses a mismatch without force and takes it with f
   const { id } = (await submit(master, submission(peel, nonce, attested))).json as { id: string };
   const ask = async (request: Record<string, unknown>) =>
     Buffer.from(
-      (await connection.nats.request(adminSubject("approve"), encode(request), { timeout: 30_000 })).data,
+      (
+        await connection.nats.request(enrollmentDoors.approveEnrollment.bus.subject, encode(request), {
+          timeout: 30_000,
+        })
+      ).data,
     );
   const refused = await ask({ id, operator: "ann" });
   expect(refused.includes("trust_mismatch")).toBe(true);

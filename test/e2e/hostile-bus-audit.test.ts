@@ -5,7 +5,7 @@ import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
 import { readRange } from "../../internal/bus/read-range.ts";
 import { beginning, readEntry, writeEntry } from "../../internal/fleet/audit/entry.ts";
-import { enrollmentsOverBus } from "../../internal/fleet/over-bus/mod.ts";
+import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { type Intruder, type Message, startIntruder } from "../harness/intruder.ts";
@@ -70,7 +70,7 @@ function rememberedIn(home: string): number {
 /** A decision, so that the audit grows. */
 async function decide(name: string): Promise<void> {
   const { enrollmentId: id } = await submitPeel(masters[0], name);
-  const { subject } = enrollmentsOverBus.reject.bus;
+  const { subject } = enrollmentOperations.rejectEnrollment.bus;
   const request = signedBy(root, subject, encode({ id, reason: "test" } as Record<string, Plain>));
   const reply = await intruder.bus.nats.request(subject, request, { timeout: 30_000 });
   expect(decode(reply.data)).toMatchObject({ ok: true });
@@ -97,7 +97,7 @@ beforeAll(async () => {
     ...["--master-url", masters[0].url, "--enroll-ca", bus.caFile],
   ]);
   const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
-  const { subject } = enrollmentsOverBus.approve.bus;
+  const { subject } = enrollmentOperations.approveEnrollment.bus;
   const approval = signedBy(root, subject, encode({ id: String(fields?.enrollment_id) }));
   await intruder.bus.nats.request(subject, approval, { timeout: 30_000 });
   await peel.ready;

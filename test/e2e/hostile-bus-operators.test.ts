@@ -7,14 +7,12 @@ import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type AssetName, assets, streamName } from "../../internal/bus/assets.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
+import { approvalOperations } from "../../internal/fleet/approvals/mod.ts";
 import { createAuditWriter } from "../../internal/fleet/audit/append.ts";
-import {
-  approvalsOverBus,
-  enrollmentsOverBus,
-  jobsOverBus,
-  operatorsOverBus,
-  rolloutsOverBus,
-} from "../../internal/fleet/over-bus/mod.ts";
+import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
+import { jobOperations } from "../../internal/fleet/jobs/mod.ts";
+import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
+import { rolloutOperations } from "../../internal/fleet/rollout/mod.ts";
 import { tokenOperations } from "../../internal/fleet/tokens/mod.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
@@ -100,7 +98,7 @@ const job = (name: string) => ({
 const times = (name: string) =>
   existsSync(join(dir, name)) ? readFileSync(join(dir, name), "utf8").trim().split("\n").length : 0;
 const add = (who: TestOperator) =>
-  must(root, operatorsOverBus.add, { record: signedRecord(recordOf(who), root) });
+  must(root, operatorOperations.addOperator, { record: signedRecord(recordOf(who), root) });
 const statusWith = async (master: TestMaster, token: string) => {
   const headers = { authorization: `Bearer ${token}` };
   return (await send(master.url, master.ca, { path: "/api/v1/jobs", headers, from: freshAddress() })).status;
@@ -132,22 +130,24 @@ beforeAll(async () => {
     ...["--master-url", masters[0].url, "--enroll-ca", bus.caFile],
   ]);
   const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
-  await must(root, enrollmentsOverBus.approve, { id: String(fields?.enrollment_id) });
+  await must(root, enrollmentOperations.approveEnrollment, { id: String(fields?.enrollment_id) });
   await peel.ready;
   for (const who of [ann, vera, dave, ben, fred, gone]) await add(who);
-  await must(ann, jobsOverBus.create, job("ann"));
-  await must(fred, jobsOverBus.create, job("fred"));
-  await must(gone, jobsOverBus.create, job("gone"));
+  await must(ann, jobOperations.createJob, job("ann"));
+  await must(fred, jobOperations.createJob, job("fred"));
+  await must(gone, jobOperations.createJob, job("gone"));
   for (const [who, action] of [
     [fred, "disable"],
     [gone, "remove"],
   ] as const) {
-    const { operator } = (await must(root, operatorsOverBus.show, { name: who.name })) as unknown as {
+    const { operator } = (await must(root, operatorOperations.showOperator, {
+      name: who.name,
+    })) as unknown as {
       operator: { created_at: string };
     };
     const more = { version: 2, disabled: true as const, createdAt: Date.parse(operator.created_at) };
     const record = signedRecord(recordOf(who, more), root);
-    await must(root, operatorsOverBus[action], { name: who.name, record });
+    await must(root, operatorOperations[`${action}Operator`], { name: who.name, record });
   }
   for (const name of ["live", "revoked"] as const) {
     const digest = sha256Hex(tokens[name]);
@@ -155,11 +155,11 @@ beforeAll(async () => {
     expect(await statusWith(masters[1], tokens[name])).toBe(200);
   }
   await must(root, tokenOperations.revokeToken, { id: "revoked" });
-  const denied = await must(dave, jobsOverBus.create, job("denied"));
-  await must(ben, approvalsOverBus.deny, { id: String(denied.approval) });
-  const agreed = await must(dave, jobsOverBus.create, job("agreed"));
-  await must(ben, approvalsOverBus.approve, { id: String(agreed.approval) });
-  await must(dave, jobsOverBus.create, job("waiting"));
+  const denied = await must(dave, jobOperations.createJob, job("denied"));
+  await must(ben, approvalOperations.denyRequest, { id: String(denied.approval) });
+  const agreed = await must(dave, jobOperations.createJob, job("agreed"));
+  await must(ben, approvalOperations.approveRequest, { id: String(agreed.approval) });
+  await must(dave, jobOperations.createJob, job("waiting"));
   await submitPeel(masters[0], "intruder-1");
   genuine = [...intruder.requests];
   await fence();
@@ -178,12 +178,12 @@ const audit = (...argv: string[]) => svc(["audit", ...argv, "--config", config],
 /** A genuine job, which ends after everything that was sent to the peel before it. */
 async function fence(): Promise<void> {
   fences++;
-  await until(async () => (await ask(root, jobsOverBus.create, job("fence"))).ok);
+  await until(async () => (await ask(root, jobOperations.createJob, job("fence"))).ok);
   await until(() => times("fence") >= fences);
   fences = times("fence");
   genuine = [
     ...genuine,
-    ...intruder.requests.filter(({ subject }) => subject === jobsOverBus.create.bus.subject).slice(-1),
+    ...intruder.requests.filter(({ subject }) => subject === jobOperations.createJob.bus.subject).slice(-1),
   ];
 }
 
@@ -191,9 +191,12 @@ async function fence(): Promise<void> {
 async function nothingIsGained(): Promise<void> {
   const forEve = signedRecord(recordOf(eve), eve);
   const asked: [what: string, ask: () => Promise<Answer>][] = [eve, fred, gone, vera].flatMap((who) => [
-    [`a job of ${who.name}`, () => ask(who, jobsOverBus.create, job("pwned"))],
-    [`an operator of ${who.name}`, () => ask(who, operatorsOverBus.add, { record: forEve })],
-    [`roles of ${who.name}`, () => ask(who, operatorsOverBus.roles, { name: who.name, record: forEve })],
+    [`a job of ${who.name}`, () => ask(who, jobOperations.createJob, job("pwned"))],
+    [`an operator of ${who.name}`, () => ask(who, operatorOperations.addOperator, { record: forEve })],
+    [
+      `roles of ${who.name}`,
+      () => ask(who, operatorOperations.setOperatorRoles, { name: who.name, record: forEve }),
+    ],
     [
       `a token of ${who.name}`,
       () =>
@@ -203,7 +206,7 @@ async function nothingIsGained(): Promise<void> {
     ],
   ]);
   const unsigned = encode({ ...job("pwned"), operator: "root" });
-  asked.push(["a job of nobody", () => sendRaw(jobsOverBus.create.bus.subject, unsigned)]);
+  asked.push(["a job of nobody", () => sendRaw(jobOperations.createJob.bus.subject, unsigned)]);
   for (const [what, run] of asked) expect([what, (await run()).ok]).toEqual([what, false]);
   for (const master of masters) {
     for (const name of ["revoked", "forged"] as const) {
@@ -277,30 +280,33 @@ test.each([
   async (_, empty) => {
     const late = newOperator(`late-${empty}`, ["operator"]);
     const record = recordOf(late);
-    await must(root, operatorsOverBus.add, { record: signedRecord(record, root) });
-    await must(late, jobsOverBus.list, {});
+    await must(root, operatorOperations.addOperator, { record: signedRecord(record, root) });
+    await must(late, jobOperations.listJobs, {});
     const before = await storedIn("operators", late.name);
     await restart({
       onEmptyDisk: empty,
       async meanwhile() {
         const disabled = signedRecord({ ...record, version: 2, disabled: true }, root);
-        await must(root, operatorsOverBus.disable, { name: late.name, record: disabled });
+        await must(root, operatorOperations.disableOperator, { name: late.name, record: disabled });
         await (await openBucket(intruder.bus, "operators")).put(late.name, before);
       },
     });
     // Whichever of the masters answers.
     for (let at = 0; at < 8; at++) {
-      const { ok, error } = await ask(late, jobsOverBus.list, {});
+      const { ok, error } = await ask(late, jobOperations.listJobs, {});
       expect([ok, error?.code]).toEqual([false, "unauthorized"]);
     }
   },
 );
 
 test("a rollout does not start again after its record and the used nonces were deleted", async () => {
-  const { subject } = rolloutsOverBus.start.bus;
+  const { subject } = rolloutOperations.startRollout.bus;
   const { args, ...asked } = job("rollout");
-  const started = (await must(root, rolloutsOverBus.start, { ...asked, args })) as unknown as { id: string };
-  const running = async () => JSON.stringify(await must(root, rolloutsOverBus.list, { status: "running" }));
+  const started = (await must(root, rolloutOperations.startRollout, { ...asked, args })) as unknown as {
+    id: string;
+  };
+  const running = async () =>
+    JSON.stringify(await must(root, rolloutOperations.listRollouts, { status: "running" }));
   await until(running, (list) => !list.includes(started.id));
   const sent = intruder.requests.findLast((one) => one.subject === subject);
   for (const onEmptyDisk of [false, true]) {
@@ -350,7 +356,7 @@ test("records that are made with other keys count for nothing, whoever finds the
   }
   // What was there before counts again: nothing that was forged is remembered.
   for (const { key, value } of before) await operators.put(key, value);
-  await must(ann, jobsOverBus.create, job("ann-again"));
+  await must(ann, jobOperations.createJob, job("ann-again"));
   await until(() => times("ann-again") === 1);
   await restoreAudit();
   nothingRan();

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { encode } from "../../internal/base/msgpack.ts";
-import { adminSubject, cancelSubject, jobListSubject, scheduleSubject } from "../../internal/bus/subjects.ts";
+import { scheduleSubject } from "../../internal/bus/subjects.ts";
+import { enrollmentDoors } from "../../internal/fleet/enrollment/doors.ts";
+import { jobDoors } from "../../internal/fleet/jobs/doors.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import {
@@ -256,16 +258,16 @@ test("the id of a request over the bus is taken when it is well formed, and else
     await admin.nats.request(subject, encode(value), { timeout: 30_000 });
     return master.records.slice(before).filter(({ event }) => event.startsWith("bus request"));
   };
-  const listed = await send(jobListSubject, { operator: "me", request_id: "bus-1" });
+  const listed = await send(jobDoors.listJobs.bus.subject, { operator: "me", request_id: "bus-1" });
   expect(listed).toEqual([
     {
       level: "info",
       event: "bus request complete",
-      fields: { request_id: "bus-1", subject: jobListSubject },
+      fields: { request_id: "bus-1", subject: jobDoors.listJobs.bus.subject },
     },
   ]);
   for (const hostile of ["a\nb", "", "0".repeat(129), 7, ["a"], undefined]) {
-    const [record] = await send(cancelSubject("job-x"), { operator: "me", request_id: hostile });
+    const [record] = await send("svc.job.job-x.cancel", { operator: "me", request_id: hostile });
     expect(record).toMatchObject({
       event: "bus request refused",
       fields: { reason: "the job does not exist" },
@@ -325,8 +327,8 @@ async function hostile(own: TestBus, door: { url: string; ca: string }): Promise
   const id = await enrollNew(door, member);
   const ask = (subject: string, value: unknown) =>
     admin.nats.request(subject, encode(value), { timeout: 30_000 });
-  await ask(adminSubject("approve"), { id, operator: forgery, request_id: forgery });
-  await ask(jobListSubject, { operator: forgery, status: forgery });
+  await ask(enrollmentDoors.approveEnrollment.bus.subject, { id, operator: forgery, request_id: forgery });
+  await ask(jobDoors.listJobs.bus.subject, { operator: forgery, status: forgery });
   const { creds_data } = (await getCreds(door, member, id)).json as { creds_data: string };
   const credentials = Buffer.from(creds_data, "base64").toString();
   await using connected = await connectPeel(own, { peelId: member.peelId, credentials });

@@ -6,27 +6,6 @@ import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { listStreams } from "../../internal/bus/jetstream/list-streams.ts";
 import { streamState } from "../../internal/bus/jetstream/stream-state.ts";
-import {
-  approvalsOverBus,
-  auditOverBus,
-  type BusBinding,
-  binariesOverBus,
-  decisionsOverBus,
-  enrollmentsOverBus,
-  eventsOverBus,
-  expectedOverBus,
-  jobsOverBus,
-  joinTokensOverBus,
-  operatorsOverBus,
-  peelsOverBus,
-  policyOverBus,
-  rolesOverBus,
-  rolloutsOverBus,
-  settingsOverBus,
-  statesOverBus,
-  targetsOverBus,
-} from "../../internal/fleet/over-bus/mod.ts";
-import { tokenOperations } from "../../internal/fleet/tokens/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
@@ -37,6 +16,7 @@ import { freshAddress, type Reply, send } from "../harness/client.ts";
 import { replicasBecome, startCluster, streamsHaveLeaders, type TestCluster } from "../harness/cluster.ts";
 import { ConsoleClient } from "../harness/console-client.ts";
 import { newEnrollee, readinessBecomes, submission, takeNonce } from "../harness/enrollee.ts";
+import { doorNamed } from "../harness/joined-doors.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator } from "../harness/operators.ts";
 import { enrollPeel, operate, submitPeel } from "../harness/peel-connection.ts";
@@ -292,10 +272,7 @@ function ask(master: TestMaster, method: string, request: Request): Promise<Repl
 const apr = `apr-${"0".repeat(27)}`;
 const jtk = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
 
-type Binding = Pick<BusBinding<never, never, never, never>, "bus">;
 const expectedHost = { peel_id: "awaited-1", public_key: newKeyPair("user", systemRandom).publicKey };
-
-type Inputs<Group> = Record<keyof Group, Record<string, Plain>>;
 
 /** A request for each subject that operators may ask; what the reactor answers is in the memory of its master. */
 function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, master: string) {
@@ -305,87 +282,47 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
     ...{ sha256: sha256Hex(chunk), size: chunk.length, platform: "linux-x64", version: "1.2.3" },
     chunks: [sha256Hex(chunk)],
   });
-  const enrollments: Inputs<typeof enrollmentsOverBus> = {
-    ...{ approve: of(waiting), reject: of(waiting), revoke: of(member), suspend: of(member), vouch: {} },
-    ...{ resume: of(suspended), clearClone: of(member), restore: of(member), discard: of(waiting), list: {} },
-    label: { ...of(member), labels: { env: "lab" } },
-    revokeUser: { peel: "member" },
-  };
-  const expected: Inputs<typeof expectedOverBus> = {
-    ...{
-      add: { hosts: [{ ...expectedHost, peel_id: "awaited-2" }] },
-      list: {},
-      remove: { peel: "awaited-2" },
-    },
-  };
-  const jobs: Inputs<typeof jobsOverBus> = { create: job, list: {}, cancel: { jid } };
-  const rollouts: Inputs<typeof rolloutsOverBus> = {
-    ...{ start: rollout, list: {}, pause: { id }, resume: { id }, abort: { id } },
-  };
-  const binaries: Inputs<typeof binariesOverBus> = {
-    put: { digest: sha256Hex(chunk), data: chunk },
-    commit: { manifest: Buffer.from(manifest.data) },
-  };
-  const tokens: Inputs<typeof tokenOperations> = {
-    createToken: { name: "ci", roles: ["viewer"], digest: sha256Hex(chunk) },
-    listTokens: {},
-    revokeToken: { id: "ci" },
-  };
-  const joinTokens: Inputs<typeof joinTokensOverBus> = {
-    create: { seal_to: deriveCurveKey(newKeyPair("user", systemRandom)).publicKey },
-    list: {},
-    show: { id: jtk },
-    revoke: { id: jtk },
-  };
   const changed = (action: keyof typeof versions) => ({ name: "anna", ...versionFor(action) });
-  const operators: Inputs<Omit<typeof operatorsOverBus, "whoami">> = {
-    ...{ list: {}, show: { name: "anna" }, add: versionFor("add"), disable: changed("disable") },
-    ...{ enable: changed("enable"), roles: changed("roles"), remove: changed("remove") },
-    adoption: {},
-    administrators: {},
-    replaceAdministrators: { statement: administrators() },
-    renew: { name: "anna", public_key: anna.key.publicKey },
+  const inputs: Readonly<Record<string, Record<string, Plain>>> = {
+    ...{ approveEnrollment: of(waiting), rejectEnrollment: of(waiting), revokeEnrollment: of(member) },
+    ...{ suspendEnrollment: of(member), resumeEnrollment: of(suspended), clearClone: of(member) },
+    ...{ restoreEnrollment: of(member), discardEnrollment: of(waiting), listEnrollments: {} },
+    labelEnrollment: { ...of(member), labels: { env: "lab" } },
+    revokeUserOfBus: { peel: "member" },
+    expectHosts: { hosts: [{ ...expectedHost, peel_id: "awaited-2" }] },
+    ...{ listExpected: {}, unexpectHost: { peel: "awaited-2" }, explainWays: {} },
+    ...{ createJob: job, listJobs: {}, cancelJob: { jid } },
+    ...{ startRollout: rollout, listRollouts: {}, pauseRollout: { id }, resumeRollout: { id } },
+    abortRollout: { id },
+    putChunk: { digest: sha256Hex(chunk), data: chunk },
+    commitBinary: { manifest: Buffer.from(manifest.data) },
+    createToken: { name: "ci", roles: ["viewer"], digest: sha256Hex(chunk) },
+    ...{ listTokens: {}, revokeToken: { id: "ci" } },
+    createJoinToken: { seal_to: deriveCurveKey(newKeyPair("user", systemRandom)).publicKey },
+    ...{ listJoinTokens: {}, showJoinToken: { id: jtk }, revokeJoinToken: { id: jtk } },
+    ...{ listOperators: {}, showOperator: { name: "anna" }, addOperator: versionFor("add") },
+    ...{ disableOperator: changed("disable"), enableOperator: changed("enable") },
+    ...{ setOperatorRoles: changed("roles"), removeOperator: changed("remove"), adoptionStatus: {} },
+    ...{ showAdministrators: {}, replaceAdministrators: { statement: administrators() } },
+    renewOperator: { name: "anna", public_key: anna.key.publicKey },
+    ...{ listApprovals: {}, getApproval: { id: apr }, approveRequest: { id: apr }, denyRequest: { id: apr } },
+    ...{ listAudit: {}, getAudit: { seq: "1" }, readChain: { from: 1 }, listEvents: { since: "1m" } },
+    ...{ resolveTarget: { target: "*" }, countStates: {}, listDrift: {}, showStates: { id: "member" } },
+    ...{ listPeels: {}, showPeel: { id: "member" }, getFacts: { id: "member" } },
+    ...{ getFactsHistory: { id: "member" }, findFacts: { show: "os" }, countFacts: { by: "os" } },
+    ...{ showSettings: { id: "member" }, explainSettings: { id: "member", name: "a" } },
+    ...{ revealSettings: { id: "member" }, revealExplained: { id: "member", name: "a" } },
+    mayDo: { kind: "jobs", action: "run", target: "*", function: "test.ping", roles: ["operator"] },
+    verifyDecisions: {},
   };
-  const pair = (bindings: Record<string, Binding>, inputs: Record<string, Record<string, Plain>>) =>
-    Object.entries(inputs).map(([name, input]) => ({ binding: bindings[name], input }));
-  return [
-    ...pair(enrollmentsOverBus as never, enrollments),
-    ...pair(expectedOverBus as never, expected),
-    ...pair(policyOverBus as never, { ways: {} }),
-    ...pair(jobsOverBus as never, jobs),
-    ...pair(rolloutsOverBus as never, rollouts),
-    ...pair(binariesOverBus as never, binaries),
-    ...pair(tokenOperations as never, tokens),
-    ...pair(joinTokensOverBus as never, joinTokens),
-    ...pair(operatorsOverBus as never, operators),
-    ...pair(approvalsOverBus as never, {
-      list: {},
-      show: { id: apr },
-      approve: { id: apr },
-      deny: { id: apr },
-    }),
-    ...pair(auditOverBus as never, { list: {}, show: { seq: "1" }, chain: { from: 1 } }),
-    ...pair(eventsOverBus as never, { list: { since: "1m" } }),
-    ...pair(targetsOverBus as never, { resolve: { target: "*" } }),
-    ...pair(statesOverBus as never, { status: {}, drift: {}, show: { id: "member" } }),
-    ...pair(peelsOverBus as never, {
-      ...{ list: {}, show: { id: "member" }, facts: { id: "member" }, factsHistory: { id: "member" } },
-      ...{ findFacts: { show: "os" }, countFacts: { by: "os" } },
-    }),
-    ...pair(settingsOverBus as never, {
-      ...{ show: { id: "member" }, explain: { id: "member", name: "a" } },
-      ...{ reveal: { id: "member" }, revealExplained: { id: "member", name: "a" } },
-    }),
-    ...pair(rolesOverBus as never, {
-      can: { kind: "jobs", action: "run", target: "*", function: "test.ping", roles: ["operator"] },
-    }),
-    ...pair(decisionsOverBus(master) as never, { verify: {} }),
-  ];
+  return Object.entries(inputs).map(([name, input]) => {
+    const { subject = "", ...lines } = doorNamed(name).bus ?? {};
+    return { lines: { ...lines, subject: subject.replace("{master}", master) }, input };
+  });
 }
 
-async function askOverBus(bus: Bus, { binding, input }: ReturnType<typeof busRequestsOf>[number]) {
-  if (binding === undefined) throw new Error("a request has no binding");
-  const { subject: pattern, token: inSubject = "", bulk } = binding.bus;
+async function askOverBus(bus: Bus, { lines, input }: ReturnType<typeof busRequestsOf>[number]) {
+  const { subject: pattern, token: inSubject = "", bulk } = lines;
   const { [inSubject]: token, ...fields } = input;
   const subject = pattern.replace("*", String(token));
   const operator = bulk === true ? {} : { operator: "tester" };

@@ -7,7 +7,7 @@ import { operatorInboxPrefix } from "../../internal/bus/accounts/mod.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { createSystemBus } from "../../internal/bus/system.ts";
-import { operatorsOverBus } from "../../internal/fleet/over-bus/operator.ts";
+import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
 import { formatCredentials } from "../../internal/identity/mod.ts";
 import { formatAdministrators } from "../../internal/wire/administrators.ts";
 import {
@@ -59,16 +59,16 @@ interface Answer {
 /** Asks as an operator, with its signature; over the connection of the owner, who can publish everywhere. */
 async function ask(
   who: TestOperator,
-  action: keyof typeof operatorsOverBus,
+  action: keyof typeof operatorOperations,
   fields: Record<string, Plain> = {},
 ): Promise<Answer> {
-  const { subject } = operatorsOverBus[action].bus;
+  const { subject } = operatorOperations[action].bus;
   const request = signedBy(who, subject, encode(fields));
   return decode((await owner.nats.request(subject, request, { timeout: 10_000 })).data) as Answer;
 }
 
 const add = (who: TestOperator, by = root, more: Partial<OperatorRecord> = {}) =>
-  ask(by, "add", { record: signedRecord(recordOf(who, more), by) });
+  ask(by, "addOperator", { record: signedRecord(recordOf(who, more), by) });
 
 /** Connects with the JWT that masters made. */
 function connectAs({ key }: TestOperator, jwt: unknown): Promise<Bus> {
@@ -86,13 +86,13 @@ function connectAs({ key }: TestOperator, jwt: unknown): Promise<Bus> {
 /** Asks both masters who this is, until both say so: they see a change of the bucket a moment after it. */
 const whoIs = (who: TestOperator, counts: boolean, told = "") =>
   until(async () => {
-    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => ask(who, "whoami")));
+    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => ask(who, "whoAmI")));
     const agree = answers.every(({ ok, error }) => ok === counts && (error?.message ?? "").includes(told));
     return agree ? answers[0] : undefined;
   });
 
 test("an administrator of the file is known without any record", async () => {
-  expect(await ask(root, "whoami")).toMatchObject({ ok: true, name: "root", roles: ["admin"], signed: true });
+  expect(await ask(root, "whoAmI")).toMatchObject({ ok: true, name: "root", roles: ["admin"], signed: true });
 });
 
 test("who is added connects with the subjects of its roles, and with nothing else", async () => {
@@ -129,10 +129,10 @@ test("disabling closes the live connection and refuses the next one, measured; e
     for await (const status of connection.nats.status()) if (status.type === "disconnect") lost.resolve();
   })();
   const disabled = recordOf(bert, { version: 2, disabled: true });
-  const stored = await ask(root, "show", { name: "bert" });
+  const stored = await ask(root, "showOperator", { name: "bert" });
   const { created_at } = stored.operator as { created_at: string };
   const at = { createdAt: Date.parse(created_at) };
-  const answer = await ask(root, "disable", {
+  const answer = await ask(root, "disableOperator", {
     name: "bert",
     record: signedRecord({ ...disabled, ...at }, root),
   });
@@ -145,7 +145,9 @@ test("disabling closes the live connection and refuses the next one, measured; e
   expect(refused).toBe(1);
   await whoIs(bert, false, "disabled");
   const enabled = { ...recordOf(bert, { version: 3 }), ...at };
-  expect(await ask(root, "enable", { name: "bert", record: signedRecord(enabled, root) })).toMatchObject({
+  expect(
+    await ask(root, "enableOperator", { name: "bert", record: signedRecord(enabled, root) }),
+  ).toMatchObject({
     ok: true,
   });
   const again = await connectAs(bert, jwt);
@@ -156,9 +158,9 @@ test("disabling closes the live connection and refuses the next one, measured; e
 test("roles that are taken away end the JWT, and the answer has the next one", async () => {
   const carl = newOperator("carl", ["operator"]);
   const record = recordOf(carl);
-  const { jwt } = await ask(root, "add", { record: signedRecord(record, root) });
+  const { jwt } = await ask(root, "addOperator", { record: signedRecord(record, root) });
   const narrowed = { ...record, roles: ["viewer"], version: 2 };
-  const answer = await ask(root, "roles", { name: "carl", record: signedRecord(narrowed, root) });
+  const answer = await ask(root, "setOperatorRoles", { name: "carl", record: signedRecord(narrowed, root) });
   expect(answer).toMatchObject({ ok: true, operator: { roles: ["viewer"] } });
   expect(await connectAs(carl, jwt).catch(() => "refused")).toBe("refused");
   const next = await connectAs(carl, answer.jwt);
@@ -168,25 +170,25 @@ test("roles that are taken away end the JWT, and the answer has the next one", a
 test("an administrator who goes is refused as long as others count by its signature", async () => {
   const boss = newOperator("boss");
   const record = recordOf(boss);
-  expect(await ask(root, "add", { record: signedRecord(record, root) })).toMatchObject({ ok: true });
+  expect(await ask(root, "addOperator", { record: signedRecord(record, root) })).toMatchObject({ ok: true });
   const dora = newOperator("dora", ["viewer"]);
   const ofDora = recordOf(dora, { createdBy: "boss" });
-  expect(await ask(boss, "add", { record: signedRecord(ofDora, boss) })).toMatchObject({ ok: true });
+  expect(await ask(boss, "addOperator", { record: signedRecord(ofDora, boss) })).toMatchObject({ ok: true });
   const removal = { name: "boss", record: signedRecord({ ...record, version: 2, disabled: true }, root) };
-  expect(await ask(root, "show", { name: "boss" })).toMatchObject({ dependents: ["dora"] });
-  expect(await ask(root, "remove", removal)).toMatchObject({
+  expect(await ask(root, "showOperator", { name: "boss" })).toMatchObject({ dependents: ["dora"] });
+  expect(await ask(root, "removeOperator", removal)).toMatchObject({
     ok: false,
     error: { message: expect.stringContaining("1 operator counts by the signature of boss: dora") },
   });
   const again = { name: "dora", record: signedRecord({ ...ofDora, version: 2 }, root) };
-  expect(await ask(root, "roles", again)).toMatchObject({ ok: true });
-  expect(await ask(root, "remove", removal)).toMatchObject({ ok: true });
+  expect(await ask(root, "setOperatorRoles", again)).toMatchObject({ ok: true });
+  expect(await ask(root, "removeOperator", removal)).toMatchObject({ ok: true });
   expect(await whoIs(dora, true)).toMatchObject({ ok: true });
   await whoIs(boss, false, "removed");
   // What was removed does not come back by its old record.
   await records.put("boss", encodeOperator(signOperator(record, root.key)));
   expect(await whoIs(boss, false)).toMatchObject({ ok: false });
-  expect(await ask(boss, "list")).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+  expect(await ask(boss, "listOperators")).toMatchObject({ ok: false, error: { code: "unauthorized" } });
 });
 
 describe("masters do not take", () => {
@@ -201,27 +203,29 @@ describe("masters do not take", () => {
   test.each<[string, () => Promise<Answer>, string]>([
     [
       "what its subject signed",
-      () => ask(root, "add", { record: signedRecord(own, eve) }),
+      () => ask(root, "addOperator", { record: signedRecord(own, eve) }),
       "nobody signs for themselves",
     ],
     [
       "what an operator without role admin signed",
-      () => ask(root, "add", { record: signedRecord(own, viewer) }),
+      () => ask(root, "addOperator", { record: signedRecord(own, viewer) }),
       "not an operator with role admin",
     ],
     [
       "a signature of zeros",
-      () => ask(root, "add", { record: forged(signOperator(own, root.key)) }),
+      () => ask(root, "addOperator", { record: forged(signOperator(own, root.key)) }),
       "not signed",
     ],
     [
       "a key that another operator has",
-      () => ask(root, "add", { record: signedRecord({ ...own, publicKey: viewer.key.publicKey }, root) }),
+      () =>
+        ask(root, "addOperator", { record: signedRecord({ ...own, publicKey: viewer.key.publicKey }, root) }),
       "vera has this key",
     ],
     [
       "the key of an administrator under another name",
-      () => ask(root, "add", { record: signedRecord({ ...own, publicKey: second.key.publicKey }, root) }),
+      () =>
+        ask(root, "addOperator", { record: signedRecord({ ...own, publicKey: second.key.publicKey }, root) }),
       "second has this key",
     ],
     [
@@ -233,16 +237,16 @@ describe("masters do not take", () => {
     ["a role that there is not", () => add(eve, root, { roles: ["veiwer"] }), "did you mean viewer?"],
     ["an end that has passed", () => add(eve, root, { expiresAt: 1_000 }), "has passed"],
     ["a time far ahead", () => add(eve, root, { createdAt: systemClock.now() + 3_600_000 }), "set the clock"],
-    ["bytes that are no record", () => ask(root, "add", { record: "AAAA" }), "malformed"],
+    ["bytes that are no record", () => ask(root, "addOperator", { record: "AAAA" }), "malformed"],
     [
       "a record for another name than the request",
-      () => ask(root, "disable", { name: "vera", record: signedRecord(own, root) }),
+      () => ask(root, "disableOperator", { name: "vera", record: signedRecord(own, root) }),
       "the record is of eve",
     ],
     [
       "a change of the key in place of the roles",
       () =>
-        ask(root, "roles", {
+        ask(root, "setOperatorRoles", {
           name: "vera",
           record: signedRecord({ ...recordOf(viewer), publicKey: eve.key.publicKey, version: 2 }, root),
         }),
@@ -251,7 +255,7 @@ describe("masters do not take", () => {
     [
       "the last step of an administrator against itself",
       () =>
-        ask(root, "disable", {
+        ask(root, "disableOperator", {
           name: "root",
           record: signedRecord({ ...recordOf(root), disabled: true }, root),
         }),
@@ -260,7 +264,7 @@ describe("masters do not take", () => {
     [
       "the removal of an administrator of the file",
       () =>
-        ask(root, "remove", {
+        ask(root, "removeOperator", {
           name: "second",
           record: signedRecord({ ...recordOf(second), disabled: true }, root),
         }),
@@ -289,9 +293,9 @@ describe("who controls the bus", () => {
   test("cannot undo a disabling: an older record does not count, and none means removed", async () => {
     const fred = newOperator("fred", ["viewer"]);
     const record = recordOf(fred);
-    await ask(root, "add", { record: signedRecord(record, root) });
+    await ask(root, "addOperator", { record: signedRecord(record, root) });
     const disabled = { ...record, version: 2, disabled: true as const };
-    await ask(root, "disable", { name: "fred", record: signedRecord(disabled, root) });
+    await ask(root, "disableOperator", { name: "fred", record: signedRecord(disabled, root) });
     await records.put("fred", encodeOperator(signOperator(record, root.key)));
     await whoIs(fred, false, "someone put an old one back");
     const { revision = 0 } = (await records.get("fred")) ?? {};
@@ -302,7 +306,7 @@ describe("who controls the bus", () => {
   test("cannot give itself roles", async () => {
     const gina = newOperator("gina", ["viewer"]);
     const record = recordOf(gina);
-    await ask(root, "add", { record: signedRecord(record, root) });
+    await ask(root, "addOperator", { record: signedRecord(record, root) });
     const genuine = signOperator(record, root.key);
     await records.put("gina", encodeOperator({ ...genuine, roles: ["admin"], version: 2 }));
     await whoIs(gina, false, "not signed as it is stored");
@@ -311,7 +315,7 @@ describe("who controls the bus", () => {
   test("cannot shut anyone out for good with a version that is high and forged", async () => {
     const hugo = newOperator("hugo", ["viewer"]);
     const record = recordOf(hugo);
-    await ask(root, "add", { record: signedRecord(record, root) });
+    await ask(root, "addOperator", { record: signedRecord(record, root) });
     const genuine = signOperator(record, root.key);
     await records.put("hugo", encodeOperator({ ...genuine, version: 2 ** 31 - 1 }));
     expect(await whoIs(hugo, false)).toMatchObject({ ok: false });
@@ -322,9 +326,9 @@ describe("who controls the bus", () => {
   test("lets nobody in again by removing a revocation from the claims: masters put it back", async () => {
     const ivan = newOperator("ivan", ["viewer"]);
     const record = recordOf(ivan);
-    const { jwt } = await ask(root, "add", { record: signedRecord(record, root) });
+    const { jwt } = await ask(root, "addOperator", { record: signedRecord(record, root) });
     const disabled = { ...record, version: 2, disabled: true as const };
-    await ask(root, "disable", { name: "ivan", record: signedRecord(disabled, root) });
+    await ask(root, "disableOperator", { name: "ivan", record: signedRecord(disabled, root) });
     const revocations = await openBucket(owner, "operator-revocations");
     const entry = await revocations.get(ivan.key.publicKey);
     expect(decode(entry?.value ?? new Uint8Array())).toMatchObject({ name: "ivan" });
@@ -348,7 +352,7 @@ test("the file of administrators is followed; a broken one leaves the last good 
   const third = newOperator("third");
   const path = join(bus.authDir, "administrators");
   const before = readFileSync(path, "utf8");
-  expect(await ask(third, "whoami")).toMatchObject({ ok: false });
+  expect(await ask(third, "whoAmI")).toMatchObject({ ok: false });
   writeFileSync(path, before + formatAdministrators([{ name: "third", publicKey: third.key.publicKey }]));
   await whoIs(third, true);
   writeFileSync(path, `${before}U123 nobody\n`);

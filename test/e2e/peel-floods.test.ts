@@ -5,8 +5,9 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { assertStored } from "../../internal/bus/stored.ts";
-import { eventSubject, jobRequestSubject, scheduleSubject } from "../../internal/bus/subjects.ts";
+import { eventSubject, scheduleSubject } from "../../internal/bus/subjects.ts";
 import { type Look, untilKey } from "../../internal/bus/until-key.ts";
+import { jobDoors } from "../../internal/fleet/jobs/doors.ts";
 import { decodeJob } from "../../internal/fleet/jobs/record.ts";
 import { encodeScheduledRun } from "../../internal/wire/scheduled-run.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -110,7 +111,7 @@ async function work(): Promise<string[]> {
     args: {},
     timeout: "50s",
   });
-  const reply = await masters.nats.request(jobRequestSubject, request, { timeout: 30_000 });
+  const reply = await masters.nats.request(jobDoors.createJob.bus.subject, request, { timeout: 30_000 });
   const { jid } = decode(reply.data) as { jid: string };
   // On a busy machine the one before may have been sent again.
   while ((await honest.next("dispatch")).jid !== jid);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
-import { jobRequestSubject } from "../../internal/bus/subjects.ts";
+import { jobDoors } from "../../internal/fleet/jobs/doors.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
@@ -54,7 +54,9 @@ afterAll(async () => {
 /** A job of which the peel has stored its return. @returns its id */
 async function returnedPing(): Promise<string> {
   const request = encode({ operator: "test", target: "web1", function: "test.ping" });
-  const reply = decode((await fleet.nats.request(jobRequestSubject, request, { timeout: 30_000 })).data);
+  const reply = decode(
+    (await fleet.nats.request(jobDoors.createJob.bus.subject, request, { timeout: 30_000 })).data,
+  );
   const { jid } = reply as { jid: string };
   // Reactions send commands as well.
   while ((await peel.next("dispatch")).jid !== jid);

@@ -12,8 +12,9 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { acquireWriter } from "../../internal/bus/fenced-writer.ts";
-import { hintSubject, targetResolveSubject } from "../../internal/bus/subjects.ts";
+import { hintSubject } from "../../internal/bus/subjects.ts";
 import { decodeSettingsRecord, encodeSettingsRecord } from "../../internal/fleet/settings/record.ts";
+import { targetDoors } from "../../internal/fleet/targeting/doors.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
 import { createEnvelopeMaker, encodeSettings } from "../../internal/wire/settings-envelope.ts";
@@ -329,9 +330,13 @@ test("labels choose settings and targets at once; what a peel says of itself is 
   const meant = async (target: string) =>
     decode(
       (
-        await masters.nats.request(targetResolveSubject, encode({ operator: "ci", target }), {
-          timeout: 10_000,
-        })
+        await masters.nats.request(
+          targetDoors.resolveTarget.bus.subject,
+          encode({ operator: "ci", target }),
+          {
+            timeout: 10_000,
+          },
+        )
       ).data,
     );
   expect(await meant("T@env:pr* and T@rack:*")).toMatchObject({ targets: [{ peel_id: "web-1" }] });

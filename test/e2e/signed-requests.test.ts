@@ -2,24 +2,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { readyzOfMasterSubject, readyzSubject } from "../../internal/bus/subjects.ts";
-import {
-  approvalsOverBus,
-  auditOverBus,
-  binariesOverBus,
-  decisionsOverBus,
-  enrollmentsOverBus,
-  eventsOverBus,
-  jobsOverBus,
-  operatorsOverBus,
-  peelsOverBus,
-  reactorOverBus,
-  rolesOverBus,
-  rolloutsOverBus,
-  targetsOverBus,
-} from "../../internal/fleet/over-bus/mod.ts";
-import { tokenOperations } from "../../internal/fleet/tokens/mod.ts";
+import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
+import { jobOperations } from "../../internal/fleet/jobs/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
+import { joinedDoors } from "../harness/joined-doors.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator, registryOf, signedBy, writeOperatorFile } from "../harness/operators.ts";
@@ -65,7 +52,7 @@ const refusal = (says: string) => ({
 });
 const job = (fields: Record<string, unknown> = {}) =>
   encode({ target: "web-1", function: "test.ping", operator: "root", ...fields });
-const request = jobsOverBus.create.bus.subject;
+const request = jobOperations.createJob.bus.subject;
 
 /** Every subject on which operators ask these masters. */
 function everySubject(): string[] {
@@ -73,13 +60,10 @@ function everySubject(): string[] {
     const ready = master.records.find(({ event }) => event === "master ready");
     return String(ready?.fields?.master);
   });
-  const bindings = [
-    ...[approvalsOverBus, auditOverBus, binariesOverBus, enrollmentsOverBus, jobsOverBus, operatorsOverBus],
-    ...[reactorOverBus, rolesOverBus, rolloutsOverBus, targetsOverBus, tokenOperations, peelsOverBus],
-    ...[eventsOverBus],
-    ...names.map(decisionsOverBus),
-  ].flatMap((room): { bus: { subject: string } }[] => Object.values(room));
-  const subjects = [...bindings.map(({ bus }) => bus.subject), ...names.map(readyzSubject)];
+  const bindings = joinedDoors.flatMap(({ bus: lines }) =>
+    lines === undefined ? [] : names.map((name) => lines.subject.replace("{master}", name)),
+  );
+  const subjects = [...new Set(bindings), ...names.map(readyzSubject)];
   return subjects.map((subject) => subject.replace("*", "job-3MPFSICSuHM6n9ASVzK0s68GQu3"));
 }
 
@@ -134,14 +118,14 @@ test("a signed request is taken, in the name of who signed it", async () => {
   expect(jid).toBe(String(answer.jid));
   await peel.answer(jid);
   const listed = (await send(
-    jobsOverBus.list.bus.subject,
-    signedBy(ann, jobsOverBus.list.bus.subject, encode({ operator: "root" })),
+    jobOperations.listJobs.bus.subject,
+    signedBy(ann, jobOperations.listJobs.bus.subject, encode({ operator: "root" })),
   )) as { jobs?: { jid: string; created_by: string }[] };
   expect(listed.jobs?.find((one) => one.jid === jid)?.created_by).toBe("ann");
 });
 
 describe("nothing happens for a request that is", () => {
-  const approve = enrollmentsOverBus.approve.bus.subject;
+  const approve = enrollmentOperations.approveEnrollment.bus.subject;
   const good = () => signedBy(ann, request, job());
   const changed = (change: Record<string, unknown>) => encode({ ...(decode(good()) as object), ...change });
   const cases: [why: string, make: () => Uint8Array, says: string][] = [

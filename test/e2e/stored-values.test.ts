@@ -11,7 +11,8 @@ import { type Bus, connectBus } from "../../internal/bus/connect.ts";
 import { probeStorage } from "../../internal/bus/storage-probe.ts";
 import { keySubject } from "../../internal/bus/subjects.ts";
 import { uploadBinary } from "../../internal/cli/upgrade/upload.ts";
-import { clusterOverBus, operatorsOverBus } from "../../internal/fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
+import { siteOperations } from "../../internal/fleet/sites/mod.ts";
 import { encodeBinaryManifest } from "../../internal/host/binary/manifest.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -212,7 +213,7 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   await operate(master, id, "revoke");
 
   const anna = recordOf(newOperator("anna", ["viewer"]));
-  const { subject } = operatorsOverBus.add.bus;
+  const { subject } = operatorOperations.addOperator.bus;
   const add = signedBy(root, subject, encode({ record: signedRecord(anna, root) }));
   expect(decode((await fleet.nats.request(subject, add)).data)).toMatchObject({ ok: true });
   const disabled = signedRecord({ ...anna, version: 2, disabled: true }, root);
@@ -225,8 +226,8 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
     link_key: userKey(),
     system_key: userKey(),
   };
-  const asked = signedBy(root, clusterOverBus.addSite.bus.subject, encode(site));
-  const added = await fleet.nats.request(clusterOverBus.addSite.bus.subject, asked, { timeout: 20_000 });
+  const asked = signedBy(root, siteOperations.addSite.bus.subject, encode(site));
+  const added = await fleet.nats.request(siteOperations.addSite.bus.subject, asked, { timeout: 20_000 });
   expect(decode(added.data)).toMatchObject({ ok: true });
 });
 

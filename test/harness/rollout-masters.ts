@@ -14,7 +14,7 @@ import {
   type WaveCounts,
 } from "../../internal/fleet/rollout/record.ts";
 import type { RolloutRequest } from "../../internal/fleet/rollout/request.ts";
-import { startRollout } from "../../internal/fleet/rollout/start.ts";
+import { storeRollout } from "../../internal/fleet/rollout/start.ts";
 import { rolloutTiming } from "../../internal/fleet/rollout/timing.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { createRecordMac } from "../../internal/identity/record-mac.ts";
@@ -138,7 +138,7 @@ export function master(
     records,
     command: { rollouts, self, clock, log },
     start: (request: Partial<RolloutRequest> = {}, signed?: SignedRequestOf) =>
-      startRollout(
+      storeRollout(
         {
           ...defined({ signed }),
           rollouts,

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { decode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { approvalSubject } from "../../bus/mod.ts";
 import type { Evidence } from "../../wire/call.ts";
 import { openRequest, type SignedRequest } from "../../wire/signed-request.ts";
+import { signedSubjects } from "../../wire/signed-subjects.ts";
 import { refuse } from "./refusal.ts";
 import { type Rules, signerOf } from "./signer.ts";
 
@@ -29,7 +29,7 @@ export function agreedAt(
   const digest = sha256(request);
   for (const one of approvals) {
     const agreed = openRequest(one.request);
-    const who = signerOf(agreed, approvalSubject("approve"), one.records, rules);
+    const who = signerOf(agreed, signedSubjects.approveRequest, one.records, rules);
     const { request_digest } = v.parse(agreement, decode(agreed.body));
     if (request_digest === undefined) {
       refuse(`${who} did not sign which request it agrees to (request_digest): use svc of this version`);

@@ -1,10 +1,10 @@
 import { formatDuration } from "../../base/duration.ts";
 import { encode } from "../../base/msgpack.ts";
-import { cancelSubject, jobRequestSubject, rolloutSubject } from "../../bus/mod.ts";
 import { isProven } from "../../identity/mod.ts";
 import { type Call, decodeEvidence } from "../../wire/call.ts";
 import type { Command } from "../../wire/command.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
+import { signedSubjects } from "../../wire/signed-subjects.ts";
 import { clockToleranceMs } from "../../wire/verify-request.ts";
 import { agreedAt, mostWaitingMs } from "./agreement.ts";
 import { orRefusal, type Refusal, refuse } from "./refusal.ts";
@@ -42,8 +42,8 @@ export function judgeDispatch(
     const evidence = decodeEvidence(body);
     if (evidence === undefined) return withoutOperator(call.function, rules);
     const request = openRequest(evidence.request);
-    const isRollout = isSignedFor(rolloutSubject("start"), request);
-    const subject = isRollout ? rolloutSubject("start") : jobRequestSubject;
+    const isRollout = isSignedFor(signedSubjects.startRollout, request);
+    const subject = isRollout ? signedSubjects.startRollout : signedSubjects.createJob;
     const who = signerOf(request, subject, evidence.records, rules);
     const asked = (isRollout ? readRollout : readJob)(request.body, evidence.step, who);
     if (asked.function !== call.function) {
@@ -93,7 +93,7 @@ export function judgeStop(
   return orRefusal(() => {
     const evidence = decodeEvidence(body);
     if (evidence !== undefined) {
-      signerOf(openRequest(evidence.request), cancelSubject(jid), evidence.records, rules);
+      signerOf(openRequest(evidence.request), signedSubjects.cancelJob(jid), evidence.records, rules);
       return { by: "operator" };
     }
     if (!isAutomatic) refuse("no operator signed that the job shall stop");

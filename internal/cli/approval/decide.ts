@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
+import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, Exit } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -21,7 +21,7 @@ export const approveCommand = command({
       const id = await fullId("apr", args.id, bus, cli);
       const request_digest = await seenDigest(bus, id, cli);
       const asked = { id, ...defined({ request_digest }) };
-      const { approval } = await ask(bus, approvalsOverBus.approve, asked);
+      const { approval } = await ask(bus, approvalOperations.approveRequest, asked);
       const { state, agreed, needs, outcome, reason, job, rollout, operation } = approval;
       await cli.print(approval, () => {
         if (state === "waiting") return `agreed to ${id}: ${agreed.length} of ${needs} so far`;
@@ -54,7 +54,10 @@ export const denyCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await fullId("apr", args.id, bus, cli);
-      const { approval } = await ask(bus, approvalsOverBus.deny, { id, ...defined({ reason: args.reason }) });
+      const { approval } = await ask(bus, approvalOperations.denyRequest, {
+        id,
+        ...defined({ reason: args.reason }),
+      });
       await cli.print(approval, () => `denied ${id}`);
     }),
 });

@@ -1,4 +1,4 @@
-import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
+import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -10,7 +10,7 @@ export const listCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const { approvals } = await ask(bus, approvalsOverBus.list, {});
+      const { approvals } = await ask(bus, approvalOperations.listApprovals, {});
       await cli.print(approvals, () => formatApprovals(approvals, cli));
       if (approvals.length === 0) cli.say("no requests wait");
     }),
@@ -18,7 +18,7 @@ export const listCommand = command({
 
 /** Requests that wait, or waited, as a table. */
 export function formatApprovals(
-  approvals: AnswerTo<typeof approvalsOverBus.list>["approvals"],
+  approvals: AnswerTo<typeof approvalOperations.listApprovals>["approvals"],
   style: TableStyle,
 ): string {
   return formatTable(

@@ -4,14 +4,14 @@ import { escapeInvisible } from "../../base/invisible.ts";
 import { decode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
+import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { merkleTree } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
 
-type Shown = Awaited<ReturnType<(typeof approvalsOverBus.show)["operation"]["run"]>>["approval"];
+type Shown = Awaited<ReturnType<(typeof approvalOperations.getApproval)["operation"]["run"]>>["approval"];
 
 /**
  * Says what the operator who asks signed, in the words of that operator and not in those of a master.
@@ -27,7 +27,7 @@ export async function seenDigest(
 ): Promise<Uint8Array | undefined> {
   let shown: Shown;
   try {
-    shown = (await ask(bus, approvalsOverBus.show, { id })).approval;
+    shown = (await ask(bus, approvalOperations.getApproval, { id })).approval;
   } catch (thrown) {
     if (toSvcError(thrown).kind !== "forbidden") throw thrown;
     cli.say(

@@ -1,4 +1,4 @@
-import { approvalsOverBus } from "../../fleet/over-bus/mod.ts";
+import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -19,7 +19,7 @@ export const showCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await fullId("apr", args.id, bus, cli);
-      const { approval } = await ask(bus, approvalsOverBus.show, { id });
+      const { approval } = await ask(bus, approvalOperations.getApproval, { id });
       const { targets, agreed, needs, outcome, reason, denied_by } = approval;
       const ended = denied_by ?? outcome;
       const ending = reason === undefined ? ended : `${ended}: ${reason}`;

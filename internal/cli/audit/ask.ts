@@ -1,5 +1,5 @@
 import type { Bus } from "../../bus/mod.ts";
-import { auditOverBus } from "../../fleet/over-bus/mod.ts";
+import { auditOperations } from "../../fleet/audit/mod.ts";
 import { ask } from "../ask.ts";
 import { readPastTime } from "../past-time.ts";
 
@@ -48,8 +48,11 @@ export function filterOf({ since, until, operator, action, peel, outcome }: Word
 }
 
 /** Asks for one page. */
-export function askPage(bus: Bus, input: Parameters<typeof auditOverBus.list.operation.run>[1] | object) {
-  return ask(bus, auditOverBus.list, input);
+export function askPage(
+  bus: Bus,
+  input: Parameters<typeof auditOperations.listAudit.operation.run>[1] | object,
+) {
+  return ask(bus, auditOperations.listAudit, input);
 }
 
 /**

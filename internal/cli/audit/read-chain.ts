@@ -2,12 +2,12 @@ import { decodeBase64Url } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import type { Bus } from "../../bus/mod.ts";
 import {
+  auditOperations,
   type ChainProblem,
   contradictionsOf,
   createChainCheck,
   missingAtTheEnd,
 } from "../../fleet/audit/mod.ts";
-import { auditOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask } from "../ask.ts";
 
 /** A whole page takes longer than most answers. */
@@ -41,7 +41,7 @@ export interface VerifiedChain {
 export async function readWholeChain(bus: Bus, wanted: readonly { seq: number }[]): Promise<VerifiedChain> {
   const sequences = new Set(wanted.map(({ seq }) => seq));
   const hashes = new Map<number, string>();
-  const page = (from: number) => ask(bus, auditOverBus.chain, { from }, { timeoutMs });
+  const page = (from: number) => ask(bus, auditOperations.readChain, { from }, { timeoutMs });
   let answer = await page(1);
   const { first, last: newest, keys, kept_since, remembered } = answer;
   if (remembered !== undefined) sequences.add(remembered.last);

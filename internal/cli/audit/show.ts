@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { auditOverBus } from "../../fleet/over-bus/mod.ts";
+import { auditOperations } from "../../fleet/audit/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -12,7 +12,7 @@ export const showCommand = command({
   async run({ seq }, cli) {
     if (!/^[1-9]\d{0,14}$/.test(seq)) throw new SvcError("usage", "seq: must be the number of an entry");
     await withBus(cli, async (bus) => {
-      const { entry } = await ask(bus, auditOverBus.show, { seq });
+      const { entry } = await ask(bus, auditOperations.getAudit, { seq });
       await cli.print(entry, () =>
         formatFields(
           Object.entries(entry).map(([name, value]) => [

@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import type { Bus } from "../../bus/mod.ts";
-import { followJob } from "../../fleet/jobs/mod.ts";
-import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
+import { followJob, jobOperations } from "../../fleet/jobs/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { openJobs } from "../job/storage.ts";
@@ -38,7 +37,7 @@ const answer = v.object({
 
 /** Asks the peels of a target what they remember. @throws SvcError as the masters answer */
 export async function askWitnesses(bus: Bus, target: string, cli: Cli): Promise<Witness[]> {
-  const job = await ask(bus, jobsOverBus.create, { target, function: "audit.head", args: {}, timeout });
+  const job = await ask(bus, jobOperations.createJob, { target, function: "audit.head", args: {}, timeout });
   const view = await followJob(await openJobs(bus, cli), job.jid, () => {});
   return view.targets.map((peel) => {
     const returned = view.returns[peel];

@@ -1,8 +1,8 @@
 import { sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
+import { decisionOperations } from "../../fleet/decisions/mod.ts";
 import { readMasters } from "../../fleet/masters/mod.ts";
-import { decisionsOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 
 /** A master reads both buckets completely. */
@@ -13,7 +13,7 @@ const attempts = 2;
 const silentAttempts = 9;
 
 const askMaster = (bus: Bus, name: string) =>
-  ask(bus, decisionsOverBus(name).verify, {}, { timeoutMs, isHasty: true });
+  ask(bus, decisionOperations.verifyDecisions, {}, { master: name, timeoutMs, isHasty: true });
 
 /** What one master answered, or why it did not. */
 type Compared = { master: string } & (

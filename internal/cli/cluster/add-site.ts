@@ -2,7 +2,8 @@ import { formatAddress } from "../../base/address.ts";
 import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isSiteName } from "../../base/site-name.ts";
-import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { clusterOperations } from "../../fleet/cluster/mod.ts";
+import { siteOperations } from "../../fleet/sites/mod.ts";
 import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { parseHost, parsePort, programs, shellWord } from "../host-words.ts";
@@ -92,7 +93,8 @@ interface Wanted {
   sitePort: number;
 }
 
-const readStatus = (cli: Cli) => withBus(cli, (bus) => ask(bus, clusterOverBus.status, {}, { timeoutMs }));
+const readStatus = (cli: Cli) =>
+  withBus(cli, (bus) => ask(bus, clusterOperations.showCluster, {}, { timeoutMs }));
 
 async function planOf(
   { site, url }: Wanted,
@@ -175,8 +177,8 @@ async function untilAnswered(request: Parameters<typeof askOnce>[0], cli: Cli): 
   }
 }
 
-const askOnce = (request: Parameters<typeof clusterOverBus.addSite.operation.run>[1], cli: Cli) =>
-  withBus(cli, (bus) => ask(bus, clusterOverBus.addSite, request, { timeoutMs }));
+const askOnce = (request: Parameters<typeof siteOperations.addSite.operation.run>[1], cli: Cli) =>
+  withBus(cli, (bus) => ask(bus, siteOperations.addSite, request, { timeoutMs }));
 
 async function untilLinked(site: string, cli: Cli): Promise<void> {
   await until(cli, async () => {

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { parseHosts, parsePort, shellWord } from "../host-words.ts";
@@ -56,7 +56,7 @@ export const addCommand = command({
     const own = readOwnHost(args.dir, readFlag("--route-port", args["route-port"], parsePort));
     const answer = await withBus(cli, (bus, fleet) => {
       assertOwnFleet(own, fleet);
-      return ask(bus, clusterOverBus.add, { hosts: wanted }, { timeoutMs });
+      return ask(bus, clusterOperations.addHosts, { hosts: wanted }, { timeoutMs });
     });
     if (answer.clustered && !answer.members.includes(own.own)) {
       throw new SvcError(
@@ -175,5 +175,5 @@ async function withStatus(
   cli: Cli,
   use: (status: Parameters<typeof formatStatus>[0]) => Promise<void>,
 ): Promise<void> {
-  await withBus(cli, async (bus) => use(await ask(bus, clusterOverBus.status, {}, { timeoutMs })));
+  await withBus(cli, async (bus) => use(await ask(bus, clusterOperations.showCluster, {}, { timeoutMs })));
 }

@@ -1,4 +1,4 @@
-import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { command, Exit, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -14,7 +14,7 @@ export const checkCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const checked = await ask(bus, clusterOverBus.check, {}, { timeoutMs });
+      const checked = await ask(bus, clusterOperations.checkCluster, {}, { timeoutMs });
       const { streams, sampled, differences } = checked;
       await cli.print(checked, () =>
         differences.length === 0
@@ -33,7 +33,7 @@ export const checkCommand = command({
 
 /** Where the replicas of streams differ. */
 export function formatDifferences(
-  differences: AnswerTo<typeof clusterOverBus.check>["differences"],
+  differences: AnswerTo<typeof clusterOperations.checkCluster>["differences"],
   style: TableStyle,
 ): string {
   return formatTable(

@@ -1,4 +1,4 @@
-import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { siteOperations } from "../../fleet/sites/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -13,7 +13,7 @@ export const removeSiteCommand = command({
   args: { site: { type: "positional", required: true, description: "Name of the site" } },
   run: ({ site }, cli) =>
     withBus(cli, async (bus) => {
-      const { removed } = await ask(bus, clusterOverBus.removeSite, { site }, { timeoutMs });
+      const { removed } = await ask(bus, siteOperations.removeSite, { site }, { timeoutMs });
       await cli.print({ site, removed }, () =>
         removed
           ? `${site} is removed: stop svc-master there, and destroy its directory`

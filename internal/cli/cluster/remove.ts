@@ -2,7 +2,7 @@ import { sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { type Cli, command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -40,7 +40,7 @@ export const removeCommand = command({
       }
       const edits = own?.hosts.includes(host) === true ? [`${own.dir}: forget ${host}`] : [];
       if (dryRun === true) {
-        const plan = await ask(bus, clusterOverBus.remove, { host, dry_run: true }, { timeoutMs });
+        const plan = await ask(bus, clusterOperations.removeHost, { host, dry_run: true }, { timeoutMs });
         const steps = [...plan.steps, ...edits];
         await cli.print(
           { ...plan, steps },
@@ -57,7 +57,7 @@ export const removeCommand = command({
           `${own.dir}: has forgotten ${host}. Restart the master here when it suits: systemctl restart svc-master`,
         );
       }
-      const { members } = await ask(bus, clusterOverBus.status, {}, { timeoutMs });
+      const { members } = await ask(bus, clusterOperations.showCluster, {}, { timeoutMs });
       const stay = members.map(({ server }) => server);
       const others = stay.filter((server) => server !== own?.own);
       if (wasMember || edits.length > 0) {
@@ -80,13 +80,13 @@ export const removeCommand = command({
 async function removeFromCluster(bus: Bus, host: string, cli: Cli): Promise<string[]> {
   const steps: string[] = [];
   const plan = await whenThere(cli, () =>
-    ask(bus, clusterOverBus.remove, { host, dry_run: true }, { timeoutMs }),
+    ask(bus, clusterOperations.removeHost, { host, dry_run: true }, { timeoutMs }),
   );
   if (plan.done) return steps;
   cli.say(`${plan.left} steps: ${summary(plan.steps)}`);
   let movedAt = cli.clock.monotonic();
   for (;;) {
-    const next = await whenThere(cli, () => ask(bus, clusterOverBus.remove, { host }, { timeoutMs }));
+    const next = await whenThere(cli, () => ask(bus, clusterOperations.removeHost, { host }, { timeoutMs }));
     steps.push(...next.steps);
     for (const step of next.steps) cli.say(step);
     if (next.done) return steps;

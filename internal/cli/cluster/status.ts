@@ -1,10 +1,10 @@
-import { clusterOverBus } from "../../fleet/over-bus/mod.ts";
+import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { command, Exit, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
 /** What masters answer about the cluster. */
-export type Status = AnswerTo<typeof clusterOverBus.status>;
+export type Status = AnswerTo<typeof clusterOperations.showCluster>;
 
 /** A master asks every server twice. */
 const timeoutMs = 10_000;
@@ -17,7 +17,7 @@ export const statusCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const status = await ask(bus, clusterOverBus.status, {}, { timeoutMs });
+      const status = await ask(bus, clusterOperations.showCluster, {}, { timeoutMs });
       await cli.print(status, () => formatStatus(status, cli));
       for (const problem of status.problems) cli.say(problem);
       if (status.problems.length > 0) throw new Exit(1);

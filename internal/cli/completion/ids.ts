@@ -2,7 +2,9 @@ import { sleep } from "../../base/clock.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Enrollment, readEnrollments, transitions } from "../../fleet/enrollment/mod.ts";
-import { jobsOverBus, peelsOverBus, rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
+import { jobOperations } from "../../fleet/jobs/mod.ts";
+import { peelOperations } from "../../fleet/peels/mod.ts";
+import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { type IdKind, idKinds, type Machine, visible } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { openEnrollments } from "../enroll/ask.ts";
@@ -142,7 +144,7 @@ const longestText = 40;
 async function readFacts(bus: Bus, peel: string): Promise<Offer[]> {
   const id = peel === "" ? await anyPeel(bus) : peel;
   if (id === undefined) return [];
-  const { value } = await ask(bus, peelsOverBus.facts, { id }, { isHasty: true });
+  const { value } = await ask(bus, peelOperations.getFacts, { id }, { isHasty: true });
   return Object.entries(value ?? {}).map(([name, one]) => ({
     id: name,
     text: factCell(one).slice(0, longestText),
@@ -150,7 +152,7 @@ async function readFacts(bus: Bus, peel: string): Promise<Offer[]> {
 }
 
 async function anyPeel(bus: Bus): Promise<string | undefined> {
-  const { peels } = await ask(bus, peelsOverBus.list, { limit: newest }, { isHasty: true });
+  const { peels } = await ask(bus, peelOperations.listPeels, { limit: newest }, { isHasty: true });
   return (peels.find(({ alive }) => alive) ?? peels[0])?.id;
 }
 
@@ -172,7 +174,7 @@ async function chosen(bus: Bus, choose: (record: Enrollment) => boolean): Promis
 }
 
 async function readRollouts(bus: Bus): Promise<Offer[]> {
-  const { rollouts } = await ask(bus, rolloutsOverBus.list, { limit: newest }, { isHasty: true });
+  const { rollouts } = await ask(bus, rolloutOperations.listRollouts, { limit: newest }, { isHasty: true });
   return rollouts.map((rollout) => ({
     id: rollout.id,
     text: `${rollout.function} on ${rollout.target ?? `${rollout.targets} peels`}, ${rollout.status}`,
@@ -180,7 +182,7 @@ async function readRollouts(bus: Bus): Promise<Offer[]> {
 }
 
 async function readJobs(bus: Bus, only: { status?: "running" }): Promise<Offer[]> {
-  const { jobs } = await ask(bus, jobsOverBus.list, { limit: newest, ...only }, { isHasty: true });
+  const { jobs } = await ask(bus, jobOperations.listJobs, { limit: newest, ...only }, { isHasty: true });
   return jobs.map((job) => ({
     id: job.jid,
     text: `${job.function} on ${job.target ?? `${job.targets} peels`}, ${job.status}`,

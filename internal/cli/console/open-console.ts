@@ -1,6 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { consoleOverBus } from "../../fleet/over-bus/mod.ts";
-import { digestOfSecret, newSecret } from "../../fleet/sessions/mod.ts";
+import { digestOfSecret, newSecret, sessionOperations } from "../../fleet/sessions/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -21,7 +20,7 @@ export function openConsole(
     // Made here: it does not cross the bus, only its SHA-256 does.
     const code = newSecret(cli.random);
     const digest = Buffer.from(digestOfSecret(code) ?? []).toString("hex");
-    const { urls, expires_at } = await ask(bus, consoleOverBus.link, { digest });
+    const { urls, expires_at } = await ask(bus, sessionOperations.createSessionLink, { digest });
     const at = chosen ?? urls[0];
     if (at === undefined)
       throw new SvcError("unavailable", "the masters name no address: give one with --url");

@@ -14,7 +14,7 @@ import {
 } from "../../fleet/enrollment/mod.ts";
 import { decodeJob } from "../../fleet/jobs/mod.ts";
 import { readMasters } from "../../fleet/masters/mod.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
 import type { Finding, Step } from "../../program/diagnosis/mod.ts";
 import { ask } from "../ask.ts";
 import { readMasterKeys } from "../keys/fleet-keys.ts";
@@ -226,7 +226,7 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
 
 /** What the masters say; `undefined` where none answers, or this operator may not ask. */
 function readAdministrators(bus: Bus) {
-  return ask(bus, operatorsOverBus.administrators, {}, { isHasty: true }).catch(() => undefined);
+  return ask(bus, operatorOperations.showAdministrators, {}, { isHasty: true }).catch(() => undefined);
 }
 
 function ageOf(storedAt: number, { clock }: DoctorContext): string {

@@ -1,4 +1,4 @@
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -12,7 +12,7 @@ export const discardCommand = command({
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const discarded = await ask(bus, enrollmentsOverBus.discard, {
+      const discarded = await ask(bus, enrollmentOperations.discardEnrollment, {
         id: await fullId("enr", args.id, bus, cli),
       });
       await cli.print(discarded, () => `discarded ${discarded.id}`);

@@ -31,5 +31,5 @@ export async function doorOf<
   const signer = directSigner(cli);
   const deps = await openStorage(signer);
   const by = signer ?? { name: askerName({}) };
-  return (input) => runDirectly(binding.operation, deps, input, cli, by);
+  return (input) => runDirectly(binding, deps, input, cli, by);
 }

@@ -1,7 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId, namesOf } from "../../base/peel-id.ts";
-import { type Labels, loadEnrollment } from "../../fleet/enrollment/mod.ts";
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { enrollmentOperations, type Labels, loadEnrollment } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -36,7 +35,7 @@ export const labelCommand = command({
         const labels = apply(expected, changes);
         try {
           if (changes.length > 0)
-            await ask(bus, enrollmentsOverBus.label, { id: record.id, labels, expected });
+            await ask(bus, enrollmentOperations.labelEnrollment, { id: record.id, labels, expected });
         } catch (thrown) {
           // Another operator changed them after they were read.
           if (thrown instanceof SvcError && thrown.kind === "conflict" && left > 1) continue;

@@ -3,10 +3,10 @@ import type { Bus } from "../../bus/mod.ts";
 import {
   type EnrollmentState,
   type EnrollmentSummary,
+  enrollmentOperations,
   readEnrollments,
   summarize,
 } from "../../fleet/enrollment/mod.ts";
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { openEnrollments } from "./ask.ts";
 
@@ -25,7 +25,7 @@ export async function readList(bus: Bus, state: EnrollmentState | "all"): Promis
     for (;;) {
       const after = cursor === undefined ? {} : { cursor };
       const input = { state, limit: 1_000, ...after };
-      const page = await ask(bus, enrollmentsOverBus.list, input, { isHasty: true });
+      const page = await ask(bus, enrollmentOperations.listEnrollments, input, { isHasty: true });
       found.push(...page.enrollments);
       if (page.next === undefined) return { found, distrusted: page.distrusted };
       cursor = page.next;

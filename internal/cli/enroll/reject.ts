@@ -1,11 +1,11 @@
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
 import { decide, moreArg } from "./decide.ts";
 import { doorOf } from "./door.ts";
 import { selectionArgs } from "./select.ts";
 
-const { reject } = enrollmentsOverBus;
+const { rejectEnrollment: reject } = enrollmentOperations;
 
 export const rejectCommand = command({
   name: "reject",

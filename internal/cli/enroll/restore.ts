@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -13,7 +13,7 @@ export const restoreCommand = command({
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { enrollment } = await ask(bus, enrollmentsOverBus.restore, {
+      const { enrollment } = await ask(bus, enrollmentOperations.restoreEnrollment, {
         id: await fullId("enr", args.id, bus, cli),
       });
       const { id, peel_id, state } = enrollment;

@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -16,7 +16,7 @@ export const resumeCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const input = { id: await fullId("enr", args.id, bus, cli) };
-      const { enrollment } = await ask(bus, enrollmentsOverBus.resume, input);
+      const { enrollment } = await ask(bus, enrollmentOperations.resumeEnrollment, input);
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `resumed ${id} (${displayPeelId(peel_id)})`);
     }),

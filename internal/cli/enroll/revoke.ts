@@ -1,8 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
-import { type DirectSigner, type RevokeOperationDeps, writeRevocation } from "../../fleet/enrollment/mod.ts";
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import {
+  type DirectSigner,
+  enrollmentOperations,
+  type RevokeOperationDeps,
+  writeRevocation,
+} from "../../fleet/enrollment/mod.ts";
 import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -11,7 +15,7 @@ import { type Decided, decide, moreArg, namedIds } from "./decide.ts";
 import { doorOf } from "./door.ts";
 import { readSelection, selectionArgs } from "./select.ts";
 
-const { revoke } = enrollmentsOverBus;
+const { revokeEnrollment: revoke } = enrollmentOperations;
 
 export const revokeCommand = command({
   name: "revoke",
@@ -103,7 +107,7 @@ async function revokeUser(
     ...rest,
     peel: peel === undefined ? undefined : readFlag("--peel", peel, peelIdFromConfig),
   };
-  const { revoked } = await ask(bus, enrollmentsOverBus.revokeUser, input);
+  const { revoked } = await ask(bus, enrollmentOperations.revokeUserOfBus, input);
   await cli.print(revoked, () =>
     revoked
       .map(({ peel_id, enrollment_id, bus_public_key }) => {

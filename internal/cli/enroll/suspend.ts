@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import { enrollmentsOverBus } from "../../fleet/over-bus/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -17,7 +17,7 @@ export const suspendCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const input = { id: await fullId("enr", args.id, bus, cli), reason: args.reason };
-      const { enrollment } = await ask(bus, enrollmentsOverBus.suspend, input);
+      const { enrollment } = await ask(bus, enrollmentOperations.suspendEnrollment, input);
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `suspended ${id} (${displayPeelId(peel_id)})`);
     }),

@@ -3,7 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import type { ShownEvent } from "../../fleet/events/mod.ts";
-import { eventsOverBus } from "../../fleet/over-bus/mod.ts";
+import { eventOperations } from "../../fleet/events/mod.ts";
 import { ask } from "../ask.ts";
 
 /** How long a master waits for an event before it answers that there is none. */
@@ -45,7 +45,7 @@ export async function readEvents(
     signal.throwIfAborted();
     const begin = position === undefined ? { since } : { after: position };
     const input = { ...defined(filter), ...begin, limit: pageSize, wait_ms: atEnd ? waitMs : 0 };
-    const asked = ask(bus, eventsOverBus.list, input, { timeoutMs });
+    const asked = ask(bus, eventOperations.listEvents, input, { timeoutMs });
     asked.catch(() => {});
     try {
       const page = await Promise.race([asked, left.promise]);

@@ -1,6 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
-import { mostCounted } from "../../fleet/peels/mod.ts";
+import { mostCounted, peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatTable, readListFlag, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
@@ -24,9 +23,9 @@ export const countCommand = command({
   async run({ facts, target = "*" }, cli) {
     const names = [...new Set(readListFlag("FACTS", facts, (name) => name))];
     await withBus(cli, async (bus) => {
-      const counted = await ask(bus, peelsOverBus.countFacts, { by: names.join(","), target });
+      const counted = await ask(bus, peelOperations.countFacts, { by: names.join(","), target });
       const { groups, other_groups: more, other_peels: others } = counted;
-      if (groups.length === 0) await assertSomeone(target, (id) => ask(bus, peelsOverBus.show, { id }));
+      if (groups.length === 0) await assertSomeone(target, (id) => ask(bus, peelOperations.showPeel, { id }));
       await cli.print(
         counted,
         () => formatGroups(names, groups, cli),

@@ -1,6 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
-import { mostPeels, mostShown } from "../../fleet/peels/mod.ts";
+import { mostPeels, mostShown, peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatTable, readListFlag, type TableStyle } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
 import { ask } from "../ask.ts";
@@ -34,8 +33,8 @@ export const findCommand = command({
     const names = [...new Set(readListFlag("--show", show, (name) => name))];
     await withBus(cli, async (bus) => {
       const asked = { target, show: names.join(","), limit: mostPeels };
-      const found = await allPages((after) => ask(bus, peelsOverBus.findFacts, { ...asked, ...after }));
-      if (found.length === 0) await assertSomeone(target, (id) => ask(bus, peelsOverBus.show, { id }));
+      const found = await allPages((after) => ask(bus, peelOperations.findFacts, { ...asked, ...after }));
+      if (found.length === 0) await assertSomeone(target, (id) => ask(bus, peelOperations.showPeel, { id }));
       await cli.print(
         found,
         () => formatFacts(names, found, cli),

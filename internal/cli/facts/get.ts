@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
+import { peelOperations } from "../../fleet/peels/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
@@ -23,7 +23,7 @@ export const getCommand = command({
   run: ({ peel, name }, cli) =>
     withBus(cli, async (bus) => {
       const { value } = await readNamedPeel(peel, bus, cli, (id) =>
-        ask(bus, peelsOverBus.facts, { id, ...defined({ name }) }),
+        ask(bus, peelOperations.getFacts, { id, ...defined({ name }) }),
       );
       await printValue(cli, value);
     }),

@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
+import { peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
@@ -27,7 +27,7 @@ export const historyCommand = command({
     const since = args.since === undefined ? undefined : readPastTime("--since", args.since, cli.clock.now());
     await withBus(cli, async (bus) => {
       const known = await readNamedPeel(args.peel, bus, cli, (id) =>
-        ask(bus, peelsOverBus.factsHistory, { id, ...defined({ since }) }),
+        ask(bus, peelOperations.getFactsHistory, { id, ...defined({ since }) }),
       );
       const { changes, known_since, more } = known;
       // Lines and rows are of changes, each of which stands for itself; what is around them is said below.
@@ -42,7 +42,7 @@ export const historyCommand = command({
 
 /** What changed in the facts of a peel, as a table. */
 export function formatChanges(
-  changes: AnswerTo<typeof peelsOverBus.factsHistory>["changes"],
+  changes: AnswerTo<typeof peelOperations.getFactsHistory>["changes"],
   style: TableStyle,
 ): string {
   return formatTable(

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
+import { peelOperations } from "../../fleet/peels/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { chooseOne, mostShown } from "./choose.ts";
@@ -25,7 +25,10 @@ export async function readNamedPeel<T>(
     const beginning = text.replaceAll("_", ".");
     // It becomes a glob, in which other characters have a meaning.
     if (!/^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(beginning)) throw thrown;
-    const { peels } = await ask(bus, peelsOverBus.list, { target: `${beginning}*`, limit: mostShown + 1 });
+    const { peels } = await ask(bus, peelOperations.listPeels, {
+      target: `${beginning}*`,
+      limit: mostShown + 1,
+    });
     // The peel is there, and what was asked about it does not exist.
     if (peels.length === 0 || peels.some(({ id }) => id === beginning)) throw thrown;
     const { id } = chooseOne(

@@ -1,13 +1,11 @@
 import { timeOfId } from "../../base/id.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
-import {
-  approvalsOverBus,
-  enrollmentsOverBus,
-  jobsOverBus,
-  joinTokensOverBus,
-  rolloutsOverBus,
-} from "../../fleet/over-bus/mod.ts";
+import { approvalOperations } from "../../fleet/approvals/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
+import { jobOperations } from "../../fleet/jobs/mod.ts";
+import { joinTokenOperations } from "../../fleet/join-tokens/mod.ts";
+import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { tokenOperations } from "../../fleet/tokens/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { readStored } from "../enroll/read-list.ts";
@@ -31,7 +29,12 @@ const slackMs = 60_000;
 const listers: Record<ShortKind, Lister> = {
   async enr(bus, page) {
     try {
-      const found = await ask(bus, enrollmentsOverBus.list, { state: "all", ...page }, { isHasty: true });
+      const found = await ask(
+        bus,
+        enrollmentOperations.listEnrollments,
+        { state: "all", ...page },
+        { isHasty: true },
+      );
       return { items: found.enrollments.map(enrollmentOf), next: found.next };
     } catch (thrown) {
       if (!(thrown instanceof NoMaster)) throw thrown;
@@ -39,21 +42,21 @@ const listers: Record<ShortKind, Lister> = {
     }
   },
   async job(bus, page) {
-    const { jobs, next } = await ask(bus, jobsOverBus.list, page);
+    const { jobs, next } = await ask(bus, jobOperations.listJobs, page);
     return {
       items: jobs.map(({ jid, function: text, status }) => ({ id: jid, text: `${text}, ${status}` })),
       next,
     };
   },
   async rol(bus, page) {
-    const { rollouts, next } = await ask(bus, rolloutsOverBus.list, page);
+    const { rollouts, next } = await ask(bus, rolloutOperations.listRollouts, page);
     return {
       items: rollouts.map(({ id, function: text, status }) => ({ id, text: `${text}, ${status}` })),
       next,
     };
   },
   async apr(bus) {
-    const { approvals } = await ask(bus, approvalsOverBus.list, {});
+    const { approvals } = await ask(bus, approvalOperations.listApprovals, {});
     return { items: approvals.map(({ id, operation, state }) => ({ id, text: `${operation}, ${state}` })) };
   },
   async tok(bus) {
@@ -61,7 +64,7 @@ const listers: Record<ShortKind, Lister> = {
     return { items: tokens.map(({ id, name, state }) => ({ id, text: `${name}, ${state}`, name })) };
   },
   async jtk(bus) {
-    const { tokens } = await ask(bus, joinTokensOverBus.list, {});
+    const { tokens } = await ask(bus, joinTokenOperations.listJoinTokens, {});
     return { items: tokens.map(({ id, peel, state }) => ({ id, text: `${peel}, ${state}` })) };
   },
 };

@@ -2,6 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import { decode, type Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/mod.ts";
+import { jobDoors } from "../../fleet/jobs/doors.ts";
 import { decodeJob, type Job, showJob } from "../../fleet/jobs/mod.ts";
 import { type Cli, Exit, visible } from "../../program/command-line/mod.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
@@ -38,9 +39,10 @@ export async function readAgain(
   const jid = await fullId("job", named, bus, cli);
   const deps = await openJobs(bus, cli);
   // The answers do not matter here.
-  const view = await hinted("jobs.show", () => showJob({ ...deps, onReturn: () => {} }, jid));
+  const view = await hinted(jobDoors.getJob.hints.svc, () => showJob({ ...deps, onReturn: () => {} }, jid));
   const entry = await deps.jobs.get(view.jid);
-  if (entry === undefined) throw withHint("jobs.show", new SvcError("not_found", "the job does not exist"));
+  if (entry === undefined)
+    throw withHint(jobDoors.getJob.hints.svc, new SvcError("not_found", "the job does not exist"));
   const job = decodeJob(entry.value);
   if (job.schedule !== undefined) {
     throw new SvcError(

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
+import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withHint } from "../hints.ts";
@@ -31,8 +31,11 @@ export const cancelCommand = command({
       // It becomes a part of the subject.
       const jid = await fullId("job", args.jid, bus, cli);
       if (!isId("job", jid))
-        throw withHint("jobs.cancel", new SvcError("not_found", "the job does not exist"));
-      const { job: view } = await ask(bus, jobsOverBus.cancel, { jid });
+        throw withHint(
+          jobOperations.cancelJob.hints.svc,
+          new SvcError("not_found", "the job does not exist"),
+        );
+      const { job: view } = await ask(bus, jobOperations.cancelJob, { jid });
       if (args.wait !== true) {
         await cli.print(view, () => `cancelled ${view.jid}`);
         return cli.say(summaryLine(view.counts));

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
+import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
@@ -114,7 +114,7 @@ function peelsOf(bus: Bus, { target = "", targets = [] }: Work): Promise<Resolve
 async function dispatch(bus: Bus, work: Work): Promise<Dispatched> {
   const question = { kind: "jobs", action: "run", function: work.function };
   try {
-    return await askFrozen(bus, work, question, (frozen) => ask(bus, jobsOverBus.create, frozen));
+    return await askFrozen(bus, work, question, (frozen) => ask(bus, jobOperations.createJob, frozen));
   } catch (thrown) {
     if (!isUnknownKey(thrown, "follow")) throw thrown;
     throw new SvcError(

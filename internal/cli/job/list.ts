@@ -1,8 +1,13 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { type JobSource, type JobStatus, jobSources, jobStatuses } from "../../fleet/jobs/mod.ts";
-import { jobsOverBus } from "../../fleet/over-bus/mod.ts";
+import {
+  type JobSource,
+  type JobStatus,
+  jobOperations,
+  jobSources,
+  jobStatuses,
+} from "../../fleet/jobs/mod.ts";
 import { command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -83,12 +88,12 @@ export const listCommand = command({
 /** Asks for the runs of schedules as one row each. A master of an earlier version cannot do that. */
 async function askList(bus: Bus, filter: { schedule: string | undefined; limit: number }) {
   const asked = defined(filter);
-  if (filter.schedule !== undefined) return ask(bus, jobsOverBus.list, asked);
+  if (filter.schedule !== undefined) return ask(bus, jobOperations.listJobs, asked);
   try {
-    return await ask(bus, jobsOverBus.list, { ...asked, fold: "schedules" });
+    return await ask(bus, jobOperations.listJobs, { ...asked, fold: "schedules" });
   } catch (thrown) {
     if (!isUnknownKey(thrown, "fold")) throw thrown;
-    return ask(bus, jobsOverBus.list, asked);
+    return ask(bus, jobOperations.listJobs, asked);
   }
 }
 

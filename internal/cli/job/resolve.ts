@@ -1,5 +1,5 @@
 import type { Bus } from "../../bus/mod.ts";
-import { targetsOverBus } from "../../fleet/over-bus/mod.ts";
+import { targetOperations } from "../../fleet/targeting/mod.ts";
 import { ask } from "../ask.ts";
 import { refuseTarget, withNearestPeel } from "../nobody.ts";
 
@@ -24,7 +24,7 @@ async function resolve(bus: Bus, target: string | readonly string[]): Promise<Re
   const found: ResolvedPeel[] = [];
   const asked = typeof target === "string" ? { target } : { targets: [...target] };
   for (let after: string | undefined; ; ) {
-    const { targets, next } = await ask(bus, targetsOverBus.resolve, { ...asked, after });
+    const { targets, next } = await ask(bus, targetOperations.resolveTarget, { ...asked, after });
     found.push(...targets);
     after = next;
     if (after === undefined) break;

@@ -1,4 +1,5 @@
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import { jobDoors } from "../../fleet/jobs/doors.ts";
 import { type JobView, showJob } from "../../fleet/jobs/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
 import { hinted } from "../hints.ts";
@@ -37,7 +38,10 @@ export const showCommand = command({
       const deps = await openJobs(bus, cli);
       if (args.peel === undefined) {
         const results = createResults(deps, cli, options);
-        return results.print(await hinted("jobs.show", () => showJob(results.deps, jid)), formatJob);
+        return results.print(
+          await hinted(jobDoors.getJob.hints.svc, () => showJob(results.deps, jid)),
+          formatJob,
+        );
       }
       const peel = encodePeelId(args.peel);
       const answers = createAnswers({ ...options, full: true });

@@ -1,3 +1,4 @@
+import { jobDoors } from "../../fleet/jobs/doors.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { hinted } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -17,7 +18,7 @@ export const watchCommand = command({
     withBus(cli, async (bus) => {
       const jid = await fullId("job", args.jid, bus, cli);
       const results = createResults(await openJobs(bus, cli), cli, readAnswerArgs(args));
-      const end = await hinted("jobs.show", () =>
+      const end = await hinted(jobDoors.getJob.hints.svc, () =>
         untilInterrupted(cli, (signal) => watchJob(results, jid, cli, signal)),
       );
       await printEnd(results, end, cli);

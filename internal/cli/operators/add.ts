@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { parseLifetime } from "../../base/lifetime.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { decodePublicKey, formatOperatorFile, newKeyPair } from "../../identity/mod.ts";
 import { command, readFlag, readListFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
@@ -60,7 +60,7 @@ export const addCommand = command({
         ...defined({ expiresAt: lastsMs === undefined ? undefined : now + lastsMs }),
       };
       const asked = { record: signedText(record, signer) };
-      const added = await ask(bus, operatorsOverBus.add, asked).catch((thrown) => {
+      const added = await ask(bus, operatorOperations.addOperator, asked).catch((thrown) => {
         throw sayWhereFileIs(thrown, name, cli);
       });
       const { operator, fleet, bus_urls, ca_pem, jwt } = added;

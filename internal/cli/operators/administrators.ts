@@ -1,7 +1,7 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { type OperatorFile, readOperatorFile } from "../../identity/mod.ts";
 import { type Cli, command, formatFields } from "../../program/command-line/mod.ts";
 import { parseAdministrators } from "../../wire/administrators.ts";
@@ -33,12 +33,12 @@ export const administratorsCommand = command({
     const list = replace === undefined ? undefined : readList(replace);
     const signer = list === undefined ? undefined : signerOf(cli, signWith);
     await withBus(cli, async (bus) => {
-      const before = await ask(bus, operatorsOverBus.administrators, {});
+      const before = await ask(bus, operatorOperations.showAdministrators, {});
       if (list === undefined || signer === undefined) return show(cli, before);
       const { fleet, next_version: version } = before;
       const statement = { fleet, version, administrators: list, issuedAt: cli.clock.now() };
       const signed = encodeBase64(encodeAdministrators(signAdministrators(statement, signer)));
-      const after = await ask(bus, operatorsOverBus.replaceAdministrators, { statement: signed });
+      const after = await ask(bus, operatorOperations.replaceAdministrators, { statement: signed });
       await show(cli, after);
       cli.say("peels that are connected replace their administrators now, the others when they connect");
     });

@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import { createFiles } from "../../base/new-files.ts";
 import { makeOperatorsKey, readOperatorsKey } from "../../bus/accounts/mod.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
 import { type Cli, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
@@ -108,11 +108,13 @@ function makeKeys(
 
 /** What the masters say about the rest of the way. */
 async function lookAtFleet(cli: Cli, hasMade: boolean): Promise<Step[]> {
-  const looked = await withBus(cli, (bus) => ask(bus, operatorsOverBus.adoption, {})).catch((thrown) => {
-    // After the first steps it may be the masters that are not upgraded, or not started yet.
-    if (thrown instanceof NoMaster || hasMade) return thrown as Error;
-    throw thrown;
-  });
+  const looked = await withBus(cli, (bus) => ask(bus, operatorOperations.adoptionStatus, {})).catch(
+    (thrown) => {
+      // After the first steps it may be the masters that are not upgraded, or not started yet.
+      if (thrown instanceof NoMaster || hasMade) return thrown as Error;
+      throw thrown;
+    },
+  );
   if (looked instanceof Error) {
     const next = "start masters of this version, and run svc operator adopt again";
     return [{ step: "masters", state: "open", detail: looked.message, next }];

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import type { WaitingRequest } from "../../base/waiting.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { formatOperatorFile } from "../../identity/mod.ts";
 import { type Cli, command, readListFlag } from "../../program/command-line/mod.ts";
 import type { OperatorRecord } from "../../wire/operator-record.ts";
@@ -88,7 +88,7 @@ const endingCommand = (name: "disable" | "remove", done: string, description: st
         cli,
         operator,
         (bus, record, signer) =>
-          ask(bus, operatorsOverBus[name], {
+          ask(bus, operatorOperations[`${name}Operator`], {
             name: operator,
             record: signedText({ ...record, disabled: true }, signer),
           }),
@@ -115,7 +115,7 @@ export const enableCommand = command({
       cli,
       name,
       (bus, { disabled: _, ...record }, signer) =>
-        ask(bus, operatorsOverBus.enable, { name, record: signedText(record, signer) }),
+        ask(bus, operatorOperations.enableOperator, { name, record: signedText(record, signer) }),
       "enabled",
       false,
       { publicKey: args["public-key"] },
@@ -150,7 +150,7 @@ export const rolesCommand = command({
       const input = { name, record: signedText({ ...record, roles }, signer) };
       const { operator, fleet, bus_urls, ca_pem, jwt, closed_in_ms } = await ask(
         bus,
-        operatorsOverBus.roles,
+        operatorOperations.setOperatorRoles,
         input,
       ).catch((thrown) => {
         throw sayWhereFileIs(thrown, name, cli);
@@ -182,11 +182,11 @@ export const renewCommand = command({
   async run({ name, "auth-dir": authDir }, cli) {
     if (authDir !== undefined) return (await import("./renew-offline.ts")).renewOffline(authDir, name, cli);
     await withBus(cli, async (bus) => {
-      const { operator } = await ask(bus, operatorsOverBus.show, { name });
+      const { operator } = await ask(bus, operatorOperations.showOperator, { name });
       const publicKey = operator?.public_key ?? "";
       if (operator === undefined)
         throw new SvcError("not_found", `the operator ${name} does not exist: see svc operator list`);
-      const renewed = await ask(bus, operatorsOverBus.renew, { name, public_key: publicKey });
+      const renewed = await ask(bus, operatorOperations.renewOperator, { name, public_key: publicKey });
       const { fleet, bus_urls, ca_pem, jwt, jwt_expires_at } = renewed;
       const data = { fleet, bus_urls, ca_pem, name, public_key: publicKey, jwt, jwt_expires_at };
       await cli.print(data, () =>

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { command, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -12,14 +12,14 @@ export const listCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const { operators } = await ask(bus, operatorsOverBus.list, {});
+      const { operators } = await ask(bus, operatorOperations.listOperators, {});
       await cli.print(operators, () => formatOperators(operators, cli));
     }),
 });
 
 /** Operators as a table. */
 export function formatOperators(
-  operators: AnswerTo<typeof operatorsOverBus.list>["operators"],
+  operators: AnswerTo<typeof operatorOperations.listOperators>["operators"],
   style: TableStyle,
 ): string {
   return formatTable(
@@ -38,7 +38,7 @@ export const showCommand = command({
   args: { name: { ...nameArg, description: "Name of the operator" } },
   run: ({ name }, cli) =>
     withBus(cli, async (bus) => {
-      const { operator, dependents } = await ask(bus, operatorsOverBus.show, { name });
+      const { operator, dependents } = await ask(bus, operatorOperations.showOperator, { name });
       if (operator === undefined) {
         throw new SvcError("not_found", `the operator ${name} does not exist: see svc operator list`);
       }

@@ -2,7 +2,7 @@ import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import {
@@ -42,7 +42,7 @@ export interface KnownOperator {
  * @throws SvcError what the masters answer
  */
 export async function readKnown(bus: Bus, name: string, signer: Signer, now: number): Promise<KnownOperator> {
-  const { operator, next_version, dependents } = await ask(bus, operatorsOverBus.show, { name });
+  const { operator, next_version, dependents } = await ask(bus, operatorOperations.showOperator, { name });
   const rest = { nextVersion: next_version, dependents };
   const bytes = operator?.record === undefined ? undefined : decodeBase64(operator.record);
   if (bytes !== undefined) {
@@ -126,7 +126,7 @@ export async function signAgain(
   for (const record of known) {
     const { name } = record;
     try {
-      await ask(bus, operatorsOverBus.roles, { name, record: signedText(record, signer) });
+      await ask(bus, operatorOperations.setOperatorRoles, { name, record: signedText(record, signer) });
     } catch (thrown) {
       if (!(thrown instanceof WaitingRequest)) throw thrown;
       waiting.push(thrown);

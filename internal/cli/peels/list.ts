@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
+import { peelOperations } from "../../fleet/peels/mod.ts";
 import { command, outputFormats, readFlag, readListFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
@@ -83,7 +83,7 @@ export const listCommand = command({
     }
     await withBus(cli, async (bus) => {
       const all = await readPeels(bus, target);
-      if (all.length === 0) await assertSomeone(target, (id) => ask(bus, peelsOverBus.show, { id }));
+      if (all.length === 0) await assertSomeone(target, (id) => ask(bus, peelOperations.showPeel, { id }));
       const wanted = all.filter(({ alive }) => (alive ? args.silent !== true : args.alive !== true));
       const found = sortPeels(wanted, sort);
       const inCsv = named.length === 0 ? dataColumns : named;

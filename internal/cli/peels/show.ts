@@ -1,5 +1,5 @@
-import { peelsOverBus } from "../../fleet/over-bus/mod.ts";
 import type { ShownPeel } from "../../fleet/peels/mod.ts";
+import { peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatAge, formatFields } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { formatLabels } from "../enroll/label-change.ts";
@@ -14,7 +14,9 @@ export const showCommand = command({
   args: { peel: peelArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { peel } = await readNamedPeel(args.peel, bus, cli, (id) => ask(bus, peelsOverBus.show, { id }));
+      const { peel } = await readNamedPeel(args.peel, bus, cli, (id) =>
+        ask(bus, peelOperations.showPeel, { id }),
+      );
       await cli.print(peel, () => formatPeel(peel, cli.clock.now()));
     }),
 });

@@ -1,5 +1,5 @@
 import { atLine } from "../../base/place.ts";
-import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
+import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -12,7 +12,7 @@ export const rulesCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const answer = await ask(bus, reactorOverBus.rules, {});
+      const answer = await ask(bus, reactorOperations.listReactorRules, {});
       await cli.print(answer.rules, () => formatRules(answer.rules, cli));
       if (answer.rules.length === 0) cli.say(`no rules on ${answer.master}`);
       sayProblem(cli, answer);
@@ -21,7 +21,7 @@ export const rulesCommand = command({
 
 /** Rules as a table. */
 export function formatRules(
-  rules: AnswerTo<typeof reactorOverBus.rules>["rules"],
+  rules: AnswerTo<typeof reactorOperations.listReactorRules>["rules"],
   style: TableStyle,
 ): string {
   return formatTable(

@@ -1,5 +1,5 @@
-import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
 import type { ReactorStatus } from "../../fleet/reactor/mod.ts";
+import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { command, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -12,7 +12,7 @@ export const statusCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const status = await ask(bus, reactorOverBus.status, {});
+      const status = await ask(bus, reactorOperations.showReactor, {});
       await cli.print(status, () => formatStatus(status, cli));
       sayProblem(cli, status);
     }),

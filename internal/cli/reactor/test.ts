@@ -1,6 +1,6 @@
 import { formatYaml } from "../../base/yaml.ts";
-import { reactorOverBus } from "../../fleet/over-bus/mod.ts";
 import type { Reaction, SaidEvent } from "../../fleet/reactor/mod.ts";
+import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { indent } from "../../program/answers/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
@@ -24,7 +24,9 @@ export const testCommand = command({
     // What is wrong with it is the master's to say.
     const event = readEventFile(args.event) as unknown as SaidEvent;
     await withBus(cli, async (bus) => {
-      const { master, problem, refused, ...reaction } = await ask(bus, reactorOverBus.test, { event });
+      const { master, problem, refused, ...reaction } = await ask(bus, reactorOperations.testEvent, {
+        event,
+      });
       await cli.print(reaction, () => formatReaction(reaction, cli));
       if (reaction.rules.length === 0) cli.say(`no rules on ${master}`);
       if (reaction.dropped !== undefined) cli.say(`the event would be dropped: ${reaction.dropped}`);

@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { rolesOverBus } from "../../fleet/over-bus/mod.ts";
+import { roleOperations } from "../../fleet/roles/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -17,7 +17,7 @@ export interface Question {
   check?: { function: string };
 }
 
-type Answer = Awaited<ReturnType<(typeof rolesOverBus.can)["operation"]["run"]>>;
+type Answer = Awaited<ReturnType<(typeof roleOperations.mayDo)["operation"]["run"]>>;
 
 /**
  * Asks whether the operator may do something, and prints the answer with the rule.
@@ -32,7 +32,7 @@ export async function askWhether(
 ): Promise<void> {
   const question = { ...questionOf(words), ...defined({ roles }) };
   await withBus(cli, async (bus) => {
-    const answer = await ask(bus, rolesOverBus.can, question);
+    const answer = await ask(bus, roleOperations.mayDo, question);
     await cli.print(answer, () => `${answer.allowed ? "yes" : "no"}: ${explain(answer)}`);
     if (!answer.allowed) throw new Exit(1);
   });
@@ -45,7 +45,7 @@ export async function askWhether(
  */
 export async function approvalsFor(bus: Bus, question: Question): Promise<number> {
   try {
-    const { allowed, approvals = 0 } = await ask(bus, rolesOverBus.can, question);
+    const { allowed, approvals = 0 } = await ask(bus, roleOperations.mayDo, question);
     return allowed ? approvals : 0;
   } catch (thrown) {
     const { kind } = toSvcError(thrown);
@@ -65,7 +65,7 @@ export async function sayWhether(
   cli: Pick<Cli, "say">,
 ): Promise<boolean | undefined> {
   try {
-    const answer = await ask(bus, rolesOverBus.can, question);
+    const answer = await ask(bus, roleOperations.mayDo, question);
     if (!answer.allowed) cli.say(`you may not do this: ${explain(answer)}`);
     else if ((answer.approvals ?? 0) > 0) cli.say(explain(answer));
     return answer.allowed;

@@ -1,4 +1,4 @@
-import { rolesOverBus } from "../../fleet/over-bus/mod.ts";
+import { roleOperations } from "../../fleet/roles/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -12,7 +12,11 @@ export const showCommand = command({
   },
   run: ({ role }, cli) =>
     withBus(cli, async (bus) => {
-      const { roles, file, problem } = await ask(bus, rolesOverBus.show, role === undefined ? {} : { role });
+      const { roles, file, problem } = await ask(
+        bus,
+        roleOperations.showRoles,
+        role === undefined ? {} : { role },
+      );
       await cli.print(roles, () =>
         role === undefined ? formatRoles(roles, file, cli) : formatRights(roles, cli),
       );
@@ -20,7 +24,7 @@ export const showCommand = command({
     }),
 });
 
-type Shown = AnswerTo<typeof rolesOverBus.show>["roles"][number];
+type Shown = AnswerTo<typeof roleOperations.showRoles>["roles"][number];
 
 /** The roles in force. @param file where those that are not built in come from */
 export function formatRoles(roles: readonly Shown[], file: string, style: TableStyle): string {

@@ -1,8 +1,9 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
+import { rolloutDoors } from "../../fleet/rollout/doors.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
+import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { withHint } from "../hints.ts";
@@ -35,7 +36,7 @@ export async function commandRollout(
   const input = { id: await rolloutId(text, bus, cli) };
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await ask(bus, rolloutsOverBus[action], input, { timeoutMs })).rollout;
+      return (await ask(bus, rolloutOperations[`${action}Rollout`], input, { timeoutMs })).rollout;
     } catch (thrown) {
       const isSilence = thrown instanceof SvcError && thrown.kind === "unavailable";
       if (!isSilence || thrown instanceof NoMaster || attempt === attempts) throw thrown;
@@ -47,5 +48,5 @@ export async function commandRollout(
 export async function rolloutId(text: string, bus: Bus, cli: Pick<Cli, "say">): Promise<string> {
   const id = await fullId("rol", text, bus, cli);
   if (isId("rol", id)) return id;
-  throw withHint("rollouts.show", new SvcError("not_found", "the rollout does not exist"));
+  throw withHint(rolloutDoors.getRollout.hints.svc, new SvcError("not_found", "the rollout does not exist"));
 }

@@ -1,4 +1,5 @@
 import { followJob, type Progress as JobProgress } from "../../fleet/jobs/mod.ts";
+import { rolloutDoors } from "../../fleet/rollout/doors.ts";
 import {
   followRollout,
   jobOfStep,
@@ -53,7 +54,9 @@ export async function watchRollout(
     follow(isAtJob ? jobOfStep(rollout)?.jid : undefined);
   };
   try {
-    const end = await hinted("rollouts.show", () => followRollout(deps, id, onChange, signal));
+    const end = await hinted(rolloutDoors.getRollout.hints.svc, () =>
+      followRollout(deps, id, onChange, signal),
+    );
     follow(undefined);
     return viewOfRollout(end, await loadTargets(deps.rollouts, id));
   } catch (thrown) {

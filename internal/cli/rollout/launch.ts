@@ -3,8 +3,12 @@ import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
-import { parseSize, type RolloutRequest, type RolloutView } from "../../fleet/rollout/mod.ts";
+import {
+  parseSize,
+  type RolloutRequest,
+  type RolloutView,
+  rolloutOperations,
+} from "../../fleet/rollout/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, readFlag, readListFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
@@ -79,7 +83,7 @@ export async function launchRollout(
     ...{ kind: "rollouts", action: "start", function: asked.function },
     ...(check === undefined ? {} : { check: { function: check.function } }),
   };
-  const send = (frozen: RolloutRequest) => ask(bus, rolloutsOverBus.start, frozen);
+  const send = (frozen: RolloutRequest) => ask(bus, rolloutOperations.startRollout, frozen);
   const started =
     mode === "dry-run"
       ? withNearestPeel(bus, asked.target, () => send(asked))

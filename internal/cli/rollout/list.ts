@@ -1,6 +1,10 @@
 import { SvcError } from "../../base/errors.ts";
-import { rolloutsOverBus } from "../../fleet/over-bus/mod.ts";
-import { type RolloutStatus, type RolloutSummary, rolloutStatuses } from "../../fleet/rollout/mod.ts";
+import {
+  type RolloutStatus,
+  type RolloutSummary,
+  rolloutOperations,
+  rolloutStatuses,
+} from "../../fleet/rollout/mod.ts";
 import { command, formatTable, readFlag, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -24,7 +28,7 @@ export const listCommand = command({
     const limit = readFlag("--limit", args.limit, parseLimit);
     await withBus(cli, async (bus) => {
       const status = args.status as RolloutStatus | undefined;
-      const { rollouts, next } = await ask(bus, rolloutsOverBus.list, { limit, status });
+      const { rollouts, next } = await ask(bus, rolloutOperations.listRollouts, { limit, status });
       await cli.print(rollouts, () => formatRollouts(rollouts, cli));
       if (rollouts.length === 0) cli.say("no rollouts");
       if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostRollouts}`);

@@ -1,4 +1,5 @@
 import { openBucket } from "../../bus/mod.ts";
+import { rolloutDoors } from "../../fleet/rollout/doors.ts";
 import { showRollout } from "../../fleet/rollout/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { hinted } from "../hints.ts";
@@ -15,6 +16,9 @@ export const showCommand = command({
     withBus(cli, async (bus) => {
       const id = await rolloutId(args.id, bus, cli);
       const rollouts = await openBucket(bus, "rollouts");
-      await printRollout(await hinted("rollouts.show", () => showRollout(rollouts, id)), cli);
+      await printRollout(
+        await hinted(rolloutDoors.getRollout.hints.svc, () => showRollout(rollouts, id)),
+        cli,
+      );
     }),
 });

@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { settingsOverBus } from "../../fleet/over-bus/mod.ts";
+import { settingOperations } from "../../fleet/settings/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
@@ -25,7 +25,7 @@ export const explainCommand = command({
   },
   run: ({ peel, name, reveal }, cli) =>
     withBus(cli, async (bus) => {
-      const binding = reveal === true ? settingsOverBus.revealExplained : settingsOverBus.explain;
+      const binding = reveal === true ? settingOperations.revealExplained : settingOperations.explainSettings;
       const answer = await readNamedPeel(peel, bus, cli, (id) => ask(bus, binding, { id, name }));
       const { settings, more } = answer;
       await cli.print(answer, () => formatExplained(settings, cli));
@@ -36,7 +36,7 @@ export const explainCommand = command({
 
 /** Where settings come from, each above what it covered. */
 export function formatExplained(
-  settings: AnswerTo<typeof settingsOverBus.explain>["settings"],
+  settings: AnswerTo<typeof settingOperations.explainSettings>["settings"],
   style: TableStyle,
 ): string {
   return formatTable(

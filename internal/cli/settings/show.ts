@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { settingsOverBus } from "../../fleet/over-bus/mod.ts";
+import { settingOperations } from "../../fleet/settings/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
@@ -23,7 +23,7 @@ export const showCommand = command({
   },
   run: ({ peel, name, reveal }, cli) =>
     withBus(cli, async (bus) => {
-      const binding = reveal === true ? settingsOverBus.reveal : settingsOverBus.show;
+      const binding = reveal === true ? settingOperations.revealSettings : settingOperations.showSettings;
       const { value } = await readNamedPeel(peel, bus, cli, (id) =>
         ask(bus, binding, { id, ...defined({ name }) }),
       );

@@ -4,9 +4,9 @@ import {
   type ComplianceStatus,
   type DriftedPeel,
   mostDrifting,
+  stateOperations,
   statuses,
 } from "../../fleet/compliance/mod.ts";
-import { statesOverBus } from "../../fleet/over-bus/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
 import { ask } from "../ask.ts";
@@ -39,7 +39,7 @@ export const driftCommand = command({
     const chosen = { target, stale: checkStale(stale) };
     await withBus(cli, async (bus) => {
       const asked = { ...chosen, ...defined({ status }), limit: mostDrifting };
-      const found = await allPages((after) => ask(bus, statesOverBus.drift, { ...asked, ...after }));
+      const found = await allPages((after) => ask(bus, stateOperations.listDrift, { ...asked, ...after }));
       if (found.length === 0) await assertTarget(bus, chosen);
       await cli.print(
         found,
@@ -53,9 +53,9 @@ export const driftCommand = command({
 
 /** Nothing that drifted among many peels is good, and nothing among none is a mistake. */
 async function assertTarget(bus: Bus, asked: { target: string; stale: string }): Promise<void> {
-  const { counts } = await ask(bus, statesOverBus.status, asked);
+  const { counts } = await ask(bus, stateOperations.countStates, asked);
   if (countPeels(counts) > 0) return;
-  await assertSomeone(asked.target, (id) => ask(bus, statesOverBus.show, { id }));
+  await assertSomeone(asked.target, (id) => ask(bus, stateOperations.showStates, { id }));
 }
 
 /** Peels that drifted, with the states that did. */

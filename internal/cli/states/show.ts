@@ -1,6 +1,6 @@
 import { atLine } from "../../base/place.ts";
 import type { PeelStates, ShownRun } from "../../fleet/compliance/mod.ts";
-import { statesOverBus } from "../../fleet/over-bus/mod.ts";
+import { stateOperations } from "../../fleet/compliance/mod.ts";
 import { showStates } from "../../program/answers/mod.ts";
 import { command, formatFields, visible } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
@@ -21,7 +21,7 @@ export const showCommand = command({
     const stale = checkStale(given);
     await withBus(cli, async (bus) => {
       const { peel } = await readNamedPeel(id, bus, cli, (whole) =>
-        ask(bus, statesOverBus.show, { id: whole, stale }),
+        ask(bus, stateOperations.showStates, { id: whole, stale }),
       );
       await cli.print(peel, () => formatStates(peel));
     });

@@ -1,5 +1,4 @@
-import { statuses } from "../../fleet/compliance/mod.ts";
-import { statesOverBus } from "../../fleet/over-bus/mod.ts";
+import { stateOperations, statuses } from "../../fleet/compliance/mod.ts";
 import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
@@ -21,10 +20,10 @@ export const statusCommand = command({
   async run({ target = "*", stale }, cli) {
     const asked = { target, stale: checkStale(stale) };
     await withBus(cli, async (bus) => {
-      const found = await ask(bus, statesOverBus.status, asked);
+      const found = await ask(bus, stateOperations.countStates, asked);
       const { counts, groups, groups_left_out: leftOut = 0 } = found;
       const peels = countPeels(counts);
-      if (peels === 0) await assertSomeone(target, (id) => ask(bus, statesOverBus.show, { id }));
+      if (peels === 0) await assertSomeone(target, (id) => ask(bus, stateOperations.showStates, { id }));
       await cli.print(found, () => formatGroups(groups, cli));
       if (leftOut > 0) cli.say(`${leftOut} smaller groups are not listed`);
       cli.say(peels === 0 ? "no peels" : `${counts.described} of ${peels} peels are as described`);
@@ -34,7 +33,7 @@ export const statusCommand = command({
 
 /** How many peels are as described, a row for each environment and commit. */
 export function formatGroups(
-  groups: AnswerTo<typeof statesOverBus.status>["groups"],
+  groups: AnswerTo<typeof stateOperations.countStates>["groups"],
   style: TableStyle,
 ): string {
   return formatTable(

@@ -1,7 +1,7 @@
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { binariesOverBus } from "../../fleet/over-bus/mod.ts";
+import { binaryOperations } from "../../fleet/binaries/mod.ts";
 import { ask } from "../ask.ts";
 import type { BinaryFile } from "./read-binary.ts";
 
@@ -32,7 +32,7 @@ export async function uploadBinary(
   for (;;) {
     const { missing } = await ask(
       bus,
-      binariesOverBus.commit,
+      binaryOperations.commitBinary,
       { manifest: binary.data },
       { timeoutMs: commitTimeoutMs },
     );
@@ -43,7 +43,7 @@ export async function uploadBinary(
     let stored = all - missing.length;
     const uploading = mapBounded(missing, { atOnce: chunksAtOnce }, async (digest) => {
       const data = await binary.chunk(chunks.indexOf(digest));
-      await ask(bus, binariesOverBus.put, { digest, data }, { timeoutMs: putTimeoutMs });
+      await ask(bus, binaryOperations.putChunk, { digest, data }, { timeoutMs: putTimeoutMs });
       onProgress(++stored, all);
     });
     const problem = await uploading.then(() => undefined, toSvcError);

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { operatorsOverBus } from "../../fleet/over-bus/mod.ts";
+import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { type Cli, formatFields } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
@@ -7,7 +7,7 @@ import { withBus } from "../operator.ts";
 /** Shows who asks, as the masters see it. @throws SvcError `forbidden` with the operator file of another fleet */
 export function showWho(cli: Cli): Promise<void> {
   return withBus(cli, async (bus, expected) => {
-    const who = await ask(bus, operatorsOverBus.whoami, {});
+    const who = await ask(bus, operatorOperations.whoAmI, {});
     if (expected !== undefined && expected !== who.fleet) {
       throw new SvcError(
         "forbidden",

@@ -2,8 +2,6 @@ import type * as v from "valibot";
 
 /** A route of the REST interface, with the types of the operation behind it. */
 export interface Route<Input, Answer> {
-  /** Name of the operation whose types it has. */
-  operation?: string;
   method: "GET" | "POST" | "PUT" | "DELETE";
   /** With `:name` for the field of that name; a test compares it with what masters serve. */
   path: string;
@@ -28,16 +26,6 @@ type Named<T> = T extends readonly (infer Item)[]
       ? T & { peel: string }
       : T;
 
-type Bound = Pick<Route<unknown, unknown>, "operation" | "method" | "path">;
-
-/** A route that answers with all fields of its operation. */
-export const whole = <O extends Described>(route: Bound): Route<InputOf<O>, Named<OutputOf<O>>> => route;
-
-/** A route that answers with one field of the answer of its operation: an object, or the items of a page. */
-export const field = <O extends Described, Field extends keyof OutputOf<O>>(
-  route: Bound,
-): Route<InputOf<O>, Named<OutputOf<O>[Field]>> => route;
-
 /** An operation with its doors, as its room joins them. */
 interface Joined {
   operation: Described;
@@ -59,9 +47,7 @@ type RoutesOf<Table> = {
 };
 
 /** The routes of a room, from its table. @template Table the operations of the room, each with its doors */
-export function routesOf<Table>(
-  doors: { readonly [Name in keyof Table]: { rest?: Lines } },
-): RoutesOf<Table> {
+export function routesOf<Table>(doors: Readonly<Record<keyof Table, object>>): RoutesOf<Table> {
   const lines = Object.entries<{ rest?: Lines }>(doors).flatMap(([name, { rest }]) =>
     rest === undefined ? [] : [[name, { method: rest.method, path: rest.path }]],
   );

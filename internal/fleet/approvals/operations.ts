@@ -75,7 +75,7 @@ export const listApprovals = operation({
   },
 });
 
-export const showApproval = operation({
+export const getApproval = operation({
   name: "approvals.show",
   kind: "read",
   summary: "Get a request that waits for other operators, or waited",

@@ -126,7 +126,7 @@ export const listAudit = operation({
   },
 });
 
-export const showAudit = operation({
+export const getAudit = operation({
   name: "audit.show",
   kind: "read",
   summary: "Get an entry of the audit",
@@ -220,7 +220,7 @@ export const verifyAudit = operation({
   },
 });
 
-export const followAudit = operation({
+export const streamAudit = operation({
   name: "audit.follow",
   kind: "read",
   summary: "Follow the audit",

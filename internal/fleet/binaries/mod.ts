@@ -1,2 +1,3 @@
 export { openBinaries } from "./binaries.ts";
-export { type BinaryDeps, commitBinary, putChunk } from "./operations.ts";
+export { binaryOperations } from "./joined.ts";
+export type { BinaryDeps } from "./operations.ts";

@@ -1,2 +1,3 @@
-export { describeFleet, describeSuccession, type FleetDeps, type SuccessionDeps } from "./operations.ts";
+export { bootstrapOperations } from "./joined.ts";
+export type { FleetDeps, SuccessionDeps } from "./operations.ts";
 export { clusterInfoKey, startPublisher } from "./publish.ts";

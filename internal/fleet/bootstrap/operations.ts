@@ -10,7 +10,7 @@ export interface FleetDeps {
   document(): BootstrapDocument;
 }
 
-export const describeFleet = operation({
+export const getBootstrapDocument = operation({
   name: "fleet.describe",
   kind: "read",
   summary: "Get the CA root of the fleet and the addresses of the bus",
@@ -76,7 +76,7 @@ export interface SuccessionDeps {
 
 const strings = (text: string) => described(v.array(v.string()), text);
 
-export const describeSuccession = operation({
+export const getSuccession = operation({
   name: "fleet.succession",
   kind: "read",
   summary: "Get the signed statement that this fleet succeeds another one",

@@ -1,1 +1,2 @@
-export { addHosts, type ClusterDeps, checkCluster, removeHost, showCluster } from "./operations.ts";
+export { clusterOperations } from "./joined.ts";
+export type { ClusterDeps } from "./operations.ts";

@@ -1,5 +1,6 @@
 export { countStatuses } from "./count.ts";
-export { type ComplianceDeps, countStates, listDrift, mostDrifting, showStates } from "./operations.ts";
+export { stateOperations } from "./joined.ts";
+export { type ComplianceDeps, mostDrifting } from "./operations.ts";
 export type { DriftedPeel, PeelStates } from "./shown-peel.ts";
 export { lastRun, type ShownRun, shownRun } from "./shown-run.ts";
 export { parseStale } from "./stale.ts";

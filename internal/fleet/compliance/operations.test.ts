@@ -9,7 +9,7 @@ import type { Report } from "../../wire/state-report.ts";
 import type { Member } from "../enrollment/mod.ts";
 import { type Asked, type Call, invoke } from "../operation/mod.ts";
 import { mostGroups } from "./count.ts";
-import { type ComplianceDoorDeps, countStates, listDrift, showStates } from "./operations.ts";
+import { type ComplianceDeps, countStates, listDrift, showStates } from "./operations.ts";
 import type { KnownRun } from "./status.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
@@ -26,7 +26,7 @@ function fleetOf(members: readonly string[]) {
   const diffs = memoryBucket();
   const runs = new Map<string, KnownRun>();
   const member: Member = { id: "enr-1", state: "active" };
-  const deps: ComplianceDoorDeps = {
+  const deps: ComplianceDeps = {
     directory: {
       members: () => members,
       caughtUp: async () => {},
@@ -35,17 +35,19 @@ function fleetOf(members: readonly string[]) {
     },
     resolver: { resolve: async () => [...members] },
     compliance: { running: true, caughtUp: async () => {}, runOf: (peelId) => runs.get(peelId) },
-    ...{ diffs, clock, answerBytes: () => 1024 * 1024 },
+    ...{ diffs, clock },
   };
   const call: Call = { caller: { kind: "operator", name: "ann", door: "bus" }, log: recordingLog(), clock };
   const ran = (peelId: string, more: Partial<Report> = {}) =>
     void runs.set(peelId, { report: report(more), storedAt: start });
   return {
     ...{ clock, deps, diffs, ran },
-    count: (fields: Asked["fields"] = {}, own: Partial<ComplianceDoorDeps> = {}) =>
+    count: (fields: Asked["fields"] = {}, own: Partial<ComplianceDeps> = {}) =>
       invoke(countStates, { ...deps, ...own }, { fields }, call),
-    drift: (fields: Asked["fields"] = {}, own: Partial<ComplianceDoorDeps> = {}) =>
-      invoke(listDrift, { ...deps, ...own }, { fields }, call),
+    drift: (
+      fields: Asked["fields"] = {},
+      { answerBytes = 1024 * 1024, ...own }: Partial<ComplianceDeps & Call> = {},
+    ) => invoke(listDrift, { ...deps, ...own }, { fields }, { ...call, answerBytes }),
     show: (id: string) => invoke(showStates, deps, { fields: { id } }, call),
   };
 }
@@ -154,8 +156,8 @@ test("10,000 peels that drifted come page by page, each once, within the size of
     cursor = next;
   }
   expect(found).toEqual(members);
-  const small = await drift({ limit: 1_000 }, { answerBytes: () => 2_000 });
+  const small = await drift({ limit: 1_000 }, { answerBytes: 2_000 });
   expect(small.peels.length).toBeGreaterThan(1);
   expect(Buffer.byteLength(JSON.stringify(small.peels))).toBeLessThan(2_100);
-  expect((await drift({}, { answerBytes: () => 1 })).peels).toHaveLength(1);
+  expect((await drift({}, { answerBytes: 1 })).peels).toHaveLength(1);
 });

@@ -26,11 +26,6 @@ export interface ComplianceDeps {
 }
 
 /** The same, at a door whose answers have a limit. */
-export interface ComplianceDoorDeps extends ComplianceDeps {
-  /** Bytes that one answer may have. */
-  answerBytes(): number;
-}
-
 /** Peels on one page, at most. */
 export const mostDrifting = 1_000;
 const scope = { kind: "states", action: "read" } as const;
@@ -86,7 +81,11 @@ export const listDrift = operation({
     next: v.exactOptional(v.string()),
   }),
   touches: ({ target }) => ({ peels: { expression: target } }),
-  async run(deps: ComplianceDoorDeps, { target, stale, status, limit, cursor = "" }) {
+  async run(
+    deps: ComplianceDeps,
+    { target, stale, status, limit, cursor = "" },
+    { answerBytes = Number.POSITIVE_INFINITY },
+  ) {
     const staleMs = readStale(stale);
     const found = await resolveKnown(deps, target);
     const now = deps.clock.now();
@@ -106,7 +105,7 @@ export const listDrift = operation({
       };
       bytes += Buffer.byteLength(JSON.stringify(shown));
       const last = peels.at(-1);
-      if (last !== undefined && (peels.length === limit || bytes > deps.answerBytes())) {
+      if (last !== undefined && (peels.length === limit || bytes > answerBytes)) {
         return { peels, next: last.peel_id };
       }
       peels.push(shown);

@@ -11,7 +11,7 @@ import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-mes
 import { eventOfAdmission } from "./admit.ts";
 import { approve } from "./approve.ts";
 import { issueChallenge } from "./challenge.ts";
-import { type Decision, type EnrollDeps, enroll } from "./enroll.ts";
+import { type Decision, type EnrollDeps, takeSubmission } from "./enroll.ts";
 import type { SentEvidence } from "./evidence-field.ts";
 import { decodeRecord, type Enrollment } from "./record.ts";
 import { readEnrollments } from "./store.ts";
@@ -75,7 +75,7 @@ async function ask(
     attestation: { caSpki: root, signature: "", signatureBytes },
     ...defined({ evidence: sent }),
   };
-  return enroll(deps, submission, "192.0.2.7");
+  return takeSubmission(deps, submission, "192.0.2.7");
 }
 
 const admission = (decide: Admission["decide"], more: Partial<Admission> = {}): Admission => ({

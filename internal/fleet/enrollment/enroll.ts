@@ -77,7 +77,7 @@ export interface EnrollResult {
  *   binding, `forbidden` when a way in refuses the host, `conflict` when the peel has a live enrollment,
  *   `unavailable` when too many are pending
  */
-export async function enroll(
+export async function takeSubmission(
   deps: EnrollDeps,
   submission: Submission,
   address?: string,

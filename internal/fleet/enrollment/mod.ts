@@ -10,36 +10,18 @@ export { endRefused } from "./end-refused.ts";
 export { createEnforcer } from "./enforce.ts";
 export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
+export { enrollmentOperations } from "./joined.ts";
 export { keepExports } from "./keep-exports.ts";
 export { isLabelName, type Labels, labelsField, labelsProblem } from "./labels.ts";
 export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
 export { memberNamed } from "./member-named.ts";
 export { type ListOpenWays, type OpenWay, wayKinds } from "./open-way.ts";
-export {
-  approveEnrollment,
-  type ChallengeTpmDeps,
-  challengeTpm,
-  clearClone,
-  deliver,
-  discardEnrollment,
-  findByKey,
-  followState,
-  getChallenge,
-  getState,
-  labelEnrollment,
-  listEnrollments,
-  type OperatorEnrollmentDeps,
-  type PeelEnrollmentDeps,
-  type RevokeOperationDeps,
-  recoverCredentials,
-  rejectEnrollment,
-  restoreEnrollment,
-  resumeEnrollment,
-  revokeEnrollment,
-  revokeUserOfBus,
-  type SuspendOperationDeps,
-  submit,
-  suspendEnrollment,
+export type {
+  ChallengeTpmDeps,
+  OperatorEnrollmentDeps,
+  PeelEnrollmentDeps,
+  RevokeOperationDeps,
+  SuspendOperationDeps,
 } from "./operations.ts";
 export { createPendingTable } from "./pending-table.ts";
 export { provenConnections } from "./proven-connections.ts";

@@ -11,7 +11,7 @@ import { approve } from "./approve.ts";
 import { type ChallengeDeps, issueChallenge } from "./challenge.ts";
 import { type DeliverDeps, deliverCredentials } from "./deliver.ts";
 import type { Directory } from "./directory.ts";
-import { type EnrollDeps, enroll } from "./enroll.ts";
+import { type EnrollDeps, takeSubmission } from "./enroll.ts";
 import {
   administratorsField,
   administratorsVersionField,
@@ -38,7 +38,7 @@ import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
 
 export { labelEnrollment } from "./label-operation.ts";
-export { findByKey, recoverCredentials } from "./recovery-operations.ts";
+export { findEnrollmentOfKey, recoverCredentials } from "./recovery-operations.ts";
 export { revokeUserOfBus } from "./revoke-user-operation.ts";
 export { type ChallengeTpmDeps, challengeTpm } from "./tpm-operation.ts";
 
@@ -87,14 +87,17 @@ export const getChallenge = operation({
     }),
   ),
   touches: ({ peel_id }) => ({ peel: peel_id }),
-  async run(deps: GetChallengeDeps, { peel_id: peelId, public_key: publicKey }) {
+  async run(
+    { challenge: deps }: Pick<PeelEnrollmentDeps, "challenge">,
+    { peel_id: peelId, public_key: publicKey },
+  ) {
     const { id, bytes, expiresAt } = await issueChallenge(deps, { peelId, publicKey });
     const challenge = { challenge_id: id, challenge: encodeBase64(bytes), expires_at: rfc3339(expiresAt) };
     return { ...challenge, ...defined({ evidence: deps.evidence }) };
   },
 });
 
-export const submit = operation({
+export const enroll = operation({
   name: "enrollments.submit",
   kind: "change",
   summary: "Ask to be enrolled",
@@ -121,9 +124,13 @@ export const submit = operation({
     ),
   }),
   touches: ({ peel_id }) => ({ peel: peel_id }),
-  async run(deps: EnrollDeps, input, { caller, log, note }) {
+  async run({ enroll: deps }: Pick<PeelEnrollmentDeps, "enroll">, input, { caller, log, note }) {
     const address = caller.kind === "anonymous" ? caller.address : undefined;
-    const { record, created, keyMismatch } = await enroll({ ...deps, log }, readSubmission(input), address);
+    const { record, created, keyMismatch } = await takeSubmission(
+      { ...deps, log },
+      readSubmission(input),
+      address,
+    );
     note?.({ enrollment_id: record.id });
     return {
       created,
@@ -132,7 +139,7 @@ export const submit = operation({
   },
 });
 
-export const getState = operation({
+export const getEnrollmentState = operation({
   name: "enrollments.state",
   kind: "read",
   summary: "Get the state of an enrollment",
@@ -141,8 +148,8 @@ export const getState = operation({
   input: onlyId,
   output: titled("EnrollmentStanding", v.object(standing)),
   touches: touchesId,
-  async run(deps: { enrollments: Enrollments }, input, { note }) {
-    const { record } = await loadEnrollment(deps.enrollments, input.id);
+  async run({ state: { enrollments } }: Pick<PeelEnrollmentDeps, "state">, input, { note }) {
+    const { record } = await loadEnrollment(enrollments, input.id);
     note?.({ enrollment_id: record.id });
     return standingOf(record);
   },
@@ -154,7 +161,7 @@ export interface FollowStateDeps {
   metrics: { streamOpened(): () => void };
 }
 
-export const followState = operation({
+export const streamEnrollmentState = operation({
   name: "enrollments.follow",
   kind: "read",
   summary: "Follow the state of an enrollment",
@@ -165,7 +172,8 @@ export const followState = operation({
   input: onlyId,
   output: feed,
   touches: touchesId,
-  async run({ enrollments, directory, metrics }: FollowStateDeps, input, { note }) {
+  async run({ state }: Pick<PeelEnrollmentDeps, "state">, input, { note }) {
+    const { enrollments, directory, metrics } = state;
     const { record } = await loadEnrollment(enrollments, input.id);
     note?.({ enrollment_id: record.id });
     return {
@@ -195,7 +203,7 @@ export const followState = operation({
   },
 });
 
-export const deliver = operation({
+export const downloadCredentials = operation({
   name: "enrollments.deliver",
   kind: "change",
   summary: "Download the credentials of an approved enrollment, once",
@@ -215,7 +223,7 @@ export const deliver = operation({
     }),
   ),
   touches: touchesId,
-  async run(deps: DeliverDeps & LearnedKeys, input, { caller, log, note }) {
+  async run({ deliver: deps }: Pick<PeelEnrollmentDeps, "deliver">, input, { caller, log, note }) {
     note?.({ enrollment_id: input.id });
     const proof = caller.kind === "peel" ? caller.proof : undefined;
     const { record, credentials, expiresAt } = await deliverCredentials({ ...deps, log }, input.id, proof);

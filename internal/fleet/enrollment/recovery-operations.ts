@@ -38,7 +38,7 @@ export const recoverCredentials = operation({
     }),
   ),
   touches: ({ id }) => ({ enrollment: id }),
-  async run(deps: RecoverOperationDeps, input, { log, note }) {
+  async run({ recover: deps }: { recover: RecoverOperationDeps }, input, { log, note }) {
     note?.({ enrollment_id: input.id });
     const { record, jwt, expiresAt } = await recover({ ...deps, log }, readRecovery(input));
     deps.metrics.credentialsRenewal("recovered");
@@ -59,7 +59,7 @@ export interface FindByKeyDeps {
   directory: Pick<Directory, "caughtUp" | "newestOf">;
 }
 
-export const findByKey = operation({
+export const findEnrollmentOfKey = operation({
   name: "enrollments.by-key",
   kind: "read",
   summary: "Find the newest enrollment of a peel's own key",
@@ -73,7 +73,7 @@ export const findByKey = operation({
     v.object({ id: described(v.string(), "Id of the enrollment"), state: v.picklist(enrollmentStates) }),
   ),
   touches: () => ({ fleet: true }),
-  async run({ directory }: FindByKeyDeps, { key: publicKey }, { caller, note }) {
+  async run({ byKey: { directory } }: { byKey: FindByKeyDeps }, { key: publicKey }, { caller, note }) {
     const proof = readProof(caller.kind === "peel" ? caller.proof : undefined);
     const message = Buffer.from(publicKey, "latin1");
     if (proof?.publicKey !== publicKey || !verifySignature("user", publicKey, message, proof.signature)) {

@@ -42,7 +42,7 @@ export const challengeTpm = operation({
     }),
   ),
   touches: ({ peel_id }) => ({ peel: peel_id }),
-  async run(deps: ChallengeTpmDeps, input) {
+  async run({ challengeTpm: deps }: { challengeTpm: ChallengeTpmDeps }, input) {
     if (deps.challengeTpm === undefined) {
       throw new SvcError("not_found", "this master accepts no TPM: enroll.evidence.tpm_ca is not set");
     }

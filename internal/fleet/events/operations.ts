@@ -14,8 +14,6 @@ import { type ShownEvent, showEvent, shownEvent } from "./view.ts";
 export interface EventsDeps {
   feed: EventFeed;
   clock: Clock;
-  /** How many bytes of events one answer may have. */
-  answerBytes(): number;
 }
 
 export const mostEvents = 5_000;
@@ -48,7 +46,7 @@ export const listEvents = operation({
     more: described(v.boolean(), "Whether there was more when the page was read"),
   }),
   touches: () => ({ fleet: true }),
-  async run({ feed: events, clock, answerBytes }: EventsDeps, input, call) {
+  async run({ feed: events, clock }: EventsDeps, input, call) {
     const { limit, wait_ms: waitMs } = input;
     const filter = createFilter(input);
     const leave = events.enter(operatorOf(call));
@@ -60,7 +58,7 @@ export const listEvents = operation({
       let position = await beginningOf(events, input, clock.now(), async () => until);
       const found: ShownEvent[] = [];
       let bytes = 0;
-      const most = answerBytes();
+      const { answerBytes: most = Number.POSITIVE_INFINITY } = call;
       for (let parts = 0; parts < mostParts; parts++) {
         if (formatPosition(position) === formatPosition(until)) {
           if (found.length > 0 || waitMs === 0) break;
@@ -92,7 +90,7 @@ export const listEvents = operation({
   },
 });
 
-export const followEvents = operation({
+export const streamEvents = operation({
   name: "events.follow",
   kind: "read",
   summary: "Follow what happens",
@@ -103,7 +101,7 @@ export const followEvents = operation({
   input: v.strictObject(choice),
   output: feed,
   touches: () => ({ fleet: true }),
-  async run({ feed: events, clock }: Omit<EventsDeps, "answerBytes">, input, call) {
+  async run({ feed: events, clock }: EventsDeps, input, call) {
     const filter = createFilter(input);
     const name = operatorOf(call);
     // Refused here, where there is still an answer to refuse it in.

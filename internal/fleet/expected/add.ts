@@ -50,7 +50,7 @@ interface Added {
  * @throws SvcError `bad_request` for a peel id that appears twice, `conflict` for one that is expected with another
  *   key, or when there are too many
  */
-export async function expectHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: Added): Promise<Outcome[]> {
+export async function addHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: Added): Promise<Outcome[]> {
   checkNamedOnce(hosts);
   await deps.directory.caughtUp();
   const now = deps.clock.now();

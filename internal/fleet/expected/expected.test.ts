@@ -9,11 +9,11 @@ import { createRecordMac } from "../../identity/record-mac.ts";
 import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
 import { approve } from "../enrollment/approve.ts";
 import { issueChallenge } from "../enrollment/challenge.ts";
-import { type EnrollDeps, enroll } from "../enrollment/enroll.ts";
+import { type EnrollDeps, takeSubmission } from "../enrollment/enroll.ts";
 import type { Enrollment } from "../enrollment/record.ts";
 import { reject } from "../enrollment/reject.ts";
 import { findByPeel, readEnrollments } from "../enrollment/store.ts";
-import { type AddDeps, expectHosts } from "./add.ts";
+import { type AddDeps, addHosts } from "./add.ts";
 import { openExpected } from "./open-ways.ts";
 import { decodeExpected, type ExpectedHost, encodeExpected } from "./record.ts";
 import { take } from "./taken.ts";
@@ -55,7 +55,7 @@ const newHost = (peelId: string) => {
 type Host = ReturnType<typeof newHost>;
 
 const add = (host: Host, labels?: Record<string, string>, publicKey = host.key.publicKey) =>
-  expectHosts(deps(), {
+  addHosts(deps(), {
     hosts: [{ peelId: host.peelId, publicKey, ...(labels === undefined ? {} : { labels }) }],
     ...{ by: "ann", ttlMs: 30 * day, checks: false },
   });
@@ -73,7 +73,7 @@ async function ask({ peelId, key, curve }: Host, trusted = root, using = { enrol
     waysIn: [createExpectedWay({ ...deps(), ...using })],
     begin: async () => async () => {},
   };
-  return enroll(master, {
+  return takeSubmission(master, {
     ...{ peelId, publicKey, curvePublicKey: curve, challengeId: challenge.id },
     signature: key.sign(enrollmentMessage(challenge.bytes, curve)),
     attestation: { caSpki: trusted, signature: "", signatureBytes },
@@ -204,16 +204,16 @@ describe("expecting", () => {
     await add(known);
     const named = [other, newHost("web_1")].map(({ peelId, key: { publicKey } }) => ({ peelId, publicKey }));
     const all = { hosts: named, by: "ann", ttlMs: day, checks: false };
-    await expect(expectHosts(deps(), all)).rejects.toThrow("another key");
+    await expect(addHosts(deps(), all)).rejects.toThrow("another key");
     expect(bucket.keys).toEqual(["web_1"]);
     const twice = { ...all, hosts: [...named.slice(0, 1), ...named.slice(0, 1)] };
-    await expect(expectHosts(deps(), twice)).rejects.toThrow("hosts: web.2 appears twice");
+    await expect(addHosts(deps(), twice)).rejects.toThrow("hosts: web.2 appears twice");
   });
 
   test("a check writes nothing, and a member is left out", async () => {
     const host = newHost("web_1");
     const hosts = [{ peelId: "web_1", publicKey: host.key.publicKey }];
-    expect(await expectHosts(deps(), { hosts, by: "ann", ttlMs: day, checks: true })).toEqual(["added"]);
+    expect(await addHosts(deps(), { hosts, by: "ann", ttlMs: day, checks: true })).toEqual(["added"]);
     expect(bucket.keys).toEqual([]);
     states.set("web_1", "active");
     expect(await add(host)).toEqual(["member"]);

@@ -9,7 +9,7 @@ import { described, timestamp, titled } from "../../base/schema.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { labelsField, publicKeyField } from "../enrollment/mod.ts";
 import { limitField, operation, operatorOf } from "../operation/mod.ts";
-import { type AddDeps, expectHosts, outcomes } from "./add.ts";
+import { type AddDeps, addHosts, outcomes } from "./add.ts";
 import type { ExpectedHost } from "./record.ts";
 import { findExpected } from "./store.ts";
 
@@ -48,7 +48,7 @@ const shown = titled(
 );
 export type ShownHost = v.InferOutput<typeof shown>;
 
-export const expectOperation = operation({
+export const expectHosts = operation({
   name: "enrollments.expect",
   kind: "decide",
   summary: "Expect hosts, so that they are enrolled when they prove their keys",
@@ -95,7 +95,7 @@ export const expectOperation = operation({
       ...defined({ labels }),
     }));
     const ttlMs = readTtl(ttl);
-    const found = await expectHosts(deps, { hosts: named, by, ttlMs, checks: check });
+    const found = await addHosts(deps, { hosts: named, by, ttlMs, checks: check });
     if (!check) call.log.info("hosts expected", { operator: by, hosts: hosts.length, ttl });
     return {
       hosts: named.map(({ peelId }, at) => ({ peel_id: peelId, outcome: found[at] ?? "added" })),
@@ -128,7 +128,7 @@ export const listExpected = operation({
   },
 });
 
-export const unexpectOperation = operation({
+export const unexpectHost = operation({
   name: "enrollments.unexpect",
   kind: "decide",
   summary: "Expect a host no more",

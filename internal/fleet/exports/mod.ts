@@ -1,2 +1,3 @@
 export type { InventoryPeel } from "./inventory-peel.ts";
-export { type ExportDeps, exportInventory, listPrometheusTargets } from "./operations.ts";
+export { exportOperations } from "./joined.ts";
+export type { ExportDeps } from "./operations.ts";

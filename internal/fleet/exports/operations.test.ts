@@ -30,7 +30,7 @@ function fleetOf(factsOf: Record<string, Plain>) {
     targets: (fields: Asked["fields"] = {}, own: Partial<ExportDeps> = {}) =>
       invoke(listPrometheusTargets, { ...deps, ...own }, { fields }, call),
     inventory: (fields: Asked["fields"], answerBytes = 1_000_000) =>
-      invoke(exportInventory, { ...deps, answerBytes: () => answerBytes }, { fields }, call),
+      invoke(exportInventory, deps, { fields }, { ...call, answerBytes }),
   };
 }
 

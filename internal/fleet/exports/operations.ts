@@ -6,7 +6,6 @@ import { operation } from "../operation/mod.ts";
 import {
   checkFactNames,
   type FoundDeps,
-  type PageDeps,
   packedFact,
   pageOfPeels,
   peelPageFields,
@@ -89,8 +88,8 @@ export const exportInventory = operation({
   }),
   output: v.object({ peels: v.array(inventoryPeel), next: v.exactOptional(v.string()) }),
   touches: ({ target }) => ({ peels: { expression: target } }),
-  async run(deps: ExportDeps & PageDeps, { facts, ...page }) {
-    const { items, next } = await pageOfPeels(deps, page, describing(deps, facts));
+  async run(deps: ExportDeps, { facts, ...page }, call) {
+    const { items, next } = await pageOfPeels(deps, page, call, describing(deps, facts));
     return { peels: items, ...(next === undefined ? {} : { next }) };
   },
 });

@@ -26,7 +26,7 @@ export interface CancelDeps extends SettleDeps {
  *
  * @throws SvcError `not_found`, also for a malformed id; `conflict` when the job has ended
  */
-export function cancelJob(deps: CancelDeps, jid: string, operator: string): Promise<Job> {
+export function stopJob(deps: CancelDeps, jid: string, operator: string): Promise<Job> {
   const attempt = async () => {
     const entry = isId("job", jid) ? await deps.jobs.get(jid) : undefined;
     if (entry === undefined) throw new SvcError("not_found", "the job does not exist");

@@ -1,19 +1,12 @@
 export { readAlive } from "./alive.ts";
 export { untilSettled } from "./await-settled.ts";
-export { type CancelDeps, cancelJob } from "./cancel.ts";
+export { type CancelDeps, stopJob } from "./cancel.ts";
 export { createJobController, type JobController } from "./controller.ts";
 export { assertFrozen, type DispatchDeps, dispatchJob } from "./dispatch.ts";
 export { followJob, type Progress } from "./follow.ts";
+export { jobOperations } from "./joined.ts";
 export { keepRoomForReturns } from "./make-room.ts";
-export {
-  createJob,
-  getJob,
-  type JobOperationDeps,
-  listJobs,
-  signedOf,
-  stopJob,
-  streamJob,
-} from "./operations.ts";
+export { type JobOperationDeps, signedOf } from "./operations.ts";
 export { type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
 export { findOwnJob } from "./own-job.ts";
 export { createOwnRecords } from "./own-records.ts";

@@ -5,7 +5,7 @@ import { described, integer, plain, plainMap, timestamp, titled } from "../../ba
 import { endings } from "../../wire/return.ts";
 import { type Call, feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { resolveFor, targetOf } from "../targeting/mod.ts";
-import { type CancelDeps, cancelJob } from "./cancel.ts";
+import { type CancelDeps, stopJob } from "./cancel.ts";
 import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
@@ -106,6 +106,13 @@ export function signedOf({ caller, agreement }: Call): SignedRequestOf | undefin
   return { ...signed, ...defined({ approvals: agreement?.signed }) };
 }
 
+/** What it takes to start a job. */
+interface JobStart {
+  dispatch: DispatchDeps;
+  /** The ID of a job that an earlier call may have created. */
+  identity?: JobIdentity;
+}
+
 export const createJob = operation({
   name: "jobs.create",
   kind: "change",
@@ -124,19 +131,16 @@ export const createJob = operation({
     }),
   ),
   touches: (input) => ({ peels: targetOf(input) }),
-  /** @param deps.identity the ID of a job that an earlier call may have created */
-  async run(deps: DispatchDeps & { identity?: JobIdentity }, input, call) {
+  async run({ dispatch: deps, identity: given }: JobStart, input, call) {
     const { requestId, log, span } = call;
     const resolve = resolveFor(call, deps.resolve);
     const { agreement } = call;
     const approvedBy = agreement?.by;
     const source = call.caller.kind === "reactor" ? ("reactor" as const) : ("operator" as const);
-    const given = defined({ requestId, signed: signedOf(call), approvedBy, span });
-    const scoped = { ...deps, resolve, log, source, ...given };
+    const about = defined({ requestId, signed: signedOf(call), approvedBy, span });
+    const scoped = { ...deps, resolve, log, source, ...about };
     const identity =
-      agreement === undefined
-        ? deps.identity
-        : { jid: agreement.idFor("job"), createdAt: agreement.startedAt };
+      agreement === undefined ? given : { jid: agreement.idFor("job"), createdAt: agreement.startedAt };
     const { job, away } = await dispatchJob(scoped, input, operatorOf(call), identity);
     call.note?.({ jid: job.jid });
     return { jid: job.jid, targets: job.targets, status: "running" as const, away };
@@ -197,7 +201,7 @@ export const getJob = operation({
   }),
   output: v.object({ job: view }),
   touches: touchesJid,
-  async run(deps: ShowDeps, input, { note }) {
+  async run({ show: deps }: { show: ShowDeps }, input, { note }) {
     const only = input.peel === undefined ? undefined : encodePeelId(input.peel);
     const job = await showJob(deps, input.jid, only);
     note?.({ jid: job.jid });
@@ -205,7 +209,7 @@ export const getJob = operation({
   },
 });
 
-export const stopJob = operation({
+export const cancelJob = operation({
   name: "jobs.cancel",
   kind: "change",
   summary: "Cancel a job on every peel that has not ended it",
@@ -221,7 +225,7 @@ export const stopJob = operation({
   async run(deps: { cancel: CancelDeps; show: ShowDeps }, input, call) {
     const { requestId, log } = call;
     const scoped = { ...deps.cancel, log, ...defined({ requestId, signed: signedOf(call) }) };
-    const { jid } = await cancelJob(scoped, input.jid, operatorOf(call));
+    const { jid } = await stopJob(scoped, input.jid, operatorOf(call));
     call.note?.({ jid });
     const view = await showJob(deps.show, jid);
     const { returns: _, ...job } = view;
@@ -240,7 +244,7 @@ export const streamJob = operation({
   input: onlyJid,
   output: feed,
   touches: touchesJid,
-  async run(deps: ShowDeps, input, { note, log }) {
+  async run({ show: deps }: { show: ShowDeps }, input, { note, log }) {
     // Read the job before the stream opens: an unknown job is an error, not a stream.
     const { jid } = (await loadJob(deps, input.jid)).job;
     note?.({ jid });

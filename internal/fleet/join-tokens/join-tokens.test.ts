@@ -17,7 +17,7 @@ import { createRecordMac } from "../../identity/record-mac.ts";
 import { openSealed } from "../../identity/seal.ts";
 import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
 import { issueChallenge } from "../enrollment/challenge.ts";
-import { type EnrollDeps, enroll } from "../enrollment/enroll.ts";
+import { type EnrollDeps, takeSubmission } from "../enrollment/enroll.ts";
 import { readEntry } from "../enrollment/store.ts";
 import type { OperatorCaller } from "../operation/operation.ts";
 import { openEndedTokens } from "../tokens/ended.ts";
@@ -133,7 +133,7 @@ async function ask(
       ? {}
       : { token: { id: token.id, proof: joinProof(token.secret, challenge.bytes, publicKey) } }),
   };
-  return enroll(deps, submission, "192.0.2.7");
+  return takeSubmission(deps, submission, "192.0.2.7");
 }
 
 /** How many hosts a token admitted, as the records say. */

@@ -1,3 +1,4 @@
 export { type HeldLease, type MasterBeat, readLeases, readMasters } from "./heartbeats.ts";
-export { listMasters, type MastersDeps } from "./operations.ts";
+export { masterOperations } from "./joined.ts";
+export type { MastersDeps } from "./operations.ts";
 export { askReadiness, hasFailed, type MasterReadiness } from "./readiness.ts";

@@ -59,6 +59,20 @@ export interface RestLines<Field extends string = string> {
   show?: Field | readonly Field[];
   /** The field of the answer with the list, whose next page is named in a Link header. */
   page?: Field;
+  /** Makes the answer a stream of server-sent events. */
+  stream?: {
+    maxDurationMs: number;
+    /** The field that says where a stream continues: a client that was cut off names it in `Last-Event-ID`. */
+    resumes?: string;
+  };
+  /** The stream of this room that answers in its place those who accept server-sent events. */
+  orStream?: string;
+  /** The status where this field of the answer is set; otherwise it is the lowest of `answers`. */
+  statusWith?: { field: Field; status: number };
+  /** Bytes of items that an answer may have, where it is not the usual number. */
+  answerBytes?: number;
+  /** Only pages of the console may send it: another site cannot sign a browser in under a name of its own. */
+  ownPages?: true;
   /**
    * The meaning of each status, the usual one first. Statuses that follow from the rules of a route are
    * added.
@@ -76,7 +90,7 @@ export type Queue = "svc-masters-admin" | "svc.masters" | "svc-target-resolvers"
 
 /** How an operation is reached over the bus. */
 export interface BusLines<Field extends string = string> {
-  /** With `*` for the token that is the field `token`. */
+  /** With `*` for the token that is the field `token`, and `{master}` for the name of the master that serves it. */
   subject: string;
   token?: string;
   /** That of requests to administer the fleet, unless this says otherwise. */

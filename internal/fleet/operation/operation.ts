@@ -118,6 +118,8 @@ export interface Call {
   peels?: readonly string[];
   /** Others agreed to this request; set by the master that starts it. */
   agreement?: Agreement;
+  /** Bytes of items that one answer may have at this door; absent where there is no limit. */
+  answerBytes?: number;
 }
 
 /** A request as a gate sees it: parsed, from a caller that the operation admits. */

@@ -1,21 +1,7 @@
+export { operatorOperations } from "./joined.ts";
 export { createAccountKeeper } from "./keep-account.ts";
 export { mintOperator } from "./mint.ts";
-export {
-  type AdministratorsDeps,
-  addOperator,
-  adoptionStatus,
-  disableOperator,
-  enableOperator,
-  listOperators,
-  type OperatorDeps,
-  removeOperator,
-  renewOperator,
-  replaceAdministrators,
-  setRoles,
-  showAdministrators,
-  showOperator,
-  whoAmI,
-} from "./operations.ts";
+export type { AdministratorsDeps, OperatorDeps } from "./operations.ts";
 export { createRegistry } from "./registry.ts";
 export { createOperatorRevocations } from "./revocations.ts";
 export { followStatements } from "./statements.ts";

@@ -304,7 +304,7 @@ export const enableOperator = operation({
   run: (deps: OperatorDeps, input, call) => change(deps, "enable", input, call),
 });
 
-export const setRoles = operation({
+export const setOperatorRoles = operation({
   name: "operators.roles",
   kind: "change",
   summary: "Change the roles of an operator",

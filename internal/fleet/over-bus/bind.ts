@@ -24,6 +24,7 @@ import {
   type OperatorCaller,
 } from "../operation/mod.ts";
 import { type RequestJudge, unsigned } from "../requests/mod.ts";
+import { answerBytes } from "./answer-bytes.ts";
 
 /** An operation with its lines of the bus. Masters serve it, and `svc` uses it for its requests. */
 export interface BusBinding<
@@ -37,27 +38,11 @@ export interface BusBinding<
   hints?: Door["hints"];
 }
 
-/** A binding as its declaration, with the fields of its reply inferred. */
-export function overBus<
-  Deps,
-  Input extends InputSchema,
-  Output extends FieldsSchema,
-  const Key extends keyof v.InferOutput<Output> = keyof v.InferOutput<Output>,
->({
-  operation,
-  ...bus
-}: { operation: Operation<Deps, Input, Output> } & BusBinding<Deps, Input, Output, Key>["bus"]): BusBinding<
-  Deps,
-  Input,
-  Output,
-  Key
-> {
-  return { operation, bus };
-}
-
 /** What the bus door needs of a master. */
 export interface BusDoor {
-  bus: Pick<Bus, "serve">;
+  bus: Pick<Bus, "serve"> & { nats: Pick<Bus["nats"], "info"> };
+  /** The name of the master, which some subjects have. */
+  master: string;
   clock: Pick<Clock, "monotonic">;
   log: Log;
   /** Judges and records each request. */
@@ -95,12 +80,13 @@ export function serve<
   Output extends FieldsSchema,
   Key extends keyof v.InferOutput<Output>,
 >(
-  { bus, clock, log: ofMaster, gate, requests, starters, tracer = untraced }: BusDoor,
+  { bus, master, clock, log: ofMaster, gate, requests, starters, tracer = untraced }: BusDoor,
   binding: BusBinding<Deps, Input, Output, Key>,
   deps: Deps,
 ): { stop(): void } {
   const { operation, bus: lines } = binding;
-  const { subject: pattern, queue = adminQueue, bulk } = lines;
+  const { queue = adminQueue, bulk } = lines;
+  const pattern = lines.subject.replace("{master}", master);
   starters?.add(operation, (fields, call) => invoke(operation, deps, { fields }, call));
   return bus.serve(pattern, queue, async (data, subject, traceparent) => {
     let log = ofMaster;
@@ -124,6 +110,7 @@ export function serve<
         requestId,
         log,
         clock,
+        answerBytes: answerBytes(bus),
         ...defined({ gate, span }),
       });
       span.end();

@@ -1,23 +1,15 @@
 import { expect, test } from "bun:test";
-import { joinedRooms } from "../../../test/harness/joined-rooms.ts";
+import { bindings } from "../../../test/harness/every-door.ts";
 import { everyones, grantsOfScopes } from "../../bus/accounts/operator-users.ts";
 import { nameOfScope, type Scope, type ScopeKind, scopes } from "../operation/mod.ts";
-import type { BusBinding } from "./bind.ts";
-import * as overBus from "./mod.ts";
+import { roleDoors } from "../roles/doors.ts";
+import { targetDoors } from "../targeting/doors.ts";
 
 // The JWT of an operator and the operations agree: who has a scope may ask on its subject, and nobody else.
 
 const names = (Object.keys(scopes) as ScopeKind[]).flatMap((kind) =>
   scopes[kind].map((action) => nameOfScope({ kind, action } as Scope)),
 );
-const { decisionsOverBus, ...others } = overBus;
-/** Everything that the room lets others ask for: what is added there is judged here. */
-const bindings = [
-  ...Object.entries({ ...others, decisionsOverBus: decisionsOverBus("one") })
-    .filter(([name]) => name.endsWith("OverBus"))
-    .map(([, room]) => room),
-  ...joinedRooms,
-].flatMap((room) => Object.values(room) as unknown as BusBinding<never, never, never, never>[]);
 
 /** A wildcard is a whole token. */
 const covers = (pattern: string, subject: string) => {
@@ -48,7 +40,7 @@ test.each(bindings.map((binding) => [binding.bus.subject, binding] as const))(
 test.each(["jobs run", "rollouts start", "upgrades start"])(
   "who has %s may ask what it signs: which peels, and how many others must agree",
   (scope) => {
-    for (const { bus } of [overBus.targetsOverBus.resolve, overBus.rolesOverBus.can])
+    for (const { bus } of [targetDoors.resolveTarget, roleDoors.mayDo])
       expect(mayAsk(scope, bus.subject)).toBe(true);
   },
 );

@@ -4,35 +4,33 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { targetOperations } from "../targeting/joined.ts";
 import type { Target } from "../targeting/resolve.ts";
-import { serveTargets } from "./target.ts";
+import { type BusDoor, serveRoom } from "./bind.ts";
 
 /** The service with a resolver that returns this, on a bus with this maximum message size in bytes. */
 function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 1024) {
   const asked: Target[] = [];
   const log = recordingLog();
   const served = new Map<string, (data: Uint8Array) => Promise<Uint8Array> | Uint8Array | undefined>();
-  const bus: Parameters<typeof serveTargets>[0]["bus"] = {
+  const bus: BusDoor["bus"] = {
     nats: { info: { max_payload: maxPayload } as ServerInfo },
     serve(subject, queue, answer) {
       served.set(`${subject} ${queue}`, (data) => answer(data, subject));
       return { stop: () => {} };
     },
   };
-  serveTargets(
-    { bus, clock: manualClock(), log },
-    {
-      resolver: {
-        async resolveWithLife(target) {
-          asked.push(target);
-          if ("expression" in target && target.expression === "bad") {
-            throw new SvcError("bad_request", "target: column 1: bad");
-          }
-          return found;
-        },
+  serveRoom({ bus, master: "master-1", clock: manualClock(), log }, targetOperations, {
+    resolver: {
+      async resolveWithLife(target) {
+        asked.push(target);
+        if ("expression" in target && target.expression === "bad") {
+          throw new SvcError("bad_request", "target: column 1: bad");
+        }
+        return found;
       },
     },
-  );
+  });
   const ask = async (request: unknown) => {
     const answer = served.get("svc.target.resolve svc-target-resolvers");
     return decode((await answer?.(encode(request))) ?? new Uint8Array());

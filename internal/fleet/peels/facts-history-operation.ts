@@ -21,8 +21,6 @@ const longestValue = 4_096;
 export interface FactsHistoryDeps {
   directory: PeelsDeps["directory"];
   facts: Pick<Bucket, "history">;
-  /** Bytes that one answer may have. */
-  answerBytes(): number;
 }
 
 const change = titled(
@@ -36,7 +34,7 @@ const change = titled(
 );
 export type ShownChange = v.InferOutput<typeof change>;
 
-export const factsHistory = operation({
+export const getFactsHistory = operation({
   name: "facts.history",
   kind: "read",
   summary: "Show what changed in the facts of a peel",
@@ -56,7 +54,11 @@ export const factsHistory = operation({
     ),
   }),
   touches: ({ id }) => ({ peel: encodePeelId(id) }),
-  async run({ directory, facts, answerBytes }: FactsHistoryDeps, { id, since }) {
+  async run(
+    { directory, facts }: FactsHistoryDeps,
+    { id, since },
+    { answerBytes = Number.POSITIVE_INFINITY },
+  ) {
     await directory.caughtUp();
     const { peelId } = memberNamed(directory, id);
     const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
@@ -79,7 +81,7 @@ export const factsHistory = operation({
       for (const { name, ...values } of factChanges(before.all, after.all)) {
         const one: ShownChange = { at, name: name.slice(0, longestValue), ...shortened(values) };
         bytes += Buffer.byteLength(JSON.stringify(one));
-        if (changes.length === mostChanges || bytes > answerBytes()) {
+        if (changes.length === mostChanges || bytes > answerBytes) {
           return { changes, known_since, more: true as const };
         }
         changes.push(one);

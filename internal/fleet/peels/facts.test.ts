@@ -8,7 +8,7 @@ import { createFactPacker } from "../../tree/targets/mod.ts";
 import { type Call, invoke } from "../operation/mod.ts";
 import { countFacts } from "./count-facts-operation.ts";
 import { factChanges } from "./fact-changes.ts";
-import { factsHistory } from "./facts-history-operation.ts";
+import { getFactsHistory } from "./facts-history-operation.ts";
 import { findFacts } from "./find-facts-operation.ts";
 import { packedFact } from "./packed-fact.ts";
 
@@ -33,11 +33,10 @@ function masterOf(facts: Record<string, Facts | undefined>) {
       resolve: async ({ expression = "" }: { expression?: string }) =>
         members.filter((peel) => expression === "*" || peel.startsWith(expression.replace("*", ""))),
     },
-    answerBytes: () => 1024 * 1024,
   };
   return {
-    find: (fields: Plain, own: Partial<typeof deps> = {}) =>
-      invoke(findFacts, { ...deps, ...own } as never, { fields }, call),
+    find: (fields: Plain, answerBytes = 1024 * 1024) =>
+      invoke(findFacts, deps as never, { fields }, { ...call, answerBytes }),
     count: (fields: Plain) => invoke(countFacts, deps as never, { fields }, call),
   };
 }
@@ -76,7 +75,7 @@ test("pages of found facts have each peel once, whatever fits", async () => {
   const seen: string[] = [];
   for (let cursor: string | undefined; ; ) {
     const page: Facts = { show: "os", limit: 7, ...(cursor === undefined ? {} : { cursor }) };
-    const { peels, next } = await find(page, { answerBytes: () => 700 });
+    const { peels, next } = await find(page, 700);
     seen.push(...peels.map(({ peel_id }) => peel_id));
     if (next === undefined) break;
     cursor = next;
@@ -151,10 +150,10 @@ function stored(...versions: (Facts | Uint8Array)[]) {
   };
   return (fields: Facts = {}, bytes = 1024 * 1024) =>
     invoke(
-      factsHistory,
-      { directory, facts, answerBytes: () => bytes },
+      getFactsHistory,
+      { directory, facts },
       { fields: { id: "web-1", ...fields } },
-      call,
+      { ...call, answerBytes: bytes },
     );
 }
 

@@ -5,7 +5,7 @@ import { described, plainMap, titled } from "../../base/schema.ts";
 import { operation } from "../operation/mod.ts";
 import { checkFactNames, factNames, namesIn } from "./fact-names.ts";
 import { packedFact } from "./packed-fact.ts";
-import { type PageDeps, pageOfPeels, peelPageFields } from "./page-of-peels.ts";
+import { type FoundDeps, pageOfPeels, peelPageFields } from "./page-of-peels.ts";
 
 /** Facts in one row, at most. */
 export const mostShown = 20;
@@ -37,7 +37,7 @@ export const findFacts = operation({
   }),
   output: v.object({ peels: v.array(foundFacts), next: v.exactOptional(v.string()) }),
   touches: ({ target }) => ({ peels: { expression: target } }),
-  async run(deps: PageDeps, { target, limit, cursor, show }) {
+  async run(deps: FoundDeps, { target, limit, cursor, show }, call) {
     const { index, directory } = deps;
     const names = namesIn(show);
     const seen = new Set<string>();
@@ -52,7 +52,7 @@ export const findFacts = operation({
       }
       return { id: displayPeelId(peelId), peel_id: peelId, facts: Object.fromEntries(facts) };
     };
-    const { items, next } = await pageOfPeels(deps, { target, limit, cursor }, rowOf);
+    const { items, next } = await pageOfPeels(deps, { target, limit, cursor }, call, rowOf);
     const missing = names.filter((name) => !seen.has(name));
     if (items.length > 0) checkFactNames(missing, directory.members(), index.factsOf);
     return { peels: items, ...(next === undefined ? {} : { next }) };

@@ -1,16 +1,16 @@
 export { assertIndexed } from "./assert-indexed.ts";
 export { comeBackMs } from "./come-back.ts";
-export { countFacts, mostCounted } from "./count-facts-operation.ts";
+export { mostCounted } from "./count-facts-operation.ts";
 export { checkFactNames } from "./fact-names.ts";
-export { type FactsHistoryDeps, factsHistory } from "./facts-history-operation.ts";
-export { findFacts, mostShown } from "./find-facts-operation.ts";
-export { type FactsDeps, getFacts } from "./get-facts-operation.ts";
-export { listPeels, type PeelsDeps, showPeel } from "./operations.ts";
+export type { FactsHistoryDeps } from "./facts-history-operation.ts";
+export { mostShown } from "./find-facts-operation.ts";
+export type { FactsDeps } from "./get-facts-operation.ts";
+export { peelOperations } from "./joined.ts";
+export type { PeelsDeps } from "./operations.ts";
 export { packedFact } from "./packed-fact.ts";
 export {
   type FoundDeps,
   mostPeels,
-  type PageDeps,
   pageOfPeels,
   peelPageFields,
   peelsOf,

@@ -10,7 +10,7 @@ import type { LastJob } from "../jobs/last-jobs.ts";
 import { type Asked, type Call, invoke } from "../operation/mod.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
 import { createResolver } from "../targeting/resolver.ts";
-import { listPeels, type PeelsDoorDeps, showPeel } from "./operations.ts";
+import { listPeels, type PeelsDeps, showPeel } from "./operations.ts";
 import type { ShownPeel } from "./peel.ts";
 
 /** A bucket that is only watched: to read it is a failure of the test. */
@@ -61,8 +61,8 @@ async function fleetOf(members: readonly string[]) {
   const lastJobs = new Map<string, LastJob>();
   const runs = new Map<string, KnownRun>();
   const published: { environment: string; commit?: string }[] = [];
-  const deps: PeelsDoorDeps = {
-    ...{ directory, index, resolver, answerBytes: () => 1024 * 1024 },
+  const deps: PeelsDeps = {
+    ...{ directory, index, resolver },
     settings: { versionOf: (peelId) => versions.get(peelId) },
     jobs: { lastJobOf: (peelId) => lastJobs.get(peelId) },
     compliance: { runOf: (peelId) => runs.get(peelId) },
@@ -71,8 +71,10 @@ async function fleetOf(members: readonly string[]) {
     clock,
   };
   const call: Call = { caller: { kind: "operator", name: "ann", door: "bus" }, log, clock };
-  const list = (fields: Asked["fields"] = {}, own: Partial<PeelsDoorDeps> = {}) =>
-    invoke(listPeels, { ...deps, ...own }, { fields }, call);
+  const list = (
+    fields: Asked["fields"] = {},
+    { answerBytes = 1024 * 1024, ...own }: Partial<PeelsDeps & Call> = {},
+  ) => invoke(listPeels, { ...deps, ...own }, { fields }, { ...call, answerBytes });
   const show = (id: string) => invoke(showPeel, deps, { fields: { id } }, call);
   return {
     ...{ clock, known, versions, lastJobs, runs, published, list, show },
@@ -179,7 +181,7 @@ test.each([
 
 test("a master that has not read the fleet does not call it silent", async () => {
   const { list } = await fleetOf(["web-1"]);
-  const index = { running: false } as PeelsDoorDeps["index"];
+  const index = { running: false } as PeelsDeps["index"];
   expect(await messageOf(list({}, { index }))).toMatch(/^unavailable: the fleet is not read completely yet/);
 });
 
@@ -201,10 +203,10 @@ test("10,000 peels come page by page, each once, and no bucket is read for it", 
   }
   expect(found).toEqual(members);
   expect(pages).toBe(10);
-  const small = await list({ limit: 1_000, target: "G@os:Debian" }, { answerBytes: () => 2_000 });
+  const small = await list({ limit: 1_000, target: "G@os:Debian" }, { answerBytes: 2_000 });
   expect(small.peels.length).toBeGreaterThan(1);
   expect(Buffer.byteLength(JSON.stringify(small.peels))).toBeLessThan(2_100);
   expect(small.next).toBe(small.peels.at(-1)?.peel_id);
   // One peel is always answered: otherwise the list would never end.
-  expect((await list({}, { answerBytes: () => 1 })).peels).toHaveLength(1);
+  expect((await list({}, { answerBytes: 1 })).peels).toHaveLength(1);
 });

@@ -4,17 +4,19 @@ import { described } from "../../base/schema.ts";
 import { type Directory, memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
-import { type FoundDeps, type PageDeps, pageOfPeels, peelPageFields } from "./page-of-peels.ts";
+import { type FoundDeps, pageOfPeels, peelPageFields } from "./page-of-peels.ts";
 import { type MemberSources, showMember, shownPeel } from "./peel.ts";
+
+export { countFacts } from "./count-facts-operation.ts";
+export { getFactsHistory } from "./facts-history-operation.ts";
+export { findFacts } from "./find-facts-operation.ts";
+export { getFacts } from "./get-facts-operation.ts";
 
 /** What a master answers from: all of it is in its memory. */
 export interface PeelsDeps extends MemberSources, FoundDeps {
   directory: Pick<Directory, "caughtUp" | "members" | "memberOf" | "stateOf">;
   index: MemberSources["index"] & FoundDeps["index"];
 }
-
-/** The same, at a door whose answers have a limit. */
-export type PeelsDoorDeps = PeelsDeps & PageDeps;
 
 const scope = { kind: "facts", action: "read" } as const;
 
@@ -29,8 +31,8 @@ export const listPeels = operation({
   input: v.strictObject(peelPageFields),
   output: v.object({ peels: v.array(shownPeel), next: v.exactOptional(v.string()) }),
   touches: ({ target }) => ({ peels: { expression: target } }),
-  async run(deps: PeelsDoorDeps, page) {
-    const { items: peels, ...next } = await pageOfPeels(deps, page, (peelId) => {
+  async run(deps: PeelsDeps, page, call) {
+    const { items: peels, ...next } = await pageOfPeels(deps, page, call, (peelId) => {
       const member = deps.directory.memberOf(peelId);
       return member === undefined ? undefined : showMember(peelId, member, deps);
     });

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { isPeelId } from "../../base/peel-id.ts";
 import { described } from "../../base/schema.ts";
 import type { Directory } from "../enrollment/mod.ts";
-import { limitField } from "../operation/mod.ts";
+import { type Call, limitField } from "../operation/mod.ts";
 import type { FleetIndex, Resolver } from "../targeting/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
 
@@ -34,12 +34,6 @@ export interface FoundDeps {
   resolver: Pick<Resolver, "resolve">;
 }
 
-/** The same, at a door whose answers have a limit. */
-export interface PageDeps extends FoundDeps {
-  /** Bytes that one answer may have. */
-  answerBytes(): number;
-}
-
 /**
  * The peels of a target, once a master has seen everything that was stored before.
  *
@@ -63,8 +57,9 @@ export async function peelsOf({ index, resolver }: FoundDeps, target: string): P
  * @throws SvcError as `peelsOf`
  */
 export async function pageOfPeels<Item extends { peel_id: string }>(
-  deps: PageDeps,
+  deps: FoundDeps,
   { target, limit, cursor = "" }: { target: string; limit: number; cursor?: string | undefined },
+  { answerBytes = Number.POSITIVE_INFINITY }: Pick<Call, "answerBytes">,
   show: (peelId: string) => Item | undefined,
 ): Promise<{ items: Item[]; next?: string }> {
   const found = await peelsOf(deps, target);
@@ -76,7 +71,7 @@ export async function pageOfPeels<Item extends { peel_id: string }>(
     if (item === undefined) continue;
     bytes += Buffer.byteLength(JSON.stringify(item));
     const last = items.at(-1);
-    if (last !== undefined && (items.length === limit || bytes > deps.answerBytes())) {
+    if (last !== undefined && (items.length === limit || bytes > answerBytes)) {
       return { items, next: last.peel_id };
     }
     items.push(item);

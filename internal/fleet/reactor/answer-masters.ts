@@ -7,11 +7,13 @@ import {
   encodeFailure,
   encodeSuccess,
   mastersQueue,
-  type ReactorAction,
   relayedReactorSubject,
 } from "../../bus/mod.ts";
 import type { FieldsSchema, InputSchema, Operation } from "../operation/mod.ts";
-import { listRules, type ReactorOperationDeps, resetBreakers, showStatus, testEvent } from "./operations.ts";
+import { reactorOperations } from "./joined.ts";
+import type { ReactorOperationDeps } from "./operations.ts";
+
+type AnyOperation = Operation<ReactorOperationDeps, InputSchema, FieldsSchema>;
 
 const relayed = v.object({ operator: v.string(), input: v.record(v.string(), v.unknown()) });
 
@@ -20,11 +22,8 @@ export function answerMasters(
   { bus, clock, log }: { bus: Pick<Bus, "serve">; clock: Pick<Clock, "monotonic">; log: Log },
   deps: ReactorOperationDeps,
 ): { stop(): void } {
-  const answer = <Input extends InputSchema, Output extends FieldsSchema>(
-    action: ReactorAction,
-    { input: schema, run }: Operation<ReactorOperationDeps, Input, Output>,
-  ) =>
-    bus.serve(relayedReactorSubject(action), mastersQueue, async (data) => {
+  const answer = ({ input: schema, run }: AnyOperation, subject: string) =>
+    bus.serve(relayedReactorSubject(subject), mastersQueue, async (data) => {
       try {
         const { operator, input } = v.parse(relayed, decode(data));
         const caller = { kind: "operator", name: operator, door: "rest" } as const;
@@ -34,12 +33,9 @@ export function answerMasters(
         return encodeFailure(thrown);
       }
     });
-  const serving = [
-    answer("status", showStatus),
-    answer("rules", listRules),
-    answer("reset", resetBreakers),
-    answer("test", testEvent),
-  ];
+  const serving = Object.values(reactorOperations).map(({ operation, bus: { subject } }) =>
+    answer(operation as AnyOperation, subject),
+  );
   return {
     stop() {
       for (const one of serving) one.stop();

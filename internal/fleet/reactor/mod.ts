@@ -5,27 +5,16 @@ export type { Reaction } from "./describe.ts";
 export { dropCauses } from "./drop.ts";
 export { type Event, isServiceTag, masterSource, maxTagLength, tagOf } from "./event.ts";
 export { createJobLookup, depthOf, type JobOf } from "./job-lookup.ts";
+export { reactorOperations } from "./joined.ts";
 export { lintRules } from "./lint.ts";
 export { loadRules } from "./load.ts";
 export { matchesSource } from "./match.ts";
 export { openReactorRules } from "./open-ways.ts";
-export {
-  listRules,
-  type ReachedReactor,
-  type ReactorOperationDeps,
-  type ReactorStatus,
-  reachBreakers,
-  reachRules,
-  reachStatus,
-  reachTest,
-  resetBreakers,
-  type SaidEvent,
-  showStatus,
-  testEvent,
-} from "./operations.ts";
+export type { ReactorOperationDeps, ReactorStatus, SaidEvent } from "./operations.ts";
 export { followPresence } from "./presence.ts";
 export { type Reading, readEvent, readReturn, readScheduled } from "./read-event.ts";
 export { refusedMessage } from "./refused-rules.ts";
+export { reachedReactor } from "./relay.ts";
 export type { Rule } from "./rule.ts";
 export { ruleProblems } from "./rule-problems.ts";
 export { startReactor } from "./run.ts";

@@ -16,7 +16,6 @@ import {
 import { type Event, isServiceTag, masterSource, maxTagLength, tagOf } from "./event.ts";
 import type { RuleSet } from "./load.ts";
 import { refusedMessage } from "./refused-rules.ts";
-import { type Reached, reached } from "./relay.ts";
 import type { ReactorSession } from "./session.ts";
 
 /** What the operations on the reactor need: they are answered by the master that reacts. */
@@ -64,7 +63,7 @@ const statusSchema = v.object({
 /** How the reactor does, as its master tells. */
 export type ReactorStatus = v.InferOutput<typeof statusSchema>;
 
-export const showStatus = operation({
+export const showReactor = operation({
   name: "reactor.status",
   kind: "read",
   summary: "See how the reactor does",
@@ -94,7 +93,7 @@ export const showStatus = operation({
   },
 });
 
-export const listRules = operation({
+export const listReactorRules = operation({
   name: "reactor.rules",
   kind: "read",
   summary: "List the rules in force, in the order they are tried",
@@ -178,10 +177,3 @@ function eventOf({ tag, data, depth, ...rest }: v.InferOutput<typeof said>, now:
     data,
   };
 }
-
-/** The reactor as any master reaches it. */
-export type ReachedReactor = Reached<ReactorOperationDeps>;
-export const reachStatus = reached("status", showStatus);
-export const reachRules = reached("rules", listRules);
-export const reachBreakers = reached("reset", resetBreakers);
-export const reachTest = reached("test", testEvent);

@@ -6,12 +6,12 @@ import { append, type Bus, eventSubject, type Look, untilKey } from "../../bus/m
 import { encodeServiceEvent } from "../../wire/peel-event.ts";
 import {
   type ApplyDeps,
-  approveEnrollment,
+  enrollmentOperations,
   findByPeel,
   indexKey,
   loadEnrollment,
 } from "../enrollment/mod.ts";
-import { createJob, type DispatchDeps, findOwnJob, type JobRequest } from "../jobs/mod.ts";
+import { type DispatchDeps, findOwnJob, type JobRequest, jobOperations } from "../jobs/mod.ts";
 import { type Call, type Gate, invoke, operatorOf } from "../operation/mod.ts";
 import { type ActionOf, jobIdOf, openJobIdOf, webhookKeyOf } from "./action-id.ts";
 import { type Event, masterSource } from "./event.ts";
@@ -104,7 +104,12 @@ async function startJob(deps: PerformDeps, performance: Doing, request: JobReque
   const metadata = { ...request.metadata, reactor: { rule, event: event.id, depth: event.depth } };
   // The timeout of the job starts now, however old the event is.
   const identity = { jid: jobIdOf(dispatch.mac, performance), createdAt: dispatch.clock.now() };
-  await invoke(createJob, { ...dispatch, identity }, { fields: { ...request, metadata } }, call);
+  await invoke(
+    jobOperations.createJob.operation,
+    { dispatch, identity },
+    { fields: { ...request, metadata } },
+    call,
+  );
 }
 
 /** Whether a master of an earlier version, which the event was delivered to before, has made the job. */
@@ -117,7 +122,8 @@ async function wasBegunBefore(dispatch: DispatchDeps, action: ActionOf, operator
 async function approve(deps: PerformDeps, performance: Doing, id: string): Promise<void> {
   const { enrollments } = deps;
   const call = callOf(deps, performance, enrollments.clock);
-  const decide = () => invoke(approveEnrollment, enrollments, { fields: { id } }, call);
+  const decide = () =>
+    invoke(enrollmentOperations.approveEnrollment.operation, enrollments, { fields: { id } }, call);
   try {
     await decide().catch(async (thrown) => {
       if (!(thrown instanceof SvcError) || thrown.kind !== "not_found") throw thrown;

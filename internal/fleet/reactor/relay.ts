@@ -1,33 +1,45 @@
 import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
-import {
-  type Bus,
-  openReply,
-  type ReactorAction,
-  relayedReactorSubject,
-  requestReply,
-} from "../../bus/mod.ts";
+import { type Bus, openReply, relayedReactorSubject, requestReply } from "../../bus/mod.ts";
 import { type FieldsSchema, type InputSchema, type Operation, operatorOf } from "../operation/mod.ts";
+import { reactorOperations } from "./joined.ts";
+import type { ReactorOperationDeps } from "./operations.ts";
 
 /** What an operation of the reactor needs at a master that may not be the one that reacts. */
-export interface Reached<Deps> {
+interface Reached {
   /** `undefined` while another master reacts. */
-  own(): Deps | undefined;
+  own(): ReactorOperationDeps | undefined;
   bus: Bus;
 }
+type ReachedOperation = Operation<Reached, InputSchema, FieldsSchema>;
 
 const answerMs = 5_000;
 
-/** The operation, at any master: the one that reacts does it. The rest of it is the same, so it is not copied. */
-export function reached<Deps, Input extends InputSchema, Output extends FieldsSchema>(
-  action: ReactorAction,
-  operation: Operation<Deps, Input, Output>,
-): Operation<Reached<Deps>, Input, Output> {
-  const run: Operation<Reached<Deps>, Input, Output>["run"] = async ({ own, bus }, input, call) => {
+/** The operations of the reactor, at any master: the one that reacts does them. */
+export const reachedReactor = Object.fromEntries(
+  Object.entries(reactorOperations).map(([id, door]) => [
+    id,
+    {
+      ...door,
+      operation: reached(
+        door.operation as unknown as ReachedOperation,
+        relayedReactorSubject(door.bus.subject),
+      ),
+    },
+  ]),
+) as {
+  [Name in keyof typeof reactorOperations]: Omit<(typeof reactorOperations)[Name], "operation"> & {
+    operation: ReachedOperation;
+  };
+};
+
+/** The rest of the operation is the same, so it is not copied. */
+function reached(operation: ReachedOperation, subject: string): ReachedOperation {
+  const run: ReachedOperation["run"] = async ({ own, bus }, input, call) => {
     const deps = own();
-    if (deps !== undefined) return operation.run(deps, input, call);
-    const asked = encode({ operator: operatorOf(call), input });
-    const reply = await requestReply(bus, relayedReactorSubject(action), asked, answerMs);
+    if (deps !== undefined) return operation.run(deps as never, input, call);
+    const asked = encode({ operator: operatorOf(call), input: input as never });
+    const reply = await requestReply(bus, subject, asked, answerMs);
     if (reply !== undefined) return openReply(operation.output, reply);
     throw new SvcError(
       "unavailable",

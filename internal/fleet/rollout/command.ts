@@ -20,7 +20,7 @@ export interface CommandDeps {
  *
  * @throws SvcError `not_found`, also for a malformed id; `conflict` when it has ended, or is being aborted
  */
-export function pauseRollout(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
+export function pause(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
   return change(deps, "pause", id, operator, (rollout) => {
     if (rollout.status === "paused") return undefined;
     return { ...rollout, status: "paused", pause: { by: operator, at: deps.clock.now() } };
@@ -30,9 +30,9 @@ export function pauseRollout(deps: CommandDeps, id: string, operator: string): P
 /**
  * Resumes a paused rollout. A rollout that is not paused stays unchanged.
  *
- * @throws SvcError as `pauseRollout`
+ * @throws SvcError as `pause`
  */
-export function resumeRollout(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
+export function resume(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
   return change(deps, "resume", id, operator, ({ pause, ...rollout }) =>
     pause === undefined ? undefined : { ...rollout, status: "running" },
   );
@@ -45,7 +45,7 @@ export function resumeRollout(deps: CommandDeps, id: string, operator: string): 
  *
  * @throws SvcError `not_found`, also for a malformed id; `conflict` when it has ended
  */
-export function abortRollout(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
+export function abort(deps: CommandDeps, id: string, operator: string): Promise<Rollout> {
   const { self, clock } = deps;
   return change(deps, "abort", id, operator, (rollout) => {
     if (rollout.abort !== undefined) return undefined;

@@ -4,7 +4,7 @@ import { settle } from "../../../test/harness/clock.ts";
 import { expectOnce, fleet, master, pass, peels } from "../../../test/harness/rollout-masters.ts";
 import { systemRandom } from "../../base/id.ts";
 import { isProven, merkleTree, partialTree } from "../../identity/merkle.ts";
-import { abortRollout, pauseRollout, resumeRollout } from "./command.ts";
+import { abort, pause, resume } from "./command.ts";
 import { pruneRollouts } from "./prune.ts";
 import { decodeRollout, encodeRollout } from "./record.ts";
 import { loadRollout, loadTargets } from "./show.ts";
@@ -187,7 +187,7 @@ test("a pause lets the current wave end and no other start, also under another d
   const b = master("b", bucket, world);
   const { rollout } = await a.start();
   await settle();
-  expect((await pauseRollout(b.command, rollout.id, "tester")).status).toBe("paused");
+  expect((await pause(b.command, rollout.id, "tester")).status).toBe("paused");
   await pass(70_000, b);
   expect(b.taken).toEqual(["silent"]);
   world.finish(world.jobs()[0]?.jid ?? "", { ok: 1 });
@@ -195,7 +195,7 @@ test("a pause lets the current wave end and no other start, also under another d
   const held = await loadRollout(bucket, rollout.id);
   expect([held.status, held.step, held.waves.length]).toEqual(["paused", "soaking", 1]);
   world.well = true;
-  await resumeRollout(b.command, rollout.id, "tester");
+  await resume(b.command, rollout.id, "tester");
   await pass(5_000, b);
   const ended = await loadRollout(bucket, rollout.id);
   expect([ended.status, ended.pause]).toEqual(["completed", undefined]);
@@ -217,7 +217,7 @@ for (const step of ["ready", ...steps] as const) {
     }
     expect((await loadRollout(bucket, rollout.id)).step).toBe(step);
     const jobs = world.jobs().length;
-    await abortRollout(b.command, rollout.id, "tester");
+    await abort(b.command, rollout.id, "tester");
     await pass(1_000, b);
     const ended = await loadRollout(bucket, rollout.id);
     expect([ended.status, ended.reason]).toEqual(["aborted", "aborted by tester"]);
@@ -235,17 +235,15 @@ test("an ended rollout cannot be paused, resumed or aborted", async () => {
   const { rollout } = await a.start();
   await pass(5_000, a);
   for (const [name, run] of Object.entries({
-    pause: pauseRollout,
-    resume: resumeRollout,
-    abort: abortRollout,
+    pause,
+    resume,
+    abort,
   })) {
     await expect(run(a.command, rollout.id, "tester")).rejects.toThrow(
       `the rollout has ended (completed): there is nothing to ${name}`,
     );
   }
-  await expect(abortRollout(a.command, "rol-nonsense", "tester")).rejects.toThrow(
-    "the rollout does not exist",
-  );
+  await expect(abort(a.command, "rol-nonsense", "tester")).rejects.toThrow("the rollout does not exist");
 });
 
 test("failing storage is retried, and uncertain steps are verified before the next one", async () => {

@@ -6,7 +6,6 @@ import { type Tracer, untraced } from "../../base/trace.ts";
 import { jobSubjects, type Recorder } from "../audit/mod.ts";
 import {
   type CancelDeps,
-  cancelJob,
   createTally,
   type DispatchDeps,
   decodeJob,
@@ -15,6 +14,7 @@ import {
   placeTombstone,
   readEvents,
   standingOf,
+  stopJob,
   untilSettled,
 } from "../jobs/mod.ts";
 import type { Observation } from "./decide.ts";
@@ -101,7 +101,7 @@ export function createRolloutJobs(deps: {
       const entry = await cancel.jobs.get(jid);
       if (entry === undefined || decodeJob(entry.value).metadata.rollout !== rollout) return;
       try {
-        await cancelJob(cancel, jid, by);
+        await stopJob(cancel, jid, by);
       } catch (thrown) {
         // It has ended, as intended.
         if (!(thrown instanceof SvcError) || !["conflict", "not_found"].includes(thrown.kind)) throw thrown;

@@ -2,7 +2,8 @@ export { createRolloutController } from "./controller.ts";
 export { jobOfStep } from "./decide.ts";
 export { type FollowDeps, followRollout } from "./follow.ts";
 export { createRolloutJobs } from "./jobs.ts";
-export { abort, follow, list, pause, type RolloutOperationDeps, resume, show, start } from "./operations.ts";
+export { rolloutOperations } from "./joined.ts";
+export type { RolloutOperationDeps } from "./operations.ts";
 export { cutWaves, parseSize, peelsOf } from "./plan.ts";
 export {
   decodeRollout,

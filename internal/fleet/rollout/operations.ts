@@ -5,7 +5,7 @@ import { outcomes, signedOf } from "../jobs/mod.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { idOfRequest } from "../requests/mod.ts";
 import { resolveFor, targetOf } from "../targeting/mod.ts";
-import { abortRollout, type CommandDeps, pauseRollout, resumeRollout } from "./command.ts";
+import { abort, type CommandDeps, pause, resume } from "./command.ts";
 import type { RolloutController } from "./controller.ts";
 import { type FollowDeps, followRollout } from "./follow.ts";
 import { type Rollout, rolloutStatuses, rolloutSteps } from "./record.ts";
@@ -21,7 +21,7 @@ import {
   viewOfRollout,
   type WaveView,
 } from "./show.ts";
-import { planRollout, type StartDeps, startRollout } from "./start.ts";
+import { planRollout, type StartDeps, storeRollout } from "./start.ts";
 
 const id = described(v.string(), "Id of the rollout: `rol-` and a KSUID");
 const onlyId = v.strictObject({ id });
@@ -95,7 +95,7 @@ const view: v.GenericSchema<RolloutView> = titled(
   }),
 );
 
-export const start = operation({
+export const startRollout = operation({
   name: "rollouts.start",
   kind: "change",
   summary: "Run a function on a canary, then in waves",
@@ -111,7 +111,7 @@ export const start = operation({
     }),
   ),
   touches: (input) => ({ peels: targetOf(input) }),
-  async run(deps: StartDeps, input, call) {
+  async run({ start: deps }: { start: StartDeps }, input, call) {
     const resolve = resolveFor(call, deps.resolve);
     if (input.dry_run === true) {
       const { targets, plan } = await planRollout({ ...deps, resolve }, input);
@@ -122,7 +122,7 @@ export const start = operation({
     const approvedBy = agreement?.by;
     const scoped = { ...deps, resolve, log, ...defined({ requestId, signed, approvedBy }) };
     const own = signed === undefined ? undefined : idOfRequest("rol", signed, deps.mac);
-    const { rollout, targets } = await startRollout(
+    const { rollout, targets } = await storeRollout(
       scoped,
       input,
       operatorOf(call),
@@ -134,7 +134,7 @@ export const start = operation({
   },
 });
 
-export const list = operation({
+export const listRollouts = operation({
   name: "rollouts.list",
   kind: "read",
   summary: "List rollouts, newest first",
@@ -156,7 +156,7 @@ export const list = operation({
   },
 });
 
-export const show = operation({
+export const getRollout = operation({
   name: "rollouts.show",
   kind: "read",
   summary: "Get a rollout and its peels",
@@ -165,8 +165,8 @@ export const show = operation({
   input: onlyId,
   output: v.object({ view }),
   touches: touchesId,
-  async run({ rollouts }: Pick<FollowDeps, "rollouts">, input, { note }) {
-    const view = await showRollout(rollouts, input.id);
+  async run({ follow }: { follow: Pick<FollowDeps, "rollouts"> }, input, { note }) {
+    const view = await showRollout(follow.rollouts, input.id);
     note?.({ rollout: view.id });
     return { view };
   },
@@ -188,7 +188,7 @@ function command(
     input: onlyId,
     output: v.object({ rollout: summary, view }),
     touches: touchesId,
-    async run(deps: CommandDeps, input, call) {
+    async run({ command: deps }: { command: CommandDeps }, input, call) {
       const rollout = await run({ ...deps, log: call.log }, input.id, operatorOf(call));
       call.note?.({ rollout: rollout.id });
       const targets = await loadTargets(deps.rollouts, rollout.id);
@@ -197,26 +197,26 @@ function command(
   });
 }
 
-export const pause = command(
+export const pauseRollout = command(
   "pause",
   "Pause a rollout: no further wave starts",
   "The current wave runs to its end. A paused rollout stays paused.",
-  pauseRollout,
+  pause,
 );
-export const resume = command(
+export const resumeRollout = command(
   "resume",
   "Resume a paused rollout",
   "A rollout that is not paused stays unchanged.",
-  resumeRollout,
+  resume,
 );
-export const abort = command(
+export const abortRollout = command(
   "abort",
   "End a rollout",
   "No further wave starts, and the job of the current one is cancelled. The status changes when that job has ended.",
-  abortRollout,
+  abort,
 );
 
-export const follow = operation({
+export const streamRollout = operation({
   name: "rollouts.follow",
   kind: "read",
   summary: "Follow a rollout",
@@ -227,7 +227,7 @@ export const follow = operation({
   input: onlyId,
   output: feed,
   touches: touchesId,
-  async run(deps: FollowDeps, input, { note, log }) {
+  async run({ follow: deps }: { follow: FollowDeps }, input, { note, log }) {
     // Read the rollout before the stream opens: an unknown rollout is an error, not a stream.
     const { id } = await loadRollout(deps.rollouts, input.id);
     note?.({ rollout: id });

@@ -8,7 +8,7 @@ import { createRecordMac } from "../../identity/record-mac.ts";
 import type { PlannedJob } from "../jobs/tombstone.ts";
 import { createRolloutController } from "./controller.ts";
 import { encodeRollout, encodeTargets, type Rollout } from "./record.ts";
-import { startRollout } from "./start.ts";
+import { storeRollout } from "./start.ts";
 import { rolloutTiming } from "./timing.ts";
 
 // A writer of the bucket of rollouts without a command key: a master that takes such a rollout must not
@@ -27,7 +27,7 @@ async function takeOver(
   const [bucket, clock, log] = [memoryBucket(), manualClock(), recordingLog()];
   const made: PlannedJob[] = [];
   const common = { rollouts: bucket, mac, clock, random: systemRandom, log };
-  const { rollout: asked } = await startRollout(
+  const { rollout: asked } = await storeRollout(
     { ...common, resolve: async () => peels, running: async () => [], self: "gone" },
     { target: "*", function: "test.ping", waves: 1, check },
     "tester",

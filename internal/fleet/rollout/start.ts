@@ -91,7 +91,7 @@ export async function planRollout(
  * @throws SvcError `bad_request` for a malformed request, `not_found` when no peel matches, `conflict` when
  *   too many run, or one with the same function on the same peels; `storage` when it could not be stored
  */
-export async function startRollout(
+export async function storeRollout(
   deps: StartDeps,
   request: RolloutRequest,
   operator: string,

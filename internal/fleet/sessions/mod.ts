@@ -1,14 +1,6 @@
+export { sessionOperations } from "./joined.ts";
 export { isOwnRequest, judgeSession } from "./judge.ts";
-export {
-  beginAtProvider,
-  createLink,
-  endSession,
-  listProviders,
-  openSession,
-  type SessionDeps,
-  type Shown,
-  showSession,
-} from "./operations.ts";
+export type { SessionDeps, Shown } from "./operations.ts";
 export { cookieName, cookieOf, digestOfSecret, newSecret } from "./secret.ts";
 export type { SessionView } from "./view.ts";
 export type { Standing, Who } from "./who.ts";

@@ -224,7 +224,7 @@ function ownSession(caller: Caller) {
   throw new SvcError("not_found", "this request has no session: it is signed in by a token");
 }
 
-export const createLink = operation({
+export const createSessionLink = operation({
   name: "sessions.link",
   kind: "change",
   summary: "Make a link that signs in to the console once",
@@ -272,7 +272,7 @@ export const createLink = operation({
   },
 });
 
-export const listProviders = operation({
+export const listSignInProviders = operation({
   name: "sessions.providers",
   kind: "read",
   summary: "List the identity providers that one can sign in at",
@@ -291,7 +291,7 @@ export const listProviders = operation({
   },
 });
 
-export const beginAtProvider = operation({
+export const beginSignInAtProvider = operation({
   name: "sessions.begin-oidc",
   kind: "read",
   summary: "Begin to sign in at an identity provider",

@@ -10,7 +10,7 @@ import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import type { Caller, OperatorCaller } from "../operation/operation.ts";
 import { judgeSession } from "./judge.ts";
-import { createLink, endSession, openSession, type SessionDeps, showSession } from "./operations.ts";
+import { createSessionLink, endSession, openSession, type SessionDeps, showSession } from "./operations.ts";
 import { csrfOf, isCsrfOf, newSecret, secretOf } from "./secret.ts";
 import type { Standing, Who } from "./who.ts";
 
@@ -237,7 +237,7 @@ describe("a link", () => {
   const linked = async (caller: Caller = ann) => {
     const all = setUp();
     const code = newSecret(systemRandom);
-    const made = await createLink.run(all.deps, { digest: sha256Hex(code) }, all.call(caller));
+    const made = await createSessionLink.run(all.deps, { digest: sha256Hex(code) }, all.call(caller));
     const use = (link = code) => openSession.run(all.deps, { link }, all.call(all.browser()));
     return { ...all, code, made, use };
   };
@@ -293,18 +293,22 @@ describe("a link", () => {
     const { secret } = await open("ci");
     const caller = await ask(secret);
     if (caller === undefined) throw new Error("not admitted");
-    expect(await refusal(createLink.run(deps, {}, call({ kind: "operator", ...caller })))).toMatch(/outlive/);
+    expect(await refusal(createSessionLink.run(deps, {}, call({ kind: "operator", ...caller })))).toMatch(
+      /outlive/,
+    );
   });
 
   test("does not cross the bus", async () => {
     const { deps, call } = setUp();
-    expect(await refusal(createLink.run(deps, {}, call(ann)))).toMatch(/^bad_request: digest is required/);
+    expect(await refusal(createSessionLink.run(deps, {}, call(ann)))).toMatch(
+      /^bad_request: digest is required/,
+    );
     const token: OperatorCaller = {
       ...ann,
       door: "rest",
       bearer: { kind: "token", id: "t", creator: "ann" },
     };
-    expect(await createLink.run(deps, {}, call(token))).toMatchObject({
+    expect(await createSessionLink.run(deps, {}, call(token))).toMatchObject({
       link: expect.stringMatching(/^.{43}$/),
     });
   });
@@ -317,7 +321,7 @@ test("a person signs out everywhere: sessions and links of others stay", async (
     ...{ kind: "operator", name: "token:ci", door: "rest", roles: ["viewer"] },
     bearer: { kind: "token", id: "ci", creator: "ann" },
   };
-  const { link } = await createLink.run(deps, {}, call(caller));
+  const { link } = await createSessionLink.run(deps, {}, call(caller));
   const here = await ask(mine.secret);
   if (here === undefined) throw new Error("not admitted");
   begun.length = 0;
@@ -363,7 +367,7 @@ test("where the console is not served nobody signs in", async () => {
   served.now = false;
   expect(await refusal(open("ci"))).toMatch(/^not_found: this master does not serve the console/);
   const digest = sha256Hex("x");
-  expect(await refusal(createLink.run(deps, { digest }, call(ann)))).toMatch(/^not_found/);
+  expect(await refusal(createSessionLink.run(deps, { digest }, call(ann)))).toMatch(/^not_found/);
 });
 
 test("a sign-in that cannot be recorded does not happen", async () => {

@@ -1,13 +1,8 @@
 export { answerSettings } from "./answer.ts";
 export { followTree } from "./follow.ts";
+export { settingOperations } from "./joined.ts";
 export { createKeeper } from "./keeper.ts";
-export {
-  explainSettings,
-  revealExplained,
-  revealSettings,
-  type SettingsDeps,
-  showSettings,
-} from "./operations.ts";
+export type { SettingsDeps } from "./operations.ts";
 export { createSettingsReader, type SettingsReader } from "./read-settings.ts";
 export { type Peels, trackSettings } from "./tracker.ts";
 export { type SettingsVersions, watchVersions } from "./versions.ts";

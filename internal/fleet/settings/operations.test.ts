@@ -44,7 +44,6 @@ function masterOf(files: Files, facts: Record<string, Plain> = { os: "Debian" })
       },
       compilerOf: () => compiler,
     }),
-    answerBytes: () => 1024 * 1024,
   };
   const fieldsOf = (name?: string, id = "web-1") => ({ fields: name === undefined ? { id } : { id, name } });
   return {
@@ -284,12 +283,7 @@ test("what cannot be compiled, an unknown peel and missing files are said with t
 test("an answer that would be too large has what fits", async () => {
   const { deps } = masterOf(files);
   const fields = { id: "web-1", name: "app" };
-  const { settings, more } = await invoke(
-    explainSettings,
-    { ...deps, answerBytes: () => 200 },
-    { fields },
-    call,
-  );
+  const { settings, more } = await invoke(explainSettings, deps, { fields }, { ...call, answerBytes: 200 });
   expect([settings.length, more]).toEqual([1, true]);
 });
 

@@ -4,7 +4,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { described, integer, plain, titled } from "../../base/schema.ts";
 import { type Directory, memberNamed } from "../enrollment/mod.ts";
-import { operation } from "../operation/mod.ts";
+import { type Call, operation } from "../operation/mod.ts";
 import { type Explained, explainSetting } from "./explain.ts";
 import { type Found, findSetting } from "./find-setting.ts";
 import type { Showing } from "./mask.ts";
@@ -14,8 +14,6 @@ import type { SettingsReader } from "./read-settings.ts";
 export interface SettingsDeps {
   directory: Pick<Directory, "caughtUp" | "members" | "memberOf" | "stateOf">;
   settings: SettingsReader;
-  /** Bytes that one answer may have. */
-  answerBytes(): number;
 }
 
 const longestName = 512;
@@ -99,7 +97,7 @@ export const explainSettings = operation({
   scope: read,
   input: one,
   output: explanation,
-  run: (deps: SettingsDeps, input) => explain(deps, input, "mask"),
+  run: (deps: SettingsDeps, input, call) => explain(deps, input, call, "mask"),
 });
 
 export const revealExplained = operation({
@@ -110,7 +108,7 @@ export const revealExplained = operation({
   scope: reveal,
   input: one,
   output: explanation,
-  run: (deps: SettingsDeps, input) => explain(deps, input, "reveal"),
+  run: (deps: SettingsDeps, input, call) => explain(deps, input, call, "reveal"),
 });
 
 async function show(
@@ -125,6 +123,7 @@ async function show(
 async function explain(
   deps: SettingsDeps,
   { id, name }: v.InferOutput<typeof one>,
+  { answerBytes = Number.POSITIVE_INFINITY }: Pick<Call, "answerBytes">,
   showing: Showing,
 ): Promise<v.InferOutput<typeof explanation>> {
   const { settings, more } = explainSetting(await find(deps, id, name, showing), showing);
@@ -132,7 +131,7 @@ async function explain(
   let bytes = 0;
   for (const setting of settings) {
     bytes += Buffer.byteLength(JSON.stringify(setting));
-    if (bytes > deps.answerBytes()) return { settings: fitting, more: true };
+    if (bytes > answerBytes) return { settings: fitting, more: true };
     fitting.push(setting);
   }
   return more ? { settings, more: true } : { settings };

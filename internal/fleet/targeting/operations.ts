@@ -7,8 +7,6 @@ const resolved = v.object({ peel_id: v.string(), alive: v.boolean() });
 
 export interface ResolveDeps {
   resolver: Pick<Resolver, "resolveWithLife">;
-  /** Bytes that one answer may have. */
-  answerBytes(): number;
 }
 
 export const resolveTarget = operation({
@@ -29,7 +27,7 @@ export const resolveTarget = operation({
     next: v.exactOptional(v.string()),
   }),
   touches: (input) => ({ peels: targetOf(input) }),
-  async run({ resolver, answerBytes }: ResolveDeps, input, { log }) {
+  async run({ resolver }: ResolveDeps, input, { log, answerBytes = Number.POSITIVE_INFINITY }) {
     const found = await resolver.resolveWithLife(chosenTarget(input));
     log.debug("target resolved", { peels: found.length });
     const { after } = input;
@@ -38,7 +36,7 @@ export const resolveTarget = operation({
     let bytes = 0;
     for (const { peelId, alive } of from < 0 ? [] : found.slice(from)) {
       bytes += peelId.length + 20;
-      if (bytes > answerBytes()) break;
+      if (bytes > answerBytes) break;
       targets.push({ peel_id: peelId, alive });
     }
     const last = targets.at(-1)?.peel_id;

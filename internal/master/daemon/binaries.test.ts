@@ -93,7 +93,15 @@ test("a binary that an unfinished rollout or job references stays, even when fou
     created_by: "",
   };
   const controller = { list: async () => ({ jobs: [running], unsearched: 0 }) };
-  const binaries = await startBinaries({ bus: bus.master, jobs, controller, clock, jitter: () => 0, log });
+  const binaries = await startBinaries({
+    bus: bus.master,
+    name: "master-1",
+    jobs,
+    controller,
+    clock,
+    jitter: () => 0,
+    log,
+  });
   for (const binary of all) await uploadBinary(bus.master, binary, () => {});
   const store = openBlobStore(bus.master, "binaries");
   const catalog = decodeBinaryCatalog((await store.get((await store.head())?.digest ?? "")) ?? Buffer.of());

@@ -6,10 +6,10 @@ import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { type Bucket, type Bus, openBlobStore, openBucket } from "../../bus/mod.ts";
-import { openBinaries } from "../../fleet/binaries/mod.ts";
+import { binaryOperations, openBinaries } from "../../fleet/binaries/mod.ts";
 import type { JobController } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
-import { serveBinaries } from "../../fleet/over-bus/mod.ts";
+import { serveRoom } from "../../fleet/over-bus/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import { type BlobCache, createBlobCache } from "../../tree/files/mod.ts";
 
@@ -35,6 +35,8 @@ export interface MasterBinaries {
 
 export interface MasterBinariesOptions {
   bus: Bus;
+  /** Of this master. */
+  name: string;
   /** Verifies signed uploads. */
   requests?: RequestJudge;
   /** The bucket `jobs`. */
@@ -49,11 +51,11 @@ export interface MasterBinariesOptions {
 
 /** Serves uploads, and removes unused binaries every ten minutes. */
 export async function startBinaries(options: MasterBinariesOptions): Promise<MasterBinaries> {
-  const { bus, gate, requests, clock, jitter, log } = options;
+  const { bus, name, gate, requests, clock, jitter, log } = options;
   const store = openBlobStore(bus, "binaries");
   const rollouts = await openBucket(bus, "rollouts");
   const binaries = openBinaries({ store, named: () => namedBinaries(options, rollouts), clock, jitter, log });
-  serveBinaries({ bus, clock, log, ...defined({ gate, requests }) }, binaries);
+  serveRoom({ bus, master: name, clock, log, ...defined({ gate, requests }) }, binaryOperations, binaries);
   let timer: { cancel(): void } | undefined;
   let stopped = false;
   const schedule = () => {

@@ -9,12 +9,13 @@ import type { Lease } from "../../bus/lease/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
-import { serveReactor } from "../../fleet/over-bus/mod.ts";
+import { serveRoom } from "../../fleet/over-bus/mod.ts";
 import {
   answerMasters,
   createJobLookup,
   type ReactorOperationDeps,
   type Rule,
+  reactorOperations,
   startReactor,
 } from "../../fleet/reactor/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
@@ -108,8 +109,9 @@ export function startMasterReactor(options: {
     jobOf: createJobLookup(storage.jobs),
     onSession(session) {
       const asked = depsOf(session);
-      const operators = serveReactor(
-        { bus, clock, log, gate, ...defined({ requests: options.requests }) },
+      const operators = serveRoom(
+        { bus, master: self, clock, log, gate, ...defined({ requests: options.requests }) },
+        reactorOperations,
         asked,
       );
       const masters = answerMasters({ bus, clock, log }, asked);

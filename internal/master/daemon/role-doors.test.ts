@@ -2,49 +2,38 @@ import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Glob } from "bun";
 import * as v from "valibot";
-import { manualClock } from "../../../test/harness/clock.ts";
-import { joinedRooms } from "../../../test/harness/joined-rooms.ts";
-import { recordingLog } from "../../../test/harness/log.ts";
-import { type BuiltInRole, builtInRoles, mayUse } from "../../../test/harness/role-table.ts";
+import {
+  type AnyOperation,
+  bindings,
+  clock,
+  log,
+  operations,
+  routesThrough,
+  servedThrough,
+} from "../../../test/harness/every-door.ts";
+import {
+  type BuiltInRole,
+  builtInRoles,
+  mayUse,
+  withoutOperation,
+} from "../../../test/harness/role-table.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Gate, Operation, Touch } from "../../fleet/operation/operation.ts";
-import { type BusBinding, serve } from "../../fleet/over-bus/bind.ts";
+import type { Gate, Touch } from "../../fleet/operation/operation.ts";
+import { nameOfScope, scopes } from "../../fleet/operation/scope.ts";
 import { builtIn } from "../../fleet/roles/built-in.ts";
 import { createRoleGate } from "../../fleet/roles/gate.ts";
-import { httpDoor, routesOf } from "../doors/http/bind.ts";
 import { createHandler } from "../doors/http/listener.ts";
 import type { Route } from "../doors/http/route.ts";
 
-// Every subject and every route, for every built-in role. Operations, bindings and routes are found in the source, so
-// that a new one is not forgotten. Here they take any input, and tell that they were reached.
+// Every subject and every route, for every built-in role. Here the operations take any input, and tell that they were
+// reached.
 
-type AnyOperation = Operation<never, never, v.GenericSchema>;
-type AnyBinding = BusBinding<never, never, never, never>;
-
-const root = join(import.meta.dir, "../..");
-const exportsOf = async (pattern: string): Promise<[name: string, value: unknown][]> => {
-  const files = [...new Glob(pattern).scanSync(root)].filter((name) => !name.includes(".test.")).sort();
-  const modules = await Promise.all(files.map((name) => import(join(root, name))));
-  return modules.flatMap((one) => Object.entries(one));
-};
-
-const operations = new Set(
-  (await exportsOf("fleet/*/*operation*.ts"))
-    .map(([, value]) => value)
-    .filter((value): value is AnyOperation => Object.hasOwn(Object(value), "touches")),
-);
-
-const clock = manualClock();
-const log = recordingLog();
 const dir = mkdtempSync(join(tmpdir(), "svc-role-doors-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 const token = join(dir, "token");
 writeFileSync(token, "good", { mode: 0o600 });
-/** Dependencies that nothing may use: the operations do not run. */
-const none = new Proxy(() => none, { get: (_, name) => (name === "clock" ? clock : none) }) as never;
 
 let role: BuiltInRole = "viewer";
 const stored = async () => ({ functions: ["test.ping"], peels: ["web-1"] });
@@ -61,29 +50,8 @@ const gate: Gate = {
     return async () => {};
   },
 };
-
-const https = httpDoor({ clock, gate });
-const routes = (await exportsOf("master/doors/http/*-routes.ts"))
-  .filter(([name]) => name.endsWith("Routes") && name !== "docsRoutes")
-  .flatMap(([, make]) => (make as (door: typeof https, deps: never) => Route[])(https, none))
-  .concat(joinedRooms.flatMap((room) => routesOf(https, room, none)));
-
-const bindings = [
-  ...(await exportsOf("fleet/over-bus/*.ts"))
-    .filter(([name]) => name.endsWith("OverBus"))
-    .map(([, found]) => (typeof found === "function" ? found("master-1") : found)),
-  ...joinedRooms,
-].flatMap((room) => Object.values(room as Record<string, AnyBinding>));
-const served = new Map<string, (data: Uint8Array, subject: string) => Promise<Uint8Array>>();
-for (const binding of bindings) {
-  const bus = {
-    serve(subject: string, _: string, answer: (data: Uint8Array, subject: string) => Promise<Uint8Array>) {
-      served.set(subject, answer);
-      return { stop: () => {} };
-    },
-  };
-  serve({ bus, clock, log, gate }, binding as never, none);
-}
+const routes = routesThrough(gate);
+const served = servedThrough(gate);
 
 const touchOf = ({ scope }: AnyOperation): Touch => {
   if (typeof scope === "string") return { fleet: true };
@@ -98,7 +66,7 @@ const touchOf = ({ scope }: AnyOperation): Touch => {
 
 /** Makes an operation take any input, and fail in its own way when it is reached. */
 function reached(name: string) {
-  const operation = [...operations].find((one) => one.name === name);
+  const operation = operations.find((one) => one.name === name);
   if (operation === undefined) throw new Error(`${name} is in no room`);
   const { input } = operation;
   Object.assign(operation, { input: v.looseObject({}) });
@@ -114,8 +82,7 @@ function reached(name: string) {
     /** Whether the role may use it, as the table has it. */
     isAllowed: () => {
       if (operation.scope === "public" || operation.scope === "self") return true;
-      const allowed = mayUse[name];
-      if (allowed === undefined) throw new Error(`${name} is not in test/harness/role-table.ts: add it`);
+      const allowed = mayUse[nameOfScope(operation.scope) as keyof typeof mayUse];
       return allowed.includes(role);
     },
     run,
@@ -189,12 +156,11 @@ describe.each([...builtInRoles])("the role %s", (one) => {
   );
 });
 
-test("the table names every operation with a scope and no other, and each has a door", () => {
-  const scoped = [...operations].filter(({ scope }) => typeof scope !== "string").map(({ name }) => name);
-  expect(Object.keys(mayUse).sort()).toEqual(scoped.sort());
-  const bound = new Set([
-    ...routes.map(({ operation }) => operation),
-    ...bindings.map(({ operation }) => (operation as AnyOperation).name),
-  ]);
-  expect(scoped.filter((name) => !bound.has(name))).toEqual([]);
+test("every scope of an operation is in the table, and the others are those that have none", () => {
+  const named = operations.flatMap(({ scope }) => (typeof scope === "string" ? [] : [nameOfScope(scope)]));
+  expect(Object.keys(mayUse).sort()).toEqual([...new Set<string>(named)].sort());
+  const all = Object.entries(scopes).flatMap(([kind, actions]) =>
+    actions.map((action) => `${kind} ${action}`),
+  );
+  expect([...Object.keys(mayUse), ...withoutOperation].sort()).toEqual(all.sort());
 });

@@ -6,20 +6,20 @@ import { type Bus, openBucket } from "../../bus/mod.ts";
 import type { Recorder } from "../../fleet/audit/mod.ts";
 import type { RolloutTeller } from "../../fleet/events/mod.ts";
 import type { CancelDeps, DispatchDeps } from "../../fleet/jobs/mod.ts";
-import { type BusDoor, serveRollouts } from "../../fleet/over-bus/mod.ts";
 import {
   createRolloutController,
   createRolloutJobs,
   isLive,
+  type RolloutOperationDeps,
   type RolloutTiming,
   type StartDeps,
 } from "../../fleet/rollout/mod.ts";
-import { type HttpDoor, type Route, rolloutRoutes } from "../doors/http/mod.ts";
 import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
 
 /** Rollouts on a master: those that it drives, those that it may take over, and the doors to them. */
 export interface MasterRollouts {
-  routes(door: HttpDoor): Route[];
+  /** What the operations on rollouts need. */
+  operations: RolloutOperationDeps;
   /** For parts that start their own rollouts. */
   start: StartDeps;
   /** How many of those that have not ended each master drives, by its name. */
@@ -27,8 +27,6 @@ export interface MasterRollouts {
   view: NonNullable<MasterView["rollouts"]>;
   /** Resolves when every existing rollout was seen. */
   ready: Promise<void>;
-  /** Answers operators over the bus. */
-  serve(door: BusDoor): void;
   stop(): Promise<void>;
 }
 
@@ -63,7 +61,7 @@ export async function startRollouts(options: {
   const command = { rollouts, self, clock, log };
   const operations = { start, command, controller, follow: { bus, rollouts } };
   return {
-    routes: (door) => rolloutRoutes(door, operations),
+    operations,
     start,
     ready: controller.ready,
     driven() {
@@ -80,7 +78,6 @@ export async function startRollouts(options: {
       });
       return { byStatus, progress: Object.fromEntries(progress), undriven: controller.undriven() };
     },
-    serve: (door) => serveRollouts(door, operations),
     stop: controller.stop,
   };
 }

@@ -4,7 +4,6 @@ import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import { type BusDoor, serveRoom } from "../../fleet/over-bus/mod.ts";
 import type { Shown, Standing, Who } from "../../fleet/sessions/mod.ts";
 import {
   type CreatorRoles,
@@ -13,7 +12,6 @@ import {
   type EndedTokens,
   standingOf,
   type TokenDeps,
-  tokenOperations,
 } from "../../fleet/tokens/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { isEqualMac } from "../../identity/mod.ts";
@@ -22,11 +20,8 @@ import type { MasterConfig, OidcProvider } from "../../program/config/mod.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
 import {
   type Bearers,
-  type HttpDoor,
-  type Route,
   rolesByTokenFile,
   rolesOf,
-  routesOf,
   signIn,
   tokenFiles,
   warnOfTokenFiles,
@@ -63,9 +58,8 @@ export interface MasterSignIn {
   whoBrings(idToken: string, verifier: string): Promise<Shown>;
   /** What who signed in to the console by a token or without a registered key may do now. */
   standingOf(who: Exclude<Who, { by: "operator" }>): Promise<Standing>;
-  routes(door: HttpDoor): Route[];
-  /** Answers operators over the bus. */
-  serve(door: BusDoor): void;
+  /** What the operations on tokens need. */
+  operations: TokenDeps;
   stop(): void;
 }
 
@@ -170,8 +164,7 @@ export function startSignIn(options: {
       if (bearer === "operator") return operators.rolesNow(name);
       return rolesOfToken(bearer);
     },
-    routes: (door) => routesOf(door, tokenOperations, deps),
-    serve: (door) => void serveRoom(door, tokenOperations, deps),
+    operations: deps,
     stop: () => view.stop(),
   };
 }

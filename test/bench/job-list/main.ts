@@ -5,7 +5,7 @@ import { mapBounded } from "../../../internal/base/map-bounded.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
 import { provision } from "../../../internal/bus/assets.ts";
 import { openBucket } from "../../../internal/bus/bucket.ts";
-import { jobListSubject } from "../../../internal/bus/subjects.ts";
+import { jobDoors } from "../../../internal/fleet/jobs/doors.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { memoryOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
@@ -100,7 +100,7 @@ async function untilServed(): Promise<void> {
 }
 
 async function page(query: Record<string, unknown>): Promise<Uint8Array> {
-  const reply = await ask(jobListSubject, query);
+  const reply = await ask(jobDoors.listJobs.bus.subject, query);
   const { ok } = decode(reply) as { ok?: boolean };
   if (ok === false) throw new Error(JSON.stringify(decode(reply)));
   return reply;

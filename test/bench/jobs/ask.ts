@@ -2,7 +2,7 @@ import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
 import type { Bus } from "../../../internal/bus/connect.ts";
-import { jobRequestSubject } from "../../../internal/bus/subjects.ts";
+import { jobDoors } from "../../../internal/fleet/jobs/doors.ts";
 import { merkleTree } from "../../../internal/identity/merkle.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { encodeCall } from "../../../internal/wire/call.ts";
@@ -40,11 +40,11 @@ export async function dispatchBenchJob(
       ? encode(fields)
       : signedBy(
           signed.by,
-          jobRequestSubject,
+          jobDoors.createJob.bus.subject,
           encode({ ...fields, targets_digest: merkleTree(signed.peels).root }),
         );
   const options = { timeout: requestTimeoutMs };
-  const reply = decode((await nats.request(jobRequestSubject, request, options)).data);
+  const reply = decode((await nats.request(jobDoors.createJob.bus.subject, request, options)).data);
   if (typeof reply === "object" && reply !== null && "jid" in reply) return String(reply.jid);
   throw new Error(`no job: ${JSON.stringify(reply)}`);
 }

@@ -7,7 +7,7 @@ import { createLastJobs } from "../../../internal/fleet/jobs/last-jobs.ts";
 import { type Call, invoke } from "../../../internal/fleet/operation/mod.ts";
 import { countFacts } from "../../../internal/fleet/peels/count-facts-operation.ts";
 import { findFacts } from "../../../internal/fleet/peels/find-facts-operation.ts";
-import { listPeels, type PeelsDoorDeps, showPeel } from "../../../internal/fleet/peels/operations.ts";
+import { listPeels, type PeelsDeps, showPeel } from "../../../internal/fleet/peels/operations.ts";
 import { createFleetIndex } from "../../../internal/fleet/targeting/fleet-index.ts";
 import { createResolver } from "../../../internal/fleet/targeting/resolver.ts";
 import { builtinFacts, collectFacts } from "../../../internal/host/facts/collect.ts";
@@ -89,8 +89,8 @@ const resolver = createResolver({
   groups: { current: () => new Map() },
   settings: async () => new Map(),
 });
-const deps: PeelsDoorDeps = {
-  ...{ directory, index, resolver, answerBytes: () => 1024 * 1024 },
+const deps: PeelsDeps = {
+  ...{ directory, index, resolver },
   settings: { versionOf: () => 1_767_225_600_000 },
   jobs: { lastJobOf: (peel) => last.of(peel, clock.now()) },
   ...{ compliance: { runOf: () => undefined }, clock },

@@ -2,8 +2,9 @@ import { cpus, release, totalmem } from "node:os";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
 import { openBucket } from "../../../internal/bus/bucket.ts";
-import { jobRequestSubject, rolloutSubject } from "../../../internal/bus/subjects.ts";
+import { jobDoors } from "../../../internal/fleet/jobs/doors.ts";
 import { decodeJob } from "../../../internal/fleet/jobs/record.ts";
+import { rolloutDoors } from "../../../internal/fleet/rollout/doors.ts";
 import { isLive } from "../../../internal/fleet/rollout/record.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
@@ -50,13 +51,15 @@ async function ask(subject: string, body: Record<string, unknown>): Promise<Reco
 const wavesOf = { canary: 0, waves: perWave };
 const lines = {
   "svc rollout": async () => {
-    const { id } = await ask(rolloutSubject("start"), { target: "sim-*", ...wavesOf });
+    const { id } = await ask(rolloutDoors.startRollout.bus.subject, { target: "sim-*", ...wavesOf });
     const rollout = await rollouts.until((one) => one.id === id && !isLive(one));
     if (rollout.status !== "completed") throw new Error(`the rollout ${rollout.status}: ${rollout.reason}`);
   },
   "floor: the same jobs, one after the other": async () => {
     for (let at = 0; at < size; at += perWave) {
-      const { jid } = await ask(jobRequestSubject, { targets: fleet.peels.slice(at, at + perWave) });
+      const { jid } = await ask(jobDoors.createJob.bus.subject, {
+        targets: fleet.peels.slice(at, at + perWave),
+      });
       await settled.until(String(jid));
     }
   },

@@ -2,8 +2,8 @@ import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
 import { openBucket } from "../../../internal/bus/bucket.ts";
 import type { Bus } from "../../../internal/bus/connect.ts";
-import { rolloutSubject } from "../../../internal/bus/subjects.ts";
 import { followJob } from "../../../internal/fleet/jobs/follow.ts";
+import { rolloutDoors } from "../../../internal/fleet/rollout/doors.ts";
 import { ask as askMaster } from "../../harness/jobs.ts";
 import { sendEvent } from "../../harness/reactor.ts";
 import { dispatchBenchJob } from "../jobs/ask.ts";
@@ -89,7 +89,9 @@ export async function startLoad(
       ...{ operator: "bench", target: "sim-000*", function: "test.ping", args: {}, timeout: "60s" },
       ...{ canary: 10, waves: 50, max_failures: 1_000 },
     };
-    const { data } = await operator.nats.request(rolloutSubject("start"), encode(body), { timeout: 30_000 });
+    const { data } = await operator.nats.request(rolloutDoors.startRollout.bus.subject, encode(body), {
+      timeout: 30_000,
+    });
     const reply = decode(data) as { ok?: boolean; error?: unknown };
     if (reply.ok !== true) refuse("a rollout", JSON.stringify(reply));
   };

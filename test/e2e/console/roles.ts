@@ -1,17 +1,21 @@
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Glob } from "bun";
 import { makeDirectory, writeFileAtomic } from "../../../internal/base/file.ts";
 import { requestOf } from "../../../internal/console/api/client.ts";
 import { routes } from "../../../internal/console/api/routes.ts";
+import { nameOfScope, type Scope } from "../../../internal/fleet/operation/scope.ts";
 import { ConsoleClient } from "../../harness/console-client.ts";
 import { enrollNew, newEnrollee } from "../../harness/enrollee.ts";
-import { joinedRooms } from "../../harness/joined-rooms.ts";
+import { type AnyOperation, doorNamed } from "../../harness/joined-doors.ts";
 import { inputs } from "../../harness/operation-inputs.ts";
 import { type BuiltInRole, builtInRoles, mayUse } from "../../harness/role-table.ts";
 import { until } from "../../harness/until.ts";
 import type { Visitor } from "../../harness/visitor.ts";
 import type { Company } from "./company.ts";
 
+const repository = join(import.meta.dir, "../../..");
 type RouteName = keyof typeof routes;
 
 /** What there is to act on. */
@@ -43,33 +47,43 @@ const offers: Partial<Record<RouteName, { place(things: Things): string; button:
   testEvent: { place: () => "/reactor/test", button: "Try it" },
 };
 
-/** Each page by the name of its link, with the operation that it shows. */
-const pages: Readonly<Record<string, string | undefined>> = {
+/** Each page by the name of its link, with the scope of what it shows. */
+const pages: Readonly<Record<string, Scope | undefined>> = {
   Overview: undefined,
-  Peels: "peels.list",
-  Enrollments: "enrollments.list",
-  Jobs: "jobs.list",
-  Rollouts: "rollouts.list",
-  States: "states.status",
-  Reactor: "reactor.rules",
-  Events: "events.list",
-  Audit: "audit.list",
-  Approvals: "approvals.list",
-  Operators: "operators.list",
-  Cluster: "cluster.status",
+  Peels: { kind: "facts", action: "read" },
+  Enrollments: { kind: "enrollments", action: "list" },
+  Jobs: { kind: "jobs", action: "list" },
+  Rollouts: { kind: "rollouts", action: "list" },
+  States: { kind: "states", action: "read" },
+  Reactor: { kind: "reactor", action: "rules" },
+  Events: { kind: "events", action: "read" },
+  Audit: { kind: "audit", action: "read" },
+  Approvals: { kind: "approvals", action: "list" },
+  Operators: { kind: "operators", action: "list" },
+  Cluster: { kind: "cluster", action: "read" },
 };
 
 /** The page has read what it shows, or says why it shows nothing. */
 const isReady = `document.querySelector("main .empty, main .table, main dl.facts, main form") !== null
   && !document.querySelector("main").innerText.includes("Reading")`;
 
-const names = Object.keys(routes) as RouteName[];
-const joined: ReadonlyMap<string, string> = new Map(
-  joinedRooms.flatMap((room) => Object.values(room).map(({ id, operation }) => [id, operation.name])),
-);
-const operationOf = (name: RouteName) => routes[name].operation ?? joined.get(name) ?? "";
-const isAllowed = (role: BuiltInRole, operation: string | undefined) =>
-  operation === undefined || mayUse[operation] === undefined || mayUse[operation].includes(role);
+/** The routes that the console uses. */
+const names = [
+  ...new Set(
+    [
+      ...new Glob("internal/console/{pages,app,calls,outlook,targets}/**/*.{ts,tsx}").scanSync(repository),
+    ].flatMap((path) =>
+      [...readFileSync(join(repository, path), "utf8").matchAll(/\broutes\.(\w+)/g)].map(
+        ([, name = ""]) => name,
+      ),
+    ),
+  ),
+].toSorted() as RouteName[];
+const scopeOf = (name: RouteName) => doorNamed(name).operation.scope;
+const isAllowed = (role: BuiltInRole, scope: AnyOperation["scope"] | undefined) =>
+  scope === undefined ||
+  typeof scope === "string" ||
+  mayUse[nameOfScope(scope) as keyof typeof mayUse].includes(role);
 
 /** Each built-in role at each page and each action of the console, and at the requests behind them. */
 export function roleCases(at: () => Company): void {
@@ -126,7 +140,7 @@ export function roleCases(at: () => Company): void {
         for (const [place, actions] of places) {
           await go(place);
           await page.until(isReady);
-          const allowed = actions.filter(([name]) => isAllowed(role, operationOf(name as RouteName)));
+          const allowed = actions.filter(([name]) => isAllowed(role, scopeOf(name as RouteName)));
           // What is offered may depend on more than one answer.
           const shown = await until(buttons, (all) =>
             allowed.every(([, { button }]) => all.includes(button)),
@@ -150,7 +164,7 @@ export function roleCases(at: () => Company): void {
         const refused: string[] = [];
         for (const name of names) {
           const { method } = routes[name];
-          const operation = operationOf(name);
+          const operation = doorNamed(name).operation.name;
           const [sample] = inputs[operation] ?? [];
           if (sample === undefined) throw new Error(`${operation} has no input in the harness`);
           // Whether someone may cancel a job is judged by the job.
@@ -165,7 +179,7 @@ export function roleCases(at: () => Company): void {
           expect([429, 401]).not.toContain(status);
           if (status === 403) refused.push(name);
         }
-        expect([role, refused]).toEqual([role, names.filter((name) => !isAllowed(role, operationOf(name)))]);
+        expect([role, refused]).toEqual([role, names.filter((name) => !isAllowed(role, scopeOf(name)))]);
       }),
     );
     await fleet.rest("POST", `jobs/${things.job}/cancel`);

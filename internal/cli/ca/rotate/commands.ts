@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { parseDuration } from "../../../base/duration.ts";
 import { describeError, SvcError } from "../../../base/errors.ts";
 import { displayPeelId } from "../../../base/peel-id.ts";
-import { clusterOverBus } from "../../../fleet/over-bus/mod.ts";
+import { clusterOperations } from "../../../fleet/cluster/mod.ts";
 import {
   abortRotation,
   activateRotation,
@@ -180,7 +180,7 @@ const surveyFleet = ({ current, next }: Rotating, cli: Cli): Promise<TrustSurvey
   withBus(cli, (bus) =>
     surveyTrust(bus, { current: current.pin, next }, async () => {
       try {
-        return (await ask(bus, clusterOverBus.status, {}, { timeoutMs })).sites ?? [];
+        return (await ask(bus, clusterOperations.showCluster, {}, { timeoutMs })).sites ?? [];
       } catch (thrown) {
         // Masters of a version before clusters have no sites.
         if (thrown instanceof NoMaster) return [];

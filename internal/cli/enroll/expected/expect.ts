@@ -1,6 +1,5 @@
 import { displayPeelId } from "../../../base/peel-id.ts";
-import { mostHosts } from "../../../fleet/expected/mod.ts";
-import { expectedOverBus } from "../../../fleet/over-bus/mod.ts";
+import { expectedOperations, mostHosts } from "../../../fleet/expected/mod.ts";
 import { command, Exit, visible } from "../../../program/command-line/mod.ts";
 import { ask, askerName } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
@@ -36,7 +35,7 @@ export const expectCommand = command({
     await withBus(cli, async (bus) => {
       const as = askerName(bus);
       const send = (part: HostOfFile[], check: boolean) =>
-        ask(bus, expectedOverBus.add, { hosts: part, ttl, check }, { as, timeoutMs });
+        ask(bus, expectedOperations.expectHosts, { hosts: part, ttl, check }, { as, timeoutMs });
       const parts = inParts(hosts);
       // One request looks at all of its hosts itself.
       if (parts.length > 1) for (const part of parts) await send(part, true);

@@ -1,5 +1,5 @@
-import { policyOverBus } from "../../../fleet/over-bus/mod.ts";
 import type { ShownWay } from "../../../fleet/policy/mod.ts";
+import { policyOperations } from "../../../fleet/policy/mod.ts";
 import { command, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
@@ -13,7 +13,7 @@ export const explainCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const answer = await ask(bus, policyOverBus.ways, {});
+      const answer = await ask(bus, policyOperations.explainWays, {});
       const { master, file, problem, ways, networks } = answer;
       await cli.print(answer, () =>
         networks.length === 0
@@ -44,7 +44,7 @@ export function formatWays(ways: readonly ShownWay[], style: TableStyle): string
 
 /** Networks whose hosts may ask more often than others. */
 export function formatNetworks(
-  networks: AnswerTo<typeof policyOverBus.ways>["networks"],
+  networks: AnswerTo<typeof policyOperations.explainWays>["networks"],
   style: TableStyle,
 ): string {
   return formatTable(

@@ -2,8 +2,8 @@ import { SvcError } from "../../../base/errors.ts";
 import { atLine } from "../../../base/place.ts";
 import { createWebhookAddresses } from "../../../base/webhook/addresses.ts";
 import { addressesOf } from "../../../base/webhook/addresses-of.ts";
-import { policyOverBus } from "../../../fleet/over-bus/mod.ts";
 import type { Tried, Verdict } from "../../../fleet/policy/mod.ts";
+import { policyOperations } from "../../../fleet/policy/mod.ts";
 import { evidenceTypes } from "../../../identity/evidence/mod.ts";
 import { type Cli, command, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
@@ -53,7 +53,7 @@ export const testCommand = command({
     if (file === undefined) {
       if (run === true) throw new SvcError("usage", "--run is for a FILE: a master runs nothing for a test");
       return withBus(cli, async (bus) => {
-        const { master, problem, ...verdict } = await ask(bus, policyOverBus.test, host);
+        const { master, problem, ...verdict } = await ask(bus, policyOperations.testPolicy, host);
         await show(verdict, cli);
         if (problem !== undefined) cli.say(`the policy file of ${master} cannot be used: ${problem}`);
       });

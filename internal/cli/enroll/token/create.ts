@@ -1,8 +1,7 @@
 import { decodeBase64 } from "../../../base/base64.ts";
 import { defined } from "../../../base/defined.ts";
 import { SvcError } from "../../../base/errors.ts";
-import { sealContext } from "../../../fleet/join-tokens/mod.ts";
-import { joinTokensOverBus } from "../../../fleet/over-bus/mod.ts";
+import { joinTokenOperations, sealContext } from "../../../fleet/join-tokens/mod.ts";
 import { deriveCurveKey, newKeyPair, openSealed } from "../../../identity/mod.ts";
 import { command } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
@@ -66,7 +65,7 @@ export const createCommand = command({
     await withBus(cli, async (bus) => {
       // Made for this answer alone: who controls the bus cannot read the token.
       const key = deriveCurveKey(newKeyPair("user", cli.random));
-      const made = await ask(bus, joinTokensOverBus.create, {
+      const made = await ask(bus, joinTokenOperations.createJoinToken, {
         ...{ peel, uses, ttl, label: labels, url: [...url], hold: hold === true, seal_to: key.publicKey },
         ...defined({ note }),
       });

@@ -1,4 +1,4 @@
-import { joinTokensOverBus } from "../../../fleet/over-bus/mod.ts";
+import { joinTokenOperations } from "../../../fleet/join-tokens/mod.ts";
 import { command, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
@@ -10,7 +10,7 @@ export const listCommand = command({
   args: { all: { type: "boolean", description: "Also those that let no host in any more" } },
   run: ({ all }, cli) =>
     withBus(cli, async (bus) => {
-      const found = (await ask(bus, joinTokensOverBus.list, {})).tokens;
+      const found = (await ask(bus, joinTokenOperations.listJoinTokens, {})).tokens;
       const tokens = found.filter(({ state }) => all === true || state === "open");
       await cli.print(tokens, () => formatJoinTokens(tokens, cli));
       const hidden = found.length - tokens.length;
@@ -21,7 +21,7 @@ export const listCommand = command({
 
 /** Join tokens as a table. */
 export function formatJoinTokens(
-  tokens: AnswerTo<typeof joinTokensOverBus.list>["tokens"],
+  tokens: AnswerTo<typeof joinTokenOperations.listJoinTokens>["tokens"],
   style: TableStyle,
 ): string {
   return formatTable(

@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../../base/peel-id.ts";
-import { joinTokensOverBus } from "../../../fleet/over-bus/mod.ts";
+import { joinTokenOperations } from "../../../fleet/join-tokens/mod.ts";
 import { command, formatFields, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
 import { fullId } from "../../ids/full-id.ts";
@@ -20,7 +20,7 @@ export const showCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await fullId("jtk", args.id, bus, cli);
-      const token = await ask(bus, joinTokensOverBus.show, { id });
+      const token = await ask(bus, joinTokenOperations.showJoinToken, { id });
       await cli.print(token, () => {
         const fields = formatFields([
           ["Token", token.id],

@@ -15,7 +15,7 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
     value: approval,
     problem,
     reload,
-  } = useQuery(app, id, (signal) => app.client.call(routes.showApproval, { id }, signal), [
+  } = useQuery(app, id, (signal) => app.client.call(routes.getApproval, { id }, signal), [
     `svc/approval/${id}/`,
   ]);
   if (problem !== undefined && approval === undefined) {

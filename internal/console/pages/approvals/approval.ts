@@ -2,7 +2,7 @@ import type { routes } from "../../api/mod.ts";
 import type { Outcome } from "../../kit/outcome.ts";
 
 /** A request as masters show it. */
-export type Approval = NonNullable<(typeof routes.showApproval)["types"]>["answer"];
+export type Approval = NonNullable<(typeof routes.getApproval)["types"]>["answer"];
 
 /** How far a request is, as a word and its look. */
 export function statusOf({ state, outcome }: Pick<Approval, "state" | "outcome">): {

@@ -9,7 +9,7 @@ import { looksOf } from "./entry.ts";
 /** One entry of the audit in full. */
 export function EntryPage({ app, seq }: { app: App; seq: string }) {
   const { value: entry, problem } = useQuery(app, seq, (signal) =>
-    app.client.call(routes.showAudit, { seq }, signal),
+    app.client.call(routes.getAudit, { seq }, signal),
   );
   if (problem !== undefined && entry === undefined) {
     return (

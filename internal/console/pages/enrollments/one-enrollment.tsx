@@ -7,7 +7,9 @@ import { type Listed, trustTexts } from "./listed.ts";
 
 /** One enrollment: what to compare before a decision, side by side. */
 export function OneEnrollment({ app, one }: { app: App; one: Listed }) {
-  const fleet = useQuery(app, "fleet", (signal) => app.client.call(routes.describeFleet, {}, signal)).value;
+  const fleet = useQuery(app, "fleet", (signal) =>
+    app.client.call(routes.getBootstrapDocument, {}, signal),
+  ).value;
   const own = fleet?.fingerprints ?? (fleet?.fingerprint === "" ? [] : [fleet?.fingerprint ?? "…"]);
   return (
     <>

@@ -2,7 +2,7 @@ import { displayPeelId } from "../../../base/peel-id.ts";
 import type { routes } from "../../api/mod.ts";
 
 /** A job with the returns of its peels. */
-export type ShownJob = NonNullable<(typeof routes.showJob)["types"]>["answer"];
+export type ShownJob = NonNullable<(typeof routes.getJob)["types"]>["answer"];
 export type JobOutcome = ShownJob["outcomes"][string];
 /** A return that the stream of events told before the job was read again. */
 export interface Told {

@@ -11,7 +11,7 @@ export function ReturnPage({ app, jid, peel }: { app: App; jid: string; peel: st
   const { value: job, problem } = useQuery(
     app,
     `${jid} ${peel}`,
-    (signal) => app.client.call(routes.showJob, { jid, peel }, signal),
+    (signal) => app.client.call(routes.getJob, { jid, peel }, signal),
     [`svc/job/${jid}/return/${encodePeelId(peel)}`, `svc/job/${jid}/ended`],
   );
   const answer = job?.returns[encodePeelId(peel)];

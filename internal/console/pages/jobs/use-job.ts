@@ -14,7 +14,7 @@ export function useJob(app: App, jid: string): { job: Query<ShownJob>; told: Rea
   const told = useSignal<ReadonlyMap<string, Told>>(new Map());
   const isLarge = useSignal(true);
   const load = async (signal: AbortSignal): Promise<ShownJob> => {
-    const shown = await app.client.call(routes.showJob, { jid }, signal);
+    const shown = await app.client.call(routes.getJob, { jid }, signal);
     isLarge.value = shown.targets.length > mostReread;
     return shown;
   };

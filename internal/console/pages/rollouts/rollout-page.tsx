@@ -48,7 +48,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
     value: rollout,
     problem,
     reload,
-  } = useQuery(app, id, (signal) => app.client.call(routes.showRollout, { id }, signal), [
+  } = useQuery(app, id, (signal) => app.client.call(routes.getRollout, { id }, signal), [
     `svc/rollout/${id}/`,
     "svc/job/",
   ]);

@@ -2,7 +2,7 @@ import type { routes } from "../../api/mod.ts";
 import { type Outcome, outcomeOf, outcomes } from "../../kit/outcome.ts";
 
 /** A rollout as masters show it. */
-export type ShownRollout = NonNullable<(typeof routes.showRollout)["types"]>["answer"];
+export type ShownRollout = NonNullable<(typeof routes.getRollout)["types"]>["answer"];
 export type ShownWave = ShownRollout["waves"][number];
 
 /** What stands between a wave and the next one. */

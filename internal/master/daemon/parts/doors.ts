@@ -1,60 +1,16 @@
 import { type Address, formatAddress } from "../../../base/address.ts";
 import { defined } from "../../../base/defined.ts";
 import { inspectFullness } from "../../../bus/mod.ts";
+import { type RoomDeps, restRooms, rooms, served } from "../../../doors/rooms/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
-import {
-  serveApprovals,
-  serveAudit,
-  serveCluster,
-  serveConsole,
-  serveDecisions,
-  serveEnrollments,
-  serveEvents,
-  serveExpected,
-  serveExports,
-  serveJobs,
-  serveJoinTokens,
-  serveOperators,
-  servePeels,
-  servePolicy,
-  serveRoles,
-  serveSettings,
-  serveStates,
-  serveTargets,
-} from "../../../fleet/over-bus/mod.ts";
+import { serveRoom } from "../../../fleet/over-bus/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { createJobLookup, tellClone } from "../../../fleet/reactor/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
 import type { EnrollCertificate } from "../../certificate/mod.ts";
 import { carriedBundle, consoleRoutes } from "../../doors/console/mod.ts";
-import {
-  approvalRoutes,
-  auditRoutes,
-  bootstrapRoutes,
-  clusterRoutes,
-  createDocs,
-  enrollmentRoutes,
-  enrollRoutes,
-  eventRoutes,
-  expectedRoutes,
-  exportRoutes,
-  httpDoor,
-  jobRoutes,
-  joinTokenRoutes,
-  masterRoutes,
-  operatorRoutes,
-  peelRoutes,
-  policyRoutes,
-  reactorRoutes,
-  roleRoutes,
-  sessionRoutes,
-  settingsRoutes,
-  siteRoutes,
-  startListener,
-  statesRoutes,
-  targetRoutes,
-} from "../../doors/http/mod.ts";
+import { createDocs, routesOf, startListener } from "../../doors/http/mod.ts";
 import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
 import { startApprovals } from "../approvals.ts";
 import { clusterOperations } from "../cluster.ts";
@@ -192,8 +148,6 @@ export const doors = {
       });
       stack.defer(() => renewals.stop());
       const { gate, roleGate } = deps;
-      const roles = { gate: roleGate, roles: deps.roles, administrators: deps.administrators };
-      const door = httpDoor({ clock, gate });
       const ports = { https: config["enroll.addr"].port };
       const urls = () =>
         advertisedUrls(config["enroll.advertise_urls"], { host: deps.hostname, port: ports.https });
@@ -207,13 +161,11 @@ export const doors = {
         feed: createEventFeed({ bus, jobOf: createJobLookup(storage.jobs), enrollments, clock, log }),
         clock,
       };
-      const settings = { directory, settings: deps.settings.reader };
       const peels = {
         ...{ directory, index: deps.index, resolver, facts: storage.facts, clock },
         ...{ settings: deps.settings.versions, jobs: jobs.controller, compliance: deps.compliance },
         ...{ silences: deps.silences, files: deps.stateFiles },
       };
-      const cluster = clusterOperations(deps);
       const sites = {
         ...{ bucket: storage.sites, mac: deps.recordMac, sites: deps.sites, system: deps.system },
         ...{ accounts: deps.siteAccounts, keeper: deps.siteKeeper, enforcer, clock, random },
@@ -221,8 +173,9 @@ export const doors = {
       const states = {
         ...{ directory, resolver, compliance: deps.compliance, diffs: storage.complianceDiffs, clock },
       };
-      const routes = [
-        ...enrollRoutes(door, {
+      const needed: Omit<RoomDeps, "binaries"> = {
+        enrollment: {
+          ...decisions,
           state: { enrollments, directory, metrics },
           challenge: { challenges: storage.challenges, clock, random, ...deps.accepted },
           challengeTpm: { challenges: storage.challenges, clock, ...deps.tpm },
@@ -256,34 +209,46 @@ export const doors = {
           },
           byKey: { directory },
           clock,
-        }),
-        ...bootstrapRoutes(door, { document: document.current, succession: keys.succession }),
-        ...enrollmentRoutes(door, decisions),
-        ...joinTokenRoutes(door, joinTokens),
-        ...expectedRoutes(door, deps.expected),
-        ...policyRoutes(door, deps.policy),
-        ...peelRoutes(door, peels),
-        ...statesRoutes(door, states),
-        ...settingsRoutes(door, settings),
-        ...exportRoutes(door, peels),
-        ...clusterRoutes(door, cluster),
-        ...siteRoutes(door, siteCertificates(deps)),
-        ...targetRoutes(door, { resolver }),
-        ...jobRoutes(door, jobs),
-        ...rollouts.routes(door),
-        ...signIn.routes(door),
-        ...(sessions.judge === undefined ? [] : sessionRoutes(door, sessions.operations)),
-        ...operatorRoutes(door, deps.operatorOperations),
-        ...roleRoutes(door, roles),
-        ...approvalRoutes(door, approvals.operations),
-        ...auditRoutes(door, deps.auditDeps),
-        ...eventRoutes(door, events),
-        ...masterRoutes(door, {
+        },
+        bootstrap: { document: document.current, succession: keys.succession },
+        joinTokens,
+        expected: deps.expected,
+        policy: deps.policy,
+        peels,
+        states,
+        settings: { directory, settings: deps.settings.reader },
+        exports: peels,
+        cluster: clusterOperations(deps),
+        sites: { ...siteCertificates(deps), ...sites },
+        targets: { resolver },
+        jobs,
+        rollouts: rollouts.operations,
+        tokens: signIn.operations,
+        sessions: sessions.operations,
+        operators: {
+          ...deps.operatorOperations,
+          ...{ statements: deps.statements, fleet: keys.account.publicKey, administrators },
+          succeeds: keys.succession !== undefined,
+          tellPeels: telling.tell,
+        },
+        roles: { gate: roleGate, roles: deps.roles, administrators: deps.administrators },
+        approvals: approvals.operations,
+        audit: deps.auditDeps,
+        events,
+        masters: {
           ...{ bus, leases: storage.leases, heartbeats: storage.masterHeartbeats },
           ...{ driven: rollouts.driven, self: deps.name },
-        }),
-        ...reactorRoutes(door, { own: deps.reacting, bus }),
-      ];
+        },
+        decisions: deps.decisions,
+        reactor: { own: deps.reacting, bus },
+      };
+      // The master that reacts serves the reactor itself.
+      const { reactor: _, ...overBus } = needed;
+      const { sessions: __, ...withoutConsole } = needed;
+      const overRest = sessions.judge === undefined ? withoutConsole : needed;
+      const routes = served(restRooms, overRest).flatMap(([table, own]) =>
+        routesOf({ clock, gate }, table, own, largestBodies(deps.accepted)),
+      );
       const docs = config["api.docs_enabled"] ? await createDocs(routes) : undefined;
       const { isServed } = sessions.operations;
       const pages =
@@ -310,34 +275,10 @@ export const doors = {
       // A certificate that was renewed while the listener started.
       listener.setCertificate(certificates.current());
       const busDoor = {
-        ...{ bus, tracer, clock, log, gate, requests: deps.requests },
+        ...{ bus, master: deps.name, tracer, clock, log, gate, requests: deps.requests },
         starters: approvals.starters,
       };
-      serveEnrollments(busDoor, decisions);
-      serveJoinTokens(busDoor, joinTokens);
-      serveExpected(busDoor, deps.expected);
-      servePolicy(busDoor, deps.policy);
-      serveDecisions(busDoor, deps.name, deps.decisions);
-      serveJobs(busDoor, jobs);
-      serveTargets(busDoor, { resolver });
-      servePeels(busDoor, peels);
-      serveStates(busDoor, states);
-      serveSettings(busDoor, settings);
-      serveExports(busDoor, peels);
-      serveCluster(busDoor, cluster, sites);
-      serveRoles(busDoor, roles);
-      serveOperators(busDoor, {
-        ...deps.operatorOperations,
-        ...{ statements: deps.statements, fleet: keys.account.publicKey, administrators },
-        succeeds: keys.succession !== undefined,
-        tellPeels: telling.tell,
-      });
-      rollouts.serve(busDoor);
-      signIn.serve(busDoor);
-      serveConsole(busDoor, sessions.operations);
-      serveAudit(busDoor, deps.auditDeps);
-      serveEvents(busDoor, events);
-      serveApprovals(busDoor, approvals.operations);
+      for (const [table, own] of served(rooms, overBus)) serveRoom(busDoor, table, own);
       approvals.open();
       return {
         listener,
@@ -371,4 +312,10 @@ function pinsOf({ root, rotation }: EnrollCertificate): string[] {
 /** Where other hosts reach the masters. */
 function advertisedUrls(configured: readonly string[], own: Address): readonly string[] {
   return configured.length > 0 ? configured : [`https://${formatAddress(own)}`];
+}
+
+/** Only certificates need more than other bodies. */
+function largestBodies({ evidence }: Joining["accepted"]): Record<string, number> {
+  const bytes = 16 * 1024;
+  return evidence === undefined ? {} : { enroll: bytes, challengeTpm: bytes };
 }

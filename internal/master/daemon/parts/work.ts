@@ -132,6 +132,7 @@ export const work = {
 
       const binaries = await startBinaries({
         bus,
+        name: deps.name,
         requests,
         gate,
         jobs: storage.jobs,

@@ -10,7 +10,6 @@ import {
   type Caller,
   type DepsOf,
   type Door,
-  type FieldsSchema,
   type feed,
   type Gate,
   type Hints,
@@ -20,189 +19,178 @@ import {
   type Operation,
   type RestLines,
 } from "../../../fleet/operation/mod.ts";
-import { describeRoute, hasBody, pathFields, type RouteLines } from "./describe-route.ts";
-import { hintsOf, withHint } from "./hints.ts";
+import { isOwnRequest } from "../../../fleet/sessions/mod.ts";
+import { describeRoute, hasBody, pathFields } from "./describe-route.ts";
+import { ownResponses } from "./own-responses.ts";
 import { pageResponse } from "./page.ts";
 import { type Call, json, type Route } from "./route.ts";
+import type { RouteDoc } from "./route-doc.ts";
 import { eventStream } from "./stream.ts";
 import { notRead } from "./words.ts";
 
-/**
- * How an operation is bound to HTTP: the fields of its input are in the path, in the query or in the body.
- */
-export interface HttpBinding<Output> extends RouteLines {
-  method: Route["method"];
-  /** With `:name` for the field with that name. */
-  path: string;
-  auth: AuthRule;
-  budget: Route["budget"];
-  /** A JSON body is required. Otherwise that of a POST is optional, and other methods have none. */
-  body?: "required";
-  /** The largest body, where it is not the usual one. */
-  maxBodyBytes?: number;
-  /** The field of the answer that is the body of the response, or the fields in it; absent means all. */
-  show?: (string & keyof Output) | readonly (string & keyof Output)[];
-  /** The field of the answer with the list, whose next page is named in a Link header. */
-  page?: string & keyof Output;
-  /** The status of a response; absent means the lowest of `answers`. */
-  status?(output: Output): number;
-  /** Answers in place of this route those who accept server-sent events. */
-  orStream?: Pick<Route, "handle">;
-  /** What a client can do about a refusal. */
-  hints?: Hints;
-  /** Makes a response that is more than a status and a body. */
-  respond?(output: Output, call: Call): Response;
+/** The HTTPS door of a master. */
+export interface HttpDoor {
+  clock: Clock;
+  /** Judges and records each request of an operator. */
+  gate?: Gate;
 }
 
-/** A streaming answer, as server-sent events. */
-export interface StreamBinding extends RouteLines {
-  path: string;
-  auth: AuthRule;
-  hints?: Hints;
-  budget: Route["budget"];
-  maxDurationMs: number;
-  /** The field that says where a stream continues: a client that was cut off names it in `Last-Event-ID`. */
-  resumes?: string;
+/** An operation that is reached over REST, with the lines of its route. */
+interface Bound {
+  id: string;
+  operation: Operation<never, InputSchema, v.GenericSchema>;
+  lines: Lines;
+  hints: Hints | undefined;
 }
+type Lines = RestLines & Required<Pick<RestLines, "auth" | "budget">>;
 
 const heartbeatMs = 30_000;
 /** A client that may continue elsewhere comes back soon. */
 const retryMs = 1_000;
 const lastEventId = "Last-Event-ID";
-
-/** What makes routes of operations. */
-export type HttpDoor = ReturnType<typeof httpDoor>;
+/** As much as a page over the bus has by default. */
+const usualAnswerBytes = 1024 * 1024;
 
 /**
- * The HTTPS door of a master.
+ * The routes of a room, in the order of its table.
  *
- * @param gate judges and records each request of an operator
+ * @param largest the largest body of an operation, where it depends on what the master accepts
  */
-export function httpDoor({ clock, gate }: { clock: Clock; gate?: Gate }) {
-  const ask = async <Deps, Input extends InputSchema, Output extends v.GenericSchema>(
-    operation: Operation<Deps, Input, Output>,
-    deps: Deps,
-    asked: Asked,
-    call: Call,
-    { auth, hints }: Pick<HttpBinding<never>, "auth" | "hints">,
-  ): Promise<v.InferOutput<Output>> => {
-    const { requestId, log, note, span } = call;
-    const asking: Asking = {
-      caller: callerOf(auth, call),
-      requestId,
-      log,
-      note,
-      clock,
-      ...defined({ gate, span }),
-    };
-    try {
-      return await invoke(operation, deps, asked, asking);
-    } catch (thrown) {
-      if (thrown instanceof WaitingRequest) throw thrown;
-      throw withHint(thrown, hints ?? hintsOf[operation.name]);
-    }
-  };
-
-  return {
-    bind<Deps, Input extends InputSchema, Output extends FieldsSchema>(
-      operation: Operation<Deps, Input, Output>,
-      deps: Deps,
-      binding: HttpBinding<v.InferOutput<Output>>,
-    ): Route {
-      const { method, path, auth, budget, show, page, respond } = binding;
-      const inPath = pathFields(path);
-      const inBody = hasBody(binding);
-      const status = binding.status ?? (() => Number(Object.keys(binding.answers)[0]));
-      return {
-        method,
-        path,
-        auth,
-        budget,
-        ...(inBody ? { body: binding.body === "required" ? "json" : "optional-json" } : {}),
-        ...defined({ maxBodyBytes: binding.maxBodyBytes }),
-        get doc() {
-          return describeRoute(operation, binding);
-        },
-        operation: operation.name,
-        async handle(call) {
-          if (binding.orStream !== undefined && acceptsStream(call)) return binding.orStream.handle(call);
-          const asked = inBody ? bodyOf(inPath, call) : queryOf(operation.input, inPath, auth, call);
-          const output = await ask(operation, deps, asked, call, binding).catch(orWaiting);
-          if (output instanceof WaitingRequest) return waitingResponse(output);
-          if (respond !== undefined) return respond(output, call);
-          const fields = (auth === "bearer" ? namePeels(operation.output, output) : output) as Record<
-            string,
-            unknown
-          >;
-          if (page !== undefined) return pageResponse(operation, asked, fields, { path, page });
-          return json(status(output), shownOf(fields, show));
-        },
-      };
-    },
-
-    stream<Deps, Input extends InputSchema>(
-      operation: Operation<Deps, Input, typeof feed>,
-      deps: Deps,
-      binding: StreamBinding,
-    ): Route {
-      const { path, auth, budget, maxDurationMs, resumes } = binding;
-      const inPath = pathFields(path);
-      const resuming =
-        resumes === undefined
-          ? {}
-          : {
-              requestHeaders: { [lastEventId]: `The id of the last event that was received: \`${resumes}\`` },
-            };
-      return {
-        method: "GET",
-        path,
-        auth,
-        budget,
-        get doc() {
-          return describeRoute(operation, { ...binding, ...resuming, method: "GET" });
-        },
-        operation: operation.name,
-        async handle(call) {
-          const asked = queryOf(operation.input, inPath, auth, call);
-          const last = resumes === undefined ? null : call.headers.get(lastEventId);
-          // It counts more than the same field of the address, which stays as it was.
-          if (resumes !== undefined && last !== null)
-            asked.fields = { ...Object(asked.fields), [resumes]: last };
-          const { start } = await ask(operation, deps, asked, call, binding);
-          call.keepOpen();
-          return eventStream({
-            ...{ clock, signal: call.signal, heartbeatMs, maxDurationMs, start },
-            ...(resumes === undefined ? {} : { retryMs }),
-          });
-        },
-      };
-    },
-  };
+export function routesOf<Table>(
+  door: HttpDoor,
+  table: Table,
+  deps: DepsOf<Table>,
+  largest: Readonly<Record<string, number>> = {},
+): Route[] {
+  const doors = Object.entries(table as Readonly<Record<string, Door & Pick<Bound, "operation">>>);
+  const routes = new Map<string, Route>();
+  for (const [id, { operation, rest, hints }] of doors) {
+    if (rest === undefined) continue;
+    const lines = linesOf(rest, largest[id]);
+    const bound = { id, operation, lines, hints: hints?.rest };
+    routes.set(
+      id,
+      lines.stream === undefined ? answering(door, bound, deps, routes) : streaming(door, bound, deps),
+    );
+  }
+  return [...routes.values()];
 }
-
-/** The routes of a room, in the order of its table. */
-export function routesOf<Table>({ bind }: HttpDoor, table: Table, deps: DepsOf<Table>): Route[] {
-  const doors = Object.entries(table as Readonly<Record<string, AnyDoor>>);
-  return doors.flatMap(([id, { operation, rest, hints }]) =>
-    rest === undefined ? [] : [bind(operation, deps as never, bindingOf(id, rest, hints))],
-  );
-}
-
-type AnyDoor = Door & { operation: Operation<never, InputSchema, FieldsSchema> };
 
 /** The lines of a route, with what most of them have. */
-function bindingOf(
-  id: string,
-  { readsAll, answers, ...lines }: RestLines,
-  hints: Door["hints"],
-): HttpBinding<unknown> {
-  const binding = {
-    ...{ auth: "bearer", budget: "relaxed", ...lines, id },
-    answers: { ...answers, ...(readsAll === true ? { 503: notRead } : {}) },
-    ...defined({ hints: hints?.rest }),
+function linesOf(rest: RestLines, maxBodyBytes: number | undefined): Lines {
+  const { answers, readsAll } = rest;
+  return {
+    ...{ auth: "bearer", budget: "relaxed", ...rest, ...defined({ maxBodyBytes }) },
+    answers: readsAll === true ? { ...answers, 503: notRead } : answers,
   };
-  // The table of the room has checked that these are fields of the answer.
-  return binding as HttpBinding<unknown>;
+}
+
+/** A route with one answer for each request. */
+function answering(door: HttpDoor, bound: Bound, deps: unknown, others: ReadonlyMap<string, Route>): Route {
+  const { id, operation, lines } = bound;
+  const { path, auth, page, orStream, maxBodyBytes } = lines;
+  const inPath = pathFields(path);
+  const inBody = hasBody(lines);
+  return {
+    ...common(bound),
+    ...(inBody ? { body: lines.body === "required" ? "json" : "optional-json" } : {}),
+    ...defined({ maxBodyBytes }),
+    get doc() {
+      return docOf(bound);
+    },
+    async handle(call) {
+      if (lines.ownPages === true) assertOwnPages(call);
+      const stream = orStream === undefined || !acceptsStream(call) ? undefined : others.get(orStream);
+      if (stream !== undefined) return stream.handle(call);
+      const asked = inBody ? bodyOf(inPath, call) : queryOf(operation.input, inPath, auth, call);
+      const output = await ask(door, bound, deps, asked, call).catch(orWaiting);
+      if (output instanceof WaitingRequest) return waitingResponse(output);
+      const respond = ownResponses[id];
+      if (respond !== undefined) return respond(output as never, call);
+      const fields = Object(auth === "bearer" ? namePeels(operation.output, output) : output);
+      if (page !== undefined) return pageResponse(operation, asked, fields, { path, page });
+      return json(statusOf(lines, fields), shownOf(fields, lines.show));
+    },
+  };
+}
+
+/** A route whose answer is a stream of server-sent events. */
+function streaming(door: HttpDoor, bound: Bound, deps: unknown): Route {
+  const { operation, lines } = bound;
+  const { path, auth, stream: { maxDurationMs, resumes } = { maxDurationMs: 0 } } = lines;
+  const inPath = pathFields(path);
+  return {
+    ...common(bound),
+    get doc() {
+      return docOf(bound);
+    },
+    async handle(call) {
+      const asked = queryOf(operation.input, inPath, auth, call);
+      const last = resumes === undefined ? null : call.headers.get(lastEventId);
+      // It counts more than the same field of the address, which stays as it was.
+      if (resumes !== undefined && last !== null) asked.fields = { ...Object(asked.fields), [resumes]: last };
+      const { start } = (await ask(door, bound, deps, asked, call)) as v.InferOutput<typeof feed>;
+      call.keepOpen();
+      return eventStream({
+        ...{ clock: door.clock, signal: call.signal, heartbeatMs, maxDurationMs, start },
+        ...(resumes === undefined ? {} : { retryMs }),
+      });
+    },
+  };
+}
+
+/** What both kinds of routes have. */
+function common({ operation, lines: { method, path, auth, budget } }: Bound) {
+  return { method, path, auth, budget, operation: operation.name };
+}
+
+/** Converts the schemas of an operation, which takes a while: it is only done where the description is served. */
+function docOf({ id, operation, lines }: Bound): RouteDoc {
+  const resumes = lines.stream?.resumes;
+  const requestHeaders =
+    resumes === undefined
+      ? lines.requestHeaders
+      : { [lastEventId]: `The id of the last event that was received: \`${resumes}\`` };
+  return describeRoute(operation, { ...lines, id, ...defined({ requestHeaders }) });
+}
+
+/** Runs the operation of a route for a request. @throws SvcError with the hint of this door */
+async function ask(
+  { clock, gate }: HttpDoor,
+  { operation, lines, hints }: Bound,
+  deps: unknown,
+  asked: Asked,
+  call: Call,
+): Promise<unknown> {
+  const { requestId, log, note, span } = call;
+  const asking: Asking = {
+    caller: callerOf(lines.auth, call),
+    answerBytes: lines.answerBytes ?? usualAnswerBytes,
+    ...{ requestId, log, note, clock, ...defined({ gate, span }) },
+  };
+  try {
+    return await invoke(operation, deps as never, asked, asking);
+  } catch (thrown) {
+    throw thrown instanceof WaitingRequest ? thrown : withHint(thrown, hints);
+  }
+}
+
+/** Adds the hint of this interface to the error of an operation. */
+function withHint(thrown: unknown, hints: Hints = {}): unknown {
+  if (!(thrown instanceof SvcError)) return thrown;
+  const hint = hints[thrown.kind];
+  return hint === undefined
+    ? thrown
+    : new SvcError(thrown.kind, `${thrown.message}; ${hint}`, { cause: thrown });
+}
+
+/** @throws SvcError `forbidden` */
+function assertOwnPages({ headers }: Call): void {
+  if (isOwnRequest(headers)) return;
+  throw new SvcError(
+    "forbidden",
+    "only the console itself signs in here: programs send a bearer token with each request",
+  );
 }
 
 function acceptsStream({ headers }: Call): boolean {
@@ -219,6 +207,11 @@ function orWaiting(thrown: unknown): WaitingRequest {
 /** Accepted, and done when others have agreed. */
 function waitingResponse({ approval, needs }: WaitingRequest): Response {
   return json(202, { ok: true, approval, needs }, { Location: `/api/v1/approvals/${approval}` });
+}
+
+function statusOf({ statusWith, answers }: Lines, fields: Record<string, unknown>): number {
+  if (statusWith !== undefined && fields[statusWith.field]) return statusWith.status;
+  return Number(Object.keys(answers)[0]);
 }
 
 function shownOf(fields: Record<string, unknown>, show: string | readonly string[] | undefined): unknown {

@@ -2,28 +2,10 @@ import type * as v from "valibot";
 import { defined } from "../../../base/defined.ts";
 import { idPattern } from "../../../base/id.ts";
 import { mayWait } from "../../../fleet/approvals/mod.ts";
-import type { FieldsSchema, InputSchema, Operation } from "../../../fleet/operation/mod.ts";
+import type { FieldsSchema, InputSchema, Operation, RestLines } from "../../../fleet/operation/mod.ts";
 import { type JsonSchema, schemaOf, withPeelNames } from "./json-schema.ts";
 import { nextPage, pageParameters } from "./page.ts";
-import type { Route } from "./route.ts";
 import type { RouteDoc } from "./route-doc.ts";
-
-/** The documentation of a route in addition to that of its operation. */
-export interface RouteLines {
-  tag: RouteDoc["tag"];
-  /** Name of the operation in generated clients: `listJobs`. */
-  id: string;
-  /**
-   * The meaning of each status, the usual one first. Statuses that follow from the rules of a route are
-   * added.
-   */
-  answers: Readonly<Record<number, string>>;
-  /** The name of the body where it is a part of the input. */
-  bodyTitle?: string;
-  /** Headers that a request may have, and those of a response, with their meaning. */
-  requestHeaders?: Readonly<Record<string, string>>;
-  headers?: Readonly<Record<string, string>>;
-}
 
 type Described = Pick<
   Operation<never, InputSchema, v.GenericSchema>,
@@ -38,19 +20,14 @@ export function pathFields(path: string): string[] {
 }
 
 /** Whether the fields that are not in the path are in the body; otherwise they are in the query. */
-export function hasBody({ method, body }: Pick<Route, "method"> & { body?: "required" }): boolean {
+export function hasBody({ method, body }: Pick<RestLines, "method" | "body">): boolean {
   return method === "POST" || method === "PUT" || body === "required";
 }
 
 /** The description of a route: fields, types and texts come from the schemas of its operation. */
 export function describeRoute(
   { summary, description, input, output, kind, scope }: Described,
-  lines: RouteLines &
-    Pick<Route, "method" | "path" | "auth"> & {
-      body?: "required";
-      show?: string | readonly string[];
-      page?: string;
-    },
+  lines: RestLines & { id: string },
 ): RouteDoc {
   const { path, auth, tag, id, answers, show, page, headers = page === undefined ? {} : nextPage } = lines;
   const shape = schemaOf(input);

@@ -1,0 +1,1 @@
+export { type RoomDeps, restRooms, rooms, served } from "./rooms.ts";

@@ -1,0 +1,6 @@
+import { joinDoors } from "../operation/mod.ts";
+import { stateDoors } from "./doors.ts";
+import * as operations from "./operations.ts";
+
+/** The operations of this room, each with its doors. */
+export const stateOperations = joinDoors(operations, stateDoors);

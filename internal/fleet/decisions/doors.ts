@@ -1,0 +1,7 @@
+import type { Doors } from "../operation/mod.ts";
+import type * as operations from "./operations.ts";
+
+/** How the logs of decisions are reached: each master compares its own, so that none can answer for another. */
+export const decisionDoors = {
+  verifyDecisions: { bus: { subject: "svc.admin.enroll.decisions-{master}" } },
+} as const satisfies Doors<typeof operations>;

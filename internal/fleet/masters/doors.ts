@@ -1,0 +1,12 @@
+import type { Doors } from "../operation/mod.ts";
+import type * as operations from "./operations.ts";
+
+/** How the masters themselves are reached. */
+export const masterDoors = {
+  listMasters: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/masters", tag: "Masters", readsAll: true },
+      answers: { 200: "The masters, and who holds which lease" },
+    },
+  },
+} as const satisfies Doors<typeof operations>;

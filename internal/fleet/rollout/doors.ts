@@ -1,0 +1,69 @@
+import type { Doors } from "../operation/mod.ts";
+import type * as operations from "./operations.ts";
+
+const tag = "Rollouts";
+const queue = "svc.masters";
+const noSuchRollout = "The rollout does not exist";
+const seeList = "see svc rollout list";
+const hints = { svc: { not_found: seeList } };
+const command = {
+  method: "POST",
+  tag,
+  show: "view",
+  answers: { 200: "The rollout as it is now", 404: noSuchRollout, 409: "The rollout has ended" },
+} as const;
+
+/** How rollouts are reached. */
+export const rolloutDoors = {
+  startRollout: {
+    rest: {
+      ...{ method: "POST", path: "/api/v1/rollouts", tag, body: "required", readsAll: true },
+      statusWith: { field: "id", status: 202 },
+      answers: {
+        200: "With `dry_run`: the planned rollout",
+        202: "The rollout is stored, and its list frozen",
+        404: "No peel matches",
+        409: "Too many rollouts run",
+      },
+    },
+    bus: { subject: "svc.rollout.start", queue, also: ["upgrades start"] },
+    hints: { svc: { not_found: "see svc peels list", invalid_transition: seeList } },
+  },
+  listRollouts: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/rollouts", tag, page: "rollouts", readsAll: true },
+      answers: { 200: "One page of them", 400: "A parameter is malformed" },
+    },
+    bus: { subject: "svc.rollout.list", queue, page: { usual: 20, max: 1_000 } },
+  },
+  getRollout: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/rollouts/:id", tag, show: "view" },
+      answers: { 200: "The rollout", 404: noSuchRollout },
+    },
+    hints,
+  },
+  pauseRollout: {
+    rest: { ...command, path: "/api/v1/rollouts/:id/pause" },
+    bus: { subject: "svc.rollout.pause", queue, reply: ["rollout"] },
+    hints,
+  },
+  resumeRollout: {
+    rest: { ...command, path: "/api/v1/rollouts/:id/resume" },
+    bus: { subject: "svc.rollout.resume", queue, reply: ["rollout"] },
+    hints,
+  },
+  abortRollout: {
+    rest: { ...command, path: "/api/v1/rollouts/:id/abort" },
+    bus: { subject: "svc.rollout.abort", queue, reply: ["rollout"] },
+    hints,
+  },
+  streamRollout: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/rollouts/:id/stream", tag },
+      // The longest deadline, the longest job after it, and a margin.
+      stream: { maxDurationMs: 7 * 24 * 3600_000 + 60_000 },
+      answers: { 200: "The stream", 404: noSuchRollout },
+    },
+  },
+} as const satisfies Doors<typeof operations>;
