@@ -17,7 +17,6 @@ import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startBinaries } from "../binaries.ts";
-import { followCommandForms } from "../command-forms.ts";
 import type { MasterDeps } from "../options.ts";
 import { startMasterReactor } from "../reactor.ts";
 import { startRollouts } from "../rollouts.ts";
@@ -53,8 +52,6 @@ export const work = {
       stack.defer(() => reportEvents.stop());
 
       const { mac, signer } = keyring;
-      const { opensProofs, stop: stopForms } = followCommandForms(index);
-      stack.defer(stopForms);
       const { siteOf, stop: stopSites } = followSitesOfPeels(index);
       stack.defer(stopSites);
       const resends = () => tellsStored(bus) && !deps.relayed();
@@ -63,13 +60,12 @@ export const work = {
         key: signer,
         mac,
         recordsOf,
-        opensProofs,
         siteOf,
         sitesOf: deps.origins.sitesOf,
         resends,
         log,
       });
-      const { send, sendSingly } = commands;
+      const { send, resend } = commands;
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
       const records = createOwnRecords();
@@ -94,7 +90,7 @@ export const work = {
       stack.defer(() => presence.stop());
       const controller = createJobController({
         // It sends again what peels did not accept.
-        ...{ ...settle, peelBus, send: sendSingly, teller: jobTeller, tracer: deps.tracer, jitter, log },
+        ...{ ...settle, peelBus, send: resend, teller: jobTeller, tracer: deps.tracer, jitter, log },
         tellsStored: resends,
         admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
       });
