@@ -171,6 +171,7 @@ export const house: readonly Wing[] = [
       room("fleet/rollout", 8, "a job wave by wave: plan, order, controller"),
       room("fleet/reactor", 8, "rules: what is done when something happens"),
       room("fleet/approvals", 8, "requests that wait until other operators agree"),
+      room("fleet/gate", 9, "whether a request passes: roles, agreement of others, audit"),
       room("fleet/events", 9, "what happened: read from several streams in order, and followed"),
       room("fleet/over-bus", 10, "operations over the bus: what masters serve, and svc asks by"),
     ],

@@ -11,7 +11,7 @@ import type { Bucket } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import type { Gate, Passenger } from "../operation/mod.ts";
-import { type RoleGate, whoAsks, whoCan } from "../roles/mod.ts";
+import { describeCaller, type RoleGate, whoCan } from "../roles/mod.ts";
 import { callerOf, partyOf } from "./party.ts";
 import { type Approval, decodeApproval, encodeApproval, type Party } from "./record.ts";
 import type { Starter, Starters } from "./starters.ts";
@@ -308,7 +308,7 @@ async function assertMay(
   if (judged.allowed) return;
   throw new SvcError(
     "forbidden",
-    `${whoAsks(by.name, by.roles)} cannot agree, as none of their roles allows the same: ${judged.reason}${whoCan(judged.holders, deps.administrators())}`,
+    `${describeCaller(by.name, by.roles)} cannot agree, as none of their roles allows the same: ${judged.reason}${whoCan(judged.holders, deps.administrators())}`,
   );
 }
 

@@ -1,5 +1,5 @@
 export { covers } from "./covers.ts";
-export { createRoleGate, type RoleGate, whoAsks, whoCan } from "./gate.ts";
+export { createRoleGate, describeCaller, type RoleGate, type RoleGateDeps, whoCan } from "./gate.ts";
 export { mayDo, type RoleOperationDeps, showRoles } from "./operations.ts";
 export { readRoles } from "./read-roles.ts";
 export { followRoles, inspectRoles } from "./roles-file.ts";

@@ -6,12 +6,12 @@ import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256, sha256Hex } from "../../base/sha256.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
+import type { Content } from "../audit/entry.ts";
+import { createRecorder } from "../audit/recorder.ts";
+import type { OnceRequest } from "../audit/repeats.ts";
+import { describeSubjects } from "../audit/subjects.ts";
 import { type Agreement, type Caller, invoke, operation, type Scope } from "../operation/mod.ts";
-import type { Content } from "./entry.ts";
-import { createAuditGate } from "./gate.ts";
-import { createRecorder } from "./recorder.ts";
-import type { OnceRequest } from "./repeats.ts";
-import { describeSubjects } from "./subjects.ts";
+import { createGate } from "./gate.ts";
 
 const clock = manualClock();
 type Written = Omit<Content, "at" | "master">;
@@ -41,11 +41,16 @@ function gated(
     },
   };
   const recorder = createRecorder({ audit, repeats, clock, log });
-  const gate = createAuditGate({
-    async authorize() {
-      if (options.refuses !== undefined) throw options.refuses;
-      return options.park;
+  const { park } = options;
+  const gate = createGate({
+    roles: {
+      async authorize() {
+        if (options.refuses !== undefined) throw options.refuses;
+        return { approvals: park === undefined ? 0 : 1 };
+      },
     },
+    approvals: () => (park === undefined ? undefined : { takes: () => true, park }),
+    administrators: () => [],
     ...{ audit, recorder, isSafe: (name) => name === "service.restart", clock, log },
   });
   return { written, asked, gate, log, recorder };
