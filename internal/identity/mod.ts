@@ -22,6 +22,7 @@ export {
   parseOperatorFile,
   readOperatorFile,
 } from "./operator-file.ts";
+export { assertPeerKeys } from "./peer-keys.ts";
 export {
   createRecordMac,
   isEqualMac,
