@@ -13,7 +13,7 @@ import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import type { Gate, Passenger } from "../operation/mod.ts";
 import { describeCaller, type RoleGate, whoCan } from "../roles/mod.ts";
 import { callerOf, partyOf } from "./party.ts";
-import { type Approval, decodeApproval, encodeApproval, type Party } from "./record.ts";
+import { type Approval, encodeApproval, type Party, readApproval } from "./record.ts";
 import type { Starter, Starters } from "./starters.ts";
 import type { ApprovalView } from "./view.ts";
 
@@ -86,7 +86,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
   const load = async (id: string) => {
     const entry = isId("apr", id) ? await bucket.get(id) : undefined;
-    const approval = entry === undefined ? undefined : decodeApproval(mac, id, entry.value);
+    const approval = entry === undefined ? undefined : readApproval(mac, id, entry.value);
     if (entry === undefined || approval === undefined) {
       throw new SvcError("not_found", "the request does not exist, or ended more than 7 days ago");
     }

@@ -9,6 +9,7 @@ export {
   type Shown,
   showSession,
 } from "./operations.ts";
+export type { Who } from "./record.ts";
 export { cookieName, cookieOf, digestOfSecret, newSecret } from "./secret.ts";
 export type { SessionView } from "./view.ts";
-export type { Standing, Who } from "./who.ts";
+export type { Standing } from "./who.ts";
