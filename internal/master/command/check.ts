@@ -38,8 +38,9 @@ import {
   tracesStep,
 } from "../../program/diagnosis/mod.ts";
 import { createFileCertificate, isEmbedded } from "../certificate/mod.ts";
-import { inspectEvidence, loadMasterKeys, readOperatorFiles } from "../daemon/mod.ts";
+import { inspectEvidence } from "../daemon/mod.ts";
 import { warnOfTokenFiles } from "../doors/http/mod.ts";
+import { loadMasterKeys, readOperatorFiles } from "../keys/mod.ts";
 
 const needed = ["master-heartbeat", "enrollments", "jobs", "settings", "secrets", "leases"] as const;
 const renewMaster =

@@ -20,9 +20,9 @@ import {
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
+import type { Keyring } from "../keys/mod.ts";
 import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
-import type { Keyring } from "./keyring.ts";
-import type { Storage } from "./storage.ts";
+import type { Storage } from "../storage/mod.ts";
 
 /** Separates what is signed here from commands, which are MessagePack maps. */
 const messageIdDomain = "svc reactor message id v1\n";

@@ -14,8 +14,7 @@ import {
 } from "../../../bus/mod.ts";
 import { parseCredentials, readClaims } from "../../../identity/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
-import { trustedByMaster } from "../bus-roots.ts";
-import { startEmbeddedBus } from "../embedded-bus.ts";
+import { startEmbeddedBus, trustedByMaster } from "../../bus/mod.ts";
 import { followAuthority } from "../follow-authority.ts";
 import { moveBus } from "../move-bus.ts";
 import type { MasterDeps } from "../options.ts";

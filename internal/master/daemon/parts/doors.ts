@@ -56,14 +56,13 @@ import {
   targetRoutes,
 } from "../../doors/http/mod.ts";
 import { serveHello, serveRenewals } from "../../doors/peels/mod.ts";
+import { startDocument, viewRotations } from "../../keys/mod.ts";
+import { startSignIn } from "../../sign-in/mod.ts";
 import { startApprovals } from "../approvals.ts";
 import { clusterOperations } from "../cluster.ts";
-import { startDocument } from "../document.ts";
 import { hintSites } from "../hint-sites.ts";
 import type { MasterDeps } from "../options.ts";
-import { viewRotations } from "../rotation-view.ts";
 import { startSessions } from "../sessions.ts";
-import { startSignIn } from "../sign-in.ts";
 import { siteCertificates } from "../site-certificates.ts";
 import { tellPeels } from "../tell-peels.ts";
 import { keepWitnesses } from "../witnesses.ts";

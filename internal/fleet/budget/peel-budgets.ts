@@ -14,14 +14,7 @@ import {
   type SystemBus,
   scheduleSubject,
 } from "../../bus/mod.ts";
-import {
-  type Budget,
-  type BudgetKind,
-  type Budgets,
-  createBudgets,
-  createLogLines,
-  type LogLines,
-} from "../../fleet/budget/mod.ts";
+import type { MasterConfig } from "../../program/config/mod.ts";
 import {
   type Directory,
   disconnect,
@@ -29,10 +22,10 @@ import {
   type SuspensionEffects,
   suspend,
   watchExcessConnections,
-} from "../../fleet/enrollment/mod.ts";
-import { tellSuspended } from "../../fleet/reactor/mod.ts";
-import type { MasterConfig } from "../../program/config/mod.ts";
-import type { MasterMetrics } from "../metrics/mod.ts";
+} from "../enrollment/mod.ts";
+import { type BudgetKind, type Budgets, createBudgets } from "./budgets.ts";
+import { createLogLines, type LogLines } from "./log-lines.ts";
+import type { Budget } from "./meter.ts";
 
 /** Who suspends a peel that floods, in its record. */
 const operator = "svc-master";
@@ -74,7 +67,9 @@ export interface MasterBudgetsDeps extends Omit<SuspendOperationDeps, "suspensio
   /** Public key of the peels' account. */
   account: string;
   directory: Pick<Directory, "idOf" | "isSuspended">;
-  metrics: Pick<MasterMetrics, "budgetExceeded" | "peelSuspended">;
+  metrics: { budgetExceeded(kind: BudgetKind): void; peelSuspended(): void };
+  /** Reports a suspension to the reactor. @throws SvcError `unavailable` */
+  reportSuspended(peelId: string, reason: string): Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -83,7 +78,7 @@ export interface MasterBudgetsDeps extends Omit<SuspendOperationDeps, "suspensio
 export function startBudgets(deps: MasterBudgetsDeps): MasterBudgets {
   const { config, bus, directory, metrics, clock, log } = deps;
   const lines = createLogLines(config["budget.log_lines"], clock, log);
-  const suspension = createSuspensionEffects(bus);
+  const suspension = createSuspensionEffects(bus, deps.reportSuspended);
   /** When the suspension of a peel was begun, on the monotonic clock. */
   const begun = new Map<string, number>();
   const stopping = new AbortController();
@@ -208,7 +203,10 @@ export function limitsOf(config: MasterConfig): Record<BudgetKind, Budget> {
   };
 }
 
-function createSuspensionEffects(bus: Bus): SuspensionEffects {
+function createSuspensionEffects(
+  bus: Bus,
+  reportSuspended: MasterBudgetsDeps["reportSuspended"],
+): SuspensionEffects {
   const removeAll = async (peelId: string): Promise<number> => {
     let removed = 0;
     for (const subjectOf of [ackSubject, returnSubject, scheduleSubject]) {
@@ -227,6 +225,6 @@ function createSuspensionEffects(bus: Bus): SuspensionEffects {
       }
       return purged;
     },
-    tell: (peelId, reason) => tellSuspended(bus, peelId, reason),
+    tell: reportSuspended,
   };
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
-import { type BudgetKind, createBudgets } from "../../fleet/budget/mod.ts";
 import { loadMasterConfig } from "../../program/config/mod.ts";
-import { limitsOf } from "./budgets.ts";
+import { type BudgetKind, createBudgets } from "./budgets.ts";
+import { limitsOf } from "./peel-budgets.ts";
 
 function defaults() {
   const invocation = loadMasterConfig([], {}, () => undefined);

@@ -9,7 +9,7 @@ import type { Check } from "../../program/health/mod.ts";
 import { type BlobCache, createBlobCache, createHeadSeal, followCatalog } from "../../tree/files/mod.ts";
 import { type GitSync, openGit, openMirror, startGitSync } from "../../tree/git/mod.ts";
 import { serveFetch } from "../doors/peels/mod.ts";
-import type { Keyring } from "./keyring.ts";
+import type { Keyring } from "../keys/mod.ts";
 import { publishStates } from "./publish-states.ts";
 
 /** Bytes of state files that a master keeps in memory for requests of peels. */
