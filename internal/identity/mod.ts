@@ -22,7 +22,6 @@ export {
   parseOperatorFile,
   readOperatorFile,
 } from "./operator-file.ts";
-export { assertPeerKeys } from "./peer-keys.ts";
 export {
   createRecordMac,
   isEqualMac,

@@ -16,14 +16,6 @@ export const starts: readonly Start[] = [
   { first: "internal/agent/daemon/daemon.ts", packages: [...packagesOfPeel, "nkeys.js", "valibot"] },
 ];
 
-/** Packages that no executable of this name may carry: it would have their memory on every host. */
-export const carried: readonly Carried[] = [{ first: "cmd/svc-peel/main.ts", never: ["@noble/curves"] }];
-
-interface Carried {
-  first: string;
-  never: readonly string[];
-}
-
 interface Start {
   first: string;
   packages: readonly string[];
@@ -31,42 +23,21 @@ interface Start {
 
 /** Packages that a start loads without need, with the way from one file to the next. Doors are passed, as in executables. */
 export function checkStart(sources: Source[], { first, packages }: Start): Violation[] {
-  const found = new Map<string, Violation>();
-  for (const { specifier, way } of reached(sources, first, (source) => parse(source).loads)) {
-    if (packages.includes(packageOf(specifier))) continue;
-    found.set(specifier, { path: first, problem: `loads ${specifier} at every start: ${way}` });
-  }
-  return [...found.values()];
-}
-
-/** Packages that an executable would carry although it must not, also those that it would load later. */
-export function checkCarried(sources: Source[], { first, never }: Carried): Violation[] {
-  const all = (source: Source) => parse(source).imports.flatMap((specifier) => specifier ?? []);
-  return reached(sources, first, all)
-    .filter(({ specifier }) => never.includes(packageOf(specifier)))
-    .map(({ specifier, way }) => ({ path: first, problem: `carries ${specifier}: ${way}` }));
-}
-
-/** The packages that a file reaches, each with the way from one file to the next. */
-function reached(
-  sources: Source[],
-  first: string,
-  specifiersOf: (source: Source) => readonly string[],
-): { specifier: string; way: string }[] {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const trails = new Map<string, readonly string[]>([[first, []]]);
-  const found: { specifier: string; way: string }[] = [];
+  const found = new Map<string, Violation>();
   const behind = (door: string) => readDoor(door, byPath.get(door)?.text ?? "");
   for (const [path, trail] of trails) {
     const source = byPath.get(path);
     if (source === undefined || !isCode(source)) continue;
     const text = withoutDoors(path, source.text, behind);
-    for (const specifier of specifiersOf({ path, text })) {
+    for (const specifier of parse({ path, text }).loads) {
       const target = resolveImport(path, specifier);
       if (target !== undefined && !trails.has(target)) trails.set(target, [...trail, path]);
-      if (target !== undefined || isRuntime(specifier)) continue;
-      found.push({ specifier, way: [...trail, path].join(" -> ") });
+      if (target !== undefined || isRuntime(specifier) || packages.includes(packageOf(specifier))) continue;
+      const way = [...trail, path].join(" -> ");
+      found.set(specifier, { path: first, problem: `loads ${specifier} at every start: ${way}` });
     }
   }
-  return found;
+  return [...found.values()];
 }

@@ -4,7 +4,6 @@ import { isProduction, parse, type Source, type Violation } from "./source.ts";
 /** The folders that may import a vendor's package; everybody else goes through them. */
 export const vendors: Record<string, readonly string[]> = {
   "@elysiajs/swagger": ["internal/master/doors/http/"],
-  "@noble/curves": ["internal/identity/"],
   "@opentelemetry/api": ["internal/program/tracing/"],
   "@opentelemetry/exporter-trace-otlp-proto": ["internal/program/tracing/"],
   "@opentelemetry/resources": ["internal/program/tracing/"],

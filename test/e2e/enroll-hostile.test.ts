@@ -19,7 +19,6 @@ import {
   takeNonce,
 } from "../harness/enrollee.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
-import { unsoundCurveKey } from "../harness/unsound-key.ts";
 import { until } from "../harness/until.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
 
@@ -52,15 +51,6 @@ test("keys of small order are refused", async () => {
     curve_public_key: encodePublicKey("curve", neutral),
   });
   expect(await submit(master, body)).toMatchObject({ status: 400 });
-});
-
-test("a sealing key that is not a point of the curve is refused, although the host signed it", async () => {
-  const peel = newEnrollee();
-  const body = submission(peel, await takeNonce(master, peel), { curve_public_key: unsoundCurveKey });
-  expect(await submit(master, body)).toMatchObject({
-    status: 400,
-    json: { error: "curve_public_key is not a usable key: not a canonical point of full order on its curve" },
-  });
 });
 
 test("JSON with a key twice is refused, and nothing of it is taken", async () => {

@@ -1,5 +1,6 @@
 import type { ServerInfo } from "nats";
 import type * as v from "valibot";
+import type { Bus } from "../../internal/bus/mod.ts";
 import * as approvals from "../../internal/fleet/approvals/operations.ts";
 import * as audit from "../../internal/fleet/audit/operations.ts";
 import * as upgrade from "../../internal/fleet/binaries/operations.ts";
@@ -102,8 +103,11 @@ export const bindings: AnyBinding[] = [
 export const served = new Map<string, (data: Uint8Array, subject: string) => Promise<Uint8Array>>();
 const bus = {
   nats: { info: { max_payload: 1024 * 1024 } as ServerInfo },
-  serve(subject: string, _: string, answer: (data: Uint8Array, subject: string) => Promise<Uint8Array>) {
-    served.set(subject, answer);
+  serve(subject: string, _: string, answer: Parameters<Bus["serve"]>[2]) {
+    served.set(
+      subject,
+      async (data, at) => (await answer(data, at, { reply: "_INBOX.test" })) ?? new Uint8Array(),
+    );
     return { stop: () => {} };
   },
 };

@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import { assertPeerKeys, verifySignature } from "../../identity/mod.ts";
+import { verifySignature } from "../../identity/mod.ts";
 import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
 import { admissionOf, admitted, eventOfAdmission, isLetIn } from "./admit.ts";
 import { applyEvent } from "./apply.ts";
@@ -84,7 +84,6 @@ export async function enroll(
 ): Promise<EnrollResult> {
   const { peelId, publicKey, curvePublicKey } = submission;
   const challenge = await consumeChallenge(deps, submission.challengeId, { peelId, publicKey });
-  await assertPeerKeys({ public_key: publicKey, curve_public_key: curvePublicKey });
   if (
     !verifySignature("user", publicKey, enrollmentMessage(challenge, curvePublicKey), submission.signature)
   ) {

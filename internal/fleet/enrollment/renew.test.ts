@@ -2,7 +2,6 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import { unsoundCurveKey, unsoundKey } from "../../../test/harness/unsound-key.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
@@ -204,18 +203,6 @@ test("the bus key of another peel is refused: its revocation would end the other
   const taken = busKey();
   await insertEnrollment(deps.enrollments, { ...other, peelId: "web2", busPublicKey: taken }, undefined);
   await expect(renew(first, taken)).rejects.toEqual(kind("bad_request"));
-});
-
-test("keys that are not points of their curves are refused, and nothing is stored", async () => {
-  const { deps, renew, recover, first, signedRekey, key, stored } = await fleet();
-  await expect(renew(first, unsoundKey)).rejects.toThrow("bus_public_key is not a usable key");
-  await expect(recover(unsoundKey)).rejects.toThrow("bus_public_key is not a usable key");
-  const to = newKeyPair("user", systemRandom);
-  const request = { ...signedRekey(to, busKey()), curvePublicKey: unsoundCurveKey };
-  const message = rekeyMessage(request);
-  const signed = { ...request, signatureOld: key.sign(message), signatureNew: to.sign(message) };
-  await expect(rekey(deps, peelId, signed)).rejects.toThrow("curve_public_key is not a usable key");
-  expect(await stored()).toMatchObject({ publicKey: key.publicKey, busPublicKey: first });
 });
 
 test("six renewals in ten minutes; the oldest of five keys is revoked, and the bus is told", async () => {

@@ -2,7 +2,6 @@ import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Reconciler } from "../../bus/mod.ts";
-import { assertPeerKeys } from "../../identity/mod.ts";
 import { withBusKey } from "./bus-keys.ts";
 import {
   decideRekey,
@@ -87,7 +86,6 @@ export async function rekey(deps: IssueAgainDeps, peelId: string, request: Rekey
   const context = { peelId, validityMs: deps.validityMs, now: deps.clock.now() };
   if (decideRekey(loaded.record, request, context) === "repeat") return repeated(deps, loaded.record);
   const { publicKey, curvePublicKey, busPublicKey, signedAt, signatureNew: signature } = request;
-  await assertPeerKeys({ public_key: publicKey, curve_public_key: curvePublicKey });
   const proof = { busPublicKey, signedAt, signature };
   const event = (key: BusKey) => ({ type: "rekey" as const, key, publicKey, curvePublicKey, proof });
   const rekeyed = await issueAgain(deps, loaded, busPublicKey, event);
@@ -108,7 +106,6 @@ export async function issueAgain(
   busPublicKey: string,
   eventOf: (key: BusKey) => EnrollmentEvent & { key: BusKey; revokePrevious?: boolean },
 ): Promise<Renewed | typeof conflict> {
-  await assertPeerKeys({ bus_public_key: busPublicKey });
   const now = deps.clock.now();
   const holder = deps.directory.holderOf(busPublicKey);
   // Its end would end the connection of the other.

@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import { assertPeerKeys, keyFingerprint } from "../../identity/mod.ts";
+import { keyFingerprint } from "../../identity/mod.ts";
 import { type EnrollmentState, type Labels, liveStates } from "../enrollment/mod.ts";
 import { type ExpectedHost, encodeExpected } from "./record.ts";
 import { findExpected } from "./store.ts";
@@ -47,14 +47,11 @@ interface Added {
  * Adds hosts to those that are expected. All of them are looked at before one is written.
  *
  * @returns the outcome for each, in their order
- * @throws SvcError `bad_request` for bytes that are not a key or a peel id that appears twice, `conflict` for one that is expected with another
+ * @throws SvcError `bad_request` for a peel id that appears twice, `conflict` for one that is expected with another
  *   key, or when there are too many
  */
 export async function expectHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: Added): Promise<Outcome[]> {
   checkNamedOnce(hosts);
-  await assertPeerKeys(
-    Object.fromEntries(hosts.map(({ publicKey }, at) => [`hosts.${at}.public_key`, publicKey])),
-  );
   await deps.directory.caughtUp();
   const now = deps.clock.now();
   const named = new Set(hosts.map(({ peelId }) => peelId));

@@ -3,7 +3,6 @@ import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket, Reconciler } from "../../bus/mod.ts";
-import { assertPeerKeys } from "../../identity/mod.ts";
 import { encodeOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
 import { assertChange, type OperatorChange } from "./change.ts";
@@ -47,7 +46,6 @@ export async function applyChange(
 ): Promise<Applied> {
   const { registry, revocations, clock } = deps;
   const started = clock.monotonic();
-  await assertPeerKeys({ "the key in the record": record.publicKey });
   await registry.caughtUp();
   const at = clock.now();
   assertChange(registry.standing, change, record, { knownRoles: deps.knownRoles(), at });

@@ -1,7 +1,7 @@
 export { approvalsOverBus, serveApprovals } from "./approval.ts";
 export { auditOverBus, serveAudit } from "./audit.ts";
 export { binariesOverBus, serveBinaries } from "./binary.ts";
-export { type BusBinding, type BusDoor, readReply, serveRoom, signedOrNot } from "./bind.ts";
+export { type BusBinding, type BusDoor, readReply, serveRoom } from "./bind.ts";
 export { clusterOverBus, serveCluster } from "./cluster.ts";
 export { consoleOverBus, serveConsole } from "./console.ts";
 export { decisionsOverBus, serveDecisions } from "./decisions.ts";

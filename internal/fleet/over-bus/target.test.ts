@@ -15,7 +15,7 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
   const bus: Parameters<typeof serveTargets>[0]["bus"] = {
     nats: { info: { max_payload: maxPayload } as ServerInfo },
     serve(subject, queue, answer) {
-      served.set(`${subject} ${queue}`, (data) => answer(data, subject));
+      served.set(`${subject} ${queue}`, (data) => answer(data, subject, { reply: "_INBOX.test" }));
       return { stop: () => {} };
     },
   };

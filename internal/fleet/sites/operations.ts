@@ -6,7 +6,7 @@ import type { Random } from "../../base/id.ts";
 import { described } from "../../base/schema.ts";
 import { newSite } from "../../bus/accounts/mod.ts";
 import type { Bucket, Reconciler, SystemBus } from "../../bus/mod.ts";
-import { assertPeerKeys, decodePublicKey, type RecordMac, readClaims } from "../../identity/mod.ts";
+import { decodePublicKey, type RecordMac, readClaims } from "../../identity/mod.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
 import type { Sites } from "./follow.ts";
 import { siteNameField } from "./name.ts";
@@ -77,7 +77,6 @@ export const addSite = operation({
   }),
   touches: () => ({ fleet: true }),
   async run(deps: SiteDeps, { site: name, urls, link_key, system_key }, call) {
-    await assertPeerKeys({ link_key, system_key });
     const users = { link: link_key, system: system_key };
     const site = await writeSite(deps, name, (before, now) => {
       const isOpen = before !== undefined && before.removedAt === undefined;

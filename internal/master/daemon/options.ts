@@ -51,5 +51,7 @@ export interface MasterDeps extends MasterOptions {
 
 /** Requests about this master itself, which it answers also before it knows the operators. */
 export interface SignedReads {
+  /** `operators.require_signed` */
+  readonly required: boolean;
   judge: RequestJudge | undefined;
 }

@@ -10,6 +10,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { type BuiltInRole, builtInRoles, mayUse } from "../../../test/harness/role-table.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import type { Bus } from "../../bus/mod.ts";
 import type { Gate, Operation, Touch } from "../../fleet/operation/operation.ts";
 import { type BusBinding, serve } from "../../fleet/over-bus/bind.ts";
 import { builtIn } from "../../fleet/roles/built-in.ts";
@@ -74,11 +75,12 @@ const bindings = [
     .map(([, found]) => (typeof found === "function" ? found("master-1") : found)),
   ...joinedRooms,
 ].flatMap((room) => Object.values(room as Record<string, AnyBinding>));
-const served = new Map<string, (data: Uint8Array, subject: string) => Promise<Uint8Array>>();
+type Answer = Parameters<Bus["serve"]>[2];
+const served = new Map<string, (data: Uint8Array, subject: string) => ReturnType<Answer>>();
 for (const binding of bindings) {
   const bus = {
-    serve(subject: string, _: string, answer: (data: Uint8Array, subject: string) => Promise<Uint8Array>) {
-      served.set(subject, answer);
+    serve(subject: string, _: string, answer: Answer) {
+      served.set(subject, (data, at) => answer(data, at, { reply: "_INBOX.test" }));
       return { stop: () => {} };
     },
   };

@@ -72,7 +72,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const { keyring } = await parts.start(commandKeys, { authDir, keys: keys.command, clock, log });
   const accountFiles = { authDir, keys: keys.accountSigning, account: keys.account };
   const { accountKeys } = await parts.start(signingKeys, { ...accountFiles, clock, log });
-  const signedReads: SignedReads = { judge: undefined };
+  const signedReads: SignedReads = { required: config["operators.require_signed"], judge: undefined };
   const { tracer } = await parts.start(tracing, {
     service: "svc-master",
     instance: name,
