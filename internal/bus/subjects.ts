@@ -21,10 +21,7 @@ export const auditSubject = (action: string): string => `svc.audit.${action}`;
 export type AuditAction = "list" | "show" | "chain";
 export const auditRequestSubject = (action: AuditAction): string => `svc.admin.audit.${action}`;
 
-/**
- * Where operators ask one master about its log of decisions. The subject is one that credentials of earlier versions
- * may publish on.
- */
+/** Where operators ask one master about its log of decisions. */
 export const decisionsSubject = (master: string): string => `svc.admin.enroll.decisions-${master}`;
 export type AdminAction =
   | "approve"

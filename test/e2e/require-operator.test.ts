@@ -125,8 +125,8 @@ const sentOf = (jid: string) => {
   const { body, proof } = sent.get(jid) as Command;
   const { function: name, args } = decode(body) as { function: string; args: Record<string, Plain> };
   const found = decodeEvidence(body) as Evidence;
-  // Next to the body when a master signed once for all peels, which it does as soon as it knows that they open it.
-  const evidence = found === undefined || proof === undefined ? found : { ...found, proof };
+  // Next to the body when a master signed once for several peels.
+  const evidence = found === undefined ? found : { ...found, proof: found.proof ?? proof };
   return { call: { function: name, args }, evidence };
 };
 const jobsIn = (text: string) => [...new Set(text.match(/job-\w+/g))];

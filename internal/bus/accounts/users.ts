@@ -99,10 +99,6 @@ export function lackingGrants(claims: Pick<Claims, "nats" | "sub">): string[] {
   return admin(claims.sub).pub.filter((subject) => !mayPublish(claims, subject));
 }
 
-/** Whether credentials of the system account end connections: those of earlier versions do not. */
-export const mayEndConnections = (claims: Pick<Claims, "nats">): boolean =>
-  mayPublish(claims, endsConnections);
-
 function mayPublish({ nats }: Pick<Claims, "nats">, subject: string): boolean {
   const { allow } = (nats.pub ?? {}) as { allow?: unknown };
   // Without a list, every subject is allowed.

@@ -2,7 +2,7 @@ export { namesOfSite } from "./certificate-operation.ts";
 export { certificateMessage } from "./certificate-request.ts";
 export { followSites, type Sites } from "./follow.ts";
 export { judgeOrigins, type OriginJudge } from "./judge-origin.ts";
-export { crossingsFor, keepSiteAccounts, type SiteHearing, systemSitesOf } from "./keep-accounts.ts";
+export { keepSiteAccounts, systemSitesOf } from "./keep-accounts.ts";
 export {
   addSite,
   removeSite,

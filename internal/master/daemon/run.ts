@@ -109,7 +109,6 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     caPin: () => certificates.current().root?.pin,
     caRotation: () => certificates.current().rotation,
     clockAheadMs: () => sound.aheadMs,
-    requiresSiteLabel: config["sites.require_label"],
     keys: () => keyReport(),
   });
 

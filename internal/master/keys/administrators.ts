@@ -11,7 +11,7 @@ import { type Administrator, parseAdministrators } from "../../wire/administrato
 /** What a master knows of operators from its own directory, and not from the bus. */
 export interface OperatorFiles {
   readonly administrators: readonly Administrator[];
-  /** Signs the JWTs of operators; absent in a fleet of an earlier version. */
+  /** Signs the JWTs of operators; absent where its file is missing. */
   readonly signer: AccountSigner | undefined;
   /** Why a file cannot be read; what was read before stays in force. */
   readonly problem: string | undefined;

@@ -2,7 +2,6 @@ import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import type { SiteHearing } from "../../fleet/sites/mod.ts";
 
 /** Heartbeats of masters expire after this time. */
 const aliveMs = 15_000;
@@ -12,11 +11,9 @@ const form = v.object({
   signs_with: v.optional(v.string(), ""),
   account_keys: v.optional(v.array(v.string()), []),
   issues_with: v.optional(v.string(), ""),
-  hears_sites_apart: v.optional(v.boolean(), false),
-  requires_site_label: v.optional(v.boolean(), false),
 });
 
-/** What another master reports about its keys; empty for a master of an earlier version. */
+/** What another master reports about its keys. */
 export interface MasterKeyView {
   commandKeys: readonly string[];
   /** The command key that it signs with. */
@@ -27,11 +24,11 @@ export interface MasterKeyView {
   issuesWith: string;
 }
 
-/** Follows what the other live masters report about their keys and about sites. */
+/** Follows what the other live masters report about their keys. */
 export interface OtherMasters {
   /** Resolves when all stored heartbeats were read. */
   readonly ready: Promise<void>;
-  current(): readonly (MasterKeyView & SiteHearing)[];
+  current(): readonly MasterKeyView[];
   stop(): void;
 }
 
@@ -43,7 +40,7 @@ export function followOtherMasters(options: {
   clock: Clock;
 }): OtherMasters {
   const { heartbeats, name, clock } = options;
-  const seen = new Map<string, MasterKeyView & SiteHearing & { at: number }>();
+  const seen = new Map<string, MasterKeyView & { at: number }>();
   const watch = heartbeats.watch(({ key, value }) => {
     if (key === name) return;
     const view = value === undefined ? undefined : readView(value);
@@ -60,18 +57,16 @@ export function followOtherMasters(options: {
   };
 }
 
-function readView(bytes: Uint8Array): (MasterKeyView & SiteHearing) | undefined {
+function readView(bytes: Uint8Array): MasterKeyView | undefined {
   try {
     const parsed = v.safeParse(form, decodeForeign(bytes));
     if (!parsed.success) return undefined;
-    const { command_keys, signs_with, account_keys, issues_with, ...ofSites } = parsed.output;
+    const { command_keys, signs_with, account_keys, issues_with } = parsed.output;
     return {
       commandKeys: command_keys,
       signsWith: signs_with,
       accountKeys: account_keys,
       issuesWith: issues_with,
-      hearsSitesApart: ofSites.hears_sites_apart,
-      requiresSiteLabel: ofSites.requires_site_label,
     };
   } catch {
     return undefined;

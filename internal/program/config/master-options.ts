@@ -299,12 +299,6 @@ export const masterOptions = {
     default: false,
     doc: "refuse requests of operators over the bus that are not signed with the key of a registered operator",
   }),
-  "sites.require_label": option({
-    group: "Sites",
-    type: bool,
-    default: false,
-    doc: "refuse what comes over the link of a site for a peel without the label of that site; otherwise such peels are named by /readyz, and count",
-  }),
   "approvals.ttl": option({
     group: "Operators",
     type: duration(60_000, 7 * 24 * 3600_000),

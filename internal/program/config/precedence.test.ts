@@ -58,7 +58,6 @@ const samples: Record<string, readonly [string, string]> = {
   "console.enabled": ["true", "false"],
   "api.oidc_keys_dir": ["/a", "/b"],
   "operators.require_signed": ["true", "false"],
-  "sites.require_label": ["true", "false"],
   "ca.mode": ["embedded", "external"],
   "ca.dir": ["/a", "/b"],
   "ca.enroll_cert_validity": ["1h30m", "2s"],

@@ -122,7 +122,6 @@ export const fleet = {
       const origins = judgeOrigins({
         sites: deps.sites,
         placeOf: directory.memberOf,
-        requiresLabel: config["sites.require_label"],
         ...{ metrics, clock, log },
       });
       stack.defer(() => origins.stop());
