@@ -1,5 +1,5 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Keys } from "../../kit/keys.ts";
+import { useSearchField } from "../../kit/use-keys.ts";
 import { entryOutcomes } from "./entry.ts";
 import { spans } from "./search.ts";
 
@@ -10,8 +10,7 @@ export function EntrySearch(props: {
   onChange(name: string, text: string): void;
 }) {
   const { keys, query, onChange } = props;
-  const first = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => keys.bind({ "/": { title: "Search", run: () => first.current?.focus() } }), [keys]);
+  const first = useSearchField(keys, "Search");
   const fields = [
     { name: "by", title: "Operator", placeholder: "ann" },
     { name: "action", title: "Operation", placeholder: "jobs.*" },

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { type App, routes } from "../../api/mod.ts";
+import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
 import { RoleChoice } from "./role-choice.tsx";
 import { TokenCreated } from "./token-created.tsx";
@@ -73,9 +74,7 @@ export function CreateToken({ app, close }: { app: App; close(): void }) {
           </p>
         )}
         <div class="actions">
-          <button type="button" class="button" onClick={close}>
-            Cancel
-          </button>
+          <Button onClick={close}>Cancel</Button>
           <button type="submit" class="button primary" disabled={busy.value}>
             {busy.value ? "Create …" : "Create"}
           </button>

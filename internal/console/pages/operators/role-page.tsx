@@ -1,4 +1,6 @@
+import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
+import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Table } from "../../kit/table.tsx";
 import type { Holders } from "./holders.ts";
@@ -24,24 +26,17 @@ export function RolePage(props: {
   }
   return (
     <>
-      <section class="card" aria-labelledby="role-head">
-        <header>
-          <h2 id="role-head">{name}</h2>
-          {all}
-        </header>
+      <Card id="role-head" title={name} beside={all}>
         <dl class="body facts">
-          <dt>From</dt>
-          <dd>{role.built_in ? "built in: every master has it" : <code>{file}</code>}</dd>
-          <dt>Operators</dt>
-          <dd>
+          <Fact name="From">{role.built_in ? "built in: every master has it" : <code>{file}</code>}</Fact>
+          <Fact name="Operators">
             <Tags words={held?.operators ?? []} />
-          </dd>
-          <dt>Tokens</dt>
-          <dd>
+          </Fact>
+          <Fact name="Tokens">
             <Tags words={held?.tokens ?? []} />
-          </dd>
+          </Fact>
         </dl>
-      </section>
+      </Card>
       <Table
         label={`What the role ${name} allows`}
         short

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { App, routes } from "../../api/mod.ts";
+import { Button } from "../../kit/button.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Time } from "../../kit/time.tsx";
@@ -58,14 +59,9 @@ export function TokenTable(props: {
           align: "end",
           show: ({ name, state }) =>
             mayRevoke && (state === "live" || state === "orphaned") ? (
-              <button
-                type="button"
-                class="button danger in-row"
-                aria-label={`Revoke ${name}`}
-                onClick={() => revoke(name)}
-              >
+              <Button kind="danger in-row" aria-label={`Revoke ${name}`} onClick={() => revoke(name)}>
                 Revoke
-              </button>
+              </Button>
             ) : null,
         },
       ]}

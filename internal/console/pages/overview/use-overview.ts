@@ -1,6 +1,6 @@
 import { ApiError, type App, type Query, routes, useJobs, usePeels, useQuery } from "../../api/mod.ts";
 
-const mostJobs = 500;
+const maxJobs = 500;
 const dayMs = 24 * 60 * 60_000;
 
 /**
@@ -11,7 +11,7 @@ const dayMs = 24 * 60 * 60_000;
 export function useOverview(app: App) {
   const { client, session } = app;
   const peels = usePeels(app, "", { off: !session.may("facts", "read") });
-  const jobs = useJobs(app, { withinMs: dayMs }, { most: mostJobs, off: !session.may("jobs", "list") });
+  const jobs = useJobs(app, { withinMs: dayMs }, { max: maxJobs, off: !session.may("jobs", "list") });
   const pending = useQuery(
     app,
     "pending",
@@ -50,6 +50,9 @@ export function useOverview(app: App) {
     problem: parts.find(({ problem }) => problem !== undefined)?.problem,
   };
 }
+
+/** What is known of the fleet; each part is absent for those who may not read it. */
+export type Overview = NonNullable<ReturnType<typeof useOverview>["value"]>;
 
 /** The masters, and the open breakers of the one that reacts, if there is one. */
 async function readMasters({ client, session }: App, signal: AbortSignal) {

@@ -14,7 +14,7 @@ interface SeenEvent {
   data: Readonly<Record<string, unknown>>;
 }
 
-const mostKept = 1_000;
+const maxKept = 1_000;
 
 /** What happens on a peel while the page is open. */
 export function PeelEvents({ app, peel }: ViewProps) {
@@ -23,7 +23,7 @@ export function PeelEvents({ app, peel }: ViewProps) {
     () =>
       app.live.on([""], (arrived) => {
         const own = arrived.filter(({ source }) => source === peel.id);
-        if (own.length > 0) events.value = [...own.toReversed(), ...events.value].slice(0, mostKept);
+        if (own.length > 0) events.value = [...own.toReversed(), ...events.value].slice(0, maxKept);
       }),
     [peel.id],
   );

@@ -1,4 +1,5 @@
 import { routes, useQuery } from "../../api/mod.ts";
+import { Card } from "../../kit/card.tsx";
 import { Diff } from "../../kit/diff.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
@@ -33,25 +34,28 @@ export function PeelStates({ app, peel: { id } }: ViewProps) {
     <>
       <Problem problem={problem} />
       {run !== undefined && (
-        <section class="card" aria-label="Last run">
+        <Card label="Last run">
           <div class="body">
             <RunCounts run={run} />
           </div>
-        </section>
+        </Card>
       )}
       {value?.diffs?.map((state) => (
-        <section key={`${state.id} ${state.function}`} class="card" aria-label={state.id}>
-          <header>
-            <h2>
+        <Card
+          key={`${state.id} ${state.function}`}
+          label={state.id}
+          title={
+            <>
               <Status {...outcomeOf(state.result)} /> <span class="mono">{state.function}</span> {state.name}
-            </h2>
-            <span class="muted small mono">{state.at}</span>
-          </header>
+            </>
+          }
+          beside={<span class="muted small mono">{state.at}</span>}
+        >
           <div class="body stack">
             <p class="muted">{state.comment}</p>
             <Diff of={state.id} changes={state.changes} />
           </div>
-        </section>
+        </Card>
       ))}
       {value !== undefined && run !== undefined && value.diffs === undefined && (
         <p class="muted">

@@ -1,0 +1,30 @@
+import type { ComponentChildren } from "preact";
+
+/**
+ * A part of a page, with a border and a name.
+ *
+ * @param props.id of its title, which then is its name
+ * @param props.label its name where no title is, or the title is more than text
+ */
+export function Card(props: {
+  id?: string;
+  title?: ComponentChildren;
+  label?: string;
+  /** In its head, behind the title. */
+  beside?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  const { id, title, label, beside, children } = props;
+  const name = label ?? (typeof title === "string" ? title : undefined);
+  return (
+    <section class="card" aria-labelledby={id} aria-label={id === undefined ? name : undefined}>
+      {title !== undefined && (
+        <header>
+          <h2 id={id}>{title}</h2>
+          {beside}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}

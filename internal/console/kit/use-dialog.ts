@@ -1,0 +1,15 @@
+import { useSignal } from "@preact/signals";
+
+/** A dialog of a page: what it is about while it is open. */
+export function useDialog<About = true>() {
+  const about = useSignal<About | undefined>(undefined);
+  return {
+    about: about.value,
+    open(what: About) {
+      about.value = what;
+    },
+    close() {
+      about.value = undefined;
+    },
+  };
+}
