@@ -12,9 +12,11 @@ export function Card(props: {
   label?: string;
   /** In its head, behind the title. */
   beside?: ComponentChildren;
+  /** What its content is: a list of facts, or what stands below each other. */
+  body?: "facts" | "stack" | "plain";
   children?: ComponentChildren;
 }) {
-  const { id, title, label, beside, children } = props;
+  const { id, title, label, beside, body, children } = props;
   const name = label ?? (typeof title === "string" ? title : undefined);
   return (
     <section class="card" aria-labelledby={id} aria-label={id === undefined ? name : undefined}>
@@ -24,7 +26,12 @@ export function Card(props: {
           {beside}
         </header>
       )}
-      {children}
+      {body === undefined ? children : <Body as={body}>{children}</Body>}
     </section>
   );
+}
+
+function Body({ as, children }: { as: "facts" | "stack" | "plain"; children: ComponentChildren }) {
+  if (as === "facts") return <dl class="body facts">{children}</dl>;
+  return <div class={as === "stack" ? "body stack" : "body"}>{children}</div>;
 }

@@ -11,75 +11,39 @@ interface Manner {
   unsorted?: true;
 }
 
-/** @param value by which the column sorts */
-function columnOf<Row>(
-  id: string,
-  title: string,
-  show: Column<Row>["show"],
-  value: (row: Row) => string | number,
-  { unsorted, ...manner }: Manner,
+type Content<Row, Value> = [id: string, title: string, value: (row: Row) => Value, manner?: Manner];
+
+/** A column of values, by which it sorts. @param show how one is shown */
+function columnOf<Row, Value extends string | number | undefined>(
+  show: (value: Value) => ReturnType<Column<Row>["show"]>,
+  ...[id, title, value, { unsorted, ...manner } = {}]: Content<Row, Value>
 ): Column<Row> {
-  return { id, title, show, ...(unsorted ? {} : { by: value }), ...manner };
+  const by = (row: Row) => value(row) ?? "";
+  return { id, title, show: (row) => show(value(row)), ...(unsorted ? {} : { by }), ...manner };
 }
 
 /** A column of plain text. */
-export const textColumn = <Row,>(
-  id: string,
-  title: string,
-  text: (row: Row) => string | undefined,
-  manner: Manner = {},
-): Column<Row> =>
-  columnOf(
-    id,
-    title,
-    (row) => text(row) ?? "",
-    (row) => text(row) ?? "",
-    manner,
-  );
+export const textColumn = <Row,>(...content: Content<Row, string | undefined>): Column<Row> =>
+  columnOf((text) => text ?? "", ...content);
 
 /** A column of names of code. */
-export const monoColumn = <Row,>(
-  id: string,
-  title: string,
-  text: (row: Row) => string | undefined,
-  manner: Manner = {},
-): Column<Row> =>
-  columnOf(
-    id,
-    title,
-    (row) => <span class="mono">{text(row)}</span>,
-    (row) => text(row) ?? "",
-    manner,
-  );
+export const monoColumn = <Row,>(...content: Content<Row, string | undefined>): Column<Row> =>
+  columnOf((text) => <span class="mono">{text}</span>, ...content);
+
+/** A column of text that may be too long for it. */
+export const longColumn = <Row,>(...content: Content<Row, string>): Column<Row> =>
+  columnOf((text) => <span title={text}>{text}</span>, ...content);
 
 /** A column of numbers. */
-export const numberColumn = <Row,>(
-  id: string,
-  title: string,
-  value: (row: Row) => number,
-  manner: Manner = {},
-): Column<Row> =>
-  columnOf(id, title, (row) => value(row).toLocaleString("en"), value, { align: "end", ...manner });
+export const numberColumn = <Row,>(...[id, title, value, manner]: Content<Row, number>): Column<Row> =>
+  columnOf((count) => count.toLocaleString("en"), id, title, value, { align: "end", ...manner });
 
 /** A column of outcomes. */
-export const statusColumn = <Row,>(
-  id: string,
-  title: string,
-  word: (row: Row) => string,
-  manner: Manner = {},
-): Column<Row> => columnOf(id, title, (row) => <Status word={word(row)} />, word, manner);
+export const statusColumn = <Row,>(...content: Content<Row, string>): Column<Row> =>
+  columnOf((word) => <Status word={word} />, ...content);
 
 /** A column of times, of which some may not be known. */
 export const timeColumn = <Row,>(
-  id: string,
-  title: string,
   now: ReadonlySignal<number>,
-  at: (row: Row) => string | undefined,
-  manner: Manner = {},
-): Column<Row> => {
-  const show = (row: Row) => {
-    const time = at(row);
-    return time === undefined ? "" : <Time at={time} now={now} />;
-  };
-  return columnOf(id, title, show, (row) => at(row) ?? "", manner);
-};
+  ...content: Content<Row, string | undefined>
+): Column<Row> => columnOf((at) => (at === undefined ? "" : <Time at={at} now={now} />), ...content);

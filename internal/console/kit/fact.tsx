@@ -1,13 +1,18 @@
 import type { ComponentChildren } from "preact";
 
-/** An entry of a list of facts, `dl.facts`. One without a value is left out. */
+/**
+ * An entry of a list of facts, `dl.facts`. One without a value is left out.
+ *
+ * @param props.value or its children
+ * @param props.as how it is set
+ */
 export function Fact(props: {
   name: ComponentChildren;
-  /** How the value is set. */
   as?: "mono" | "number" | "tags";
-  children: ComponentChildren;
+  value?: ComponentChildren;
+  children?: ComponentChildren;
 }) {
-  const { name, as, children } = props;
+  const { name, as, value, children = value } = props;
   if (children === undefined || children === false) return null;
   return (
     <>

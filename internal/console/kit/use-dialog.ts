@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 
-/** A dialog of a page: what it is about while it is open. */
-export function useDialog<About = true>() {
+/** A dialog of a page: what it is about while it is open. @param closed is called when it closes */
+export function useDialog<About = true>(closed: () => void = () => {}) {
   const about = useSignal<About | undefined>(undefined);
   return {
     about: about.value,
@@ -10,6 +10,7 @@ export function useDialog<About = true>() {
     },
     close() {
       about.value = undefined;
+      closed();
     },
   };
 }

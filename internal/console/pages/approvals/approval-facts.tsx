@@ -12,21 +12,22 @@ const maxNamed = 100;
 export function ApprovalFacts({ app: { now }, approval }: { app: App; approval: Approval }) {
   return (
     <div class="grid">
-      <Card id="approval-request" title="Request" beside={<Time at={approval.asked_at} now={now} />}>
-        <div class="body stack">
-          <section class="wide-text mono" tabIndex={0} aria-label="Fields of the request">
-            {JSON.stringify(approval.request, null, 2)}
-          </section>
-          <dl class="facts">
-            <Fact name="SHA-256" as="mono">
-              {approval.request_digest}
-            </Fact>
-            <Fact name="Signed">
-              {approval.signed === undefined ? "by no key" : "by the key of the operator who asked"}
-            </Fact>
-            <Targets of={approval} />
-          </dl>
-        </div>
+      <Card
+        id="approval-request"
+        title="Request"
+        beside={<Time at={approval.asked_at} now={now} />}
+        body="stack"
+      >
+        <section class="wide-text mono" tabIndex={0} aria-label="Fields of the request">
+          {JSON.stringify(approval.request, null, 2)}
+        </section>
+        <dl class="facts">
+          <Fact name="SHA-256" as="mono" value={approval.request_digest} />
+          <Fact name="Signed">
+            {approval.signed === undefined ? "by no key" : "by the key of the operator who asked"}
+          </Fact>
+          <Targets of={approval} />
+        </dl>
       </Card>
       <Agreement approval={approval} now={now} />
     </div>
@@ -50,34 +51,30 @@ function Targets({ of: { targets } }: { of: Pick<Approval, "targets"> }) {
 function Agreement({ approval, now }: { approval: Approval } & Pick<App, "now">) {
   const { agreed, needs, denied_by: deniedBy, job, rollout } = approval;
   return (
-    <Card id="approval-agreed" title={`${agreed.length} of ${needs} agreed`}>
-      <dl class="body facts">
-        <Fact name="Asked by">{approval.asked_by}</Fact>
-        <Fact name="Agreed">{agreed.length === 0 ? "nobody yet" : agreed.join(", ")}</Fact>
-        <Fact name="Denied by">{deniedBy}</Fact>
-        <Fact name={deniedBy === undefined ? "Failed" : "Reason"}>{approval.reason}</Fact>
-        <Fact name="Rule">{approval.rule}</Fact>
-        <Fact name="Expires">
-          <Time at={approval.expires_at} now={now} />
-        </Fact>
-        <Fact name="Job">
-          {job !== undefined && (
-            <a class="mono" href={hrefOf(`/jobs/${job}`)}>
-              {job}
-            </a>
-          )}
-        </Fact>
-        <Fact name="Rollout">
-          {rollout !== undefined && (
-            <a class="mono" href={hrefOf(`/rollouts/${rollout}`)}>
-              {rollout}
-            </a>
-          )}
-        </Fact>
-        <Fact name="ID" as="mono">
-          {approval.id}
-        </Fact>
-      </dl>
+    <Card id="approval-agreed" title={`${agreed.length} of ${needs} agreed`} body="facts">
+      <Fact name="Asked by">{approval.asked_by}</Fact>
+      <Fact name="Agreed">{agreed.length === 0 ? "nobody yet" : agreed.join(", ")}</Fact>
+      <Fact name="Denied by">{deniedBy}</Fact>
+      <Fact name={deniedBy === undefined ? "Failed" : "Reason"}>{approval.reason}</Fact>
+      <Fact name="Rule">{approval.rule}</Fact>
+      <Fact name="Expires">
+        <Time at={approval.expires_at} now={now} />
+      </Fact>
+      <Fact name="Job">
+        {job !== undefined && (
+          <a class="mono" href={hrefOf(`/jobs/${job}`)}>
+            {job}
+          </a>
+        )}
+      </Fact>
+      <Fact name="Rollout">
+        {rollout !== undefined && (
+          <a class="mono" href={hrefOf(`/rollouts/${rollout}`)}>
+            {rollout}
+          </a>
+        )}
+      </Fact>
+      <Fact name="ID" as="mono" value={approval.id} />
     </Card>
   );
 }

@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { type AddressField, fieldValue } from "../../kit/address-field.ts";
 import { FieldRadios } from "../../kit/choices.tsx";
 import type { Column } from "../../kit/column.ts";
-import { monoColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
+import { longColumn, monoColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { ListPage } from "../../kit/list-page.tsx";
 import type { Place } from "../../kit/router.ts";
@@ -15,12 +15,7 @@ const shown: AddressField<"waiting" | "all"> = { name: "show", values: ["waiting
 /** Requests that wait for other operators, or waited. */
 export function ApprovalList({ app, place }: { app: App; place: Place }) {
   const isAll = fieldValue(shown, place) === "all";
-  const { value, problem } = useQuery(
-    app,
-    "approvals",
-    (signal) => app.client.call(routes.listApprovals, {}, signal),
-    ["svc/approval/"],
-  );
+  const { value, problem } = useAnswer(app, routes.listApprovals, {}, ["svc/approval/"]);
   const columns = useMemo(() => approvalColumns(app), [app]);
   const rows = value?.approvals.filter(({ state }) => isAll || state === "waiting");
   return (
@@ -63,7 +58,7 @@ const approvalColumns = ({ now }: Pick<App, "now">): readonly Column<ListedAppro
       </span>
     ),
   },
-  { id: "rule", title: "Rule", wide: true, show: ({ rule }) => <span title={rule}>{rule}</span> },
-  timeColumn("at", "Asked", now, (one) => one.asked_at, { wide: true }),
-  timeColumn("expires", "Expires", now, (one) => one.expires_at, { wide: true }),
+  longColumn("rule", "Rule", ({ rule }) => rule, { wide: true, unsorted: true }),
+  timeColumn(now, "at", "Asked", (one) => one.asked_at, { wide: true }),
+  timeColumn(now, "expires", "Expires", (one) => one.expires_at, { wide: true }),
 ];

@@ -1,4 +1,4 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { Button } from "../../kit/button.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Page } from "../../kit/page.tsx";
@@ -12,14 +12,12 @@ import { Decide } from "./decide.tsx";
 
 /** One request: what is asked for, who agreed, and the decision. */
 export function ApprovalPage({ app, id }: { app: App; id: string }) {
-  const deciding = useDialog<"Approve" | "Deny" | "Withdraw">();
   const {
     value: approval,
     problem,
     reload,
-  } = useQuery(app, id, (signal) => app.client.call(routes.showApproval, { id }, signal), [
-    `svc/approval/${id}/`,
-  ]);
+  } = useAnswer(app, routes.showApproval, { id }, [`svc/approval/${id}/`]);
+  const deciding = useDialog<"Approve" | "Deny" | "Withdraw">(reload);
   if (problem !== undefined && approval === undefined) {
     return (
       <Empty whole title={`${id} cannot be shown`} command="svc approval list">
@@ -67,13 +65,7 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
       )}
       <ApprovalFacts app={app} approval={approval} />
       {deciding.about !== undefined && (
-        <Decide
-          {...{ app, approval, verb: deciding.about }}
-          close={() => {
-            deciding.close();
-            reload();
-          }}
-        />
+        <Decide {...{ app, approval, verb: deciding.about }} close={deciding.close} />
       )}
     </Page>
   );

@@ -9,7 +9,7 @@ const [unsorted, wide] = [{ unsorted: true }, { unsorted: true, wide: true }] as
 /** The columns of the list of entries, which has its own order: a page of it says nothing of the others. */
 export const entryColumns = ({ now }: Pick<App, "now">): readonly Column<AuditEntry>[] => [
   { id: "seq", title: "Number", show: ({ seq }) => <span class="number">{seq}</span> },
-  timeColumn("at", "When", now, ({ at }) => at, unsorted),
+  timeColumn(now, "at", "When", ({ at }) => at, unsorted),
   textColumn("operator", "Operator", ({ operator }) => operator, unsorted),
   monoColumn("action", "Operation", ({ action }) => action, unsorted),
   {

@@ -1,4 +1,4 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { LinkButton } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -12,9 +12,7 @@ import { looksOf, type ShownEntry } from "./entry.ts";
 
 /** One entry of the audit in full. */
 export function EntryPage({ app, seq }: { app: App; seq: string }) {
-  const { value: entry, problem } = useQuery(app, seq, (signal) =>
-    app.client.call(routes.showAudit, { seq }, signal),
-  );
+  const { value: entry, problem } = useAnswer(app, routes.showAudit, { seq });
   if (problem !== undefined && entry === undefined) {
     return (
       <Empty whole title={`Entry ${seq} cannot be shown`} command={`svc audit show ${seq}`}>
@@ -48,31 +46,21 @@ export function EntryPage({ app, seq }: { app: App; seq: string }) {
 
 function Request({ entry, now }: { entry: ShownEntry } & Pick<App, "now">) {
   return (
-    <Card id="request-head" title="Request" beside={<Time at={entry.at} now={now} />}>
-      <dl class="body facts">
-        <Fact name="Operation" as="mono">
-          {entry.action}
+    <Card id="request-head" title="Request" beside={<Time at={entry.at} now={now} />} body="facts">
+      <Fact name="Operation" as="mono" value={entry.action} />
+      <Fact name="Operator">
+        <a href={hrefOf(`/audit?by=${encodeURIComponent(entry.operator)}`)}>{entry.operator}</a>
+      </Fact>
+      <Fact name="Via">{entry.via}</Fact>
+      <Fact name="Key" as="mono" value={entry.key === "" ? "none signed it" : entry.key} />
+      <Fact name="Reason">{entry.reason}</Fact>
+      {Object.entries(entry.subjects).map(([name, value]) => (
+        <Fact key={name} name={name} as="mono">
+          {subjectOf(name, value)}
         </Fact>
-        <Fact name="Operator">
-          <a href={hrefOf(`/audit?by=${encodeURIComponent(entry.operator)}`)}>{entry.operator}</a>
-        </Fact>
-        <Fact name="Via">{entry.via}</Fact>
-        <Fact name="Key" as="mono">
-          {entry.key === "" ? "none signed it" : entry.key}
-        </Fact>
-        <Fact name="Reason">{entry.reason}</Fact>
-        {Object.entries(entry.subjects).map(([name, value]) => (
-          <Fact key={name} name={name} as="mono">
-            {subjectOf(name, value)}
-          </Fact>
-        ))}
-        <Fact name="Request ID" as="mono">
-          {entry.request_id === "" ? "none" : entry.request_id}
-        </Fact>
-        <Fact name="SHA-256" as="mono">
-          {entry.request_digest}
-        </Fact>
-      </dl>
+      ))}
+      <Fact name="Request ID" as="mono" value={entry.request_id === "" ? "none" : entry.request_id} />
+      <Fact name="SHA-256" as="mono" value={entry.request_digest} />
     </Card>
   );
 }
@@ -87,22 +75,18 @@ function subjectOf(name: string, value: unknown) {
 
 function Signature({ entry }: { entry: ShownEntry }) {
   return (
-    <Card id="signature-head" title="Signature of the master">
-      <dl class="body facts">
-        <Fact name="Signature">
-          <Status
-            word={entry.genuine ? "valid" : "not from a master of this fleet"}
-            outcome={entry.genuine ? "ok" : "failed"}
-          />
-        </Fact>
-        <Fact name="Master">{entry.master}</Fact>
-        <Fact name="Its key" as="mono">
-          {entry.key_of_master}
-        </Fact>
-        <Fact name="To verify">
-          <code class="command">svc audit verify</code>
-        </Fact>
-      </dl>
+    <Card id="signature-head" title="Signature of the master" body="facts">
+      <Fact name="Signature">
+        <Status
+          word={entry.genuine ? "valid" : "not from a master of this fleet"}
+          outcome={entry.genuine ? "ok" : "failed"}
+        />
+      </Fact>
+      <Fact name="Master">{entry.master}</Fact>
+      <Fact name="Its key" as="mono" value={entry.key_of_master} />
+      <Fact name="To verify">
+        <code class="command">svc audit verify</code>
+      </Fact>
     </Card>
   );
 }

@@ -1,4 +1,4 @@
-import { type App, type ConsolePage, routes, useQuery } from "../../api/mod.ts";
+import { type App, type ConsolePage, routes, useAnswer } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
@@ -17,9 +17,7 @@ export const clusterPage: ConsolePage = {
 
 /** The servers of the bus: how each is, where each stream is stored, and what needs attention. */
 function Cluster({ app }: { app: App }) {
-  const { value, problem } = useQuery(app, "cluster", (signal) =>
-    app.client.call(routes.showCluster, {}, signal),
-  );
+  const { value, problem } = useAnswer(app, routes.showCluster, {});
   return (
     <Page title="Cluster" beside={value !== undefined && <Summary cluster={value} />}>
       <Problem problem={problem} />

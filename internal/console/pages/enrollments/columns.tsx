@@ -35,7 +35,7 @@ export function columnsOf(options: {
     textColumn("hostname", "Host name", ({ hostname }) => hostname, { wide: true }),
     monoColumn("address", "Address", ({ address }) => address, { wide: true }),
     textColumn("evidence", "Proved", ({ evidence }) => evidence, { wide: true, unsorted: true }),
-    timeColumn("at", "Asked", app.now, ({ created_at: at }) => at, { wide: true }),
+    timeColumn(app.now, "at", "Asked", ({ created_at: at }) => at, { wide: true }),
   ];
 }
 

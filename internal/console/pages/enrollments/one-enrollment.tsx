@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
 import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
@@ -9,7 +9,7 @@ import { type Listed, trustTexts } from "./listed.ts";
 
 /** One enrollment: what to compare before a decision, side by side. */
 export function OneEnrollment({ app, one }: { app: App; one: Listed }) {
-  const fleet = useQuery(app, "fleet", (signal) => app.client.call(routes.describeFleet, {}, signal)).value;
+  const fleet = useAnswer(app, routes.describeFleet, {}).value;
   const own = fleet?.fingerprints ?? (fleet?.fingerprint === "" ? [] : [fleet?.fingerprint ?? "…"]);
   return (
     <>
@@ -32,12 +32,12 @@ export function OneEnrollment({ app, one }: { app: App; one: Listed }) {
           command="svc ca fingerprint"
         >
           <dl class="facts">
-            <Fact name="It trusted" as="mono">
-              {one.trusted_ca_spki ?? "no longer shown"}
-            </Fact>
-            <Fact name="This fleet" as="mono">
-              {own.length === 0 ? "of an external CA" : own.join(" or ")}
-            </Fact>
+            <Fact name="It trusted" as="mono" value={one.trusted_ca_spki ?? "no longer shown"} />
+            <Fact
+              name="This fleet"
+              as="mono"
+              value={own.length === 0 ? "of an external CA" : own.join(" or ")}
+            />
             <Fact name="It is of">
               <Status {...trustTexts[one.trust]} />
             </Fact>
@@ -51,28 +51,22 @@ export function OneEnrollment({ app, one }: { app: App; one: Listed }) {
 
 function Details({ app, one }: { app: App; one: Listed }) {
   return (
-    <Card label="Details">
-      <dl class="body facts">
-        <Fact name="State">
-          <Status word={one.state} />
-        </Fact>
-        <Fact name="Host name">{one.hostname || "not told"}</Fact>
-        <Fact name="Address" as="mono">
-          {one.address ?? "not recorded"}
-        </Fact>
-        <Fact name="Proved">{one.evidence ?? "only its key"}</Fact>
-        <Fact name="Asked">
-          <Time at={one.created_at} now={app.now} />
-        </Fact>
-        <Fact name="Enrollment" as="mono">
-          {one.id}
-        </Fact>
-        <Fact name="Peel">
-          {one.state === "active" && app.session.may("facts", "read") && (
-            <a href={hrefOf(`/peels/${one.peel}`)}>{one.peel}</a>
-          )}
-        </Fact>
-      </dl>
+    <Card label="Details" body="facts">
+      <Fact name="State">
+        <Status word={one.state} />
+      </Fact>
+      <Fact name="Host name">{one.hostname || "not told"}</Fact>
+      <Fact name="Address" as="mono" value={one.address ?? "not recorded"} />
+      <Fact name="Proved">{one.evidence ?? "only its key"}</Fact>
+      <Fact name="Asked">
+        <Time at={one.created_at} now={app.now} />
+      </Fact>
+      <Fact name="Enrollment" as="mono" value={one.id} />
+      <Fact name="Peel">
+        {one.state === "active" && app.session.may("facts", "read") && (
+          <a href={hrefOf(`/peels/${one.peel}`)}>{one.peel}</a>
+        )}
+      </Fact>
     </Card>
   );
 }
@@ -84,12 +78,10 @@ function Fingerprint(props: {
   children: ComponentChildren;
 }) {
   return (
-    <Card title={props.title}>
-      <div class="body stack">
-        {props.children}
-        <p class="muted small">{props.about}</p>
-        <code class="command">{props.command}</code>
-      </div>
+    <Card title={props.title} body="stack">
+      {props.children}
+      <p class="muted small">{props.about}</p>
+      <code class="command">{props.command}</code>
     </Card>
   );
 }

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { Field } from "../../kit/field.tsx";
 import type { Keys } from "../../kit/keys.ts";
 import { useSearchField } from "../../kit/use-keys.ts";
 import type { Filter } from "./follow.ts";
@@ -24,21 +25,15 @@ export function EventFilter(props: { keys: Keys; filter: Filter; onFilter(filter
       }}
     >
       {fields.map(({ name, label, placeholder }) => (
-        <div class="field grow" key={name}>
-          <label for={`events-${name}`}>{label}</label>
-          <input
-            id={`events-${name}`}
-            {...(name === "tag" ? { ref: first } : {})}
-            class="input mono"
-            autocomplete="off"
-            spellcheck={false}
-            placeholder={placeholder}
-            value={typed.value[name]}
-            onInput={({ currentTarget }) => {
-              typed.value = { ...typed.value, [name]: currentTarget.value.trim() };
-            }}
-          />
-        </div>
+        <Field
+          key={name}
+          {...{ id: `events-${name}`, label, placeholder, class: "input mono", grow: true }}
+          field={name === "tag" ? first : undefined}
+          value={typed.value[name]}
+          onText={(text) => {
+            typed.value = { ...typed.value, [name]: text.trim() };
+          }}
+        />
       ))}
       <button type="submit" class="button below-label">
         Filter

@@ -32,7 +32,7 @@ export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob
     show: ({ created_at: from, finished_at: to }) =>
       to === undefined ? "" : <Duration ms={Date.parse(to) - Date.parse(from)} />,
   },
-  timeColumn("at", "Created", now, (job) => job.created_at),
+  timeColumn(now, "at", "Created", (job) => job.created_at),
 ];
 
 /** Peels on which a job ended, and not well. */

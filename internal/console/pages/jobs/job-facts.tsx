@@ -8,9 +8,7 @@ import type { ShownJob } from "./job-rows.ts";
 export function JobFacts({ app, job }: { app: App; job: ShownJob }) {
   return (
     <dl class="facts">
-      <Fact name="Target" as="mono">
-        {job.target ?? `a list of ${job.targets.length}`}
-      </Fact>
+      <Fact name="Target" as="mono" value={job.target ?? `a list of ${job.targets.length}`} />
       <Arguments args={job.args} />
       <Fact name="By">
         {job.created_by}, <Time at={job.created_at} now={app.now} />
@@ -22,9 +20,7 @@ export function JobFacts({ app, job }: { app: App; job: ShownJob }) {
         )}
       </Fact>
       <Fact name="Cancelled by">{job.cancelled_by}</Fact>
-      <Fact name="ID" as="mono">
-        {job.jid}
-      </Fact>
+      <Fact name="ID" as="mono" value={job.jid} />
     </dl>
   );
 }

@@ -56,11 +56,9 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
       }
     >
       <Problem problem={problem} />
-      <Card label="Summary">
-        <div class="body stack">
-          <JobFacts app={app} job={job} />
-          <Counts label="Peels by outcome" counts={counts} bare={counts.size > 1} />
-        </div>
+      <Card label="Summary" body="stack">
+        <JobFacts app={app} job={job} />
+        <Counts label="Peels by outcome" counts={counts} bare={counts.size > 1} />
       </Card>
       {counts.size > 1 && <OutcomeChoices place={place} counts={counts} all={rows.length} />}
       <JobTable app={app} jid={jid} rows={shown} />

@@ -68,17 +68,14 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
         beside={
           known !== undefined && <span class="tag">{known.readOnly ? "only reads" : "can change hosts"}</span>
         }
+        body="stack"
       >
-        <div class="body stack">
-          <FunctionFields call={call} id="job" arg="arg" label="Function" />
-          <TimeoutField id="job-timeout" value={timeout} />
-        </div>
+        <FunctionFields call={call} id="job" arg="arg" label="Function" />
+        <TimeoutField id="job-timeout" value={timeout} />
       </Card>
-      <Card id="who-head" title="On whom">
-        <div class="body stack">
-          <TargetFields app={app} id="job-target" target={target} onSubmit={submit} />
-          <SubmitFields problem={problem} verb="Run" total={total} />
-        </div>
+      <Card id="who-head" title="On whom" body="stack">
+        <TargetFields app={app} id="job-target" target={target} onSubmit={submit} />
+        <SubmitFields problem={problem} verb="Run" total={total} />
       </Card>
     </CallPage>
   );

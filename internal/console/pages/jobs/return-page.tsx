@@ -1,5 +1,5 @@
 import { encodePeelId } from "../../../base/peel-id.ts";
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { LinkButton } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -12,12 +12,10 @@ import type { ShownJob } from "./job-rows.ts";
 
 /** All of what one peel returned to a job. */
 export function ReturnPage({ app, jid, peel }: { app: App; jid: string; peel: string }) {
-  const { value: job, problem } = useQuery(
-    app,
-    `${jid} ${peel}`,
-    (signal) => app.client.call(routes.showJob, { jid, peel }, signal),
-    [`svc/job/${jid}/return/${encodePeelId(peel)}`, `svc/job/${jid}/ended`],
-  );
+  const { value: job, problem } = useAnswer(app, routes.showJob, { jid, peel }, [
+    `svc/job/${jid}/return/${encodePeelId(peel)}`,
+    `svc/job/${jid}/ended`,
+  ]);
   const answer = job?.returns[encodePeelId(peel)];
   return (
     <Page
@@ -49,19 +47,13 @@ function Returned(props: { answer: ShownJob["returns"][string]; function: string
   const { answer, function: name, now } = props;
   return (
     <>
-      <Card label="Summary">
-        <dl class="body facts">
-          <Fact name="Function" as="mono">
-            {name}
-          </Fact>
-          <Fact name="Started">
-            <Time at={answer.started_at} now={now} />, took <Duration ms={answer.duration_ms} />
-          </Fact>
-          <Fact name="Return code" as="number">
-            {answer.retcode}
-          </Fact>
-          <Fact name="Late">{answer.late === true && "It arrived after the deadline"}</Fact>
-        </dl>
+      <Card label="Summary" body="facts">
+        <Fact name="Function" as="mono" value={name} />
+        <Fact name="Started">
+          <Time at={answer.started_at} now={now} />, took <Duration ms={answer.duration_ms} />
+        </Fact>
+        <Fact name="Return code" as="number" value={answer.retcode} />
+        <Fact name="Late">{answer.late === true && "It arrived after the deadline"}</Fact>
       </Card>
       {answer.error !== undefined && <p class="notice failed">{answer.error}</p>}
       {answer.return !== undefined && (

@@ -1,4 +1,4 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { LinkButton } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -6,19 +6,16 @@ import { Fact } from "../../kit/fact.tsx";
 import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
-import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
 import { commandsFor, type SignedChange } from "./commands.ts";
-import { standings } from "./standing.ts";
+import { Standing } from "./standing.tsx";
 import { Tags } from "./tags.tsx";
 
 type Operator = NonNullable<NonNullable<(typeof routes.showOperator)["types"]>["answer"]["operator"]>;
 
 /** One operator, and the commands that change it. */
 export function OperatorPage({ app, name }: { app: App; name: string }) {
-  const { value, problem } = useQuery(app, name, (signal) =>
-    app.client.call(routes.showOperator, { name }, signal),
-  );
+  const { value, problem } = useAnswer(app, routes.showOperator, { name });
   const operator = value?.operator;
   if (value !== undefined && operator === undefined) {
     return (
@@ -31,11 +28,7 @@ export function OperatorPage({ app, name }: { app: App; name: string }) {
   return (
     <Page
       title={name}
-      beside={
-        operator !== undefined && (
-          <Status word={operator.state} outcome={standings[operator.state] ?? "skipped"} />
-        )
-      }
+      beside={operator !== undefined && <Standing state={operator.state} />}
       actions={
         app.session.may("audit", "read") && (
           <LinkButton to={`/audit?by=${encodeURIComponent(name)}`}>In the audit</LinkButton>
@@ -57,49 +50,41 @@ function OperatorCard(props: { operator: Operator; dependents: readonly string[]
   const { operator, dependents, now } = props;
   const { created_at: created, created_by: creator, expires_at: end } = operator;
   return (
-    <Card id="operator-head" title="Operator">
-      <dl class="body facts">
-        <Fact name="Roles">
-          <Tags words={operator.roles} />
-        </Fact>
-        <Fact name="Reason">{operator.reason}</Fact>
-        <Fact name="Administrator">{operator.administrator ? "yes, in the file of the masters" : "no"}</Fact>
-        <Fact name="Key" as="mono">
-          {operator.public_key}
-        </Fact>
-        <Fact name="Created">
-          {created !== undefined && (
-            <>
-              <Time at={created} now={now} />
-              {creator !== undefined && ` by ${creator}`}
-            </>
-          )}
-        </Fact>
-        <Fact name="Expires">{end !== undefined && <Time at={end} now={now} />}</Fact>
-        <Fact name="Signed by" as="mono">
-          {operator.signed_by}
-        </Fact>
-        <Fact name="Depend on it">{dependents.length === 0 ? "nobody" : dependents.join(", ")}</Fact>
-      </dl>
+    <Card id="operator-head" title="Operator" body="facts">
+      <Fact name="Roles">
+        <Tags words={operator.roles} />
+      </Fact>
+      <Fact name="Reason">{operator.reason}</Fact>
+      <Fact name="Administrator">{operator.administrator ? "yes, in the file of the masters" : "no"}</Fact>
+      <Fact name="Key" as="mono" value={operator.public_key} />
+      <Fact name="Created">
+        {created !== undefined && (
+          <>
+            <Time at={created} now={now} />
+            {creator !== undefined && ` by ${creator}`}
+          </>
+        )}
+      </Fact>
+      <Fact name="Expires">{end !== undefined && <Time at={end} now={now} />}</Fact>
+      <Fact name="Signed by" as="mono" value={operator.signed_by} />
+      <Fact name="Depend on it">{dependents.length === 0 ? "nobody" : dependents.join(", ")}</Fact>
     </Card>
   );
 }
 
 function Changes({ commands }: { commands: readonly SignedChange[] }) {
   return (
-    <Card id="change-head" title="Change it">
-      <div class="body stack">
-        <p class="muted">
-          An administrator signs each change with a key, and a browser has none: run the command where the key
-          is.
-        </p>
-        {commands.map(({ title, command }) => (
-          <div key={title} class="field">
-            <span class="label">{title}</span>
-            <code class="command">{command}</code>
-          </div>
-        ))}
-      </div>
+    <Card id="change-head" title="Change it" body="stack">
+      <p class="muted">
+        An administrator signs each change with a key, and a browser has none: run the command where the key
+        is.
+      </p>
+      {commands.map(({ title, command }) => (
+        <div key={title} class="field">
+          <span class="label">{title}</span>
+          <code class="command">{command}</code>
+        </div>
+      ))}
     </Card>
   );
 }

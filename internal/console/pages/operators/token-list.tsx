@@ -1,4 +1,4 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { Button } from "../../kit/button.tsx";
 import { Confirm } from "../../kit/confirm.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -10,15 +10,9 @@ import { TokenTable } from "./token-table.tsx";
 
 /** The tokens of the REST interface: created, and revoked. */
 export function TokenList({ app }: { app: App }) {
-  const creating = useDialog();
-  const revoking = useDialog<string>();
-  const { value, problem, reload } = useQuery(app, "tokens", (signal) =>
-    app.client.call(routes.listTokens, {}, signal),
-  );
-  const closing = (dialog: { close(): void }) => () => {
-    dialog.close();
-    reload();
-  };
+  const { value, problem, reload } = useAnswer(app, routes.listTokens, {});
+  const creating = useDialog(reload);
+  const revoking = useDialog<string>(reload);
   return (
     <>
       {app.session.may("tokens", "create") && (
@@ -41,10 +35,8 @@ export function TokenList({ app }: { app: App }) {
           }
         />
       )}
-      {creating.about && <CreateToken app={app} close={closing(creating)} />}
-      {revoking.about !== undefined && (
-        <RevokeToken app={app} name={revoking.about} close={closing(revoking)} />
-      )}
+      {creating.about && <CreateToken app={app} close={creating.close} />}
+      {revoking.about !== undefined && <RevokeToken app={app} name={revoking.about} close={revoking.close} />}
     </>
   );
 }

@@ -15,19 +15,17 @@ export function Breakers({ app, breakers }: { app: App; breakers: readonly Break
     </a>
   );
   return (
-    <Card id="breakers-head" title="Open breakers" beside={reactor}>
-      <dl class="body facts">
-        {breakers.map(({ rule, opened_at, open_until }) => (
-          <Fact key={rule} name={<Status word="open" outcome="failed" />}>
-            <a class="mono" href={hrefOf("/reactor")}>
-              {rule}
-            </a>{" "}
-            <span class="muted">
-              since <Time at={opened_at} now={app.now} />, until <Time at={open_until} now={app.now} />
-            </span>
-          </Fact>
-        ))}
-      </dl>
+    <Card id="breakers-head" title="Open breakers" beside={reactor} body="facts">
+      {breakers.map(({ rule, opened_at, open_until }) => (
+        <Fact key={rule} name={<Status word="open" outcome="failed" />}>
+          <a class="mono" href={hrefOf("/reactor")}>
+            {rule}
+          </a>{" "}
+          <span class="muted">
+            since <Time at={opened_at} now={app.now} />, until <Time at={open_until} now={app.now} />
+          </span>
+        </Fact>
+      ))}
     </Card>
   );
 }

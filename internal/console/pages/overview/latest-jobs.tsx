@@ -50,5 +50,5 @@ const jobColumns = ({ now }: Pick<App, "now">): readonly Column<LatestJob>[] => 
   numberColumn("targets", "Peels", (job) => job.targets, unsorted),
   monoColumn("target", "Target", (job) => job.target ?? "list", wide),
   textColumn("by", "By", (job) => job.created_by, wide),
-  timeColumn("at", "Created", now, (job) => job.created_at, unsorted),
+  timeColumn(now, "at", "Created", (job) => job.created_at, unsorted),
 ];

@@ -67,10 +67,8 @@ function States({ counts }: { counts: Readonly<Record<string, number>> }) {
     </a>
   );
   return (
-    <Card id="compliance-head" title="States" beside={byCommit}>
-      <div class="body">
-        <Counts label="Peels by their last state run" counts={Object.entries(counts)} />
-      </div>
+    <Card id="compliance-head" title="States" beside={byCommit} body="plain">
+      <Counts label="Peels by their last state run" counts={Object.entries(counts)} />
     </Card>
   );
 }
@@ -80,14 +78,12 @@ type PeelsProps = Pick<App, "now"> & { peels: PeelsSummary };
 function EndingSoon({ now, peels: { ending } }: PeelsProps) {
   const beside = <span class="muted small">Credentials of silent peels</span>;
   return (
-    <Card id="ending-head" title="Ends soon" beside={beside}>
-      <dl class="body facts">
-        {ending.map(({ id, at }) => (
-          <Fact key={id} name={<Time at={at} now={now} />}>
-            <a href={hrefOf(`/peels/${id}`)}>{id}</a>
-          </Fact>
-        ))}
-      </dl>
+    <Card id="ending-head" title="Ends soon" beside={beside} body="facts">
+      {ending.map(({ id, at }) => (
+        <Fact key={id} name={<Time at={at} now={now} />}>
+          <a href={hrefOf(`/peels/${id}`)}>{id}</a>
+        </Fact>
+      ))}
     </Card>
   );
 }
@@ -99,14 +95,12 @@ function SilentPeels({ now, peels: { silent, silentPeels } }: PeelsProps) {
     </a>
   );
   return (
-    <Card id="silent-head" title="Silent peels" beside={all}>
-      <dl class="body facts">
-        {silentPeels.map(({ id, since }) => (
-          <Fact key={id} name={since === undefined ? "never heard" : <Time at={since} now={now} />}>
-            <a href={hrefOf(`/peels/${id}`)}>{id}</a>
-          </Fact>
-        ))}
-      </dl>
+    <Card id="silent-head" title="Silent peels" beside={all} body="facts">
+      {silentPeels.map(({ id, since }) => (
+        <Fact key={id} name={since === undefined ? "never heard" : <Time at={since} now={now} />}>
+          <a href={hrefOf(`/peels/${id}`)}>{id}</a>
+        </Fact>
+      ))}
     </Card>
   );
 }

@@ -1,4 +1,13 @@
-import { ApiError, type App, type Query, routes, useJobs, usePeels, useQuery } from "../../api/mod.ts";
+import {
+  ApiError,
+  type App,
+  type Query,
+  routes,
+  useAnswer,
+  useJobs,
+  usePeels,
+  useQuery,
+} from "../../api/mod.ts";
 
 const maxJobs = 500;
 const dayMs = 24 * 60 * 60_000;
@@ -20,18 +29,12 @@ export function useOverview(app: App) {
       : undefined,
     ["svc/enrollment/"],
   );
-  const states = useQuery(
-    app,
-    "states",
-    session.may("states", "read") ? (signal) => client.call(routes.countStates, {}, signal) : undefined,
-    ["svc/compliance/", "svc/enrollment/"],
-  );
-  const approvals = useQuery(
-    app,
-    "approvals",
-    session.may("approvals", "list") ? (signal) => client.call(routes.listApprovals, {}, signal) : undefined,
-    ["svc/approval/"],
-  );
+  const states = useAnswer(app, routes.countStates, session.may("states", "read") ? {} : undefined, [
+    "svc/compliance/",
+    "svc/enrollment/",
+  ]);
+  const mayApprovals = session.may("approvals", "list");
+  const approvals = useAnswer(app, routes.listApprovals, mayApprovals ? {} : undefined, ["svc/approval/"]);
   // No event says how masters are.
   const masters = useQuery(app, "masters", (signal) => readMasters(app, signal));
 

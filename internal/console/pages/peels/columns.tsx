@@ -44,7 +44,7 @@ export function peelColumns({ now }: Pick<App, "now">): readonly Column<ListedPe
       by: ({ settings_version: version }) => version ?? 0,
     },
     monoColumn("address", "Address", ({ address }) => address, wide),
-    timeColumn("creds", "Credentials end", now, (peel) => peel.creds_expires_at, wide),
+    timeColumn(now, "creds", "Credentials end", (peel) => peel.creds_expires_at, wide),
   ];
 }
 

@@ -47,5 +47,5 @@ const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob>[] => 
   statusColumn("status", "Status", (job) => job.status, unsorted),
   numberColumn("targets", "Peels", (job) => job.targets, unsorted),
   textColumn("by", "By", (job) => job.created_by, wide),
-  timeColumn("at", "Created", now, (job) => job.created_at, unsorted),
+  timeColumn(now, "at", "Created", (job) => job.created_at, unsorted),
 ];

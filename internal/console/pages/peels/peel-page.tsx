@@ -1,4 +1,4 @@
-import { type App, type ListedPeel, routes, useQuery } from "../../api/mod.ts";
+import { type App, type ListedPeel, routes, useAnswer } from "../../api/mod.ts";
 import { Button, LinkButton } from "../../kit/button.tsx";
 import { Choices } from "../../kit/choices.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -29,17 +29,17 @@ const views = [
 
 /** One peel in full. */
 export function PeelPage({ app, id, view }: { app: App; id: string; view: string }) {
-  const revoking = useDialog();
   const {
     value: peel,
     problem,
     reload,
-  } = useQuery(app, id, (signal) => app.client.call(routes.showPeel, { id }, signal), [
+  } = useAnswer(app, routes.showPeel, { id }, [
     "svc/peel/",
     "svc/enrollment/",
     "svc/compliance/",
     "svc/job/",
   ]);
+  const revoking = useDialog(reload);
   const offered = views.filter(({ kind, action }) => app.session.may(kind, action));
   const shown = offered.find(({ path }) => path === view);
   // Also while its page is open: what was read before is not true any more.
@@ -65,16 +65,7 @@ export function PeelPage({ app, id, view }: { app: App; id: string; view: string
       <Problem problem={problem} />
       {peel !== undefined && shown !== undefined && <shown.View app={app} peel={peel} />}
       {shown === undefined && <Empty title="Your roles do not include this view, or there is none" />}
-      {revoking.about && peel !== undefined && (
-        <RevokePeel
-          app={app}
-          peel={peel}
-          close={() => {
-            revoking.close();
-            reload();
-          }}
-        />
-      )}
+      {revoking.about && peel !== undefined && <RevokePeel app={app} peel={peel} close={revoking.close} />}
     </Page>
   );
 }

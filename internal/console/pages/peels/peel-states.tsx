@@ -1,4 +1,4 @@
-import { routes, useQuery } from "../../api/mod.ts";
+import { routes, useAnswer } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
 import { Diff } from "../../kit/diff.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -16,12 +16,7 @@ const outcomeOf = (result: boolean | null) =>
 
 /** The last state run of a peel, with its differences. */
 export function PeelStates({ app, peel: { id } }: ViewProps) {
-  const { value, problem } = useQuery(
-    app,
-    `${id} states`,
-    (signal) => app.client.call(routes.showStates, { id }, signal),
-    ["svc/compliance/"],
-  );
+  const { value, problem } = useAnswer(app, routes.showStates, { id }, ["svc/compliance/"]);
   const run = value?.last_run;
   if (value !== undefined && run === undefined) {
     return (
@@ -34,10 +29,8 @@ export function PeelStates({ app, peel: { id } }: ViewProps) {
     <>
       <Problem problem={problem} />
       {run !== undefined && (
-        <Card label="Last run">
-          <div class="body">
-            <RunCounts run={run} />
-          </div>
+        <Card label="Last run" body="plain">
+          <RunCounts run={run} />
         </Card>
       )}
       {value?.diffs?.map((state) => (
@@ -50,11 +43,10 @@ export function PeelStates({ app, peel: { id } }: ViewProps) {
             </>
           }
           beside={<span class="muted small mono">{state.at}</span>}
+          body="stack"
         >
-          <div class="body stack">
-            <p class="muted">{state.comment}</p>
-            <Diff of={state.id} changes={state.changes} />
-          </div>
+          <p class="muted">{state.comment}</p>
+          <Diff of={state.id} changes={state.changes} />
         </Card>
       ))}
       {value !== undefined && run !== undefined && value.diffs === undefined && (

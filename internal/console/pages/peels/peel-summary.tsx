@@ -16,24 +16,20 @@ export function PeelSummary({ app: { now }, peel }: ViewProps) {
     <div class="grid">
       <PeelCard peel={peel} now={now} />
       <div class="stack">
-        <Card id="run-head" title="Last state run" beside={at(run?.run_at)}>
-          <div class="body">
-            {run === undefined ? <p class="muted">It never reported one.</p> : <RunCounts run={run} />}
-          </div>
+        <Card id="run-head" title="Last state run" beside={at(run?.run_at)} body="plain">
+          {run === undefined ? <p class="muted">It never reported one.</p> : <RunCounts run={run} />}
         </Card>
-        <Card id="job-head" title="Last job" beside={at(job?.at)}>
-          <div class="body">
-            {job === undefined ? (
-              <p class="muted">Masters remember none.</p>
-            ) : (
-              <p>
-                <Status word={job.outcome ?? "pending"} />{" "}
-                <a class="mono" href={hrefOf(`/jobs/${job.jid}`)}>
-                  {job.function}
-                </a>
-              </p>
-            )}
-          </div>
+        <Card id="job-head" title="Last job" beside={at(job?.at)} body="plain">
+          {job === undefined ? (
+            <p class="muted">Masters remember none.</p>
+          ) : (
+            <p>
+              <Status word={job.outcome ?? "pending"} />{" "}
+              <a class="mono" href={hrefOf(`/jobs/${job.jid}`)}>
+                {job.function}
+              </a>
+            </p>
+          )}
         </Card>
       </div>
     </div>
@@ -43,24 +39,18 @@ export function PeelSummary({ app: { now }, peel }: ViewProps) {
 function PeelCard({ peel, now }: { peel: ListedPeel } & Pick<App, "now">) {
   const { creds_expires_at: end, settings_version: version } = peel;
   return (
-    <Card id="peel-head" title="Peel">
-      <dl class="body facts">
-        <Fact name="Enrollment">
-          <Status word={peel.state} /> <span class="mono">{peel.enrollment_id}</span>
-        </Fact>
-        <Fact name="System">{peel.os ?? "not reported yet"}</Fact>
-        <Fact name="Version" as="mono">
-          {peel.version ?? "not reported yet"}
-        </Fact>
-        <Fact name="Address" as="mono">
-          {peel.address ?? "not known"}
-        </Fact>
-        <Fact name="Labels" as="tags">
-          {labelsOf(peel)}
-        </Fact>
-        <Fact name="Credentials end">{end === undefined ? "not known" : <Time at={end} now={now} />}</Fact>
-        <Fact name="Settings">{version === undefined ? "none compiled" : `version ${version}`}</Fact>
-      </dl>
+    <Card id="peel-head" title="Peel" body="facts">
+      <Fact name="Enrollment">
+        <Status word={peel.state} /> <span class="mono">{peel.enrollment_id}</span>
+      </Fact>
+      <Fact name="System">{peel.os ?? "not reported yet"}</Fact>
+      <Fact name="Version" as="mono" value={peel.version ?? "not reported yet"} />
+      <Fact name="Address" as="mono" value={peel.address ?? "not known"} />
+      <Fact name="Labels" as="tags">
+        {labelsOf(peel)}
+      </Fact>
+      <Fact name="Credentials end">{end === undefined ? "not known" : <Time at={end} now={now} />}</Fact>
+      <Fact name="Settings">{version === undefined ? "none compiled" : `version ${version}`}</Fact>
     </Card>
   );
 }

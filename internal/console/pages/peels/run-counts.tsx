@@ -26,9 +26,11 @@ export function RunCounts({ run }: { run: NonNullable<ListedPeel["last_run"]> })
           {run.trigger}
           {run.test && ", only a test"}
         </Fact>
-        <Fact name="Files" as="mono">
-          {[run.environment, run.commit.slice(0, 12)].filter(Boolean).join(" ") || "none"}
-        </Fact>
+        <Fact
+          name="Files"
+          as="mono"
+          value={[run.environment, run.commit.slice(0, 12)].filter(Boolean).join(" ") || "none"}
+        />
         <Fact name="Took">
           <Duration ms={run.duration_ms} />
         </Fact>

@@ -1,4 +1,4 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { Button } from "../../kit/button.tsx";
 import type { Column } from "../../kit/column.ts";
 import { monoColumn } from "../../kit/columns.tsx";
@@ -14,10 +14,8 @@ type Rule = NonNullable<(typeof routes.listReactorRules)["types"]>["answer"]["ru
 
 /** The rules in force, and their breakers. */
 export function ReactorRules({ app }: { app: App }) {
-  const resetting = useDialog<string>();
-  const { value, problem, reload } = useQuery(app, "reactor rules", (signal) =>
-    app.client.call(routes.listReactorRules, {}, signal),
-  );
+  const { value, problem, reload } = useAnswer(app, routes.listReactorRules, {});
+  const resetting = useDialog<string>(reload);
   const reset = app.session.may("reactor", "reset") ? resetting.open : undefined;
   return (
     <>
@@ -39,14 +37,7 @@ export function ReactorRules({ app }: { app: App }) {
         />
       )}
       {resetting.about !== undefined && (
-        <ResetBreaker
-          app={app}
-          rule={resetting.about}
-          close={() => {
-            resetting.close();
-            reload();
-          }}
-        />
+        <ResetBreaker app={app} rule={resetting.about} close={resetting.close} />
       )}
     </>
   );

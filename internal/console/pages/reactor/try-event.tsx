@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { ApiError, type App, routes } from "../../api/mod.ts";
+import { Field } from "../../kit/field.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
 import { readData } from "./read-data.ts";
@@ -52,19 +53,12 @@ export function TryEvent({ app, place }: { app: App; place: Place }) {
       >
         <div class="tools">
           {fields.map(({ name, label, placeholder, required }) => (
-            <div class="field grow" key={name}>
-              <label for={`try-${name}`}>{label}</label>
-              <input
-                id={`try-${name}`}
-                class="input mono"
-                autocomplete="off"
-                spellcheck={false}
-                required={required}
-                placeholder={placeholder}
-                value={typed.value[name]}
-                onInput={({ currentTarget }) => change(name, currentTarget.value.trim())}
-              />
-            </div>
+            <Field
+              key={name}
+              {...{ id: `try-${name}`, label, placeholder, required, class: "input mono", grow: true }}
+              value={typed.value[name]}
+              onText={(text) => change(name, text.trim())}
+            />
           ))}
         </div>
         <div class="field">

@@ -46,41 +46,34 @@ export function NewRollout({ app, place }: { app: App; place: Place }) {
       }
     >
       <div class="stack">
-        <Card id="what-head" title="What">
-          <div class="body stack">
-            <FunctionFields call={call} id="rollout" arg="arg" label="Function" />
-            <TimeoutField id="rollout-timeout" value={timeout} />
-          </div>
+        <Card id="what-head" title="What" body="stack">
+          <FunctionFields call={call} id="rollout" arg="arg" label="Function" />
+          <TimeoutField id="rollout-timeout" value={timeout} />
         </Card>
         <Card
           id="check-head"
           title="Check after each wave"
           beside={<span class="muted small">Optional</span>}
+          body="stack"
         >
-          <div class="body stack">
-            <FunctionFields call={check} id="check" arg="check-arg" label="Function of the check" />
-            {hasCheck && (
-              <TextField
-                id="check-timeout"
-                label="Timeout of the check"
-                value={checkTimeout}
-                hint="A peel that does not pass in time has failed."
-              />
-            )}
-          </div>
+          <FunctionFields call={check} id="check" arg="check-arg" label="Function of the check" />
+          {hasCheck && (
+            <TextField
+              id="check-timeout"
+              label="Timeout of the check"
+              value={checkTimeout}
+              hint="A peel that does not pass in time has failed."
+            />
+          )}
         </Card>
       </div>
       <div class="stack">
-        <Card id="who-head" title="On whom">
-          <div class="body stack">
-            <TargetFields app={app} id="rollout-target" target={target} onSubmit={submit} />
-          </div>
+        <Card id="who-head" title="On whom" body="stack">
+          <TargetFields app={app} id="rollout-target" target={target} onSubmit={submit} />
         </Card>
-        <Card id="waves-head" title="In which waves">
-          <div class="body stack">
-            <WaveFields form={form} />
-            <SubmitFields problem={asked.value ? lacking : ""} verb="Start" total={total} />
-          </div>
+        <Card id="waves-head" title="In which waves" body="stack">
+          <WaveFields form={form} />
+          <SubmitFields problem={asked.value ? lacking : ""} verb="Start" total={total} />
         </Card>
       </div>
     </CallPage>

@@ -20,24 +20,16 @@ export function RolloutFacts({ app, rollout }: { app: App; rollout: ShownRollout
   return (
     <div class="grid">
       <Gate now={app.now} rollout={rollout} />
-      <Card id="rollout-head" title="Rollout">
-        <dl class="body facts">
-          <Fact name="Target" as="mono">
-            {rollout.target ?? `a list of ${rollout.targets}`}
-          </Fact>
-          <Fact name="Peels" as="number">
-            {rollout.targets.toLocaleString("en")}
-          </Fact>
-          <Arguments args={rollout.args} />
-          <Fact name="By">
-            {rollout.created_by}, <Time at={rollout.created_at} now={app.now} />
-            {rollout.approved_by !== undefined && `, with ${rollout.approved_by.join(", ")}`}
-          </Fact>
-          <Fact name="Driven by">{rollout.driver ?? "no master now"}</Fact>
-          <Fact name="ID" as="mono">
-            {rollout.id}
-          </Fact>
-        </dl>
+      <Card id="rollout-head" title="Rollout" body="facts">
+        <Fact name="Target" as="mono" value={rollout.target ?? `a list of ${rollout.targets}`} />
+        <Fact name="Peels" as="number" value={rollout.targets.toLocaleString("en")} />
+        <Arguments args={rollout.args} />
+        <Fact name="By">
+          {rollout.created_by}, <Time at={rollout.created_at} now={app.now} />
+          {rollout.approved_by !== undefined && `, with ${rollout.approved_by.join(", ")}`}
+        </Fact>
+        <Fact name="Driven by">{rollout.driver ?? "no master now"}</Fact>
+        <Fact name="ID" as="mono" value={rollout.id} />
       </Card>
     </div>
   );
@@ -47,23 +39,18 @@ function Gate({ now, rollout }: { rollout: ShownRollout } & Pick<App, "now">) {
   const { check, failures, max_failures: max, wave_wait: wait, status } = rollout;
   const isLive = status === "running" || status === "paused";
   return (
-    <Card id="gate-head" title="Gate" beside={<Status {...gateOf(rollout)} />}>
-      <dl class="body facts">
-        <Fact name="Failures" as="number">
-          {failures.toLocaleString("en")} of at most {max.toLocaleString("en")}
-        </Fact>
-        <Fact name="Wait after a wave">{wait === "0" || wait === "0ms" ? "none" : wait}</Fact>
-        <Fact name="Check" as="mono">
-          {check === undefined ? "none" : check.function}
-        </Fact>
-        <Fact name="No wave starts after">
-          <Time at={rollout.deadline} now={now} />
-        </Fact>
-        <Fact name="Now">
-          {isLive &&
-            (rollout.paused_by === undefined ? steps[rollout.step] : `paused by ${rollout.paused_by}`)}
-        </Fact>
-      </dl>
+    <Card id="gate-head" title="Gate" beside={<Status {...gateOf(rollout)} />} body="facts">
+      <Fact name="Failures" as="number">
+        {failures.toLocaleString("en")} of at most {max.toLocaleString("en")}
+      </Fact>
+      <Fact name="Wait after a wave">{wait === "0" || wait === "0ms" ? "none" : wait}</Fact>
+      <Fact name="Check" as="mono" value={check === undefined ? "none" : check.function} />
+      <Fact name="No wave starts after">
+        <Time at={rollout.deadline} now={now} />
+      </Fact>
+      <Fact name="Now">
+        {isLive && (rollout.paused_by === undefined ? steps[rollout.step] : `paused by ${rollout.paused_by}`)}
+      </Fact>
     </Card>
   );
 }

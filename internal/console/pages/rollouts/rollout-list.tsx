@@ -68,7 +68,7 @@ const rolloutColumns = ({ now }: Pick<App, "now">): readonly Column<ListedRollou
   },
   monoColumn("target", "Target", (one) => one.target ?? "list", { wide: true, unsorted: true }),
   textColumn("by", "By", (one) => one.created_by, { wide: true }),
-  timeColumn("at", "Created", now, (one) => one.created_at),
+  timeColumn(now, "at", "Created", (one) => one.created_at),
 ];
 
 function NoRollouts({ mayStart }: { mayStart: boolean }) {

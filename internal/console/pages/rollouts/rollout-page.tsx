@@ -1,4 +1,4 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Confirm } from "../../kit/confirm.tsx";
@@ -47,15 +47,12 @@ const possible: Readonly<Record<string, readonly Action[]>> = {
 
 /** One rollout: its waves as a picture, its gate, and what can be done about it. */
 export function RolloutPage({ app, id }: { app: App; id: string }) {
-  const asking = useDialog<Action>();
   const {
     value: rollout,
     problem,
     reload,
-  } = useQuery(app, id, (signal) => app.client.call(routes.showRollout, { id }, signal), [
-    `svc/rollout/${id}/`,
-    "svc/job/",
-  ]);
+  } = useAnswer(app, routes.showRollout, { id }, [`svc/rollout/${id}/`, "svc/job/"]);
+  const asking = useDialog<Action>(reload);
   if (rollout === undefined) {
     return (
       <Page title="Rollout">
@@ -83,10 +80,8 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
     >
       <Problem problem={problem} />
       <Notices rollout={rollout} />
-      <Card id="waves-head" title="Waves">
-        <div class="body">
-          <WavePicture rollout={rollout} />
-        </div>
+      <Card id="waves-head" title="Waves" body="plain">
+        <WavePicture rollout={rollout} />
       </Card>
       <RolloutFacts app={app} rollout={rollout} />
       <WaveTable app={app} rollout={rollout} />
@@ -94,10 +89,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
         <Ask
           {...{ app, action, id, count: concernedBy(action, rollout) }}
           title={`${texts[action].verb} the rollout of ${rollout.function}?`}
-          close={() => {
-            asking.close();
-            reload();
-          }}
+          close={asking.close}
         />
       )}
     </Page>

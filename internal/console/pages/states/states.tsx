@@ -1,4 +1,4 @@
-import { type App, type ConsolePage, routes, useQuery } from "../../api/mod.ts";
+import { type App, type ConsolePage, routes, useAnswer } from "../../api/mod.ts";
 import { withFields } from "../../kit/address-field.ts";
 import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
@@ -27,12 +27,7 @@ const changes = ["svc/compliance/"];
 function States({ app, place }: { app: App; place: Place }) {
   const target = place.query.get("target") ?? "";
   const input = target === "" ? {} : { target };
-  const { value, problem } = useQuery(
-    app,
-    target,
-    (signal) => app.client.call(routes.countStates, input, signal),
-    changes,
-  );
+  const { value, problem } = useAnswer(app, routes.countStates, input, changes);
   const drift = useDrift(app, target, statusOf(place));
   const isUsed = value !== undefined && Object.values(value.counts).some((count) => count > 0);
   const failures = topFailures(drift.value?.items ?? []);
@@ -53,10 +48,8 @@ function States({ app, place }: { app: App; place: Place }) {
       {isUsed && value.groups.every(({ commit }) => commit === undefined) && <NeverRan target={target} />}
       {isUsed && (
         <>
-          <Card id="status-head" title="Compliance">
-            <div class="body">
-              <Counts label="Peels by their last state run" counts={Object.entries(value.counts)} />
-            </div>
+          <Card id="status-head" title="Compliance" body="plain">
+            <Counts label="Peels by their last state run" counts={Object.entries(value.counts)} />
           </Card>
           <GroupTable groups={value.groups} leftOut={value.groups_left_out ?? 0} />
         </>
