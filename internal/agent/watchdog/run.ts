@@ -166,7 +166,7 @@ async function tryOut(
   return undefined;
 }
 
-/** @returns why a peel that is no trial must end, if it must */
+/** @returns why a peel outside a trial must end, if it must */
 async function lookAfter(
   { upgrades }: Watchdog,
   health: ReturnType<typeof createHealth>,

@@ -135,7 +135,7 @@ export function createLive(options: {
 }
 
 /**
- * Gathers what arrives, and reports it to those whom it concerns.
+ * Gathers what arrives, and reports it to the listeners that it concerns.
  *
  * @param onLost more arrived than is kept: what was read before may be old
  */

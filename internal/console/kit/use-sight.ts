@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { rowHeight } from "./row-height.ts";
 import { slotOf, type VisibleRows, visibleRows } from "./visible-rows.ts";
 
-/** More rows than these are no reading on paper, and the browser would stand still. */
+/** Nobody reads more rows than these on paper, and the browser would stand still. */
 const maxPrinted = 5_000;
 /** Rows come into the table and leave it in groups: most frames of scrolling then draw nothing. */
 const group = 4 * rowHeight;

@@ -5,7 +5,7 @@ import type { App } from "../api/mod.ts";
 import { type Completion, complete, type Known } from "./complete.ts";
 import { readKnown } from "./known.ts";
 
-const nothing: Known = { ids: [], facts: new Map(), labels: new Map() };
+const nothing = (): Known => ({ ids: [], facts: new Map(), labels: new Map() });
 
 /**
  * Completes the word at the cursor of a field.
@@ -20,12 +20,12 @@ export function useCompletion(options: {
   onText(text: string): void;
 }) {
   const { app, input, value, onText } = options;
-  const known = useSignal(nothing);
+  const known = useSignal<Known | undefined>(undefined);
   const open = useSignal(false);
   const chosen = useSignal(-1);
   const cursor = useSignal(value.length);
   const asked = useRef(false);
-  const completion = complete(value, cursor.value, known.value);
+  const completion = complete(value, cursor.value, known.value ?? nothing());
   const count = completion.options.length;
   return {
     options: completion.options,
