@@ -307,8 +307,7 @@ async function adjustAsset(
   log: Log,
 ): Promise<boolean> {
   const { max_bytes: had, num_replicas: from } = existing;
-  let config = await protectDecisions(manager, name, existing, log);
-  config = await keepHistory(manager, name, { config, bytes, maxBytes }, log);
+  let config = await keepHistory(manager, name, { config: existing, bytes, maxBytes }, log);
   const discard = discardOf(assets[name]);
   if (had !== maxBytes || existing.discard !== discard) {
     try {
@@ -326,10 +325,7 @@ async function adjustAsset(
     }
   }
   const enough = onlyRaise ? from >= replicas : from === replicas;
-  if (enough) {
-    await allowDirect(manager, config, log);
-    return false;
-  }
+  if (enough) return false;
   try {
     await manager.streams.update(existing.name, {
       ...config,
@@ -381,32 +377,7 @@ async function keepFor(
   }
 }
 
-/** Storage of earlier versions took rollup headers, and kept no revision but the latest. */
-async function protectDecisions(
-  manager: JetStreamManager,
-  name: AssetName,
-  existing: StreamConfig,
-  log: Log,
-): Promise<StreamConfig> {
-  const asset: Asset = assets[name];
-  if (asset.decisions !== true) return existing;
-  const wanted = { allow_rollup_hdrs: takesRollups(name), max_msgs_per_subject: asset.history ?? 1 };
-  if (
-    existing.allow_rollup_hdrs === wanted.allow_rollup_hdrs &&
-    existing.max_msgs_per_subject === wanted.max_msgs_per_subject
-  )
-    return existing;
-  try {
-    const { config } = await manager.streams.update(existing.name, { ...existing, ...wanted });
-    log.info("storage of decisions protected", { asset: name, history: wanted.max_msgs_per_subject });
-    return config;
-  } catch (cause) {
-    log.error("storage of decisions could not be protected", { asset: name, error: cause });
-    return existing;
-  }
-}
-
-/** Gives a bucket the history that there is room for; buckets of earlier versions have none. */
+/** Gives a bucket the history that there is room for. */
 async function keepHistory(
   manager: JetStreamManager,
   name: AssetName,
@@ -427,16 +398,6 @@ async function keepHistory(
 export function yieldingHistory(name: AssetName): number | undefined {
   const asset: Asset = assets[name];
   return asset.decisions === true ? undefined : asset.history;
-}
-
-/** Streams of an earlier version do not let anyone read a chosen replica. */
-async function allowDirect(manager: JetStreamManager, config: StreamConfig, log: Log): Promise<void> {
-  if (config.num_replicas < 2 || config.allow_direct) return;
-  try {
-    await manager.streams.update(config.name, { ...config, allow_direct: true });
-  } catch (cause) {
-    log.warn("replicas cannot be compared by their content", { stream: config.name, error: cause });
-  }
 }
 
 async function infoOf(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {

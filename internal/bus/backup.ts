@@ -20,7 +20,7 @@ const chunkBytes = 128 * 1024;
 const schema = v.object({
   v: v.literal(1),
   created_at: v.string(),
-  /** What the backup knows last of what operators decided; absent in backups of earlier versions. */
+  /** What the backup knows last of what operators decided; absent before the first decision. */
   newest_decision: v.optional(v.record(v.string(), v.unknown())),
   streams: v.array(
     v.object({

@@ -76,25 +76,6 @@ describe.each(["enrollments", "revocations"])("the bucket %s", (name) => {
     expect(await decisions.get("kept")).toBeDefined();
     expect(await decisions.get("other")).toBeUndefined();
   });
-
-  test("made by an earlier version takes none once a master has started", async () => {
-    await using old = await startBus();
-    const connection = await connectTo(old, "master");
-    const manager = await connection.nats.jetstreamManager();
-    await provision(connection, single, recordingLog());
-    const { config } = await manager.streams.info(`KV_${name}`);
-    await manager.streams.delete(config.name);
-    await manager.streams.add({ ...config, allow_rollup_hdrs: true, max_msgs_per_subject: 1 });
-    await (await openBucket(connection, name)).put("kept", bytes("1"));
-    const log = recordingLog();
-    await provision(connection, single, log);
-    await provision(connection, single, log);
-    const changes = log.records.map(({ event }) => event).filter((event) => event.startsWith("storage "));
-    expect(changes).toEqual(["storage of decisions protected"]);
-    expect((await manager.streams.info(config.name)).config).toEqual(config);
-    expect(await (await openBucket(connection, name)).get("kept")).toBeDefined();
-    await connection.nats.close();
-  });
 });
 
 test("a read takes one key, never a pattern", async () => {

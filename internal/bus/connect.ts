@@ -85,11 +85,21 @@ export const busClientSettings = {
 /** How many servers may refuse a new client before it gives up. */
 const maxFirstAttempts = 8;
 
+/** What comes with a request. The client chose it, and anyone between may have changed it. */
+export interface Sent {
+  /** Where the reply goes: an inbox. */
+  reply: string;
+  /** The trace that the request is part of. */
+  traceparent?: string;
+}
+
 /** A live connection to the bus. */
 export interface Bus {
   readonly nats: NatsConnection;
   readonly clock: Clock;
   readonly log: Log;
+  /** Public key of the bus user: the server lets it alone publish below `svc.op.<key>`. */
+  readonly user: string;
   /** Signs the requests to masters; absent where they are sent as they are. */
   readonly requester?: Requester;
   /** What the requests to masters are part of. */
@@ -107,18 +117,13 @@ export interface Bus {
    * subject of the request, and turns every failure into a reply. A request whose reply subject is not an
    * inbox is dropped: the reply is sent with the permissions of this client, not with those of the requester.
    *
-   * @param answer the reply, or a promise of it; `undefined` when there is none. Its third argument is the trace that
-   *   the request is part of: anyone between may have changed it
+   * @param answer the reply, or a promise of it; `undefined` when there is none
    * @param onDropped called with the subject of a dropped request, instead of a warning in the log
    */
   serve(
     subject: string,
     queue: string,
-    answer: (
-      data: Uint8Array,
-      subject: string,
-      traceparent?: string,
-    ) => Promise<Uint8Array> | Uint8Array | undefined,
+    answer: (data: Uint8Array, subject: string, sent: Sent) => Promise<Uint8Array> | Uint8Array | undefined,
     onDropped?: (subject: string) => void,
   ): { stop(): void };
   /** Number of reconnects. */
@@ -144,7 +149,7 @@ export interface Bus {
 export async function connectBus(options: BusOptions): Promise<Bus> {
   for (const url of options.urls) assertBusUrl("bus_url", url);
   let nats: NatsConnection;
-  const authenticate = authenticatorOf(options.identity);
+  const { user, authenticate } = authenticatorOf(options.identity);
   let attempts = 0;
   let connected = false;
   try {
@@ -186,7 +191,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   }
   connected = true;
   gatherWrites(nats);
-  return watchConnection(nats, options);
+  return watchConnection(nats, user, options);
 }
 
 /** nats.js reads these for each attempt. */
@@ -233,20 +238,27 @@ export function resolveBusCa(options: {
 }
 
 /** Signs the challenge of the server; nats.js does this in JavaScript, which takes 70 times as long. */
-function authenticatorOf(identity: BusIdentity): Authenticator {
+function authenticatorOf(identity: BusIdentity): { user: string; authenticate: Authenticator } {
   const { key, jwt } =
     "credentials" in identity
       ? parseCredentials(identity.credentials)
       : { key: keyPairFromSeed("user", identity.seed), jwt: undefined };
   const nkey = key.publicKey;
-  return (nonce) => ({
-    nkey,
-    sig: nonce === undefined ? "" : encodeBase64Url(key.sign(Buffer.from(nonce))),
-    ...defined({ jwt }),
-  });
+  return {
+    user: nkey,
+    authenticate: (nonce) => ({
+      nkey,
+      sig: nonce === undefined ? "" : encodeBase64Url(key.sign(Buffer.from(nonce))),
+      ...defined({ jwt }),
+    }),
+  };
 }
 
-function watchConnection(nats: NatsConnection, { clock, log, onRefused, requester, span }: BusOptions): Bus {
+function watchConnection(
+  nats: NatsConnection,
+  user: string,
+  { clock, log, onRefused, requester, span }: BusOptions,
+): Bus {
   let connected = true;
   let refused = false;
   let bufferedBytes = 0;
@@ -265,7 +277,6 @@ function watchConnection(nats: NatsConnection, { clock, log, onRefused, requeste
     // When the connection breaks meanwhile, the client stops draining and tries to connect forever.
     await nats.close();
   };
-  const warnOfReply = (subject: string) => log.warn(badReply, { subject });
   void (async () => {
     for await (const status of nats.status()) {
       switch (status.type) {
@@ -301,6 +312,7 @@ function watchConnection(nats: NatsConnection, { clock, log, onRefused, requeste
     nats,
     clock,
     log,
+    user,
     ...defined({ requester, span }),
     get reconnects() {
       return reconnects;
@@ -321,33 +333,37 @@ function watchConnection(nats: NatsConnection, { clock, log, onRefused, requeste
       onReconnect.add(run);
       return () => onReconnect.delete(run);
     },
-    serve(subject, queue, answer, onDropped = warnOfReply) {
-      const subscription = nats.subscribe(subject, {
-        queue,
-        callback: (error, message) => {
-          if (error !== null) return log.error("subscription error", { subject, error });
-          if (!isInbox(message.reply)) {
-            return onDropped(message.subject);
-          }
-          const reply = answer(message.data, message.subject, traceOf(message.headers));
-          if (!(reply instanceof Promise)) {
-            if (reply !== undefined) message.respond(reply);
-            return;
-          }
-          reply.then(
-            (bytes) => message.respond(bytes),
-            (cause) => log.error("a request got no answer", { subject, error: describeError(cause) }),
-          );
-        },
-      });
-      return { stop: () => subscription.unsubscribe() };
-    },
+    serve: serveOver(nats, log),
     closed: nats.closed().then((reason) => {
       connected = false;
       return reason ?? undefined;
     }),
     drain: () => closeAfter(() => nats.drain()),
     close: () => closeAfter(() => nats.flush()),
+  };
+}
+
+function serveOver(nats: NatsConnection, log: Log): Bus["serve"] {
+  const warnOfReply = (subject: string) => log.warn(badReply, { subject });
+  return (subject, queue, answer, onDropped = warnOfReply) => {
+    const subscription = nats.subscribe(subject, {
+      queue,
+      callback: (error, message) => {
+        if (error !== null) return log.error("subscription error", { subject, error });
+        if (message.reply === undefined || !isInbox(message.reply)) return onDropped(message.subject);
+        const sent = { reply: message.reply, ...defined({ traceparent: traceOf(message.headers) }) };
+        const reply = answer(message.data, message.subject, sent);
+        if (!(reply instanceof Promise)) {
+          if (reply !== undefined) message.respond(reply);
+          return;
+        }
+        reply.then(
+          (bytes) => message.respond(bytes),
+          (cause) => log.error("a request got no answer", { subject, error: describeError(cause) }),
+        );
+      },
+    });
+    return { stop: () => subscription.unsubscribe() };
   };
 }
 

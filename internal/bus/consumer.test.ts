@@ -126,7 +126,7 @@ test("a message whose handling fails is delivered again, until it is given up", 
   await close();
 });
 
-test("a consumer of an earlier version gets the new configuration", async () => {
+test("a consumer with another configuration gets the new one", async () => {
   const { manager, options, put } = await newStream();
   for (const changed of [options, { ...options, backoffMs: [2_000, 3_000] as const, maxDeliveries: 9 }]) {
     const { seen, take, until } = collector();

@@ -69,10 +69,8 @@ async function lastFence(bus: Bus, bucket: string): Promise<{ token: number; rev
   return { token: readToken(message.data), revision: message.sequence };
 }
 
-/** The token of a fence, which earlier versions stored as decimal digits; 0 when it is damaged. */
+/** The token of a fence; 0 when it is damaged. */
 function readToken(fence: Buffer): number {
-  const text = fence.toString("latin1");
-  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
   try {
     const parsed = v.safeParse(fenceForm, decode(fence));
     return parsed.success ? parsed.output.token : 0;

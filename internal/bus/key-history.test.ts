@@ -23,7 +23,7 @@ test("a bucket without a limit has room", () => {
   expect(fittingHistory({ bytes: 5, maxBytes: -1 }, { wanted: 10, keeps: 1 })).toBe(10);
 });
 
-test("the facts of an earlier version get a history, lose nothing, and give it up where room is short", async () => {
+test("facts get a history when there is room, lose nothing, and give it up where room is short", async () => {
   await using server = await startBus();
   const bus = await connectTo(server, "master");
   const log = recordingLog();

@@ -26,6 +26,7 @@ export {
   isInbox,
   type Requester,
   resolveBusCa,
+  type Sent,
 } from "./connect.ts";
 export type { ConnectedUser } from "./connected-users.ts";
 export { type Consumer, consume, type DeliveredMessage, removeConsumer } from "./consumer.ts";
@@ -77,7 +78,7 @@ export {
   replicaAdvice,
   replicaProblem,
 } from "./replicas/servers.ts";
-export { isNotAllowed, isUnserved, newerCredentials, requestReply } from "./request.ts";
+export { isNotAllowed, isUnserved, newerCredentials, requestAsOperator, requestReply } from "./request.ts";
 export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
 export { probeStorage } from "./storage-probe.ts";

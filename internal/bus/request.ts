@@ -1,5 +1,6 @@
 import { ErrorCode, NatsError } from "nats";
 import { SvcError } from "../base/errors.ts";
+import { fromOperatorSubject, parseFromOperator } from "../base/operator-subject.ts";
 import type { Span } from "../base/trace.ts";
 import { type Bus, traceHeaders } from "./connect.ts";
 
@@ -7,7 +8,28 @@ import { type Bus, traceHeaders } from "./connect.ts";
 export const newerCredentials = "create new ones with svc nats-auth credentials of this version";
 
 /**
- * Sends a request to the masters and waits for one reply. A connection of an operator who has a key signs it.
+ * Sends a request of an operator to the masters, and waits for one reply. A connection of an operator who has a key
+ * signs it. It is published below the key of the bus user, which is how the bus says who sent it. A request that another
+ * key signs is published on the subject itself, where masters that take signed requests only do not listen.
+ *
+ * @returns `undefined` when no client serves the subject
+ * @throws SvcError as `requestReply`
+ */
+export function requestAsOperator(
+  bus: Bus,
+  subject: string,
+  payload: Uint8Array,
+  timeoutMs: number,
+  span?: Pick<Span, "traceparent">,
+): Promise<Uint8Array | undefined> {
+  const { requester, user } = bus;
+  const data = requester?.sign(subject, payload) ?? payload;
+  const isOwn = requester === undefined || requester.key === user;
+  return requestReply(bus, isOwn ? fromOperatorSubject(user, subject) : subject, data, timeoutMs, span);
+}
+
+/**
+ * Sends a request, and waits for one reply.
  *
  * @param span the part of the trace that the request is
  * @returns `undefined` when no client serves the subject
@@ -20,17 +42,17 @@ export async function requestReply(
   timeoutMs: number,
   span: Pick<Span, "traceparent"> | undefined = bus.span,
 ): Promise<Uint8Array | undefined> {
-  const data = bus.requester?.sign(subject, payload) ?? payload;
   try {
     const options = { timeout: timeoutMs, ...traceHeaders(span?.traceparent) };
-    return (await bus.nats.request(subject, data, options)).data;
+    return (await bus.nats.request(subject, payload, options)).data;
   } catch (cause) {
     if (!(cause instanceof NatsError)) throw cause;
     if (isUnserved(cause)) return undefined;
     if (cause.isPermissionError()) {
       throw new SvcError("forbidden", whyForbidden(bus, subject), { cause });
     }
-    throw new SvcError("unavailable", `no answer on ${subject} within ${timeoutMs / 1000} s`, { cause });
+    const { subject: asked } = parseFromOperator(subject);
+    throw new SvcError("unavailable", `no answer on ${asked} within ${timeoutMs / 1000} s`, { cause });
   }
 }
 
@@ -40,7 +62,8 @@ export function isNotAllowed(thrown: unknown): boolean {
 }
 
 /** Who asks, what is lacking, and who can give it. */
-function whyForbidden({ requester }: Bus, subject: string): string {
+function whyForbidden({ requester }: Bus, published: string): string {
+  const { subject } = parseFromOperator(published);
   if (requester === undefined) return `these credentials may not publish on ${subject}: ${newerCredentials}`;
   const { name } = requester;
   return `${name} may not ask on ${subject}: no role of ${name} allows it; an operator with role admin changes them with svc operator roles ${name} ROLE`;

@@ -151,16 +151,11 @@ const connectionEvent = v.object({
  *
  * @param options.claims the connection that claims are sent on: its server reads nothing else from it until it has
  *   looked through the connections of the account
- * @param options.mayEnd whether the credentials allow to end connections
  * @param options.few how many connections of a server are few
  */
 export async function createSystemBus(
   bus: Bus,
-  {
-    claims = bus,
-    mayEnd = false,
-    few = fewConnections,
-  }: { claims?: Bus; mayEnd?: boolean; few?: number } = {},
+  { claims = bus, few = fewConnections }: { claims?: Bus; few?: number } = {},
 ): Promise<SystemBus> {
   const { nats, clock } = bus;
   // By name, which is unique in a cluster: the ID of a server changes at each start.
@@ -211,7 +206,7 @@ export async function createSystemBus(
       );
       return [{ server: found.server.id, jwt, refuses }];
     });
-  const canEnd = () => mayEnd && present().every(({ version }) => !isOlderVersion(version, oldestToEnd));
+  const canEnd = () => present().every(({ version }) => !isOlderVersion(version, oldestToEnd));
   const end = (id: string) => {
     const [server, cid] = id.split(" ");
     // A server does nothing without a reply subject. Nobody listens to the reply.

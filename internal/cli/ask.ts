@@ -4,7 +4,7 @@ import { SvcError, toSvcError } from "../base/errors.ts";
 import { encode, type Plain } from "../base/msgpack.ts";
 import { newRequestId } from "../base/request-id.ts";
 import { WaitingRequest } from "../base/waiting.ts";
-import { type Bus, requestReply } from "../bus/mod.ts";
+import { type Bus, requestAsOperator } from "../bus/mod.ts";
 import type { FieldsSchema, InputSchema } from "../fleet/operation/mod.ts";
 import { type BusBinding, readReply } from "../fleet/over-bus/mod.ts";
 import { withHint } from "./hints.ts";
@@ -33,13 +33,16 @@ export type AnswerTo<Binding extends { operation: { run(...given: never[]): Prom
   ReturnType<Binding["operation"]["run"]>
 >;
 
+/** Why masters may listen, and not to this connection. */
+const otherUser =
+  "masters with operators.require_signed take what your operator file signs over its own connection alone: leave master.creds_file out of your configuration";
+
 /** No master serves a subject. */
 export class NoMaster extends SvcError {
-  constructor(operation: string) {
-    super(
-      "unavailable",
-      noMaster[operation.split(".")[0] ?? ""] ?? "no master is answering: start svc-master",
-    );
+  constructor(operation: string, bus?: Pick<Bus, "requester" | "user">) {
+    const said = noMaster[operation.split(".")[0] ?? ""] ?? "no master is answering: start svc-master";
+    const isOther = bus?.requester !== undefined && bus.requester.key !== bus.user;
+    super("unavailable", isOther ? `${said}; ${otherUser}` : said);
   }
 }
 
@@ -91,13 +94,13 @@ export async function ask<
   let reply: Uint8Array | undefined;
   try {
     for (let left = isHasty ? 0 : moreAttempts; ; left--) {
-      reply = await requestReply(bus, subject, payload, timeoutMs, span).catch((thrown) => {
+      reply = await requestAsOperator(bus, subject, payload, timeoutMs, span).catch((thrown) => {
         throw explainSilence(thrown);
       });
       if (reply !== undefined || left === 0) break;
       await sleep(bus.clock, pauseMs);
     }
-    if (reply === undefined) throw new NoMaster(operation.name);
+    if (reply === undefined) throw new NoMaster(operation.name, bus);
     const answer = readReply(binding, reply);
     span?.end();
     return answer;

@@ -236,17 +236,16 @@ function busOf(
         ? identityOfFile(own, path)
         : identityOf(credentials, seed);
   if (as === undefined && own === undefined && file !== undefined) assertOneFleet(identity, file, path);
+  const requester = requesterOf(file, cli);
   return {
     urls: own === undefined || isNamed(config["master.urls"]) ? config["master.urls"] : own.busUrls,
     name: "svc",
-    ...(own === undefined ? {} : { inboxPrefix: operatorInboxPrefix(own.publicKey) }),
+    // Masters answer a signed request in the inbox of the key that signed it, and nowhere else.
+    ...(requester === undefined ? {} : { inboxPrefix: operatorInboxPrefix(requester.key) }),
     identity,
     ...(ca === "" ? {} : { ca: readTextFile(ca, "master.tls_ca") }),
     ...(ca === "" && own !== undefined && own.caPem !== "" ? { ca: own.caPem } : {}),
-    ...defined({
-      clientCertificate: client,
-      requester: requesterOf(file, cli),
-    }),
+    ...defined({ clientCertificate: client, requester }),
     timeoutMs: connectMs,
     clock: cli.clock,
     log: createLog({

@@ -1,7 +1,7 @@
 import { defined } from "../base/defined.ts";
 import { secretMode, writeFileAtomic } from "../base/file.ts";
 import { encode } from "../base/msgpack.ts";
-import { type Bus, requestReply } from "../bus/mod.ts";
+import { type Bus, requestAsOperator } from "../bus/mod.ts";
 import { operatorOperations } from "../fleet/operators/mod.ts";
 import { readReply } from "../fleet/over-bus/mod.ts";
 import { formatOperatorFile, type OperatorFile, readClaims, readOperatorFile } from "../identity/mod.ts";
@@ -38,7 +38,7 @@ async function renewNow(
 ): Promise<void> {
   const input = { name: file.name, public_key: file.publicKey };
   const { renewOperator: renew } = operatorOperations;
-  const reply = await requestReply(
+  const reply = await requestAsOperator(
     bus,
     renew.bus.subject,
     encode({ ...input, operator: file.name }),

@@ -33,3 +33,4 @@ export {
 export { openSealed, seal } from "./seal.ts";
 export { acceptedBy, followingSigner, type Signer } from "./signer.ts";
 export { isSmallOrder } from "./small-order.ts";
+export { vouched } from "./vouched.ts";

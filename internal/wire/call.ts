@@ -13,7 +13,7 @@ export interface Call {
   follow?: true;
   /**
    * Whether masters send its command again until they know that its return is stored. Then the return of a quick
-   * function needs no confirmation. Masters and peels of earlier versions do not know this.
+   * function needs no confirmation.
    */
   resends?: true;
 }
@@ -48,7 +48,7 @@ export const mostApprovals = 16;
 
 /**
  * @param requestId the ID of the request, for the logs of the peel
- * @param traceparent the span that the work of the peel is part of; peels of earlier versions ignore it
+ * @param traceparent the span that the work of the peel is part of
  */
 export function encodeCall(
   { function: name, args, follow, resends }: Call,

@@ -12,6 +12,7 @@ const command: Command = {
   peel: "web-1",
   deadline: 10_000,
   body: encode({ function: "test.ping", args: {} }),
+  proof: [],
 };
 const { kind, jid, peel } = command;
 const trust = { keys: [key.publicKey], now: 9_999 };
@@ -52,6 +53,7 @@ describe("refused", () => {
     ["a changed kind", "bad_signature", altered({ kind: "stop" }), { kind: "stop" }],
     ["a later deadline", "bad_signature", altered({ deadline: "2030-01-01T00:00:00.000Z" })],
     ["a missing field", "malformed", altered({ signature: undefined })],
+    ["a missing proof", "malformed", altered({ proof: undefined })],
     ["junk", "malformed", encode("junk")],
     ["bytes that are not MessagePack", "malformed", Buffer.from([0xc1])],
   ];

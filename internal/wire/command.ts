@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
-import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
-import { decode, encode, mapEncoder } from "../base/msgpack.ts";
+import { decode, mapEncoder } from "../base/msgpack.ts";
 import { sha256 } from "../base/sha256.ts";
 import {
   type KeyPair,
+  merkleTree,
   type ProofStep,
   type ProvingTree,
   packProof,
@@ -18,12 +18,9 @@ import {
 // command, and the digest of its body. So a command cannot be changed, replayed to another peel, or turned
 // into another kind of command (decisions, "Signed commands").
 //
-// There are two forms. In the first, the signature is for one peel. In the second, it is for the root of a Merkle
-// tree over the peels of the job: a master signs once, and each command carries the proof that its peel is in the
-// tree. Peels of earlier versions know the first form alone.
+// The signature is for the root of a Merkle tree over the peels of the job: a master signs once, and each command
+// carries the proof that its peel is in the tree.
 
-/** The newest form that this version opens; a peel tells it in its heartbeat. */
-export const newestForm = 2;
 /** The proof of a job with the most targets has 17 steps. */
 const mostProofSteps = 32;
 
@@ -38,8 +35,8 @@ export interface Command {
   /** Milliseconds since the Unix epoch; after it the command is invalid. */
   deadline: number;
   body: Uint8Array;
-  /** That its peel is one of those that the signature is for; none in a command for one peel alone. */
-  proof?: readonly ProofStep[];
+  /** That its peel is one of those that the signature is for; empty in a command for one peel alone. */
+  proof: readonly ProofStep[];
 }
 
 /** What a command is about, without its peel. */
@@ -51,16 +48,14 @@ const envelope = v.object({
   peel: v.string(),
   deadline: v.pipe(v.string(), v.isoTimestamp()),
   body: v.instance(Uint8Array),
-  proof: v.optional(
-    v.pipe(
-      v.instance(Uint8Array),
-      v.rawTransform(({ dataset, addIssue, NEVER }) => {
-        const proof = unpackProof(dataset.value, mostProofSteps);
-        if (proof !== undefined) return proof;
-        addIssue({ message: "not a proof" });
-        return NEVER;
-      }),
-    ),
+  proof: v.pipe(
+    v.instance(Uint8Array),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const proof = unpackProof(dataset.value, mostProofSteps);
+      if (proof !== undefined) return proof;
+      addIssue({ message: "not a proof" });
+      return NEVER;
+    }),
   ),
   key: v.string(),
   signature: v.instance(Uint8Array),
@@ -92,24 +87,14 @@ export class CommandRefused extends SvcError {
 
 /** Signs a command for one peel with a command key and encodes it for the bus. */
 export function signCommand({ peel, ...order }: Omit<Command, "proof">, key: KeyPair): Uint8Array {
-  return signForEach(order, key)(peel);
+  return signForAll(order, merkleTree([peel]), key)(peel);
 }
 
 /** The order of a command, encoded with the signature that is for all peels of the tree. @internal */
 export function signOrder(order: Order, root: Uint8Array, key: KeyPair) {
   const deadline = rfc3339(order.deadline);
-  const signature = key.sign(signedForAll({ ...order, deadline }, sha256(order.body), root));
+  const signature = key.sign(signedBytes({ ...order, deadline }, root));
   return { ...order, deadline, key: key.publicKey, signature };
-}
-
-/** Signs the same order for one peel after the other; the common parts are computed once. */
-export function signForEach(order: Order, key: KeyPair): (peel: string) => Uint8Array {
-  const deadline = rfc3339(order.deadline);
-  const digest = sha256(order.body);
-  return (peel) => {
-    const signature = key.sign(signedBytes({ ...order, peel, deadline }, digest));
-    return encode({ ...order, peel, deadline, key: key.publicKey, signature });
-  };
 }
 
 /**
@@ -149,16 +134,12 @@ export function openSigned(
   expected: { peel: string; on?: { kind: CommandKind; jid: string } },
   trust: { keys: readonly string[]; now: number },
 ): Command {
-  const { key, signature, proof, ...rest } = decoded;
-  const command: Command = { ...rest, deadline: Date.parse(rest.deadline), ...defined({ proof }) };
+  const { key, signature, ...rest } = decoded;
+  const command: Command = { ...rest, deadline: Date.parse(rest.deadline) };
   if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
   const order = { ...command, deadline: rfc3339(command.deadline) };
-  const digest = sha256(command.body);
   // A wrong proof leads to another root, which nobody signed.
-  const signed =
-    proof === undefined
-      ? signedBytes(order, digest)
-      : signedForAll(order, digest, rootOf(command.peel, proof) ?? new Uint8Array());
+  const signed = signedBytes(order, rootOf(command.peel, command.proof) ?? new Uint8Array());
   if (!verifySignature("user", key, signed, signature)) {
     throw new CommandRefused("bad_signature", "the signature is wrong");
   }
@@ -182,21 +163,11 @@ function decodeEnvelope(bytes: Uint8Array): v.InferOutput<typeof envelope> {
   throw new CommandRefused("malformed", "malformed command");
 }
 
-/** @param deadline RFC 3339 */
-function signedBytes(
-  { kind, jid, peel, deadline }: Pick<Command, "kind" | "jid" | "peel"> & { deadline: string },
-  digest: Uint8Array,
-): Uint8Array {
-  const head = ["svc/command/v1", kind, jid, peel, deadline, ""].join("\0");
-  return Buffer.concat([Buffer.from(head, "utf8"), digest]);
-}
-
 /** @param deadline RFC 3339 @param root of the tree over the peels */
-function signedForAll(
-  { kind, jid, deadline }: Pick<Command, "kind" | "jid"> & { deadline: string },
-  digest: Uint8Array,
+function signedBytes(
+  { kind, jid, deadline, body }: Pick<Command, "kind" | "jid" | "body"> & { deadline: string },
   root: Uint8Array,
 ): Uint8Array {
-  const head = ["svc/command/v2", kind, jid, deadline, ""].join("\0");
-  return Buffer.concat([Buffer.from(head, "utf8"), root, digest]);
+  const head = ["svc/command/v1", kind, jid, deadline, ""].join("\0");
+  return Buffer.concat([Buffer.from(head, "utf8"), root, sha256(body)]);
 }

@@ -102,7 +102,7 @@ test("a list that is too long for one message is not made into a command for a s
 describe("a master", () => {
   const mac = createRecordMac(newKeyPair("account", systemRandom));
   const berlin = ["b-1", "b-2", "b-3", "b-4", "b-5"];
-  const targets = [...berlin, "m-1", "m-2", "x-1", "old-1"];
+  const targets = [...berlin, "m-1", "m-2", "x-1"];
   const job: Job = withJobMac(mac, {
     ...{ jid, function: "test.ping", args: {}, targets, metadata: {}, timeoutMs: 1_000, createdAt: 0 },
     ...{ createdBy: "ann", deadline: 10_000 },
@@ -118,7 +118,6 @@ describe("a master", () => {
         },
       },
       ...{ key, mac, log: recordingLog() },
-      opensProofs: (peel) => peel !== "old-1",
       siteOf: (peel) => ({ b: "berlin", m: "munich" })[peel[0] ?? ""],
       ...(sitesOf === undefined ? {} : { sitesOf }),
     });
@@ -130,7 +129,7 @@ describe("a master", () => {
     const { commands, sent, bytes } = sending();
     commands.send("dispatch", job, targets);
     expect(sent.toSorted()).toEqual(
-      [`svc.site.berlin.dispatch.${jid}`, ...["m-1", "m-2", "x-1", "old-1"].map(own)].toSorted(),
+      [`svc.site.berlin.dispatch.${jid}`, ...["m-1", "m-2", "x-1"].map(own)].toSorted(),
     );
     for (const peel of berlin) expect(open(bytes(), peel)?.peel).toBe(peel);
     expect(open(bytes(), "m-1")).toBeUndefined();
@@ -147,7 +146,7 @@ describe("a master", () => {
     });
     expect(sent.filter((subject) => subject.startsWith("svc.to.")).sort()).toEqual(toSites.sort());
     sent.length = 0;
-    commands.sendSingly("stop", withCancelMac(mac, job), ["m-1"]);
+    commands.resend("stop", withCancelMac(mac, job), ["m-1"]);
     expect(sent.map((subject) => subject.replace(jid, "JID"))).toEqual([
       "svc.job.JID.stop.m-1",
       "svc.to.munich.svc.job.JID.stop.m-1",
@@ -164,9 +163,9 @@ describe("a master", () => {
     }
   });
 
-  test("sends again, and stops, each peel alone", () => {
+  test("sends again, and stops, with a message for each peel", () => {
     const { commands, sent } = sending();
-    commands.sendSingly("dispatch", job, berlin);
+    commands.resend("dispatch", job, berlin);
     expect(sent).toEqual(berlin.map(own));
     sent.length = 0;
     commands.send("stop", { ...job }, berlin);

@@ -4,8 +4,8 @@ import { decodeForeign, encode } from "../base/msgpack.ts";
 import { type KeyPair, merkleTree, type ProvingTree, partialTree, type TreePart } from "../identity/mod.ts";
 import { type Command, CommandRefused, type Order, openSigned, signOrder } from "./command.ts";
 
-// One command for many peels of a site crosses the wide link once. Its signature is the one for many peels, and it has
-// the ids of all its peels in place of the proof for one: each peel computes the tree, and its own proof.
+// One command for many peels of a site crosses the wide link once. It has the ids of all its peels in
+// place of the proof for one: each peel computes the tree, and its own proof.
 
 /** A larger command is sent to each peel: the bus and the peels bound what they take. */
 const mostBytes = 512 * 1024;

@@ -14,11 +14,11 @@ test("a door that reaches past the operations is found", () => {
       checkOperations([
         {
           path: `${jobs}/mod.ts`,
-          text: 'export { dispatchJob } from "./dispatch.ts";\nexport { createJob } from "./operations.ts";',
+          text: 'export { dispatchJob } from "./dispatch.ts";\nexport { jobOperations } from "./joined.ts";',
         },
         {
-          path: "internal/master/doors/http/job-routes.ts",
-          text: 'import { createJob, dispatchJob } from "../../../fleet/jobs/mod.ts";',
+          path: "internal/master/doors/http/more.ts",
+          text: 'import { jobOperations, dispatchJob } from "../../../fleet/jobs/mod.ts";',
         },
         { path: "internal/fleet/over-bus/job.ts", text: 'import type { Job } from "../jobs/record.ts";' },
         { path: "internal/fleet/over-bus/more.ts", text: "bus.serve(subject, queue, answer);" },
@@ -38,8 +38,8 @@ test("a door that reaches past the operations is found", () => {
       ]),
     ),
   ).toEqual([
-    `internal/master/doors/http/job-routes.ts: takes dispatchJob of ${jobs}/dispatch.ts; ${ask("jobs")}`,
-    `internal/fleet/over-bus/job.ts: takes Job of ${jobs}/record.ts; ${ask("jobs")}`,
+    `internal/master/doors/http/more.ts: takes dispatchJob of ${jobs}/dispatch.ts; read its table, ${jobs}/joined.ts`,
+    `internal/fleet/over-bus/job.ts: takes Job of ${jobs}/record.ts; read its table, ${jobs}/joined.ts`,
     "internal/fleet/over-bus/more.ts: serves a subject; bind an operation to it",
     `internal/cli/enroll/approve.ts: takes approve of internal/fleet/enrollment/approve.ts; ${ask("enrollment")}`,
   ]);

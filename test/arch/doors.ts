@@ -8,7 +8,7 @@ const domains = new Set(
   ),
 );
 
-/** Rooms that are doors: of a domain they take its operations, and nothing else. */
+/** Rooms that are doors: of a domain they take its table, and nothing else. */
 const doors = new Set(["master/doors/http", "fleet/over-bus"]);
 
 /** What decides and changes: `svc` may read what is stored, and does nothing else past an operation. */
@@ -30,7 +30,7 @@ export function checkOperations(sources: Source[]): Violation[] {
     const room = roomOf(source.path)?.path ?? "";
     if (!doors.has(room) && room !== "cli") return [];
     const isPast = (origin: string) =>
-      room === "cli" ? acting.includes(origin) : !origin.endsWith("/operations.ts");
+      room === "cli" ? acting.includes(origin) : !/\/(?:joined|doors)\.ts$/.test(origin);
     const reached = parse(source).taken.flatMap(({ from, names }): Violation[] => {
       const target = resolveImport(source.path, from);
       const domain = target === undefined ? undefined : roomOf(target)?.path;
@@ -38,7 +38,10 @@ export function checkOperations(sources: Source[]): Violation[] {
       return names.flatMap((name) => {
         const origin = originOf(byPath.get(target), target, name);
         if (!isPast(origin)) return [];
-        const instead = `ask for an operation of internal/${domain}/operations.ts`;
+        const instead =
+          room === "cli"
+            ? `ask for an operation of internal/${domain}/operations.ts`
+            : `read its table, internal/${domain}/joined.ts`;
         return [{ path: source.path, problem: `takes ${name} of ${origin}; ${instead}` }];
       });
     });

@@ -15,7 +15,7 @@ import type { Reply } from "../harness/client.ts";
 import { bearer, call, decide, enrollNew, getStatus, newEnrollee, postJson } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
-import { newOperator, registryOf, signedBy, type TestOperator } from "../harness/operators.ts";
+import { newOperator, registryOf, requestAs, signedBy, type TestOperator } from "../harness/operators.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { countExecutions } from "../harness/rollout-fleet.ts";
@@ -78,7 +78,7 @@ beforeAll(async () => {
   };
   const options = { tokens: configured, operators, clock, flags: ["--roles-file", file] };
   masters = [await startMaster(bus, options), await startMaster(bus, options)];
-  admin = await connectTo(bus, "admin");
+  admin = await connectTo(bus, "master");
   peel = await connectManualPeel(bus, await enrollPeel(first(), "web-1"));
   await peel.beat();
   failures = countExecutions([peel]).failures;
@@ -195,7 +195,7 @@ const byCode: Readonly<Record<string, Said["status"]>> = {
 };
 async function send(who: TestOperator, subject: string, fields: Record<string, Plain>): Promise<Answer> {
   const request = signedBy(who, subject, encode(fields), ahead);
-  return decode((await admin.nats.request(subject, request, { timeout: 30_000 })).data) as unknown as Answer;
+  return decode(await requestAs(admin, who, subject, request)) as unknown as Answer;
 }
 async function decideOverBus(who: TestOperator, verb: "approve" | "deny", id: string): Promise<Said> {
   const answer = await send(who, approvalOperations[`${verb}Request`].bus.subject, { id });

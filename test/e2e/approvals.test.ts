@@ -17,6 +17,7 @@ import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import {
   newOperator,
   registryOf,
+  requestAs,
   signedBy,
   type TestOperator,
   writeOperatorFile,
@@ -69,7 +70,7 @@ beforeAll(async () => {
   };
   const options = { tokens, operators, flags: ["--roles-file", file] };
   masters = [await startMaster(bus, options), await startMaster(bus, options)];
-  admin = await connectTo(bus, "admin");
+  admin = await connectTo(bus, "master");
   peel = await connectManualPeel(bus, await enrollPeel(first(), "web-1"));
 });
 afterAll(async () => {
@@ -93,7 +94,7 @@ async function ask(
   fields: Record<string, Plain>,
 ) {
   const request = signedBy(who, subject, encode(fields));
-  return decode((await admin.nats.request(subject, request, { timeout: 30_000 })).data) as unknown as Answer;
+  return decode(await requestAs(admin, who, subject, request)) as unknown as Answer;
 }
 const run = async (who: TestOperator) =>
   String((await ask(who, jobOperations.createJob, { target: "web-1", function: "test.ping" })).approval);

@@ -12,7 +12,13 @@ import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
-import { newOperator, signedBy, type TestOperator, writeOperatorFile } from "../harness/operators.ts";
+import {
+  newOperator,
+  requestAs,
+  signedBy,
+  type TestOperator,
+  writeOperatorFile,
+} from "../harness/operators.ts";
 import { submitPeel } from "../harness/peel-connection.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { until } from "../harness/until.ts";
@@ -42,17 +48,14 @@ async function ask(
   over = owner,
 ) {
   const request = signedBy(who, subject, encode(fields));
-  return decode((await over.nats.request(subject, request, { timeout: 30_000 })).data) as Record<
-    string,
-    Plain
-  >;
+  return decode(await requestAs(over, who, subject, request)) as Record<string, Plain>;
 }
 
 beforeAll(async () => {
   bus = await startBus();
   listAdministrators(bus.authDir, root);
   masters = [await startMaster(bus, { config }), await startMaster(bus, { config })];
-  owner = await connectTo(bus, "admin");
+  owner = await connectTo(bus, "master");
   thief = await connectTo(bus, "direct");
   enrollments = await openBucket(thief, "enrollments");
   for (const who of [anna, vera, fred]) {
@@ -207,7 +210,7 @@ test("what was signed while no master ran counts when one starts", async () => {
   expect(await startCli(fresh, ["enroll", "revoke", a, "--direct-kv"], { operatorFile }).exit).toBe(0);
   expect(await startCli(fresh, ["enroll", "approve", b, "--direct-kv"]).exit).toBe(0);
   await using _ = await startMaster(fresh, { config });
-  const connection = await connectTo(fresh, "admin");
+  const connection = await connectTo(fresh, "master");
   expect(await listed(a, connection)).toEqual({ state: "revoked", trust: "-" });
   expect(await listed(b, connection)).toEqual({ state: "approved", trust: "TAMPERED" });
   await connection.nats.close();

@@ -436,14 +436,9 @@ test("over the bus, approve refuses a mismatch without force and takes it with f
   const nonce = await takeNonce(master, peel);
   const attested = attestation(peel, nonce, `sha256:${"cd".repeat(32)}`);
   const { id } = (await submit(master, submission(peel, nonce, attested))).json as { id: string };
+  const { subject } = enrollmentDoors.approveEnrollment.bus;
   const ask = async (request: Record<string, unknown>) =>
-    Buffer.from(
-      (
-        await connection.nats.request(enrollmentDoors.approveEnrollment.bus.subject, encode(request), {
-          timeout: 30_000,
-        })
-      ).data,
-    );
+    Buffer.from((await connection.nats.request(subject, encode(request), { timeout: 30_000 })).data);
   const refused = await ask({ id, operator: "ann" });
   expect(refused.includes("trust_mismatch")).toBe(true);
   expect((await getStatus(master, id)).json).toMatchObject({ state: "pending" });

@@ -10,7 +10,7 @@ import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { type Intruder, type Message, startIntruder } from "../harness/intruder.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
-import { newOperator, signedBy, writeOperatorFile } from "../harness/operators.ts";
+import { newOperator, requestAs, signedBy, writeOperatorFile } from "../harness/operators.ts";
 import { startPeel, type TestPeel } from "../harness/peel.ts";
 import { submitPeel } from "../harness/peel-connection.ts";
 import { listAdministrators } from "../harness/registered.ts";
@@ -72,8 +72,7 @@ async function decide(name: string): Promise<void> {
   const { enrollmentId: id } = await submitPeel(masters[0], name);
   const { subject } = enrollmentOperations.rejectEnrollment.bus;
   const request = signedBy(root, subject, encode({ id, reason: "test" } as Record<string, Plain>));
-  const reply = await intruder.bus.nats.request(subject, request, { timeout: 30_000 });
-  expect(decode(reply.data)).toMatchObject({ ok: true });
+  expect(decode(await requestAs(intruder.bus, root, subject, request))).toMatchObject({ ok: true });
 }
 
 beforeAll(async () => {
@@ -99,7 +98,7 @@ beforeAll(async () => {
   const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
   const { subject } = enrollmentOperations.approveEnrollment.bus;
   const approval = signedBy(root, subject, encode({ id: String(fields?.enrollment_id) }));
-  await intruder.bus.nats.request(subject, approval, { timeout: 30_000 });
+  await requestAs(intruder.bus, root, subject, approval);
   await peel.ready;
   for (const name of ["one", "two", "three"]) await decide(name);
   const { last } = await verify();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
+import { fromOperatorSubject, parseFromOperator } from "../../internal/base/operator-subject.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { type AssetName, assets, streamName } from "../../internal/bus/assets.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
@@ -20,7 +21,13 @@ import { forgedRecords } from "../harness/forger.ts";
 import { type Intruder, type Message, startIntruder } from "../harness/intruder.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
-import { newOperator, signedBy, type TestOperator, writeOperatorFile } from "../harness/operators.ts";
+import {
+  newOperator,
+  requestAs,
+  signedBy,
+  type TestOperator,
+  writeOperatorFile,
+} from "../harness/operators.ts";
 import { startPeel, type TestPeel } from "../harness/peel.ts";
 import { submitPeel } from "../harness/peel-connection.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
@@ -76,15 +83,14 @@ function text(): string {
 }
 
 /** Sends a request as it is; over the connection of the intruder, who can publish everywhere. */
-async function sendRaw(subject: string, data: Uint8Array): Promise<Answer> {
-  const reply = await intruder.bus.nats.request(subject, data, { timeout: 10_000 });
-  return decode(reply.data) as unknown as Answer;
+async function sendRaw(who: TestOperator, subject: string, data: Uint8Array): Promise<Answer> {
+  return decode(await requestAs(intruder.bus, who, subject, data)) as unknown as Answer;
 }
 const ask = (
   who: TestOperator,
   { bus: { subject } }: { bus: { subject: string } },
   fields: Record<string, Plain> = {},
-) => sendRaw(subject, signedBy(who, subject, encode(fields)));
+) => sendRaw(who, subject, signedBy(who, subject, encode(fields)));
 async function must(...asked: Parameters<typeof ask>): Promise<Answer> {
   const answer = await ask(...asked);
   expect(answer).toMatchObject({ ok: true });
@@ -206,7 +212,7 @@ async function nothingIsGained(): Promise<void> {
     ],
   ]);
   const unsigned = encode({ ...job("pwned"), operator: "root" });
-  asked.push(["a job of nobody", () => sendRaw(jobOperations.createJob.bus.subject, unsigned)]);
+  asked.push(["a job of nobody", () => sendRaw(root, jobOperations.createJob.bus.subject, unsigned)]);
   for (const [what, run] of asked) expect([what, (await run()).ok]).toEqual([what, false]);
   for (const master of masters) {
     for (const name of ["revoked", "forged"] as const) {
@@ -221,10 +227,12 @@ async function nothingIsGained(): Promise<void> {
 async function replayAll(): Promise<void> {
   const { nats } = intruder.bus;
   // Commands for peels are among them, which nobody answers: the fence comes behind them.
-  const again = ({ subject, data }: Message) =>
-    subject.includes(".dispatch.")
+  const again = ({ subject: published, data }: Message) => {
+    const { user: publicKey, subject } = parseFromOperator(published);
+    return publicKey === undefined
       ? nats.publish(subject, data)
-      : nats.request(subject, data, { timeout: 1_000 }).catch(() => undefined);
+      : requestAs(intruder.bus, { key: { publicKey } }, subject, data, 1_000).catch(() => undefined);
+  };
   await Promise.all(genuine.map(again));
 }
 
@@ -308,12 +316,14 @@ test("a rollout does not start again after its record and the used nonces were d
   const running = async () =>
     JSON.stringify(await must(root, rolloutOperations.listRollouts, { status: "running" }));
   await until(running, (list) => !list.includes(started.id));
-  const sent = intruder.requests.findLast((one) => one.subject === subject);
+  const sent = intruder.requests.findLast(
+    (one) => one.subject === fromOperatorSubject(root.key.publicKey, subject),
+  );
   for (const onEmptyDisk of [false, true]) {
     await restart({ onEmptyDisk });
     for (const asset of ["rollouts", "jobs", "request-nonces"] as const) await purge(asset);
     for (let at = 0; at < 4; at++) {
-      const answer = await sendRaw(subject, sent?.data ?? new Uint8Array());
+      const answer = await sendRaw(root, subject, sent?.data ?? new Uint8Array());
       expect([answer.ok, answer.error?.code]).toEqual([false, "unauthorized"]);
     }
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { readClaims, readOperatorFile } from "../../internal/identity/mod.ts";
@@ -8,19 +8,18 @@ import { startMaster, type TestMaster } from "../harness/master.ts";
 import { operatorConfig, svc } from "../harness/svc.ts";
 import { until } from "../harness/until.ts";
 
-// A fleet of an earlier version on its way to operators with keys of their own. Nothing is refused on the way.
+// A fleet of svc nats-auth init on its way to operators with keys of their own. Nothing is refused on the way.
 
 setDefaultTimeout(60_000);
 
 let bus: TestBus;
 let master: TestMaster;
-let earlier: string;
+let shared: string;
 
 beforeAll(async () => {
   bus = await startBus();
-  unlinkSync(join(bus.authDir, "masters-operators.seed"));
   master = await startMaster(bus);
-  earlier = operatorConfig(bus);
+  shared = operatorConfig(bus);
 });
 afterAll(async () => {
   await master?.[Symbol.asyncDispose]();
@@ -29,7 +28,7 @@ afterAll(async () => {
 
 const adopt = async (...args: string[]) => {
   const { exit, stdout, stderr } = await svc([
-    ...["operator", "adopt", "--config", earlier, "--output", "json"],
+    ...["operator", "adopt", "--config", shared, "--output", "json"],
     ...args,
   ]);
   const steps = exit === 0 ? (JSON.parse(stdout) as { step: string; state: string; detail: string }[]) : [];
@@ -37,33 +36,28 @@ const adopt = async (...args: string[]) => {
 };
 
 test("without operators everything continues, and each step says what is lacking", async () => {
-  expect((await svc(["enroll", "list", "--config", earlier])).exit).toBe(0);
+  expect((await svc(["enroll", "list", "--config", shared])).exit).toBe(0);
   const { steps, stderr } = await adopt();
   expect(steps).toMatchObject({
-    masters: { state: "open", detail: "they have no signing key" },
+    masters: { state: "open", detail: "they know no administrators" },
     operators: { state: "open", detail: "0 in the registry" },
     "unsigned requests": { state: "open", detail: expect.stringContaining("would be refused: ") },
     "shared credentials": { state: "open", detail: expect.stringContaining("admin (") },
     require_signed: { state: "open", detail: "unsigned requests are taken" },
   });
   expect(stderr).toContain("Next: on the host of a master: svc operator adopt --auth-dir DIR");
-  const who = await svc(["whoami", "--config", earlier]);
+  const who = await svc(["whoami", "--config", shared]);
   expect(who.stdout).toContain("everything: you are not registered");
 });
 
-test("the keys are made once, the masters take them over while they run, and the first operator adds others", async () => {
+test("the first operator is made once, the masters take it over while they run, and the first operator adds others", async () => {
   const file = join(bus.dir, "anna.operator");
   const made = await adopt("--auth-dir", bus.authDir, "--name", "anna", "--out", file);
-  expect(made.steps).toMatchObject({
-    "signing key": { state: "done", detail: "masters-operators.seed was made" },
-    administrators: { state: "done" },
-  });
+  expect(made.steps).toMatchObject({ administrators: { state: "done" } });
   expect(made.stderr).toContain("to auth_dir of every other master");
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(statSync(join(bus.authDir, "masters-operators.seed")).mode & 0o777).toBe(0o600);
   const before = readFileSync(join(bus.authDir, "administrators"), "utf8");
   expect((await adopt("--auth-dir", bus.authDir)).steps).toMatchObject({
-    "signing key": { detail: "masters-operators.seed is there" },
     administrators: { detail: "the file is there" },
   });
   expect(readFileSync(join(bus.authDir, "administrators"), "utf8")).toBe(before);
@@ -129,10 +123,10 @@ test("an administrator who was away for longer than its JWT lasts renews it with
 });
 
 test("who has admin.creds alone continues until signatures are required", async () => {
-  expect((await svc(["enroll", "list", "--config", earlier])).exit).toBe(0);
+  expect((await svc(["enroll", "list", "--config", shared])).exit).toBe(0);
   await master[Symbol.asyncDispose]();
   master = await startMaster(bus, { config: { operators: { require_signed: true } } });
-  const refused = await svc(["operator", "list", "--config", earlier]);
+  const refused = await svc(["operator", "list", "--config", shared]);
   expect([refused.exit, refused.stderr]).toEqual([
     1,
     expect.stringContaining("takes signed requests only: install your operator file with svc login FILE"),

@@ -19,7 +19,7 @@ import {
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
-import { newOperator, signedBy, type TestOperator } from "../harness/operators.ts";
+import { newOperator, requestAs, signedBy, type TestOperator } from "../harness/operators.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { until } from "../harness/until.ts";
 
@@ -64,7 +64,7 @@ async function ask(
 ): Promise<Answer> {
   const { subject } = operatorOperations[action].bus;
   const request = signedBy(who, subject, encode(fields));
-  return decode((await owner.nats.request(subject, request, { timeout: 10_000 })).data) as Answer;
+  return decode(await requestAs(owner, who, subject, request)) as Answer;
 }
 
 const add = (who: TestOperator, by = root, more: Partial<OperatorRecord> = {}) =>
@@ -103,10 +103,7 @@ test("who is added connects with the subjects of its roles, and with nothing els
   const connection = await connectAs(anna, added.jwt);
   const asked = async (subject: string) => {
     try {
-      const reply = await connection.nats.request(subject, signedBy(anna, subject, encode({})), {
-        timeout: 5_000,
-      });
-      return reply.data.length > 0;
+      return (await requestAs(connection, anna, subject, signedBy(anna, subject, encode({})))).length > 0;
     } catch (thrown) {
       return (thrown as { code?: string }).code;
     }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { encode, type Plain } from "../../internal/base/msgpack.ts";
+import { fromOperatorSubject } from "../../internal/base/operator-subject.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { operatorConfig, svc as run } from "../harness/svc.ts";
@@ -21,7 +22,7 @@ const svc = (...argv: string[]) => run(["--config", operatorConfig(bus), ...argv
 
 /** Answers a subject until the end of the block. */
 async function answering(subject: string, answer: Plain) {
-  const serving = masters.nats.subscribe(subject, {
+  const serving = masters.nats.subscribe(fromOperatorSubject("*", subject), {
     callback: (_, message) => void message.respond(encode(answer)),
   });
   await masters.nats.flush();

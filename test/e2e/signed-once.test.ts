@@ -5,15 +5,13 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
-import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { startPeel, type TestPeel } from "../harness/peel.ts";
-import { enrollPeel, operate } from "../harness/peel-connection.ts";
+import { operate } from "../harness/peel-connection.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { until } from "../harness/until.ts";
 
-// One signature for all peels of a job, in a fleet of two masters, peels of this version, one that says nothing of
-// what it opens, as earlier versions, and one that says more than it does.
+// One signature for all peels of a job, in a fleet of two masters.
 
 setDefaultTimeout(60_000);
 
@@ -22,7 +20,7 @@ interface OnTheBus {
   kind: string;
   jid: string;
   peel: string;
-  proof?: Uint8Array;
+  proof: Uint8Array;
   signature: Uint8Array;
   bytes: Uint8Array;
 }
@@ -34,8 +32,6 @@ const seen: OnTheBus[] = [];
 let bus: TestBus;
 let masters: TestMaster[] = [];
 let server: Bus;
-let earlier: ManualPeel;
-let boaster: ManualPeel;
 
 async function startMember(id: string): Promise<void> {
   const [{ url } = { url: "" }] = masters;
@@ -59,20 +55,15 @@ beforeAll(async () => {
     callback: (_, { subject, data }) => {
       const [, , jid = "", kind = "", peel = ""] = subject.split(".");
       if (kind !== "dispatch" && kind !== "stop") return;
-      const { proof, signature } = decode(data) as { proof?: Uint8Array; signature: Uint8Array };
+      const { proof, signature } = decode(data) as { proof: Uint8Array; signature: Uint8Array };
       const bytes = Uint8Array.from(data);
-      seen.push({ subject, kind, jid, peel, signature, bytes, ...(proof === undefined ? {} : { proof }) });
+      seen.push({ subject, kind, jid, peel, proof, signature, bytes });
     },
   });
   for (const id of current) await startMember(id);
-  const [first, second] = masters as [TestMaster, TestMaster];
-  earlier = await connectManualPeel(bus, await enrollPeel(first, "db-1"));
-  boaster = await connectManualPeel(bus, await enrollPeel(second, "db-2"));
 });
 afterAll(async () => {
   for (const peel of peels.values()) await peel[Symbol.asyncDispose]();
-  await earlier?.[Symbol.asyncDispose]();
-  await boaster?.[Symbol.asyncDispose]();
   await server?.nats.close();
   for (const master of masters) await master[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();
@@ -111,56 +102,13 @@ const commandsOf = (kind: string, jid: string, count: number) =>
   }) as Promise<OnTheBus[]>;
 const signatures = (commands: readonly OnTheBus[]) =>
   new Set(commands.map(({ signature }) => Buffer.from(signature).toString("hex")));
-const heartbeat = (peel: ManualPeel, value: Record<string, unknown>) =>
-  peel.connection.nats.request(
-    `$KV.peel-heartbeat.${peel.peelId}`,
-    encode({ peel_id: peel.peelId, ...value }),
-    { timeout: 30_000 },
-  );
 
-test("every master signs once for the peels that say they open it, and they run the job", async () => {
+test("every master signs once for all peels, and they run the job", async () => {
   for (const master of masters) {
-    await until(async () => {
-      const jid = await dispatch(master, { targets: current, function: "test.true" });
-      const commands = await commandsOf("dispatch", jid, current.length);
-      await until(async () => Bun.deepEquals(await outcomes(master, jid), all(current, "ok")));
-      return commands.every(({ proof }) => proof !== undefined) && signatures(commands).size === 1;
-    });
+    const jid = await dispatch(master, { targets: current, function: "test.true" });
+    expect(signatures(await commandsOf("dispatch", jid, current.length)).size).toBe(1);
+    await until(async () => Bun.deepEquals(await outcomes(master, jid), all(current, "ok")));
   }
-});
-
-test("a peel that does not say it gets a command for itself alone, in the same job", async () => {
-  const [master] = masters as [TestMaster];
-  await heartbeat(earlier, {});
-  const targets = [...current, "db-1"];
-  const jid = await dispatch(master, { targets, function: "test.true" });
-  const commands = await commandsOf("dispatch", jid, targets.length);
-  const own = commands.filter(({ peel }) => peel === "db-1");
-  expect(own.every(({ proof }) => proof === undefined)).toBe(true);
-  expect(commands.filter(({ proof }) => proof !== undefined).map(({ peel }) => peel)).toEqual(current);
-  expect((await earlier.next("dispatch")).jid).toBe(jid);
-  await earlier.answer(jid);
-  await until(async () => Bun.deepEquals(await outcomes(master, jid), all(targets, "ok")));
-});
-
-test("a peel that says more than it does gets the job again, for itself alone", async () => {
-  const [, master] = masters as [TestMaster, TestMaster];
-  const targets = ["web-1", "db-2"];
-  // Until the master has read the heartbeat.
-  const jid = (await until(async () => {
-    await heartbeat(boaster, { command_form: 2 });
-    const jid = await dispatch(master, { targets, function: "test.ping" });
-    const commands = await commandsOf("dispatch", jid, targets.length);
-    return commands.some(({ peel, proof }) => peel === "db-2" && proof !== undefined) ? jid : undefined;
-  })) as string;
-  await until(async () => {
-    await heartbeat(boaster, { command_form: 2 });
-    return seen.some(
-      (command) => command.jid === jid && command.peel === "db-2" && command.proof === undefined,
-    );
-  });
-  await boaster.answer(jid);
-  await until(async () => Bun.deepEquals(await outcomes(master, jid), all(targets, "ok")));
 });
 
 test("what the bus changes, sends to another peel or sends twice runs nowhere", async () => {
@@ -194,7 +142,6 @@ test("a cancellation is signed once as well, by the other master", async () => {
   for (const peel of peels.values()) await peel.log.logged("job taken", (fields) => fields.jid === jid);
   await rest(second, "POST", `/api/v1/jobs/${jid}/cancel`);
   const stops = await commandsOf("stop", jid, current.length);
-  expect(stops.every(({ proof }) => proof !== undefined)).toBe(true);
   expect(signatures(stops).size).toBe(1);
   await until(async () => Bun.deepEquals(await outcomes(first, jid), all(current, "cancelled")));
 });

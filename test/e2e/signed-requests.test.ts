@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { decode, encode } from "../../internal/base/msgpack.ts";
+import { fromOperatorSubject } from "../../internal/base/operator-subject.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { readyzOfMasterSubject, readyzSubject } from "../../internal/bus/subjects.ts";
 import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
@@ -9,7 +10,14 @@ import { startCli } from "../harness/cli.ts";
 import { joinedDoors } from "../harness/joined-doors.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
-import { newOperator, registryOf, signedBy, writeOperatorFile } from "../harness/operators.ts";
+import {
+  newOperator,
+  registryOf,
+  requestAs,
+  signedBy,
+  type TestOperator,
+  writeOperatorFile,
+} from "../harness/operators.ts";
 import { enrollPeel, submitPeel } from "../harness/peel-connection.ts";
 
 // Two masters that take signed requests only, and who holds admin.creds and no key of an operator.
@@ -22,6 +30,8 @@ const config = { operators: { require_signed: true } };
 
 let bus: TestBus;
 let thief: Bus;
+/** Publishes below the key of anyone, as a server of the bus could. */
+let owner: Bus;
 let masters: TestMaster[];
 let peel: ManualPeel;
 
@@ -30,22 +40,27 @@ beforeAll(async () => {
   const operators = registryOf(ann, newOperator("bob"));
   masters = [await startMaster(bus, { config, operators }), await startMaster(bus, { config, operators })];
   thief = await connectTo(bus, "admin");
+  owner = await connectTo(bus, "master");
   peel = await connectManualPeel(bus, await enrollPeel(first(), "web-1"));
 });
 afterAll(async () => {
   await peel?.[Symbol.asyncDispose]();
   await thief?.nats.close();
+  await owner?.nats.close();
   for (const master of masters ?? []) await master[Symbol.asyncDispose]();
   await bus?.[Symbol.asyncDispose]();
 });
 
 const first = () => masters[0] as TestMaster;
-const send = async (subject: string, request: Uint8Array) =>
-  decode((await thief.nats.request(subject, request, { timeout: 30_000 })).data) as {
+/** Sends a request below the key in its envelope; without one, as the thief. */
+const send = async (subject: string, request: Uint8Array) => {
+  const { key = thief.user } = request.length === 0 ? {} : (Object(decode(request)) as { key?: string });
+  return decode(await requestAs(owner, { key: { publicKey: key } }, subject, request)) as {
     ok: boolean;
     error?: { code: string; message: string };
     jid?: string;
   };
+};
 const refusal = (says: string) => ({
   ok: false,
   error: { code: "unauthorized", message: expect.stringContaining(says) },
@@ -163,6 +178,73 @@ describe("nothing happens for a request that is", () => {
   });
 });
 
+describe("who sent it", () => {
+  const good = () => signedBy(ann, request, job());
+
+  test("a request of ann below the key of the thief is refused, and the thief cannot publish below that of ann", async () => {
+    const asThief = { key: { publicKey: thief.user } };
+    expect(decode(await requestAs(owner, asThief, request, good()))).toEqual(
+      refusal("it is signed with another key than the bus user who sent it has"),
+    );
+    await expect(requestAs(thief, ann, request, good())).rejects.toThrow("Permissions Violation");
+  });
+
+  test("nobody listens where the bus does not say who sent it", async () => {
+    for (const subject of everySubject()) {
+      await expect(owner.nats.request(subject, signedBy(ann, subject, encode({})))).rejects.toThrow("503");
+    }
+  });
+
+  const key = ann.key.publicKey;
+  const foreign = [
+    `_INBOX.${eve.key.publicKey}.x`,
+    `_INBOX.${key}x.y`,
+    "_INBOX.x.y",
+    "_INBOX",
+    "_R_.x",
+    "$KV.settings.web-1",
+    "$JS.API.STREAM.DELETE.KV_settings",
+    "svc.job.job-1.dispatch.web-1",
+    "svc.job.job-1.return.web-1",
+    "svc.master.known-keys",
+  ];
+  test.each(foreign)("a reply to %s is not sent, and the request does not count", async (reply) => {
+    const heard: string[] = [];
+    const listening = owner.nats.subscribe(reply, { callback: (_, { subject }) => void heard.push(subject) });
+    const sent = good();
+    const published = fromOperatorSubject(key, request);
+    const before = peel.count("dispatch");
+    // Each master of the queue gets some of them.
+    for (let at = 0; at < 8; at++) owner.nats.publish(published, sent, { reply });
+    expect(
+      await send(
+        jobOperations.listJobs.bus.subject,
+        signedBy(ann, jobOperations.listJobs.bus.subject, encode({})),
+      ),
+    ).toMatchObject({
+      ok: true,
+    });
+    expect(await send(request, sent)).toMatchObject({ ok: true });
+    await peel.answer((await peel.next("dispatch")).jid);
+    expect(peel.count("dispatch")).toBe(before + 1);
+    expect(heard).toEqual([]);
+    listening.unsubscribe();
+  });
+
+  test("a request without an envelope is not answered in the inbox of another key", async () => {
+    const heard: Uint8Array[] = [];
+    const reply = `_INBOX.${key}.x`;
+    const listening = owner.nats.subscribe(reply, { callback: (_, { data }) => void heard.push(data) });
+    await owner.nats.flush();
+    for (let at = 0; at < 8; at++) {
+      thief.nats.publish(fromOperatorSubject(thief.user, request), job(), { reply });
+    }
+    expect(await send(request, job())).toEqual(refusal("takes signed requests only"));
+    expect(heard).toEqual([]);
+    listening.unsubscribe();
+  });
+});
+
 describe("svc", () => {
   test("signs with the key of the operator file", async () => {
     const operatorFile = writeOperatorFile(bus, ann);
@@ -220,17 +302,24 @@ test("a master that does not insist takes unsigned requests, and no wrong envelo
   const ask = async (bytes: Uint8Array) =>
     decode((await operator.nats.request(request, bytes, { timeout: 30_000 })).data);
   expect(await ask(job())).toMatchObject({ ok: true });
-  expect(await ask(signedBy(ann, request, job()))).toMatchObject({ ok: true });
-  expect(await ask(signedBy(eve, request, job()))).toEqual(refusal("the operator eve does not exist"));
+  const signed = async (who: TestOperator) => {
+    const options = { timeout: 30_000, noMux: true, reply: `_INBOX.${who.key.publicKey}.x` };
+    return decode((await operator.nats.request(request, signedBy(who, request, job()), options)).data);
+  };
+  expect(await signed(ann)).toMatchObject({ ok: true });
+  expect(await signed(eve)).toEqual(refusal("the operator eve does not exist"));
   expect(await ask(encode({ ...(decode(job()) as object), nonce: 1 }))).toEqual(refusal("malformed"));
+  // Below its own key, which the bus vouches for, it may ask the same.
+  const { data } = await operator.nats.request(fromOperatorSubject(operator.user, request), job());
+  expect(decode(data)).toMatchObject({ ok: true });
   await operator.nats.close();
 });
 
 test("a master without any operator says so", async () => {
   await using other = await startBus();
   await using _ = await startMaster(other);
-  const operator = await connectTo(other, "admin");
-  const reply = await operator.nats.request(request, signedBy(ann, request, job()), { timeout: 30_000 });
-  expect(decode(reply.data)).toEqual(refusal("the operator ann does not exist"));
+  const operator = await connectTo(other, "master");
+  const reply = await requestAs(operator, ann, request, signedBy(ann, request, job()));
+  expect(decode(reply)).toEqual(refusal("the operator ann does not exist"));
   await operator.nats.close();
 });

@@ -9,7 +9,7 @@ import { decode, encode } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
 import { openBlobStore } from "../../internal/bus/blob-store.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
-import { publishStates } from "../../internal/master/daemon/publish-states.ts";
+import { publishStates } from "../../internal/master/state-files/publish-states.ts";
 import { decodeCatalog, encodeCatalog } from "../../internal/tree/files/catalog.ts";
 import { createHeadSeal } from "../../internal/tree/files/head-seal.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";

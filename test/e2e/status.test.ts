@@ -278,18 +278,21 @@ describe("credentials that are older than a grant", () => {
     await using own = await startBus();
     await using started = await startMaster(own);
     expect(started.url).not.toBe("");
-    olderBy(own, (subject) => subject === "svc.job.request" || subject.includes("KV_leases"));
+    olderBy(own, (subject) => subject.startsWith("svc.op.") || subject.includes("KV_leases"));
     const { exit, steps } = await doctorOf(own);
     expect(exit).toBe(1);
     expect(said(steps, "credentials")).toEqual([
       "warn",
-      expect.stringMatching(/may not publish on svc\.job\.request and \d+ more$/),
+      expect.stringMatching(/may not publish on svc\.op\.U\S+ and \d+ more$/),
       next,
     ]);
     expect(said(steps, "storage")).toEqual(["fail", "these credentials may not read leases", next]);
     expect(said(steps, "masters")[0]).toBe("skip");
     const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
-    expect(shown.notes).toEqual([`cannot show leases: these credentials may not read it; ${next}`]);
+    expect(shown.notes).toEqual([
+      `cannot show leases: these credentials may not read it; ${next}`,
+      expect.stringMatching(/^master \S+ is unknown: these credentials may not ask it: /),
+    ]);
     const ran = await cli(own, "run", "web-1", "test.ping", "--async");
     expect([ran.exit, ran.stderr]).toEqual([
       1,
@@ -309,7 +312,7 @@ test("credentials that may not ask the masters still show the fleet, with a hint
   await using own = await startBus();
   await using started = await startMaster(own);
   expect(started.url).not.toBe("");
-  olderBy(own, (subject) => /^svc\.master|probe/.test(subject));
+  olderBy(own, (subject) => /^svc\.op\.|probe/.test(subject));
   const { exit, steps } = await doctorOf(own);
   expect(exit).toBe(0);
   const hint = expect.stringMatching(/may not .*(svc nats-auth credentials)?/);

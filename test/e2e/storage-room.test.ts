@@ -4,6 +4,7 @@ import { startWorker } from "../../internal/agent/daemon/worker.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
+import { fromOperatorSubject } from "../../internal/base/operator-subject.ts";
 import { version } from "../../internal/base/version.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { ackSubject, readyzSubject, returnSubject } from "../../internal/bus/subjects.ts";
@@ -346,7 +347,7 @@ test("a master that does not answer for itself is a failure, whatever its heartb
   expect((await cli(bus, "status")).stdout).toMatch(/READY\nlocalhost-\w+ .* up\n/);
   await using gone = await pretend(bus, "gone-00000000");
   await using frozen = await pretend(bus, "frozen-00000000");
-  frozen.nats.subscribe(readyzSubject("frozen-00000000"), { callback() {} });
+  frozen.nats.subscribe(fromOperatorSubject("*", readyzSubject("frozen-00000000")), { callback() {} });
   await gone.nats.flush();
   for (const argv of [["doctor"], ["status"]]) {
     const { exit, stdout, inTime } = await timed(bus, ...argv);
@@ -363,7 +364,7 @@ test("a degraded master shows with its reason, and is not a failure", async () =
   await readinessBecomes(master.healthUrl, 200);
   await using other = await pretend(bus, "other-00000000");
   const checks = { gitfs: { status: "degraded", message: "the last pull failed" }, bus: { status: "up" } };
-  other.nats.subscribe(readyzSubject("other-00000000"), {
+  other.nats.subscribe(fromOperatorSubject("*", readyzSubject("other-00000000")), {
     callback: (_, message) => void message.respond(encode({ ok: true, ready: true, checks })),
   });
   await other.nats.flush();

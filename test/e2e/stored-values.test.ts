@@ -21,7 +21,7 @@ import { ConsoleClient } from "../harness/console-client.ts";
 import { metricBecomes, readinessBecomes } from "../harness/enrollee.ts";
 import { recordingLog } from "../harness/log.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
-import { newOperator, signedBy } from "../harness/operators.ts";
+import { newOperator, requestAs, signedBy } from "../harness/operators.ts";
 import { startPeel, type TestPeel } from "../harness/peel.ts";
 import { operate } from "../harness/peel-connection.ts";
 import { figuresBecome, rulesDirectory } from "../harness/reactor.ts";
@@ -215,7 +215,7 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
   const anna = recordOf(newOperator("anna", ["viewer"]));
   const { subject } = operatorOperations.addOperator.bus;
   const add = signedBy(root, subject, encode({ record: signedRecord(anna, root) }));
-  expect(decode((await fleet.nats.request(subject, add)).data)).toMatchObject({ ok: true });
+  expect(decode(await requestAs(fleet, root, subject, add))).toMatchObject({ ok: true });
   const disabled = signedRecord({ ...anna, version: 2, disabled: true }, root);
   await rest("POST", "/operators/anna/disable", { record: disabled });
 
@@ -227,8 +227,8 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
     system_key: userKey(),
   };
   const asked = signedBy(root, siteOperations.addSite.bus.subject, encode(site));
-  const added = await fleet.nats.request(siteOperations.addSite.bus.subject, asked, { timeout: 20_000 });
-  expect(decode(added.data)).toMatchObject({ ok: true });
+  const added = await requestAs(fleet, root, siteOperations.addSite.bus.subject, asked);
+  expect(decode(added)).toMatchObject({ ok: true });
 });
 
 test.each(stored)("every value that was written to %s is MessagePack", (name) => {

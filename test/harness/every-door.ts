@@ -1,5 +1,6 @@
 import type { ServerInfo } from "nats";
 import { defined } from "../../internal/base/defined.ts";
+import type { Bus } from "../../internal/bus/mod.ts";
 import { restRooms, rooms } from "../../internal/doors/rooms/rooms.ts";
 import type { Gate } from "../../internal/fleet/operation/operation.ts";
 import { type BusBinding, serveRoom } from "../../internal/fleet/over-bus/bind.ts";
@@ -23,7 +24,7 @@ export const operationOf = (name: string) => {
 
 export const clock = manualClock();
 export const log = recordingLog();
-export const master = "master-1";
+const master = "master-1";
 
 /** Dependencies that nothing may use: the operations do not run. */
 const none: never = new Proxy(() => none, { get: (_, name) => (name === "clock" ? clock : none) }) as never;
@@ -52,12 +53,15 @@ export function servedThrough(gate?: Gate): Map<string, Answer> {
   const served = new Map<string, Answer>();
   const bus = {
     nats: { info: { max_payload: 1024 * 1024 } as ServerInfo },
-    serve(subject: string, _: string, answer: Answer) {
-      served.set(subject, answer);
+    serve(subject: string, _: string, answer: Parameters<Bus["serve"]>[2]) {
+      served.set(
+        subject,
+        async (data, at) => (await answer(data, at, { reply: "_INBOX.test" })) ?? new Uint8Array(),
+      );
       return { stop: () => {} };
     },
   };
-  const door = { bus: bus as never, master, clock, log, ...defined({ gate }) };
+  const door = { bus, master, clock, log, ...defined({ gate }) };
   for (const room of Object.values(rooms)) serveRoom(door, room, none);
   return served;
 }

@@ -1,10 +1,19 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInbox } from "nats";
 import { systemClock } from "../../internal/base/clock.ts";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
-import { type KeyPair, newKeyPair } from "../../internal/identity/nkey.ts";
+import { fromOperatorSubject } from "../../internal/base/operator-subject.ts";
+import {
+  encodeOperatorUser,
+  grantsOfScopes,
+  operatorInboxPrefix,
+} from "../../internal/bus/accounts/operator-users.ts";
+import { operatorsSeedFile } from "../../internal/bus/accounts/operators-key.ts";
+import type { Bus } from "../../internal/bus/mod.ts";
+import { readClaims } from "../../internal/identity/jwt.ts";
+import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
 import { nonceBytes, signRequest } from "../../internal/wire/signed-request.ts";
 import type { RequestRegistry } from "../../internal/wire/verify-request.ts";
 import type { TestBus } from "./bus.ts";
@@ -45,23 +54,46 @@ export function signedBy(
 }
 
 /**
- * Writes the file of an operator, and returns its path. Its JWT is one that no server accepts.
+ * Sends a request below the key of an operator, with a reply subject that is the operator's: as its own connection does.
  *
- * @param options.issuedAt of the JWT, milliseconds since the Unix epoch; without it the JWT is due for renewal
+ * @param nats a connection that may publish and subscribe there, such as that of a master
+ * @returns the reply
  */
+export async function requestAs(
+  { nats }: Pick<Bus, "nats">,
+  { key: { publicKey } }: { key: Pick<KeyPair, "publicKey"> },
+  subject: string,
+  request: Uint8Array,
+  timeout = 30_000,
+): Promise<Uint8Array> {
+  const reply = createInbox(operatorInboxPrefix(publicKey));
+  const options = { timeout, noMux: true, reply };
+  return (await nats.request(fromOperatorSubject(publicKey, subject), request, options)).data;
+}
+
+const day = 24 * 3600;
+
+/** Writes the file of an operator, whose JWT the bus accepts with every subject of operators, and returns its path. */
 export function writeOperatorFile(
   bus: Pick<TestBus, "dir" | "url" | "caPem" | "authDir">,
   operator: TestOperator,
-  {
-    fleet = readClaims(readFileSync(join(bus.authDir, "masters.jwt"), "utf8").trim()).sub,
-    issuedAt = 0,
-  }: { fleet?: string; issuedAt?: number } = {},
+  given: { fleet?: string } = {},
 ): string {
   const { name, key } = operator;
   runRecord.register("seed", key.seed);
-  const path = join(bus.dir, `${name}.operator`);
-  const claims = { type: "user", name, subject: key.publicKey, issuedAt, nats: {} } as const;
-  const jwt = encodeJwt(claims, newKeyPair("account", systemRandom));
+  // Next to auth, as svc init has it: svc finds direct.creds from there.
+  const dir = join(bus.dir, "operator");
+  makeDirectory(dir, 0o700);
+  const path = join(dir, `${name}.operator`);
+  const text = (file: string) => readFileSync(join(bus.authDir, file), "utf8").trim();
+  const account = readClaims(text("masters.jwt")).sub;
+  const { fleet = account } = given;
+  const issuedAt = Math.floor(systemClock.now() / 1000);
+  const times = { issuedAt, expiresAt: issuedAt + 30 * day };
+  const jwt = encodeOperatorUser(
+    { name, publicKey: key.publicKey, scopes: Object.keys(grantsOfScopes), ...times },
+    { ...keyPairFromSeed("account", text(operatorsSeedFile)), issuerAccount: account },
+  );
   const file = {
     fleet,
     bus_urls: [bus.url],

@@ -49,17 +49,21 @@ export async function runInProcess(
   return { exit, ...written };
 }
 
-/** Writes the configuration of the operator of this bus. @returns its path */
+/**
+ * Writes the configuration of an operator of this bus.
+ *
+ * @param operatorFile connects and signs; without it the connection is that of admin.creds, and nothing is signed
+ * @returns its path
+ */
 export function operatorConfig(
   bus: Pick<TestBus, "url" | "dir" | "authDir" | "caFile">,
   operatorFile?: string,
 ): string {
   const config = join(bus.dir, operatorFile === undefined ? "svc.yaml" : "svc-signing.yaml");
-  const signing = operatorFile === undefined ? "" : `, operator_file: ${operatorFile}`;
-  writeFileAtomic(
-    config,
-    `master: {urls: ["${bus.url}"], creds_file: ${join(bus.authDir, "admin.creds")}, tls_ca: ${bus.caFile}${signing}}\n`,
-    secretMode,
-  );
+  const identity =
+    operatorFile === undefined
+      ? `creds_file: ${join(bus.authDir, "admin.creds")}`
+      : `operator_file: ${operatorFile}`;
+  writeFileAtomic(config, `master: {urls: ["${bus.url}"], ${identity}, tls_ca: ${bus.caFile}}\n`, secretMode);
   return config;
 }

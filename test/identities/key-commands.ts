@@ -4,7 +4,6 @@ import { readAccountKeys, readCommandKeys, readKeySlot } from "../../internal/bu
 import { parseSucceeded } from "../../internal/fleet/enrollment/succeed-records.ts";
 import { loadInForce } from "../../internal/identity/ca/in-force.ts";
 import { readRotation } from "../../internal/identity/ca/rotate.ts";
-import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { parseSuccession } from "../../internal/identity/succession/statement.ts";
 import { loadMasterConfig } from "../../internal/program/config/mod.ts";
 import { startBus } from "../harness/bus.ts";
@@ -108,25 +107,6 @@ const keys: Killed[] = (["command", "account"] as const).map((key) => ({
     if (next === undefined) throw new Error("there is no next key");
   },
 }));
-
-/** A recovery key for a fleet of an earlier version. */
-const recoveryKey: Killed = {
-  name: "fleet recovery-key",
-  async prepare(dir) {
-    await prepareAuth(dir);
-    for (const name of ["recovery.seed", "recovery.pub"]) rmSync(join(auth(dir), name));
-  },
-  argv: (dir) => ["fleet", "recovery-key", "--dir", auth(dir)],
-  master: () => {},
-  again(ran) {
-    if (ran.exit !== 0 && !ran.stderr.includes("recovery.pub exists")) throw new Error(ran.stderr);
-  },
-  done(dir) {
-    const read = (name: string) => readFileSync(join(auth(dir), name), "utf8");
-    const { publicKey } = keyPairFromSeed("user", read("recovery.seed"));
-    if (read("recovery.pub") !== `${publicKey}\n`) throw new Error("recovery.pub is not of recovery.seed");
-  },
-};
 
 /**
  * The last steps of a change of keys. They ask a fleet that runs; the files are copies of those of its master.
@@ -233,7 +213,7 @@ export async function openKeyCommands(): Promise<AsyncDisposable & { site: Site;
   }
   const site = { program: await bundle(stepped.svc, files.path), scratch: files.path };
   const last = succeed(from, portFlags(ports), busEnvironment());
-  const commands = [...rotations, ...keys, ...finishKeys(bus.authDir, config), recoveryKey, last];
+  const commands = [...rotations, ...keys, ...finishKeys(bus.authDir, config), last];
   const opened = stack.move();
   return { site, commands, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

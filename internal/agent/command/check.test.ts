@@ -157,7 +157,7 @@ test("succession: a statement that the peel follows, and one that it refuses, wi
   expect(await succession(good(), [])).toMatchObject({
     level: "warn",
     message: expect.stringContaining("knows no recovery key"),
-    next: expect.stringContaining("svc fleet recovery-key"),
+    next: expect.stringContaining("recovery.pub"),
   });
 });
 

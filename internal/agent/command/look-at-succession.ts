@@ -26,7 +26,7 @@ export async function lookAtSuccession(
     return {
       level: "warn",
       message: `this peel knows no recovery key, so it follows no succession`,
-      next: "see the step masters; a peel learns the key from a master of its fleet, see svc fleet recovery-key",
+      next: "see the step masters; a peel learns the key from a master of its fleet, which has it in auth_dir/recovery.pub",
     };
   }
   const refusals: string[] = [];

@@ -96,7 +96,8 @@ const judge = (request: Uint8Array, { called = call, peel = "web-1", ...sent }: 
     ...(sent.approvals === undefined ? {} : { approvals: sent.approvals }),
     ...(sent.step === undefined ? {} : { step: sent.step }),
   };
-  const command = { peel, deadline: sent.deadline ?? at + second, body: encodeCall(called, "r", evidence) };
+  const body = encodeCall(called, "r", evidence);
+  const command = { peel, deadline: sent.deadline ?? at + second, proof: [], body };
   return judgeDispatch(command, called, { ...rules, now: at });
 };
 
@@ -208,7 +209,7 @@ test("whatever the peel is sent as agreements and step, there is an answer", () 
     fc.property(fc.oneof(some, fc.array(fc.oneof(some, one), { maxLength: 4 })), some, (approvals, step) => {
       const evidence = { request, proof: tree.proofOf("web-1") ?? [], records: [recordOf("ann", annKey)] };
       const body = encode({ ...call, ...evidence, approvals, step });
-      const command = { peel: "web-1", deadline: now + second, body };
+      const command = { peel: "web-1", deadline: now + second, proof: [], body };
       expect(judgeDispatch(command, call, rules)).toHaveProperty("refused");
     }),
   );

@@ -63,7 +63,7 @@ function judge(made: Made = {}, by: Partial<Rules> = {}) {
   const request = signRequest(made.subject ?? subject, { body, operator, sentAt, nonce }, key);
   const proof = tree.proofOf(made.proofOf ?? peel) ?? [];
   const called = made.called ?? call;
-  const command = { peel, deadline: made.deadline ?? now + 29_000 };
+  const command = { peel, deadline: made.deadline ?? now + 29_000, proof: [] };
   return judgeDispatch({ ...command, body: encodeCall(called, "r-1", { request, proof, records }) }, called, {
     ...rules,
     ...by,
@@ -78,8 +78,7 @@ function judgeForMany(peel: string, proofOf = peel) {
     deadline: now + 29_000,
     body: encodeCall(call, "r-1", { request, records: chain }),
   };
-  const proof = tree.proofOf(proofOf);
-  return judgeDispatch({ ...command, ...(proof === undefined ? {} : { proof }) }, call, rules);
+  return judgeDispatch({ ...command, proof: tree.proofOf(proofOf) ?? [] }, call, rules);
 }
 const saying = (text: string) => ({ refused: expect.stringContaining(text) });
 
@@ -173,7 +172,8 @@ describe("a stolen master cannot", () => {
   test("run what nobody signed, unless it runs by itself", () => {
     const bare = (name: string) => {
       const called = { function: name, args: {} };
-      return judgeDispatch({ peel: "web-1", deadline: now + 1, body: encodeCall(called) }, called, rules);
+      const command = { peel: "web-1", deadline: now + 1, proof: [], body: encodeCall(called) };
+      return judgeDispatch(command, called, rules);
     };
     expect(bare("cmd.run")).toEqual(
       saying("no operator signed it, and cmd.run is not in automation_functions"),
@@ -191,7 +191,10 @@ describe("a stolen master cannot", () => {
         const changed = Uint8Array.from(request);
         changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
         const evidence: Evidence = { request: changed, proof: tree.proofOf("web-1") ?? [], records: chain };
-        const command = { peel: "web-1", deadline: now + 1, body: encodeCall(call, "r-1", evidence) };
+        const command = {
+          ...{ peel: "web-1", deadline: now + 1, proof: [] },
+          body: encodeCall(call, "r-1", evidence),
+        };
         expect(judgeDispatch(command, call, rules)).toHaveProperty("refused");
       }),
       { numRuns: 300 },
@@ -211,7 +214,7 @@ describe("a stolen master cannot", () => {
         some,
         (request, proof, records, approvals, step) => {
           const body = encode({ ...call, request, proof, records, approvals, step });
-          const judged = judgeDispatch({ peel: "web-1", deadline: now + 1, body }, call, rules);
+          const judged = judgeDispatch({ peel: "web-1", deadline: now + 1, proof: [], body }, call, rules);
           expect(judged).toHaveProperty("refused");
         },
       ),

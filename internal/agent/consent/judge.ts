@@ -63,7 +63,7 @@ export function judgeDispatch(
     }
     if (asked.targets_digest === undefined) {
       refuse(`${who} did not sign which peels it is for (targets_digest): use svc of this version`);
-    } else if (!isProven(peel, evidence.proof ?? proof ?? [], asked.targets_digest)) {
+    } else if (!isProven(peel, evidence.proof ?? proof, asked.targets_digest)) {
       refuse(`this peel is not among those that the request of ${who} is for`);
     }
     return {

@@ -24,7 +24,7 @@ export interface Journal {
   forgottenUntil: number;
   /** Jobs created before this time may have been recorded in a damaged file. */
   damagedUntil: number;
-  /** Counts the times the whole file was written; 0 when a peel wrote it that did not count. */
+  /** Counts the times the whole file was written. */
   generation: number;
 }
 
@@ -52,7 +52,7 @@ export function encodeEntry(jid: string, { state, deadline, at }: JobEntry): Uin
 export function encodeJournal({ entries, forgottenUntil, damagedUntil, generation }: Journal): Uint8Array {
   return Buffer.concat([
     encodeRecord({
-      // A place that the checksum covers, and that earlier versions ignore.
+      // A place that the checksum covers.
       jid: String(generation),
       state: "limits",
       deadline: forgottenUntil,
@@ -104,16 +104,12 @@ function note(journal: Journal, { jid, state, deadline, at }: Fields): void {
 /**
  * A record is a map that begins with its length and the complement of it, both in a fixed number of bytes:
  * the length tells a record that was cut off from a damaged one, and no changed byte passes for a length.
- * Earlier versions read such a record, and wrote the same map without the two.
  */
 const lengthKey = Buffer.concat([encode("length"), Buffer.of(0xcd)]);
 const complementKey = Buffer.concat([encode("complement"), Buffer.of(0xcd)]);
 const lengthAt = 1 + lengthKey.length;
 const complementAt = lengthAt + 2 + complementKey.length;
 const headSize = complementAt + 2;
-/** How a record of an earlier version begins. */
-const earlierStart = Buffer.concat([Buffer.of(0x85), encode("jid")]);
-const longestEarlierBytes = 512;
 /** A map of seven fields. */
 const mapHead = 0x87;
 const mostBodyBytes = 0xffff;
@@ -132,11 +128,6 @@ function encodeRecord(fields: Fields): Uint8Array {
 
 /** Reads the record at the beginning of some bytes. */
 function readRecord(bytes: Buffer): { value: Fields; size: number } | "torn" | "damage" {
-  if (startsWith(bytes, earlierStart)) {
-    // Without a length nothing tells a record that was cut off from a damaged one.
-    const [first] = decodeSequence(bytes.subarray(0, longestEarlierBytes));
-    return first === undefined ? "damage" : readFields(first.value, first.end);
-  }
   if (bytes[0] !== mapHead || !agrees(bytes, 1, lengthKey) || !agrees(bytes, lengthAt + 2, complementKey))
     return "damage";
   if (bytes.length < headSize) return "torn";
@@ -145,24 +136,16 @@ function readRecord(bytes: Buffer): { value: Fields; size: number } | "torn" | "
   const size = headSize + length;
   if (bytes.length < size) return "torn";
   const [first] = decodeSequence(bytes.subarray(0, size));
-  return first?.end === size ? readFields(first.value, size) : "damage";
-}
-
-function readFields(value: unknown, size: number): { value: Fields; size: number } | "damage" {
-  const parsed = v.safeParse(record, value);
-  if (!parsed.success || parsed.output.sum !== checksum(parsed.output)) return "damage";
+  const parsed = v.safeParse(record, first?.value);
+  if (first?.end !== size || !parsed.success || parsed.output.sum !== checksum(parsed.output))
+    return "damage";
   return { value: parsed.output, size };
 }
 
 /** Where the next record may begin: nothing else in a file looks like its first bytes. */
 function nextStart(file: Buffer, from: number): number {
   const key = file.indexOf(lengthKey, from + 1);
-  const starts = [key === -1 ? -1 : key - 1, file.indexOf(earlierStart, from)].filter((at) => at !== -1);
-  return Math.min(file.length, ...starts);
-}
-
-function startsWith(bytes: Buffer, start: Buffer): boolean {
-  return bytes.length >= start.length && agrees(bytes, 0, start);
+  return key === -1 ? file.length : key - 1;
 }
 
 /** Whether as much of `expected` as the bytes contain at this offset is there. */

@@ -11,14 +11,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { newId, systemRandom } from "../../base/id.ts";
-import { decodeSequence, encode } from "../../base/msgpack.ts";
+import { decodeSequence } from "../../base/msgpack.ts";
 import { openDedup } from "./dedup.ts";
 import { decodeJournal } from "./dedup-record.ts";
 
@@ -331,84 +330,6 @@ test("whatever is accepted, done, repeated, crashed and waited for, no job runs 
     }),
     { numRuns: 200 },
   );
-});
-
-describe("versions:", () => {
-  /** A record as an earlier version wrote it. */
-  const earlier = (jid: string, state: string, deadline: number, at: number) =>
-    encode({
-      jid,
-      state,
-      deadline: rfc3339(deadline),
-      at: rfc3339(at),
-      sum: crc32([jid, state, rfc3339(deadline), rfc3339(at)].join("\0")),
-    });
-
-  test("the file of an earlier version is read, and one to which it added", () => {
-    const { path, open, inAMinute, clock, log } = place();
-    const records = (jid: string) => [
-      earlier(jid, "accepted", inAMinute(), clock.now()),
-      earlier(jid, "done", inAMinute(), clock.now()),
-    ];
-    writeFileSync(
-      path,
-      Buffer.concat([earlier("", "limits", clock.now() - 5, 0), ...records("a"), ...records("b")]),
-    );
-    const first = open();
-    expect(["a", "b"].map((jid) => first.accept(jid, inAMinute()))).toEqual(["seen", "seen"]);
-    expect(first.accept("old", clock.now() - 5)).toBe("over");
-    expect(first.accept("c", inAMinute())).toBe("new");
-    first.stop();
-    appendFileSync(path, Buffer.concat(records("d")));
-    const second = open();
-    expect(["a", "b", "c", "d"].map((jid) => second.accept(jid, inAMinute()))).toEqual(
-      Array(4).fill("seen") as never,
-    );
-    expect(log.records).toEqual([]);
-  });
-
-  test("a file that an earlier version wrote again, and smaller, is not taken for a damaged one", () => {
-    const { path, open, inAMinute, clock, log } = place();
-    const first = open();
-    for (const jid of ["a", "b"]) {
-      first.accept(jid, inAMinute());
-      first.close(jid, inAMinute(), "done");
-    }
-    first.stop();
-    const done = ["a", "b"].map((jid) => earlier(jid, "done", inAMinute(), clock.now()));
-    writeFileSync(path, Buffer.concat(done));
-    const second = open();
-    expect(["a", "b"].map((jid) => second.accept(jid, inAMinute()))).toEqual(["seen", "seen"]);
-    expect(second.accept("c", inAMinute())).toBe("new");
-    expect(log.records).toEqual([]);
-  });
-
-  test("damage near the end of the file of an earlier version is damage", () => {
-    const { path, open, inAMinute, clock, log, job } = place();
-    const jobs = Array.from({ length: 8 }, job);
-    const whole = Buffer.concat(jobs.flatMap((jid) => [earlier(jid, "done", inAMinute(), clock.now())]));
-    for (let back = 1; back <= 500; back += 23) {
-      const bytes = Buffer.from(whole);
-      bytes[whole.length - back] = (bytes[whole.length - back] ?? 0) ^ 0xff;
-      writeFileSync(path, bytes);
-      log.records.length = 0;
-      const dedup = open();
-      expect(jobs.map((jid) => dedup.accept(jid, inAMinute()))).not.toContain("new");
-      expect(log.records.map(({ level }) => level)).toEqual(["error"]);
-      dedup.stop();
-    }
-  });
-
-  test("an earlier version reads the fields of a record that it knows", () => {
-    const { path, open, inAMinute } = place();
-    const dedup = open();
-    dedup.accept("a", inAMinute());
-    dedup.stop();
-    for (const { value } of decodeSequence(readFileSync(path))) {
-      const { jid, state, deadline, at, sum } = value as Record<string, string>;
-      expect(sum as unknown).toBe(crc32([jid, state, deadline, at].join("\0")));
-    }
-  });
 });
 
 function damageByte(path: string, where: number): void {

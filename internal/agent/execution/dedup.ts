@@ -253,7 +253,7 @@ function missing(
   if (!isPresent) return mark === undefined ? undefined : "it is gone, and once had records";
   // Even the first record is written with the whole file.
   if (readableUntil === 0) return "no record is in it";
-  // A file that an earlier version wrote has no generation, and no mark is about it.
+  // The mark may be about the file before this one.
   if (mark === undefined || mark === "unreadable" || mark.generation !== generation) return undefined;
   if (readableUntil >= mark.bytes) return undefined;
   return `it ends after ${readableUntil} bytes, and once had ${mark.bytes}`;

@@ -11,7 +11,7 @@ function start() {
   const published: { output: string; skipped: number }[] = [];
   const publish = (subject: string, data: Uint8Array) => {
     sizes.push(data.length);
-    // A reader of an earlier version ignores it.
+    // Who follows the progress ignores it.
     expect(readProgress(subject, data)).toBeUndefined();
     const { output, skipped } = readOutput(subject, data) ?? { output: "unreadable", skipped: -1 };
     published.push({ output, skipped });

@@ -5,7 +5,6 @@ import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import { assertStored, keySubject } from "../../bus/mod.ts";
-import { newestForm } from "../../wire/command.ts";
 import { goodbyeFields } from "../../wire/goodbye.ts";
 import type { Connection } from "./connection.ts";
 
@@ -55,7 +54,6 @@ export function startHeartbeat(options: {
       version,
       started_at: startedAt,
       sent_at: rfc3339(clock.now()),
-      command_form: newestForm,
       ...(counted.length === 0 ? {} : { commands_refused: Object.fromEntries(counted) }),
       // Only while a key is replaced, when masters wait for it: a master that started since has not seen the hello. And
       // while a key is missing, so that operators see it.

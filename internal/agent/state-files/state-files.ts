@@ -1,34 +1,24 @@
 import { join } from "node:path";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../base/clock.ts";
-import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
+import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import {
-  assembleManifest,
-  type BlobFiles,
-  blobsOf,
-  type Catalog,
   createSnapshotSource,
-  decodeCatalog,
-  decodePage,
-  decodeRoot,
-  findSnapshot,
   isEnvironmentName,
-  type Manifest,
-  maxBlobBytes,
   openBlobFiles,
-  openStatement,
-  type SignedStatement,
   type SnapshotSource,
 } from "../../tree/files/mod.ts";
 import type { Connection } from "../link/mod.ts";
-import { createStatesClient, type StatesClient, type Wanted } from "./fetch-states.ts";
+import { createStatesClient, type StatesClient } from "./fetch-states.ts";
+import { base, createVersions } from "./find-version.ts";
 import { type CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
+import { createStatements } from "./statements.ts";
+import { type Cache, obtain, readManifest, syncSnapshot } from "./sync.ts";
 
 /** Specification, "Settings startup wait". */
 const firstSyncMs = 60_000;
 const pauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
-const base = "base";
 
 /** The state files of a peel: published by the masters, cached on this host. */
 export interface StateFiles {
@@ -68,189 +58,56 @@ export interface StateFilesOptions {
 /** Opens the cache. Reads only the list of its content, and writes nothing. */
 export function openStateFiles(options: StateFilesOptions): StateFiles {
   const { dir, peelId, clock, jitter, log } = options;
-  const blobs = openBlobFiles(join(dir, "blobs"));
   const list = openSnapshotList(dir, log);
   const firstSync = Promise.withResolvers<void>();
   /** The start, and then the first connection: all who wait for the first sync wait for the same time. */
   let waitSince = clock.monotonic();
   let client: StatesClient | undefined;
   let wanted: string | undefined;
-  let latest: SignedStatement | undefined;
-  let lastCatalog: { digest: string; catalog: Catalog } | undefined;
   let retry: Timer | undefined;
+  const cache: Cache = {
+    ...{ blobs: openBlobFiles(join(dir, "blobs")), list, clock, log },
+    masters() {
+      if (client !== undefined) return client;
+      throw new SvcError("unavailable", "cannot fetch state files from the masters: the bus is unreachable");
+    },
+  };
+  const statements = createStatements({ list, commandKeys: options.commandKeys, log });
+  const versions = createVersions(cache, statements);
   const backoff = createBackoff({ ...pauses, jitter });
-  let queue: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   if (list.current(base) !== undefined) firstSync.resolve();
 
-  const masters = (): StatesClient => {
-    if (client !== undefined) return client;
-    throw new SvcError("unavailable", "cannot fetch state files from the masters: the bus is unreachable");
-  };
-  const obtain = async (digest: string): Promise<Uint8Array> => {
-    const cached = blobs.read(digest);
-    if (cached !== undefined) return cached;
-    let fetched: Uint8Array | undefined;
-    await masters().fetch([{ digest, size: 0 }], async (_, data) => {
-      fetched = data;
-      await blobs.write(digest, data).catch((thrown) => {
-        log.warn("a state file was fetched but not kept", { reason: describeError(thrown) });
-      });
-    });
-    return fetched ?? new Uint8Array();
-  };
-  /** Runs one fetch at a time: a later one finds the files of an earlier one in the cache. */
-  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
-    const done = queue.then(run);
-    queue = done.catch(() => {});
-    return done;
-  };
-
-  const sync = async (environment: string, snapshot: CachedSnapshot, inForce: boolean) => {
-    const started = clock.monotonic();
-    let count = 0;
-    let bytes = 0;
-    const fill = async (missing: readonly Wanted[]) => {
-      const unique = [...new Map(missing.map((item) => [item.digest, item])).values()];
-      const absent = unique.filter(({ digest }) => !blobs.has(digest));
-      if (absent.length === 0) return;
-      await masters().fetch(absent, async (digest, data) => {
-        await blobs.write(digest, data);
-        count++;
-        bytes += data.length;
-      });
-    };
-    await fill([{ digest: snapshot.manifest, size: 0 }]);
-    const root = decodeRoot(await obtain(snapshot.manifest));
-    if (root.environment !== environment) {
-      throw new SvcError("unavailable", `the masters returned a snapshot of another environment`);
-    }
-    await fill(root.pages.map((digest) => ({ digest, size: 0 })));
-    const { files } = await readManifest(snapshot.manifest, obtain);
-    await fill(
-      files.flatMap((file) =>
-        blobsOf(file).map((digest) => ({ digest, size: Math.min(file.size, maxBlobBytes) })),
-      ),
-    );
-    const commits = root.origin.commits.map(({ commit }) => commit);
-    list.add(environment, { manifest: snapshot.manifest, commits }, inForce);
-    log.info("state files fetched", {
-      environment,
-      manifest: snapshot.manifest,
-      commits,
-      files: files.length,
-      blobs: count,
-      bytes,
-      duration_ms: Math.round(clock.monotonic() - started),
-    });
-    collect(list.all(), blobs, log);
-    if (environment === base && inForce) firstSync.resolve();
-  };
-
-  const follow = () =>
-    inTurn(async () => {
-      const manifest = wanted;
-      if (manifest === undefined || client === undefined) return;
-      if (list.current(base)?.manifest === manifest) return;
-      try {
-        await sync(base, { manifest, commits: [] }, true);
-        backoff.reset();
-      } catch (thrown) {
-        const inMs = backoff.next();
-        log.warn("state files not fetched; the previous version stays in force", {
-          reason: describeError(thrown),
-          retry_in_ms: inMs,
-        });
-        retry?.cancel();
-        retry = clock.after(inMs, () => void follow());
-      }
-    });
-
-  /**
-   * Verifies a signed statement. If it is older than the newest one of this peel, for example from a master
-   * that lags behind, the newer one is used.
-   */
-  const accept = (bytes: Uint8Array | undefined): SignedStatement => {
-    const keys = options.commandKeys.current;
+  const follow = async () => {
+    const manifest = wanted;
+    if (manifest === undefined || client === undefined) return;
+    if (list.current(base)?.manifest === manifest) return;
     try {
-      const statement = openStatement(bytes, keys);
-      const { newest } = list;
-      // A replaced key, which may have been stolen, must not leave a version behind.
-      if (newest !== undefined && keys.includes(newest.key) && statement.version < newest.version) {
-        throw new SvcError("forbidden", "state files refused: they are older than the version of this peel");
-      }
-      latest = statement;
+      await syncSnapshot(cache, base, { manifest, commits: [] }, true);
+      firstSync.resolve();
+      backoff.reset();
     } catch (thrown) {
-      log.error("state files refused", { reason: describeError(thrown) });
-      if (latest === undefined || !keys.includes(latest.key)) throw thrown;
-      return latest;
-    }
-    try {
-      list.record(latest);
-    } catch (thrown) {
-      log.warn("the version of the state files was not kept", { reason: describeError(thrown) });
-    }
-    return latest;
-  };
-  const catalogOf = async ({ catalog: digest }: SignedStatement): Promise<Catalog> => {
-    if (lastCatalog?.digest === digest) return lastCatalog.catalog;
-    await masters().fetch([{ digest, size: 0 }], async (_, data) => {
-      lastCatalog = { digest, catalog: decodeCatalog(data) };
-    });
-    return lastCatalog?.catalog ?? new Map();
-  };
-  const ask = async (environment: string, commit?: string): Promise<CachedSnapshot> => {
-    const statement = accept(await masters().find(environment, commit));
-    if (environment === base && commit === undefined && statement.base !== undefined) {
-      return { manifest: statement.base, commits: [] };
-    }
-    return findSnapshot(await catalogOf(statement), environment, commit);
-  };
-
-  /** The version in force at the masters, or the cached one when they are unreachable. */
-  const find = async (environment: string, commit?: string): Promise<CachedSnapshot> => {
-    const cached = commit === undefined ? list.current(environment) : list.withCommit(environment, commit);
-    try {
-      return await ask(environment, commit);
-    } catch (thrown) {
-      const { kind, message } = toSvcError(thrown);
-      // A removed environment is not served from the cache. A commit is: it never changes.
-      if (cached === undefined || (kind === "not_found" && commit === undefined)) throw thrown;
-      log.info("cached state files are used", {
-        environment,
-        manifest: cached.manifest,
-        reason: message,
+      const inMs = backoff.next();
+      log.warn("state files not fetched; the previous version stays in force", {
+        reason: describeError(thrown),
+        retry_in_ms: inMs,
       });
-      return cached;
+      retry?.cancel();
+      retry = clock.after(inMs, () => void inTurn(follow));
     }
   };
 
   return {
     async open(environment = base, named) {
       const commit = named?.toLowerCase();
-      if (!isEnvironmentName(environment)) {
-        throw new SvcError("bad_request", "environment: not a valid environment name");
-      }
-      if (commit !== undefined && !/^[0-9a-f]{7,64}$/.test(commit)) {
-        throw new SvcError("bad_request", "commit: expected at least 7 hexadecimal digits");
-      }
+      assertNamed(environment, commit);
       return inTurn(async () => {
-        const before = list.current(environment);
-        let snapshot = await find(environment, commit);
-        const isKnown = list.all().some(({ manifest }) => manifest === snapshot.manifest);
-        const inForce = commit === undefined;
-        if (!isKnown || (inForce && before?.manifest !== snapshot.manifest)) {
-          try {
-            await sync(environment, snapshot, inForce);
-          } catch (thrown) {
-            if (before === undefined || !inForce) throw thrown;
-            log.warn("state files not fetched; cached ones are used", {
-              environment,
-              reason: describeError(thrown),
-            });
-            snapshot = before;
-          }
-        }
-        return createSnapshotSource(snapshot.manifest, await readManifest(snapshot.manifest, obtain), obtain);
+        const found = await versions.find(environment, commit);
+        const { manifest } = await syncIfChanged(cache, environment, found, commit === undefined);
+        if (list.current(base) !== undefined) firstSync.resolve();
+        return createSnapshotSource(manifest, await readManifest(cache, manifest), (digest) =>
+          obtain(cache, digest),
+        );
       });
     },
 
@@ -265,11 +122,11 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
 
     told(bytes) {
       try {
-        wanted = accept(bytes).base ?? wanted;
+        wanted = statements.accept(bytes).base ?? wanted;
       } catch {
         return;
       }
-      if (list.current(base)?.manifest !== wanted) void follow();
+      if (list.current(base)?.manifest !== wanted) void inTurn(follow);
     },
 
     attach(connection) {
@@ -286,36 +143,44 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
   };
 }
 
-async function readManifest(
-  digest: string,
-  read: (digest: string) => Promise<Uint8Array>,
-): Promise<Manifest> {
-  const root = decodeRoot(await read(digest));
-  const pages = [];
-  for (const page of root.pages) pages.push(decodePage(await read(page)));
-  return assembleManifest(root, pages);
+/** Runs one fetch at a time: a later one finds the files of an earlier one in the cache. */
+function createTurns(): <T>(run: () => Promise<T>) => Promise<T> {
+  let queue: Promise<unknown> = Promise.resolve();
+  return (run) => {
+    const done = queue.then(run);
+    queue = done.catch(() => {});
+    return done;
+  };
 }
 
-/** Removes the blobs of removed snapshots. If a remaining snapshot is unreadable, removes nothing. */
-function collect(snapshots: readonly CachedSnapshot[], blobs: BlobFiles, log: Log): void {
-  const keep = new Set<string>();
+/** @throws SvcError `bad_request` */
+function assertNamed(environment: string, commit: string | undefined): void {
+  if (!isEnvironmentName(environment)) {
+    throw new SvcError("bad_request", "environment: not a valid environment name");
+  }
+  if (commit !== undefined && !/^[0-9a-f]{7,64}$/.test(commit)) {
+    throw new SvcError("bad_request", "commit: expected at least 7 hexadecimal digits");
+  }
+}
+
+/** Fetches a snapshot that this host does not have. @returns the one to use: an earlier one when that fails */
+async function syncIfChanged(
+  cache: Cache,
+  environment: string,
+  found: CachedSnapshot,
+  isInForce: boolean,
+): Promise<CachedSnapshot> {
+  const { list, log } = cache;
+  const before = list.current(environment);
+  const isKnown = list.all().some(({ manifest }) => manifest === found.manifest);
+  if (isKnown && (!isInForce || before?.manifest === found.manifest)) return found;
   try {
-    for (const { manifest } of snapshots) {
-      keep.add(manifest);
-      const root = blobs.read(manifest);
-      if (root === undefined) throw new SvcError("storage", `the snapshot ${manifest} is damaged`);
-      for (const page of decodeRoot(root).pages) {
-        if (keep.has(page)) continue;
-        keep.add(page);
-        const data = blobs.read(page);
-        if (data === undefined)
-          throw new SvcError("storage", `a page of the snapshot ${manifest} is damaged`);
-        for (const blob of decodePage(data).flatMap(blobsOf)) keep.add(blob);
-      }
-    }
-    const removed = blobs.keepOnly(keep);
-    if (removed > 0) log.debug("state files removed from the cache", { blobs: removed });
+    await syncSnapshot(cache, environment, found, isInForce);
+    return found;
   } catch (thrown) {
-    log.warn("the cache of state files was not tidied", { reason: describeError(thrown) });
+    if (before === undefined || !isInForce) throw thrown;
+    const reason = describeError(thrown);
+    log.warn("state files not fetched; cached ones are used", { environment, reason });
+    return before;
   }
 }

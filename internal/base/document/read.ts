@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { SvcError } from "../errors.ts";
+import { SvcError } from "../errors.ts";
 import { fileError, type TextPosition } from "../place.ts";
 import { parseYaml, type YamlNode } from "../yaml.ts";
 import type { Schema } from "./schemas.ts";
@@ -31,7 +31,7 @@ export interface Document<T> extends Places {
 }
 
 /** The keys alone, without the numbers of items: `match: peel`. */
-export const keysOf = (path: Path) => path.filter((key) => typeof key === "string");
+export const keysOf = (path: Path): readonly string[] => path.filter((key) => typeof key === "string");
 
 /**
  * Reads a document that people write.
@@ -63,18 +63,38 @@ function checkNode<T>(root: YamlNode, file: string, schema: Schema<T>, nameOf: N
       return fileError(file, at, [...nameOf(path, valueAt), reason].join(": "));
     },
   };
-  const read = v.safeParse(schema, writtenOf(root), { message: problemOf, abortPipeEarly: true });
-  if (read.success) return { ...places, value: read.output };
+  const read = check(writtenOf(root), schema);
+  if ("value" in read) return { ...places, value: read.value };
+  const { path, message, isKey } = read;
+  throw isKey
+    ? places.failure(path.slice(0, -1), message, places.keyAt(path))
+    : places.failure(path, message);
+}
+
+/** The same for a value that has no place. @throws SvcError `bad_request`: `<name>: <problem>` */
+export function readValue<T>(written: Written, schema: Schema<T>, nameOf = keysOf): T {
+  const read = check(written, schema);
+  if ("value" in read) return read.value;
+  const named = nameOf(read.isKey ? read.path.slice(0, -1) : read.path);
+  throw new SvcError("bad_request", [...named, read.message].join(": "));
+}
+
+function check<T>(
+  written: Written,
+  schema: Schema<T>,
+): { value: T } | { message: string; path: (string | number)[]; isKey: boolean } {
+  const read = v.safeParse(schema, written, { message: problemOf, abortPipeEarly: true });
+  if (read.success) return { value: read.output };
   // A required key that is misspelt is both missing and unknown, and its right name helps most.
   const issue = read.issues.find(({ expected }) => expected === "never") ?? read.issues[0];
   const path = (issue.path ?? []).map(({ key }) => key as string | number);
-  if (issue.path?.at(-1)?.origin !== "key") throw places.failure(path, issue.message);
-  throw places.failure(path.slice(0, -1), issue.message, places.keyAt(path));
+  return { message: issue.message, path, isKey: issue.path?.at(-1)?.origin === "key" };
 }
 
 /** What is wrong where the schema has no words for it. */
 function problemOf({ type, input, expected }: v.BaseIssue<unknown>): string {
-  return `expected ${nouns[type] ?? expected ?? "another value"}, found ${kindOf(input)}`;
+  const hint = type === "string" && ["number", "boolean"].includes(typeof input) ? ": put it in quotes" : "";
+  return `expected ${nouns[type] ?? expected ?? "another value"}, found ${kindOf(input)}${hint}`;
 }
 
 const nouns: Readonly<Record<string, string>> = {

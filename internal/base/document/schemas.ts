@@ -15,7 +15,11 @@ type Values<Entries extends v.ObjectEntries> = v.InferOutput<v.StrictObjectSchem
 /** A map with these keys and no others. */
 export function fields<const Entries extends v.ObjectEntries>(
   entries: Entries,
-  { unknown = unknownKey(Object.keys(entries)), missing = (key: string) => `${key} is required` } = {},
+  {
+    unknown = unknownKey(Object.keys(entries)),
+    missing = (key: string) => `${key} is required`,
+    another = (found: string) => `expected a map, found ${found}`,
+  } = {},
 ): Schema<Values<Entries>> {
   const schema = v.strictObject(entries, ({ path, expected }) => {
     const key = String(path?.[0]?.key);
@@ -27,7 +31,7 @@ export function fields<const Entries extends v.ObjectEntries>(
       if (dataset.value instanceof Map) {
         return schema["~run"]({ value: Object.fromEntries(dataset.value) }, config);
       }
-      return notAMap(dataset.value, config);
+      return notAMap(dataset.value, another, config);
     },
   };
 }
@@ -42,6 +46,7 @@ export function unknownKey(known: readonly string[], noun = "key"): (key: string
 export function mapOf<T>(
   value: Schema<T>,
   key: v.GenericSchema<string> = v.string(),
+  another = (found: string) => `expected a map, found ${found}`,
 ): Schema<ReadonlyMap<string, T>> {
   const schema = v.custom<ReadonlyMap<string, T>>(() => true);
   // For the conversion to JSON Schema this is a record, whose key and value it reads.
@@ -49,7 +54,7 @@ export function mapOf<T>(
   return {
     ...record,
     "~run"(dataset, config) {
-      if (!(dataset.value instanceof Map)) return notAMap(dataset.value, config);
+      if (!(dataset.value instanceof Map)) return notAMap(dataset.value, another, config);
       const values = new Map<string, T>();
       const issues: v.BaseIssue<unknown>[] = [];
       for (const [name, given] of dataset.value) {
@@ -74,12 +79,12 @@ export function mapOf<T>(
 
 function notAMap(
   input: unknown,
+  another: (found: string) => string,
   config: v.Config<v.BaseIssue<unknown>>,
 ): v.OutputDataset<never, v.BaseIssue<unknown>> {
-  const [expected, received] = ["a map", kindOf(input)];
-  const message = `expected ${expected}, found ${received}`;
-  const issue = { ...config, kind: "schema", type: "record", input, expected, received, message } as const;
-  return { typed: false, value: input, issues: [issue] };
+  const received = kindOf(input);
+  const issue = { kind: "schema", type: "record", expected: "Object", received, input } as const;
+  return { typed: false, value: input, issues: [{ ...config, ...issue, message: another(received) }] };
 }
 
 /** A map with any keys and values, as an object. */

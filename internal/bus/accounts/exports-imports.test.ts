@@ -60,7 +60,7 @@ describe("a site", () => {
   test("reaches masters under its own name alone, whatever it sends, and hears commands under its name alone", () => {
     fc.assert(
       fc.property(site, (name) => {
-        const imports = importsOfSite("A", name, { sends: "under its name", hears: "own" });
+        const imports = importsOfSite("A", name);
         const services = imports.filter(({ type }) => type === "service");
         expect(services.map(({ subject }) => subject)).toEqual(
           crossings.services.map((subject) => `svc.from.${name}.${subject}`),
@@ -74,24 +74,12 @@ describe("a site", () => {
     );
   });
 
-  test.each([
-    { sends: "as it is", hears: "all" },
-    { sends: "under its name", hears: "all" },
-    { sends: "under its name", hears: "own" },
-  ] as const)("imports only what masters export: %p", (how) => {
+  test("imports only what masters export", () => {
     const exported = exportsOfMasters();
-    for (const { subject, type, local_subject } of importsOfSite("A", "berlin", how)) {
+    for (const { subject, type, local_subject } of importsOfSite("A", "berlin")) {
       expect(exported.some((one) => one.type === type && covers(one.subject, subject))).toBe(true);
       // A server refuses these on its link.
       expect(local_subject ?? subject).not.toStartWith("$KV.");
     }
-  });
-
-  test("has the same subjects at its own end, however they lead to the masters", () => {
-    const localOf = (how: Parameters<typeof importsOfSite>[2]) =>
-      importsOfSite("A", "berlin", how).map(({ subject, local_subject }) => local_subject ?? subject);
-    expect(localOf({ sends: "under its name", hears: "own" })).toEqual(
-      localOf({ sends: "as it is", hears: "all" }),
-    );
   });
 });

@@ -143,7 +143,6 @@ export function importsOfPeels(
 export function importsOfSite(
   masters: string,
   site: string,
-  { sends, hears }: SiteCrossings,
 ): (Crossing & { account: string; local_subject?: string })[] {
   const renamed = (type: Crossing["type"], local: string, subject: string) => ({
     ...{ name: local, subject, type, account: masters },
@@ -152,11 +151,11 @@ export function importsOfSite(
   const service = (subject: string) => {
     const isStored = crossings.stored.some((one) => one === subject);
     const local = isStored ? relaySubject(subject) : subject;
-    return renamed("service", local, sends === "under its name" ? fromSiteSubject(site, subject) : local);
+    return renamed("service", local, fromSiteSubject(site, subject));
   };
   const isForOne = (subject: string) => forOnePeel.some((one) => one === subject);
   const stream = (subject: string) =>
-    renamed("stream", subject, hears === "own" && isForOne(subject) ? toSiteSubject(site, subject) : subject);
+    renamed("stream", subject, isForOne(subject) ? toSiteSubject(site, subject) : subject);
   return [
     ...crossings.services.map(service),
     ...crossings.streams
@@ -165,12 +164,4 @@ export function importsOfSite(
     stream(`svc.site.${site}.dispatch.*`),
     stream(`svc.site.${site}.hint`),
   ];
-}
-
-/** How the link of a site leads to the masters. */
-export interface SiteCrossings {
-  /** Whether masters take what the site sends under its name; those of an earlier version hear it only as it is. */
-  sends: "under its name" | "as it is";
-  /** Whose commands the site hears: those of its own peels, or those of all. */
-  hears: "own" | "all";
 }

@@ -5,7 +5,6 @@ export {
   type Origin,
   originOf,
   relaySubject,
-  type SiteCrossings,
   toSiteSubject,
 } from "./exports-imports.ts";
 export { newGroupUser } from "./group-user.ts";
@@ -26,9 +25,8 @@ export {
 export { lintCredentials } from "./lint.ts";
 export { encodeSystemAccount, leafNodesOfMasters, type SystemSites } from "./operator.ts";
 export { encodeOperatorUser, operatorInboxPrefix, operatorScope } from "./operator-users.ts";
-export { makeOperatorsKey, operatorsSeedFile, readOperatorsKey } from "./operators-key.ts";
+export { operatorsSeedFile, readOperatorsKey } from "./operators-key.ts";
 export { encodePeelsAccount } from "./peels-account.ts";
-export { makeRecoveryKey } from "./recovery-key.ts";
 export { formatServerConfig } from "./server-config.ts";
 export { encodeSiteAccount, newSite } from "./site-account.ts";
-export { lackingGrants, mayEndConnections, newCredentials } from "./users.ts";
+export { lackingGrants, newCredentials } from "./users.ts";

@@ -92,12 +92,14 @@ describe.each(natsServerVersions())("on a server $version", ({ path }) => {
       "$JS.API.STREAM.DELETE.KV_jobs",
       "$KV.operators.anna",
     ];
-    const may = async (scopes: readonly string[]) => {
+    const may = async (scopes: readonly string[], below = (user: string) => `svc.op.${user}.`) => {
       const operator = await connectAs(scopes);
       const found: string[] = [];
       for (const subject of asked) {
         const answer = await operator.nats
-          .request(subject, "", { timeout: 2_000 })
+          .request(subject.startsWith("$") ? subject : `${below(operator.user)}${subject}`, "", {
+            timeout: 2_000,
+          })
           .then(() => "answered")
           .catch((thrown: { code?: string }) => thrown.code);
         if (answer !== "PERMISSIONS_VIOLATION") found.push(subject);
@@ -113,6 +115,14 @@ describe.each(natsServerVersions())("on a server $version", ({ path }) => {
       ...asked.slice(0, 6),
       "$JS.API.STREAM.INFO.KV_jobs",
     ]);
+
+    // Neither the subject without its key, nor below the key of another user.
+    const everything = Object.keys(grantsOfScopes);
+    expect(await may(everything, () => "")).toEqual(["$JS.API.STREAM.INFO.KV_jobs"]);
+    const other = newKeyPair("user", systemRandom).publicKey;
+    for (const below of [`svc.op.${other}.`, "svc.op.*.", "svc.op."]) {
+      expect(await may(everything, () => below)).toEqual(["$JS.API.STREAM.INFO.KV_jobs"]);
+    }
 
     // Replies to others are out of reach.
     const listener = await connectAs(Object.keys(grantsOfScopes));

@@ -1,3 +1,4 @@
+import { fromOperatorSubject } from "../../base/operator-subject.ts";
 import { type AccountSigner, encodeJwt } from "../../identity/mod.ts";
 
 // What the bus user of an operator may do. Its JWT has no subjects of its own: it has tags, and the JWT of the account
@@ -122,26 +123,11 @@ const read = (stream: string): string[] => [
 /** The prefix of the reply subjects of an operator: no other one may subscribe below it. */
 export const operatorInboxPrefix = (publicKey: string): string => `_INBOX.${publicKey}`;
 
-/** What the masters alone publish, and the peels: no tag may reach it. */
-const ofOthers = [
-  "svc.job.*.dispatch.>",
-  "svc.job.*.stop.>",
-  "svc.job.*.ack.>",
-  "svc.job.*.return.>",
-  "svc.job.*.schedule.>",
-  "svc.job.*.progress.>",
-  "svc.event.>",
-  "svc.peel.>",
-  "svc.audit.>",
-  "svc.master.known-keys",
-];
-
 // Servers put a value only where it is a whole token of the subject.
 const template = {
   pub: {
     allow: [
-      ...everyones,
-      "svc.{{tag(ask)}}",
+      ...[...everyones, "svc.{{tag(ask)}}"].map((subject) => fromOperatorSubject("{{subject()}}", subject)),
       "$JS.FC.>",
       "$KV.probe.*",
       "$JS.API.STREAM.INFO.KV_probe",
@@ -150,7 +136,6 @@ const template = {
       "$JS.API.STREAM.NAMES",
       ...["KV_master-heartbeat", "KV_leases", "{{tag(read)}}"].flatMap(read),
     ],
-    deny: ofOthers,
   },
   sub: {
     allow: [`${operatorInboxPrefix("{{subject()}}")}.>`, "svc.{{tag(hear)}}", "$KV.{{tag(follow)}}.*"],

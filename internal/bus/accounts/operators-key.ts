@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { createFileAtomic, readTextIfPresent, reasonOf, secretMode } from "../../base/file.ts";
-import type { Random } from "../../base/id.ts";
-import { writing } from "../../base/new-files.ts";
-import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../identity/mod.ts";
+import { readTextIfPresent, reasonOf } from "../../base/file.ts";
+import { type KeyPair, keyPairFromSeed } from "../../identity/mod.ts";
 
 /** The key of the masters' account that signs the JWTs of operators, in the auth directory of a master. */
 export const operatorsSeedFile = "masters-operators.seed";
@@ -11,7 +9,7 @@ export const operatorsSeedFile = "masters-operators.seed";
 /**
  * Reads the signing key of operators.
  *
- * @returns `undefined` in a fleet of an earlier version
+ * @returns `undefined` where it is missing
  * @throws SvcError `bad_request` naming the file
  */
 export function readOperatorsKey(authDir: string): KeyPair | undefined {
@@ -23,16 +21,4 @@ export function readOperatorsKey(authDir: string): KeyPair | undefined {
     const reason = cause instanceof SvcError ? cause.message : reasonOf(cause);
     throw new SvcError("bad_request", `${path}: ${reason}`);
   }
-}
-
-/**
- * Makes the signing key of operators in a fleet that was created without one.
- *
- * @returns the path of the file
- * @throws SvcError `conflict` when there is one, `storage`
- */
-export function makeOperatorsKey(authDir: string, random: Random): string {
-  const path = join(authDir, operatorsSeedFile);
-  writing(path, () => createFileAtomic(path, `${newKeyPair("account", random).seed}\n`, secretMode));
-  return path;
 }

@@ -1,7 +1,7 @@
 import type { Random } from "../../base/id.ts";
 import { type AccountSigner, encodeJwt, type KeyPair, newKeyPair } from "../../identity/mod.ts";
 import { accountLimits } from "./account-limits.ts";
-import { importsOfSite, type SiteCrossings } from "./exports-imports.ts";
+import { importsOfSite } from "./exports-imports.ts";
 import { linksOfSite } from "./operator.ts";
 
 // The server of a site is linked to the bus of the masters twice. The first link is a user of an account of this site
@@ -81,18 +81,17 @@ export interface SiteAccount {
   masters: string;
   /** Whether the site was removed: then the account has nothing, and its users are refused. */
   isClosed: boolean;
-  crossings: SiteCrossings;
   /** Unix seconds. */
   issuedAt: number;
 }
 
 /** Encodes the JWT of the account of a site. @param signer a signing key of the operator */
 export function encodeSiteAccount(
-  { name, account, masters, isClosed, crossings, issuedAt }: SiteAccount,
+  { name, account, masters, isClosed, issuedAt }: SiteAccount,
   signer: KeyPair,
 ): string {
   const nats = {
-    ...(isClosed ? { revocations: { "*": issuedAt } } : { imports: importsOfSite(masters, name, crossings) }),
+    ...(isClosed ? { revocations: { "*": issuedAt } } : { imports: importsOfSite(masters, name) }),
     limits: accountLimits({ jetStream: false, leafNodes: isClosed ? 0 : linksOfSite }),
     default_permissions: { pub: {}, sub: {} },
   };

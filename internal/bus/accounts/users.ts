@@ -1,4 +1,5 @@
 import type { Random } from "../../base/id.ts";
+import { fromOperatorSubject } from "../../base/operator-subject.ts";
 import { type Claims, encodeJwt, formatCredentials, type KeyPair, newKeyPair } from "../../identity/mod.ts";
 
 /** Subjects a user may publish and subscribe to. */
@@ -43,10 +44,13 @@ const decisions = ["$KV.enrollments.>", "$KV.revocations.>"];
 
 /**
  * An operator sends requests to masters, and reads records. What is stored belongs to the masters. Leases are
- * read-only.
+ * read-only. Masters that take signed requests only listen below the key of the user alone.
+ *
+ * @param user public key
  */
-const admin: Permissions = {
+const admin = (user: string): Permissions => ({
   pub: [
+    fromOperatorSubject(user, ">"),
     "svc.admin.*.*",
     "svc.job.request",
     "svc.job.list",
@@ -74,12 +78,15 @@ const admin: Permissions = {
   ],
   // To follow a job or a rollout: its record shows that it was cancelled or has ended, and its progress.
   sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*", "$KV.rollouts.*"],
-};
+});
 
 /** An operator where no master runs: `--direct-kv` also writes the two buckets that store decisions. */
-const direct: Permissions = { pub: [...admin.pub, ...decisions], sub: admin.sub };
+const direct = (user: string): Permissions => {
+  const { pub, sub } = admin(user);
+  return { pub: [...pub, ...decisions], sub };
+};
 
-const roles = { master, system, admin, direct } as const;
+const roles = { master: () => master, system: () => system, admin, direct } as const;
 
 /**
  * The grants that this version uses and an operator's credentials lack: credentials of earlier versions are
@@ -88,13 +95,9 @@ const roles = { master, system, admin, direct } as const;
  * @param claims of their JWT
  * @returns subjects; empty when nothing is missing
  */
-export function lackingGrants(claims: Pick<Claims, "nats">): string[] {
-  return admin.pub.filter((subject) => !mayPublish(claims, subject));
+export function lackingGrants(claims: Pick<Claims, "nats" | "sub">): string[] {
+  return admin(claims.sub).pub.filter((subject) => !mayPublish(claims, subject));
 }
-
-/** Whether credentials of the system account end connections: those of earlier versions do not. */
-export const mayEndConnections = (claims: Pick<Claims, "nats">): boolean =>
-  mayPublish(claims, endsConnections);
 
 function mayPublish({ nats }: Pick<Claims, "nats">, subject: string): boolean {
   const { allow } = (nats.pub ?? {}) as { allow?: unknown };
@@ -126,7 +129,7 @@ export function newCredentials(
   random: Random,
 ): string {
   const user = newKeyPair("user", random);
-  const { pub, sub } = roles[role];
+  const { pub, sub } = roles[role](user.publicKey);
   const nats = {
     pub: { allow: pub },
     sub: { allow: sub },

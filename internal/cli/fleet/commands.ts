@@ -1,4 +1,3 @@
-import { recoveryKeyCommand } from "./recovery-key.ts";
 import { succeedCommand } from "./succeed.ts";
 
-export const fleetCommands = [succeedCommand, recoveryKeyCommand];
+export const fleetCommands = [succeedCommand];

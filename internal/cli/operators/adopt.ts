@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import { createFiles } from "../../base/new-files.ts";
-import { makeOperatorsKey, readOperatorsKey } from "../../bus/accounts/mod.ts";
+import { operatorsSeedFile, readOperatorsKey } from "../../bus/accounts/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
 import { type Cli, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
@@ -23,13 +23,13 @@ interface Step {
 export const adoptCommand = command({
   name: "adopt",
   description:
-    "Lead a fleet of an earlier version to operators with keys of their own, step by step, and show what would be refused with operators.require_signed. With --auth-dir it makes the keys that are missing.",
+    "Lead a fleet that svc nats-auth init made to operators with keys of their own, step by step, and show what would be refused with operators.require_signed. With --auth-dir it makes the first operator.",
   examples: ["svc operator adopt", "svc operator adopt --auth-dir /var/lib/svc/auth --name alice"],
   args: {
     "auth-dir": {
       type: "string",
       valueHint: "directory",
-      description: "The auth directory of a master on this host: makes what is missing in it",
+      description: "The auth directory of a master on this host: makes the file of administrators in it",
     },
     name: {
       type: "string",
@@ -47,7 +47,7 @@ export const adoptCommand = command({
     if (authDir === undefined && (name !== undefined || out !== undefined)) {
       throw new SvcError("usage", "--name and --out are for --auth-dir");
     }
-    const made = authDir === undefined ? [] : makeKeys(authDir, { name, out }, cli);
+    const made = authDir === undefined ? [] : [makeFirst(authDir, { name, out }, cli)];
     const steps = [...made, ...(await lookAtFleet(cli, made.length > 0))];
     await cli.print(steps, () => formatSteps(steps, cli));
     const open = steps.find(({ state }) => state === "open");
@@ -64,25 +64,23 @@ export function formatSteps(steps: readonly Step[], style: TableStyle): string {
   );
 }
 
-/** Makes the signing key and the first operator where they are missing. @throws SvcError `bad_request`, `storage` */
-function makeKeys(
+/** Makes the first operator where there is none. @throws SvcError `bad_request`, `storage` */
+function makeFirst(
   authDir: string,
   options: { name: string | undefined; out: string | undefined },
   cli: Cli,
-): Step[] {
+): Step {
   const credentials = join(authDir, "masters.jwt");
   const fleet = readClaims(readTextFile(credentials, "the JWT of the masters' account")).sub;
-  const hadKey = readOperatorsKey(authDir) !== undefined;
-  if (!hadKey) makeOperatorsKey(authDir, cli.random);
   const signer = readOperatorsKey(authDir);
-  if (signer === undefined) throw new SvcError("storage", `${authDir}: the signing key was not stored`);
-  const key: Step = {
-    step: "signing key",
-    state: "done",
-    detail: hadKey ? "masters-operators.seed is there" : "masters-operators.seed was made",
-  };
+  if (signer === undefined) {
+    throw new SvcError(
+      "bad_request",
+      `${join(authDir, operatorsSeedFile)}: no such file: copy it from the directory that svc nats-auth init wrote`,
+    );
+  }
   if (existsSync(join(authDir, "administrators"))) {
-    return [key, { step: "administrators", state: "done", detail: "the file is there" }];
+    return { step: "administrators", state: "done", detail: "the file is there" };
   }
   const name = options.name ?? operatorNameOf(operatorName());
   const { urls, ca = "" } = operatorBus(cli);
@@ -92,31 +90,26 @@ function makeKeys(
   });
   const path = resolve(options.out ?? first.file.path);
   createFiles([{ ...first.file, path }, first.administrators]);
-  cli.say(
-    `Copy masters-operators.seed and administrators from ${authDir} to auth_dir of every other master.`,
-  );
+  cli.say(`Copy administrators from ${authDir} to auth_dir of every other master.`);
   cli.say(`Give ${path} to ${name}, who runs svc login on it, and remove it.`);
-  return [
-    key,
-    {
-      step: "administrators",
-      state: "done",
-      detail: `the file was made, with ${name} as the first operator`,
-    },
-  ];
+  return {
+    step: "administrators",
+    state: "done",
+    detail: `the file was made, with ${name} as the first operator`,
+  };
 }
 
 /** What the masters say about the rest of the way. */
 async function lookAtFleet(cli: Cli, hasMade: boolean): Promise<Step[]> {
   const looked = await withBus(cli, (bus) => ask(bus, operatorOperations.adoptionStatus, {})).catch(
     (thrown) => {
-      // After the first steps it may be the masters that are not upgraded, or not started yet.
+      // After the first step it may be the masters that are not started yet.
       if (thrown instanceof NoMaster || hasMade) return thrown as Error;
       throw thrown;
     },
   );
   if (looked instanceof Error) {
-    const next = "start masters of this version, and run svc operator adopt again";
+    const next = "start the masters, and run svc operator adopt again";
     return [{ step: "masters", state: "open", detail: looked.message, next }];
   }
   const { require_signed, signing_key, administrators, operators, unsigned, shared_credentials } = looked;

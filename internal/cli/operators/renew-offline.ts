@@ -26,7 +26,10 @@ export async function renewOffline(authDir: string, name: string, cli: Cli): Pro
   const signer = readOperatorsKey(authDir);
   if (signer === undefined) {
     const seed = join(authDir, operatorsSeedFile);
-    throw new SvcError("bad_request", `${seed}: no such file: make it with svc operator adopt --auth-dir`);
+    throw new SvcError(
+      "bad_request",
+      `${seed}: no such file: copy it from the directory that svc nats-auth init or svc init wrote`,
+    );
   }
   const { path: file, ...own } = ownOperatorFile(cli);
   if (own.publicKey !== found.publicKey) {

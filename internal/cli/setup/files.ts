@@ -36,10 +36,9 @@ export function masterFile(plan: Plan): string {
       enroll: { addr: formatAddress(plan.apiListen), advertise_urls: [plan.masterUrl] },
       ca: { mode: "embedded", enroll_sans: names.filter((name) => name !== "localhost") },
       settings: { strict_facts: true },
-      // A fleet of an earlier version sets it when each operator has a key: svc operator adopt.
+      // A fleet of svc nats-auth init sets it when each operator has a key: svc operator adopt.
       operators: { require_signed: true },
       // And this one when each peel that is connected at a site has its label.
-      sites: { require_label: true },
       api: { tokens: [{ username: "operator", token_file: paths.token }] },
       ...(reactorDir === undefined ? {} : { reactor: { dir: reactorDir } }),
     }),

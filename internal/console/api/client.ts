@@ -1,11 +1,15 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { SessionView } from "../../fleet/sessions/mod.ts";
 import { ApiError, WaitsForApproval } from "./error.ts";
-import { patiently } from "./patiently.ts";
 import type { Route } from "./route.ts";
 
 /** After a sign-in, a request is repeated; and once more if that was the sign-in before the session ended. */
-const mostRepeated = 2;
+const maxRepeated = 2;
+/** Masters take 20 requests a second of one address, which several consoles may share: the others wait. */
+const pauseMs = 1_000;
+const maxPauses = 60;
+const tooMany = 429;
 
 /** One page of a list. */
 export interface Page<Items> {
@@ -37,31 +41,21 @@ export interface ClientOptions {
 
 export function createClient({ clock, fetch, session, signInAgain }: ClientOptions): Client {
   const send = async (route: Route<unknown, unknown>, input: unknown, signal?: AbortSignal) => {
+    const { method } = route;
     const { path, body } = requestOf(route, Object(input) as Record<string, unknown>);
     let asked = session();
     const ask = () => {
       asked = session();
-      const token = asked?.csrf;
-      return fetch(path, {
-        method: route.method,
-        headers: {
-          Accept: "application/json",
-          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-          ...(route.method === "GET" || token === undefined ? {} : { "X-CSRF-Token": token }),
-        },
-        credentials: "same-origin",
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
-      }).catch((cause) => {
+      return fetch(path, requestInit({ method, body, token: asked?.csrf, signal })).catch((cause) => {
         if (signal?.aborted) throw cause;
         throw new ApiError(0, "no master answers; the console tries again by itself");
       });
     };
-    const signsIn = route.method !== "GET" && asked === undefined;
-    let response = await patiently(clock, ask, { signsIn, signal });
-    for (let repeated = 0; response.status === 401 && repeated < mostRepeated; repeated++) {
+    const signsIn = method !== "GET" && asked === undefined;
+    let response = await retryWhenTooMany(clock, ask, { signsIn, signal });
+    for (let repeated = 0; response.status === 401 && repeated < maxRepeated; repeated++) {
       await signInAgain(asked);
-      response = await patiently(clock, ask, { signsIn, signal });
+      response = await retryWhenTooMany(clock, ask, { signsIn, signal });
     }
     return answerOf(response);
   };
@@ -71,8 +65,45 @@ export function createClient({ clock, fetch, session, signInAgain }: ClientOptio
     },
     async page<Input, Items>(route: Route<Input, Items>, input: Input, signal?: AbortSignal) {
       const { answer, next } = await send(route, input, signal);
-      return { items: answer as Items, ...(next === undefined ? {} : { next }) };
+      return { items: answer as Items, ...defined({ next }) };
     },
+  };
+}
+
+/**
+ * Sends a request, and again after a second while masters have too many, for a minute at most.
+ *
+ * @param send is called for each try
+ * @param options.signsIn a person who signs in too often is refused at once
+ */
+export async function retryWhenTooMany(
+  clock: Clock,
+  send: () => Promise<Response>,
+  { signsIn, signal }: { signsIn: boolean; signal?: AbortSignal | undefined },
+): Promise<Response> {
+  for (let pauses = 0; ; pauses++) {
+    const response = await send();
+    if (response.status !== tooMany || signsIn || pauses === maxPauses) return response;
+    await sleep(clock, pauseMs, signal);
+  }
+}
+
+/** A request with the cookie of the session. @param request.token without it, masters refuse every change */
+export function requestInit(request: {
+  method: string;
+  body: string | undefined;
+  token: string | undefined;
+  signal?: AbortSignal | undefined;
+}): RequestInit {
+  const { method, body, token, signal } = request;
+  return {
+    ...{ method, credentials: "same-origin" },
+    headers: {
+      Accept: "application/json",
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(method === "GET" ? {} : defined({ "X-CSRF-Token": token })),
+    },
+    ...defined({ body, signal }),
   };
 }
 
@@ -111,7 +142,7 @@ async function answerOf(response: Response): Promise<{ answer: unknown; next?: s
     );
   }
   const next = nextOf(response.headers.get("Link"));
-  return { answer, ...(next === undefined ? {} : { next }) };
+  return { answer, ...defined({ next }) };
 }
 
 function parse(text: string): unknown {

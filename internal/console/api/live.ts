@@ -47,7 +47,7 @@ export interface Live {
 
 const pauseMs = 100;
 /** A tab in the background is woken rarely: what arrives meanwhile is not kept without end. */
-const mostQueued = 10_000;
+const maxQueued = 10_000;
 const retryMs = 2_000;
 /** A stream that is cut off for less is not worth a word. */
 const patienceMs = 1_500;
@@ -64,28 +64,14 @@ export function createLive(options: {
   const { clock, open, onRefused } = options;
   const brokenSince = signal<number | undefined>(undefined);
   const returns = signal(0);
-  const listeners = new Set<{ tags: readonly string[]; run(events: readonly ShownEvent[]): void }>();
+  const reports = createReports(clock, () => void returns.value++);
   let source: Source | undefined;
   let position: string | undefined;
-  let queue: ShownEvent[] = [];
-  let isTooMuch = false;
-  let telling: Timer | undefined;
   let retrying: Timer | undefined;
   let worrying: Timer | undefined;
   let isStarted = false;
   let resting = 0;
 
-  const tell = () => {
-    telling = undefined;
-    const events = queue;
-    queue = [];
-    if (isTooMuch) returns.value++;
-    isTooMuch = false;
-    for (const { tags, run } of listeners) {
-      const meant = events.filter(({ tag }) => tags.some((start) => tag.startsWith(start)));
-      if (meant.length > 0) run(meant);
-    }
-  };
   const connect = () => {
     retrying = undefined;
     source?.close();
@@ -111,31 +97,21 @@ export function createLive(options: {
     opened.addEventListener("event", ({ data }) => {
       const event = JSON.parse(String(data)) as ShownEvent;
       position = event.position;
-      queue.push(event);
-      if (queue.length > mostQueued) {
-        queue = queue.slice(-mostQueued / 2);
-        isTooMuch = true;
-      }
-      telling ??= clock.after(pauseMs, tell);
+      reports.take(event);
     });
   };
   const close = () => {
-    const waits = telling !== undefined;
-    for (const timer of [telling, retrying, worrying]) timer?.cancel();
+    for (const timer of [retrying, worrying]) timer?.cancel();
     retrying = worrying = undefined;
     source?.close();
     source = undefined;
     // The next stream begins behind what arrived: it would not tell that again.
-    if (waits) tell();
+    reports.flush();
   };
   return {
     brokenSince,
     returns,
-    on(tags, run) {
-      const listener = { tags, run };
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    on: reports.on,
     start() {
       isStarted = true;
       if (source === undefined && resting === 0) connect();
@@ -154,6 +130,50 @@ export function createLive(options: {
         returns.value++;
         connect();
       };
+    },
+  };
+}
+
+/**
+ * Gathers what arrives, and reports it to the listeners that it concerns.
+ *
+ * @param onLost more arrived than is kept: what was read before may be old
+ */
+function createReports(clock: Clock, onLost: () => void) {
+  const listeners = new Set<{ tags: readonly string[]; run(events: readonly ShownEvent[]): void }>();
+  let queue: ShownEvent[] = [];
+  let isTooMuch = false;
+  let waiting: Timer | undefined;
+  const report = () => {
+    waiting = undefined;
+    const events = queue;
+    queue = [];
+    if (isTooMuch) onLost();
+    isTooMuch = false;
+    for (const { tags, run } of listeners) {
+      const meant = events.filter(({ tag }) => tags.some((start) => tag.startsWith(start)));
+      if (meant.length > 0) run(meant);
+    }
+  };
+  return {
+    on(tags: readonly string[], run: (events: readonly ShownEvent[]) => void) {
+      const listener = { tags, run };
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    take(event: ShownEvent) {
+      queue.push(event);
+      if (queue.length > maxQueued) {
+        queue = queue.slice(-maxQueued / 2);
+        isTooMuch = true;
+      }
+      waiting ??= clock.after(pauseMs, report);
+    },
+    /** Reports at once what waits. */
+    flush() {
+      if (waiting === undefined) return;
+      waiting.cancel();
+      report();
     },
   };
 }

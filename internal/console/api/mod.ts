@@ -5,7 +5,7 @@ export { ApiError, WaitsForApproval } from "./error.ts";
 export { commaLength, inParts, targetOf } from "./in-parts.ts";
 export type { List } from "./list.ts";
 export { createLive, eventsPath } from "./live.ts";
-export { type Query, useQuery } from "./query.ts";
+export { type Query, useAnswer, useQuery } from "./query.ts";
 export { restWhileHidden } from "./rest-while-hidden.ts";
 export { routes } from "./routes.ts";
 export { createSession, type Session } from "./session.ts";

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { App } from "./app.ts";
 import type { ApiError } from "./error.ts";
 import { type Reading, startReader } from "./reader.ts";
+import type { Route } from "./route.ts";
 
 /** What a page reads, as it is known now. */
 export interface Query<T> {
@@ -60,3 +61,17 @@ export function useQuery<T>(
   const known = value.value?.key === key ? value.value.value : undefined;
   return { value: known, problem: problem.value, off, reload: () => again.current() };
 }
+
+/** The same for the answer to one request. @param input absent means that nothing is read */
+export const useAnswer = <Input, Answer>(
+  app: Pick<App, "clock" | "live" | "client">,
+  route: Route<Input, Answer>,
+  input: Input | undefined,
+  on: readonly string[] = [],
+): Query<Answer> =>
+  useQuery(
+    app,
+    JSON.stringify(input) ?? "",
+    input === undefined ? undefined : (signal) => app.client.call(route, input, signal),
+    on,
+  );

@@ -38,7 +38,7 @@ const calmPerRead = 4;
 /** Reading again is cheap for masters, and keeps pages true for those who may not read events. */
 const everyMs = 15_000;
 /** More than these say only that much has changed. */
-const mostEvents = 5_000;
+const maxEvents = 5_000;
 
 /**
  * Reads something now, again when events say that it changed, when the stream of events comes back, and every 15
@@ -64,13 +64,6 @@ export function startReader<T>(options: {
   let wait: Timer | undefined;
   let tookMs = 0;
 
-  const next = async ({ all, renew, events }: Due): Promise<T> => {
-    const how = options.how();
-    let value = all ? undefined : known?.value;
-    if (value !== undefined && events.length > 0) value = await how.change?.(value, events, signal);
-    if (value !== undefined && renew) value = await how.renew?.(value, signal);
-    return value ?? how.load(signal);
-  };
   const read = async () => {
     if (isReading || due === undefined) return;
     const now = due;
@@ -80,7 +73,7 @@ export function startReader<T>(options: {
     isReading = true;
     const began = clock.monotonic();
     try {
-      const value = await next(now);
+      const value = await readDue(options.how(), known?.value, now, signal);
       if (signal.aborted) return;
       known = { value };
       options.onValue(value);
@@ -99,42 +92,56 @@ export function startReader<T>(options: {
     if (isReading) return;
     wait ??= clock.after(Math.min(Math.max(calmMs, calmPerRead * tookMs), everyMs), read);
   };
-  const want = ({ all = false, renew = false, events = [] }: Partial<Due>) => {
-    due ??= { all: false, renew: false, events: [] };
-    due.renew ||= renew;
-    due.all ||= all || due.events.length + events.length > mostEvents;
-    due.events = due.all ? [] : [...due.events, ...events];
+  const readSoon = (more: Partial<Due>) => {
+    due = withDue(due, more);
+    soon();
   };
   const reload = () => {
-    want({ all: true });
+    due = withDue(due, { all: true });
     void read();
   };
   reload();
-  const endEvents =
-    on.length === 0
-      ? () => {}
-      : live.on(on, (events) => {
-          want({ events });
-          soon();
-        });
   const seen = live.returns.peek();
-  const endReturns = live.returns.subscribe((count) => {
-    if (count === seen) return;
-    want({ all: true });
-    soon();
-  });
   const timer = clock.every(everyMs, () => {
-    want({ renew: true });
+    due = withDue(due, { renew: true });
     if (wait === undefined) void read();
   });
+  const ends = [
+    on.length === 0 ? () => {} : live.on(on, (events) => readSoon({ events })),
+    live.returns.subscribe((count) => {
+      if (count !== seen) readSoon({ all: true });
+    }),
+  ];
   return {
     reload,
     end() {
       over.abort();
       wait?.cancel();
       timer.cancel();
-      endEvents();
-      endReturns();
+      for (const end of ends) end();
     },
   };
+}
+
+/** What is due, with more of it. */
+function withDue(
+  { all, renew, events }: Due = { all: false, renew: false, events: [] },
+  more: Partial<Due>,
+): Due {
+  const { all: wholly = false, renew: again = false, events: others = [] } = more;
+  const isAll = all || wholly || events.length + others.length > maxEvents;
+  return { all: isAll, renew: renew || again, events: isAll ? [] : [...events, ...others] };
+}
+
+/** Reads what is due, as cheaply as `how` can. */
+async function readDue<T>(
+  how: Reading<T>,
+  known: T | undefined,
+  { all, renew, events }: Due,
+  signal: AbortSignal,
+): Promise<T> {
+  let value = all ? undefined : known;
+  if (value !== undefined && events.length > 0) value = await how.change?.(value, events, signal);
+  if (value !== undefined && renew) value = await how.renew?.(value, signal);
+  return value ?? how.load(signal);
 }

@@ -2,8 +2,8 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Clock } from "../../base/clock.ts";
 import type { ScopeKind } from "../../fleet/operation/mod.ts";
 import type { SessionView } from "../../fleet/sessions/mod.ts";
+import { requestInit, retryWhenTooMany } from "./client.ts";
 import { ApiError } from "./error.ts";
-import { patiently } from "./patiently.ts";
 
 /**
  * The session of this tab: `unknown` until a master said, `out` without one, `ended` when it ended while pages were
@@ -50,61 +50,30 @@ const notSent = (asker: string, now: string) =>
   new ApiError(401, `${asker} asked, and ${now} signed in: it was not sent`);
 
 /** @param options.announce tells the other tabs that the cookie is another one: they ask for their session again */
-export function createSession(options: {
-  clock: Clock;
-  fetch: (path: string, init: RequestInit) => Promise<Response>;
-  announce(): void;
-}): Session {
+export function createSession(options: { clock: Clock; fetch: Fetch; announce(): void }): Session {
   const { clock, fetch, announce } = options;
   const state = signal<SessionState>("unknown");
   const view = signal<SessionView | undefined>(undefined);
   const reason = signal("");
-  let waiting: { resolve(): void; reject(error: ApiError): void }[] = [];
-  const ask = async (method: string, to: string, body?: object) => {
-    const send = () =>
-      fetch(to, {
-        method,
-        headers: {
-          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-          ...(method === "GET" || view.value === undefined ? {} : { "X-CSRF-Token": view.value.csrf }),
-        },
-        credentials: "same-origin",
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-    const response = await patiently(clock, send, { signsIn: method === "POST" }).catch(() => {
-      throw new ApiError(0, "no master answers");
-    });
-    const answer = (await response.json().catch(() => ({}))) as SessionView & { error?: string };
-    if (!response.ok)
-      throw new ApiError(response.status, answer.error ?? `the master answered ${response.status}`);
-    return answer;
-  };
-  const take = () => {
-    const all = waiting;
-    waiting = [];
-    return all;
-  };
-  const drop = (why: ApiError) => {
-    for (const { reject } of take()) reject(why);
-  };
+  const refused = createWaiting();
+  const ask = (method: string, to: string, body?: object) =>
+    askMaster(clock, fetch, { method, to, body, token: () => view.value?.csrf });
   const enter = (answer: SessionView) => {
     const before = view.value?.name;
-    if (before !== undefined && before !== answer.name) drop(notSent(before, answer.name));
+    if (before !== undefined && before !== answer.name) refused.drop(notSent(before, answer.name));
     view.value = answer;
     reason.value = "";
     state.value = "in";
-    for (const { resolve } of take()) resolve();
+    refused.repeat();
   };
   const leave = (why: string) => {
-    drop(new ApiError(401, "the page was left: it was not sent"));
+    refused.drop(new ApiError(401, "the page was left: it was not sent"));
     view.value = undefined;
     reason.value = why;
     state.value = "out";
   };
   return {
-    state,
-    view,
-    reason,
+    ...{ state, view, reason },
     refuse: leave,
     async find() {
       try {
@@ -130,8 +99,47 @@ export function createSession(options: {
         return;
       }
       if (state.value === "in") state.value = "ended";
-      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+      return refused.wait();
     },
     may: (kind, action) => view.value?.may[kind]?.includes(action) === true,
   };
+}
+
+/** Requests that were refused for want of a session. */
+function createWaiting() {
+  let waiting: { resolve(): void; reject(error: ApiError): void }[] = [];
+  const take = () => {
+    const all = waiting;
+    waiting = [];
+    return all;
+  };
+  return {
+    wait: () => new Promise<void>((resolve, reject) => void waiting.push({ resolve, reject })),
+    repeat() {
+      for (const { resolve } of take()) resolve();
+    },
+    drop(why: ApiError) {
+      for (const { reject } of take()) reject(why);
+    },
+  };
+}
+
+type Fetch = (path: string, init: RequestInit) => Promise<Response>;
+
+/** @throws ApiError when the master refuses, or none answers */
+async function askMaster(
+  clock: Clock,
+  fetch: Fetch,
+  request: { method: string; to: string; body: object | undefined; token(): string | undefined },
+): Promise<SessionView> {
+  const { method, to } = request;
+  const body = request.body && JSON.stringify(request.body);
+  const send = () => fetch(to, requestInit({ method, body, token: request.token() }));
+  const response = await retryWhenTooMany(clock, send, { signsIn: method === "POST" }).catch(() => {
+    throw new ApiError(0, "no master answers");
+  });
+  const answer = (await response.json().catch(() => ({}))) as SessionView & { error?: string };
+  if (!response.ok)
+    throw new ApiError(response.status, answer.error ?? `the master answered ${response.status}`);
+  return answer;
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { App } from "./app.ts";
 import { type List, withHead } from "./list.ts";
 import { everyPage } from "./paged.ts";
@@ -24,29 +25,22 @@ const idOf = ({ jid }: ListedJob) => jid;
 /**
  * Jobs, newest first. Events of jobs that are new, or among the newest, cost a request for these.
  *
- * @param options.most jobs at which the list stops
+ * @param options.max jobs at which the list stops
  * @param options.off nothing is read
  */
 export function useJobs(
   app: App,
   { withinMs, ...filter }: JobFilter,
-  { most, off = false }: { most: number; off?: boolean },
+  { max, off = false }: { max: number; off?: boolean },
 ): Query<List<ListedJob>> {
-  const page = (limit: number, cursor: string | undefined, signal: AbortSignal) =>
-    app.client.page(
-      routes.listJobs,
-      {
-        ...filter,
-        ...(withinMs === undefined ? {} : { since: new Date(app.clock.now() - withinMs).toISOString() }),
-        ...(cursor === undefined ? {} : { cursor }),
-        limit,
-      },
-      signal,
-    );
+  const page = (limit: number, cursor: string | undefined, signal: AbortSignal) => {
+    const since = withinMs === undefined ? undefined : new Date(app.clock.now() - withinMs).toISOString();
+    return app.client.page(routes.listJobs, { ...filter, ...defined({ since, cursor }), limit }, signal);
+  };
   const head = async (before: List<ListedJob>, signal: AbortSignal) =>
     withHead(before, await page(headSize, undefined, signal), idOf);
   const reading = {
-    load: (signal: AbortSignal) => everyPage((cursor) => page(pageSize, cursor, signal), most),
+    load: (signal: AbortSignal) => everyPage((cursor) => page(pageSize, cursor, signal), max),
     async change(before: List<ListedJob>, events: readonly { tag: string }[], signal: AbortSignal) {
       const older = new Set(before.items.slice(headSize).map(idOf));
       const isOlder = events.some(({ tag }) => older.has(tag.split("/")[2] ?? ""));

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { ShownEvent } from "../../fleet/events/mod.ts";
 import { allPages } from "./all-pages.ts";
 import type { App } from "./app.ts";
@@ -29,8 +30,7 @@ export function usePeels(
 ): Query<List<ListedPeel>> {
   const input = { limit: pageSize, ...(target === "" ? {} : { target }) };
   const paged: Paged<ListedPeel> = {
-    page: (cursor, signal) =>
-      app.client.page(routes.listPeels, cursor === undefined ? input : { ...input, cursor }, signal),
+    page: (cursor, signal) => app.client.page(routes.listPeels, { ...input, ...defined({ cursor }) }, signal),
     these: (ids, signal) =>
       inParts(ids, commaLength, async (part) => {
         const these = { limit: pageSize, target: targetOf(part, target) };
@@ -39,7 +39,7 @@ export function usePeels(
     changedBy: peelOf,
     ...byPeel,
     most,
-    ...(inSight === undefined ? {} : { inSight }),
+    ...defined({ inSight }),
   };
   return usePaged(app, target, off ? undefined : paged, changes);
 }

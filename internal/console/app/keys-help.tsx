@@ -1,3 +1,4 @@
+import { Button } from "../kit/button.tsx";
 import { Dialog } from "../kit/dialog.tsx";
 import type { Keys } from "../kit/keys.ts";
 
@@ -24,9 +25,7 @@ export function KeysHelp({ keys, close }: { keys: Keys; close(): void }) {
           </li>
         </ul>
         <div class="actions">
-          <button type="button" class="button" onClick={close}>
-            Close
-          </button>
+          <Button onClick={close}>Close</Button>
         </div>
       </div>
     </Dialog>

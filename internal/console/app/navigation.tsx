@@ -1,4 +1,5 @@
 import type { App } from "../api/mod.ts";
+import { Button } from "../kit/button.tsx";
 import { Mark } from "../kit/mark.tsx";
 import { hrefOf } from "../kit/router.ts";
 import { LiveState } from "./live-state.tsx";
@@ -19,7 +20,6 @@ export function Navigation(props: {
   const { app, theme, open, help, find, you } = props;
   const { session, router } = app;
   const here = pageAt(router.place.value.path);
-  const { name = "", roles } = session.view.value ?? {};
   return (
     <nav class={open ? "open" : ""} aria-label="Pages">
       <a class="brand" href={hrefOf("/overview")}>
@@ -30,15 +30,9 @@ export function Navigation(props: {
           <small class="cut">{location.host}</small>
         </span>
       </a>
-      <button
-        type="button"
-        class="button find"
-        aria-keyshortcuts="Control+K"
-        data-key="Ctrl K"
-        onClick={find}
-      >
+      <Button kind="find" aria-keyshortcuts="Control+K" data-key="Ctrl K" onClick={find}>
         Go to …
-      </button>
+      </Button>
       <ul>
         {pages
           .filter((page) => page.may(session))
@@ -47,7 +41,7 @@ export function Navigation(props: {
               <a
                 href={hrefOf(page.path)}
                 data-key={`g ${page.key}`}
-                {...(page === here ? { "aria-current": "page" } : {})}
+                aria-current={page === here ? "page" : undefined}
               >
                 {page.name}
               </a>
@@ -56,39 +50,43 @@ export function Navigation(props: {
       </ul>
       <div class="foot">
         <LiveState app={app} />
-        <div class="who">
-          <strong>{name}</strong>
-          <span class="muted">{roles === undefined ? "may do everything" : rolesText(roles)}</span>
-        </div>
-        <button type="button" class="button plain" onClick={you}>
+        <Who session={session} />
+        <Button kind="plain" onClick={you}>
           Your session
-        </button>
+        </Button>
         <div class="row">
-          <button
-            type="button"
-            class="button"
-            onClick={() => session.signOut().catch((thrown) => app.say(thrown.message))}
-          >
+          <Button onClick={() => session.signOut().catch((thrown) => app.say(thrown.message))}>
             Sign out
-          </button>
-          <button
-            type="button"
-            class="button"
-            aria-label={`${themeNames[theme.theme.value]} theme: change it`}
-            onClick={() =>
-              theme.set(themes[(themes.indexOf(theme.theme.value) + 1) % themes.length] ?? "system")
-            }
-          >
-            {themeNames[theme.theme.value]}
-          </button>
-          <button type="button" class="button" aria-label="Keys" onClick={help}>
+          </Button>
+          <ThemeButton theme={theme} />
+          <Button aria-label="Keys" onClick={help}>
             ?
-          </button>
+          </Button>
         </div>
       </div>
     </nav>
   );
 }
 
+function Who({ session }: Pick<App, "session">) {
+  const { name = "", roles } = session.view.value ?? {};
+  return (
+    <div class="who">
+      <strong>{name}</strong>
+      <span class="muted">{roles === undefined ? "may do everything" : rolesText(roles)}</span>
+    </div>
+  );
+}
+
 const rolesText = (roles: readonly string[]) =>
   roles.length === 0 ? "no role" : `${roles.length === 1 ? "role" : "roles"} ${roles.join(", ")}`;
+
+function ThemeButton({ theme }: { theme: ThemeSwitch }) {
+  const now = theme.theme.value;
+  const next = themes[(themes.indexOf(now) + 1) % themes.length] ?? "system";
+  return (
+    <Button aria-label={`${themeNames[now]} theme: change it`} onClick={() => theme.set(next)}>
+      {themeNames[now]}
+    </Button>
+  );
+}

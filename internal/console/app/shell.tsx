@@ -1,10 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { App } from "../api/mod.ts";
+import type { App, ConsolePage } from "../api/mod.ts";
+import { Button } from "../kit/button.tsx";
 import { Empty } from "../kit/empty.tsx";
-import { palette } from "../kit/keys.ts";
-import { hrefOf } from "../kit/router.ts";
+import { type Binding, palette } from "../kit/keys.ts";
+import { hrefOf, type Place } from "../kit/router.ts";
 import { clockTime } from "../kit/times.ts";
+import { useDialog } from "../kit/use-dialog.ts";
+import { useKeys } from "../kit/use-keys.ts";
 import { SignInAgain } from "../pages/sign-in/mod.ts";
 import { KeysHelp } from "./keys-help.tsx";
 import { LiveState } from "./live-state.tsx";
@@ -17,92 +20,54 @@ import { YourSession } from "./your-session.tsx";
 /** The frame around every page. */
 export function Shell({ app, theme, says }: { app: App; theme: ThemeSwitch; says: { value: string } }) {
   const { session, router, keys, live } = app;
-  const open = useSignal(false);
-  const help = useSignal(false);
-  const finding = useSignal(false);
-  const you = useSignal(false);
+  const isMenuOpen = useSignal(false);
+  const dialog = useDialog<"help" | "palette" | "session">();
   const main = useRef<HTMLElement>(null);
   const place = router.place.value;
   const page = pageAt(place.path);
-  const showHelp = () => {
-    help.value = true;
-  };
-  const hideHelp = () => {
-    help.value = false;
-  };
-  const find = () => {
-    finding.value = true;
-  };
-  const stopFinding = () => {
-    finding.value = false;
-  };
-  const showYou = () => {
-    you.value = true;
-  };
-  const hideYou = () => {
-    you.value = false;
-  };
+  const [help, find] = [() => dialog.open("help"), () => dialog.open("palette")];
 
-  // In the same moment in which the page is shown, its keys work.
-  useLayoutEffect(() => {
-    const offered = pages.filter((one) => one.may(session));
-    return keys.bind({
-      ...Object.fromEntries(
-        offered.map(({ name, path, key }) => [`g ${key}`, { title: name, run: () => router.go(path) }]),
-      ),
-      [palette]: { title: "Go to a page, a peel or a job", run: find },
-      "?": { title: "Show the keys", run: showHelp },
-    });
-  }, [session.view.value]);
+  useKeys(keys, { ...pageKeys(app), ...commonKeys(find, help) }, [session.view.value]);
   useEffect(() => {
     if (place.path === "/") router.go("/overview", { replace: true });
     document.title = page === undefined ? "svc" : `${page.name} · svc`;
-    open.value = false;
+    isMenuOpen.value = false;
   }, [page]);
   // A new page begins at its top, also for those who hear it. Later, the focus could be taken from a field in which
   // someone types already.
   useLayoutEffect(() => main.current?.focus(), [page]);
 
-  const offered = page?.may(session) === true;
   return (
     <div class="shell">
-      <button type="button" class="button skip" onClick={() => main.current?.focus()}>
+      <Button kind="skip" onClick={() => main.current?.focus()}>
         Skip to the page
-      </button>
+      </Button>
       <header class="bar">
         <div class="row">
-          <button
-            type="button"
-            class="button menu"
-            aria-expanded={open.value}
+          <Button
+            kind="menu"
+            aria-expanded={isMenuOpen.value}
             onClick={() => {
-              open.value = !open.value;
+              isMenuOpen.value = !isMenuOpen.value;
             }}
           >
             Menu
-          </button>
+          </Button>
           <strong class="cut">{location.host}</strong>
           <LiveState app={app} />
         </div>
         <Old app={app} />
       </header>
-      <Navigation app={app} theme={theme} open={open.value} help={showHelp} find={find} you={showYou} />
+      <Navigation
+        {...{ app, theme, help, find, open: isMenuOpen.value }}
+        you={() => dialog.open("session")}
+      />
       <main id="main" ref={main} tabIndex={-1}>
-        {page !== undefined && offered && <page.View key={page.path} app={app} place={place} />}
-        {page !== undefined && !offered && (
-          <Empty whole title="Your roles do not include this page" command="svc whoami">
-            {`${session.view.value?.name ?? "You"} may not read what ${page.name} shows. An administrator can change the roles.`}
-          </Empty>
-        )}
-        {page === undefined && place.path !== "/" && (
-          <Empty whole title="This page does not exist">
-            <a href={hrefOf("/overview")}>Go to the overview</a>
-          </Empty>
-        )}
+        <Shown app={app} place={place} page={page} />
       </main>
-      {help.value && <KeysHelp keys={keys} close={hideHelp} />}
-      {finding.value && <Palette app={app} pages={pages} close={stopFinding} />}
-      {you.value && <YourSession app={app} close={hideYou} />}
+      {dialog.about === "help" && <KeysHelp keys={keys} close={dialog.close} />}
+      {dialog.about === "palette" && <Palette app={app} pages={pages} close={dialog.close} />}
+      {dialog.about === "session" && <YourSession app={app} close={dialog.close} />}
       {session.state.value === "ended" && <SignInAgain app={app} />}
       <div class="says" role="status">
         {says.value}
@@ -113,6 +78,38 @@ export function Shell({ app, theme, says }: { app: App; theme: ThemeSwitch; says
         </span>
       )}
     </div>
+  );
+}
+
+/** Two keys lead to each page that the session is offered. */
+function pageKeys({ session, router }: App): Record<string, Binding> {
+  const offered = pages.filter((one) => one.may(session));
+  return Object.fromEntries(
+    offered.map(({ name, path, key }) => [`g ${key}`, { title: name, run: () => router.go(path) }]),
+  );
+}
+
+const commonKeys = (find: () => void, help: () => void): Record<string, Binding> => ({
+  [palette]: { title: "Go to a page, a peel or a job", run: find },
+  "?": { title: "Show the keys", run: help },
+});
+
+/** The page of a place, or why there is none. */
+function Shown({ app, place, page }: { app: App; place: Place; page: ConsolePage | undefined }) {
+  const { session } = app;
+  if (page?.may(session)) return <page.View key={page.path} app={app} place={place} />;
+  if (page !== undefined) {
+    return (
+      <Empty whole title="Your roles do not include this page" command="svc whoami">
+        {`${session.view.value?.name ?? "You"} may not read what ${page.name} shows. An administrator can change the roles.`}
+      </Empty>
+    );
+  }
+  if (place.path === "/") return null;
+  return (
+    <Empty whole title="This page does not exist">
+      <a href={hrefOf("/overview")}>Go to the overview</a>
+    </Empty>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { hrefOf } from "../kit/router.ts";
+import { LinkButton } from "../kit/button.tsx";
+import { Page } from "../kit/page.tsx";
 
 /**
  * The page of a form that starts something on peels.
@@ -17,15 +18,7 @@ export function CallPage(props: {
 }) {
   const { title, list, submit, dialog, children } = props;
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>{title}</h1>
-        <div class="actions">
-          <a class="button" href={hrefOf(list.path)}>
-            {list.words}
-          </a>
-        </div>
-      </header>
+    <Page title={title} actions={<LinkButton to={list.path}>{list.words}</LinkButton>}>
       <form
         class="grid"
         noValidate
@@ -37,6 +30,6 @@ export function CallPage(props: {
         {children}
       </form>
       {dialog}
-    </div>
+    </Page>
   );
 }

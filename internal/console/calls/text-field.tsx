@@ -1,4 +1,5 @@
 import type { Signal } from "@preact/signals";
+import { Field } from "../kit/field.tsx";
 
 /** A short text with what it means, such as a duration. */
 export function TextField(props: {
@@ -9,21 +10,15 @@ export function TextField(props: {
   problem?: string | undefined;
 }) {
   const { id, label, value, hint, problem } = props;
+  const onText = (text: string) => {
+    value.value = text;
+  };
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        class="input mono"
-        autocomplete="off"
-        spellcheck={false}
-        aria-describedby={`${id}-hint ${id}-problem`}
-        aria-invalid={problem !== undefined}
-        value={value.value}
-        onInput={({ currentTarget }) => {
-          value.value = currentTarget.value;
-        }}
-      />
+    <Field
+      {...{ id, label, onText, value: value.value, class: "input mono" }}
+      aria-describedby={`${id}-hint ${id}-problem`}
+      aria-invalid={problem !== undefined}
+    >
       <p id={`${id}-hint`} class="muted small">
         {hint}
       </p>
@@ -32,6 +27,6 @@ export function TextField(props: {
           {problem}
         </p>
       )}
-    </div>
+    </Field>
   );
 }

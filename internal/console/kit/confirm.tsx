@@ -1,9 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
 /** More hosts than these are typed before something dangerous happens to them. */
-const mostUntyped = 10;
+const maxUntyped = 10;
 
 export interface ConfirmProps {
   /** What will happen, as a question: `Revoke 12 enrollments?` */
@@ -31,7 +32,7 @@ export function Confirm(props: ConfirmProps) {
   const typed = useSignal("");
   const problem = useSignal("");
   const busy = useSignal(false);
-  const mustType = count > mostUntyped;
+  const mustType = count > maxUntyped;
   const ready = !busy.value && blocked !== true && (!mustType || typed.value.trim() === String(count));
   return (
     <Dialog label={title} onClose={close}>
@@ -75,9 +76,7 @@ export function Confirm(props: ConfirmProps) {
           </p>
         )}
         <div class="actions">
-          <button type="button" class="button" onClick={close}>
-            {leave}
-          </button>
+          <Button onClick={close}>{leave}</Button>
           <button type="submit" class={danger ? "button danger" : "button primary"} disabled={!ready}>
             {busy.value ? `${verb} …` : verb}
           </button>

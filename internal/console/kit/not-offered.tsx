@@ -1,4 +1,5 @@
 import { Empty } from "./empty.tsx";
+import { Page } from "./page.tsx";
 
 /**
  * A page for which the roles of the session do not suffice.
@@ -8,13 +9,10 @@ import { Empty } from "./empty.tsx";
  */
 export function NotOffered({ title, what }: { title: string; what: string }) {
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>{title}</h1>
-      </header>
+    <Page title={title}>
       <Empty title={`Your roles do not include ${what}`} command="svc whoami">
         An administrator can change the roles.
       </Empty>
-    </div>
+    </Page>
   );
 }

@@ -1,19 +1,10 @@
 import type { Signal } from "@preact/signals";
+import { Field } from "./field.tsx";
 
 /** A field for the reason of a decision. */
 export function ReasonField({ id, label, reason }: { id: string; label: string; reason: Signal<string> }) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        class="input"
-        autocomplete="off"
-        value={reason.value}
-        onInput={({ currentTarget }) => {
-          reason.value = currentTarget.value;
-        }}
-      />
-    </div>
-  );
+  const onText = (text: string) => {
+    reason.value = text;
+  };
+  return <Field {...{ id, label, onText, value: reason.value, spellcheck: true }} />;
 }

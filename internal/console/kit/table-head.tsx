@@ -1,10 +1,5 @@
 import { type Column, classOf } from "./column.ts";
-
-/** By which column a table is sorted. */
-export interface SortOrder {
-  id: string;
-  down: boolean;
-}
+import type { SortOrder } from "./sort-rows.ts";
 
 /** The head of a table: a click on the title of a column sorts by it. */
 export function TableHead<Row>(props: {

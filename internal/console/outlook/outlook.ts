@@ -1,4 +1,4 @@
-import { type App, routes, useQuery } from "../api/mod.ts";
+import { type App, routes, useAnswer } from "../api/mod.ts";
 
 type Types = NonNullable<(typeof routes.mayDo)["types"]>;
 /** What someone is about to ask for, such as a job, or a decision on an enrollment. */
@@ -33,9 +33,7 @@ const running: Speech = { subject: "It", does: "runs", infinitive: "run" };
  * works as well: the master judges the request itself.
  */
 export function useOutlook(app: App, question: Question, speech: Speech = running): Outlook {
-  const { value, problem } = useQuery(app, JSON.stringify(question), (signal) =>
-    app.client.call(routes.mayDo, question, signal),
-  );
+  const { value, problem } = useAnswer(app, routes.mayDo, question);
   return outlookOf(value ?? (problem === undefined ? "asked" : "unknown"), speech);
 }
 

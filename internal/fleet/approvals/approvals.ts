@@ -11,9 +11,9 @@ import type { Bucket } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import type { Gate, Passenger } from "../operation/mod.ts";
-import { type RoleGate, whoAsks, whoCan } from "../roles/mod.ts";
+import { describeCaller, type RoleGate, whoCan } from "../roles/mod.ts";
 import { callerOf, partyOf } from "./party.ts";
-import { type Approval, decodeApproval, encodeApproval, type Party } from "./record.ts";
+import { type Approval, encodeApproval, type Party, readApproval } from "./record.ts";
 import type { Starter, Starters } from "./starters.ts";
 import type { ApprovalView } from "./view.ts";
 
@@ -86,7 +86,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
   const load = async (id: string) => {
     const entry = isId("apr", id) ? await bucket.get(id) : undefined;
-    const approval = entry === undefined ? undefined : decodeApproval(mac, id, entry.value);
+    const approval = entry === undefined ? undefined : readApproval(mac, id, entry.value);
     if (entry === undefined || approval === undefined) {
       throw new SvcError("not_found", "the request does not exist, or ended more than 7 days ago");
     }
@@ -308,7 +308,7 @@ async function assertMay(
   if (judged.allowed) return;
   throw new SvcError(
     "forbidden",
-    `${whoAsks(by.name, by.roles)} cannot agree, as none of their roles allows the same: ${judged.reason}${whoCan(judged.holders, deps.administrators())}`,
+    `${describeCaller(by.name, by.roles)} cannot agree, as none of their roles allows the same: ${judged.reason}${whoCan(judged.holders, deps.administrators())}`,
   );
 }
 

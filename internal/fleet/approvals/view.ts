@@ -4,7 +4,7 @@ import { isId, timeOfId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { type Bucket, createOrderedView } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
-import { type Approval, decodeApproval } from "./record.ts";
+import { type Approval, readApproval } from "./record.ts";
 
 /** The bucket removes older ones without a word. */
 const retentionMs = 7 * 24 * 3600_000;
@@ -44,7 +44,7 @@ export function followApprovals({
     log.error("a stored approval is not from a master; it does not count", { key });
   const view = createOrderedView<Kept, Kept>({
     read(value, _, { key }) {
-      const approval = decodeApproval(mac, key, value);
+      const approval = readApproval(mac, key, value);
       if (approval !== undefined) return { id: key, approval };
       distrust(key);
       // A part of a message would keep all of it in memory.

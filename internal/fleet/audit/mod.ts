@@ -1,13 +1,12 @@
-export { createAuditWriter } from "./append.ts";
+export { type AuditWriter, createAuditWriter } from "./append.ts";
 export { type ChainProblem, createChainCheck } from "./chain.ts";
 export { contradictionsOf, missingAtTheEnd } from "./ends.ts";
-export { createAuditGate } from "./gate.ts";
+export type { Content } from "./entry.ts";
 export { auditOperations } from "./joined.ts";
 export { openAuditMemory } from "./memory.ts";
-export type { AuditDeps } from "./operations.ts";
-export { createRecorder, type Recorder } from "./recorder.ts";
+export { createRecorder, type End, type Recorder } from "./recorder.ts";
 export { createRepeats } from "./repeats.ts";
 export { followRevokedTokens } from "./revoked-tokens.ts";
-export { jobSubjects } from "./subjects.ts";
+export { describeEnd, describeSubjects, jobSubjects } from "./subjects.ts";
 export { createVerification } from "./verification.ts";
 export { createVersionFloors } from "./versions.ts";

@@ -1,4 +1,5 @@
-export { type BudgetKind, type Budgets, budgetKinds, createBudgets } from "./budgets.ts";
-export { createLogLines, type LogLines } from "./log-lines.ts";
-export { type Budget, charge, type Meter, newMeter } from "./meter.ts";
+export { type Budgets, budgetKinds } from "./budgets.ts";
+export type { LogLines } from "./log-lines.ts";
+export { charge, type Meter, newMeter } from "./meter.ts";
 export { paceWatch } from "./pace-watch.ts";
+export { startBudgets } from "./peel-budgets.ts";

@@ -2,6 +2,6 @@ export { decisionOperations } from "./joined.ts";
 export { startDecisionKeeper } from "./keeper.ts";
 export { type DecisionLog, openDecisionLog, readDecisionFile } from "./log.ts";
 export { createMemoryLog } from "./memory-log.ts";
-export { showNewest, type VerifyDeps } from "./operations.ts";
+export { showNewest } from "./operations.ts";
 export { judgeWithoutKeys, newestOf } from "./order.ts";
 export { readContents, restoreDecisions } from "./restore.ts";

@@ -16,13 +16,7 @@ export { isLabelName, type Labels, labelsField, labelsProblem } from "./labels.t
 export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
 export { memberNamed } from "./member-named.ts";
 export { type ListOpenWays, type OpenWay, wayKinds } from "./open-way.ts";
-export type {
-  ChallengeTpmDeps,
-  OperatorEnrollmentDeps,
-  PeelEnrollmentDeps,
-  RevokeOperationDeps,
-  SuspendOperationDeps,
-} from "./operations.ts";
+export type { ChallengeTpmDeps, RevokeOperationDeps, SuspendOperationDeps } from "./operations.ts";
 export { createPendingTable } from "./pending-table.ts";
 export { provenConnections } from "./proven-connections.ts";
 export { createReadings, type Readings, type RecordReading, readRecord } from "./readings.ts";

@@ -103,12 +103,17 @@ function outcomeOf(
   if (state !== undefined && state !== "pending" && liveStates.has(state)) return "member";
   checkSameKey(found, publicKey, now);
   if (state === "pending") return "waits";
-  return found !== undefined && found.endsAt > now && found.taken === undefined ? "renewed" : "added";
+  return found !== undefined && found.endsAt > now && found.takenBy === undefined ? "renewed" : "added";
 }
 
 /** An entry that was taken replaces nobody: its host has joined. */
 function checkSameKey(host: ExpectedHost | undefined, publicKey: string, now: number): void {
-  if (host === undefined || host.endsAt <= now || host.taken !== undefined || host.publicKey === publicKey) {
+  if (
+    host === undefined ||
+    host.endsAt <= now ||
+    host.takenBy !== undefined ||
+    host.publicKey === publicKey
+  ) {
     return;
   }
   const shown = displayPeelId(host.peelId);

@@ -89,7 +89,7 @@ describe("an expected host", () => {
     const { record, created } = await ask(host);
     expect(created).toBe(true);
     expect(record).toMatchObject({ state: "approved", decidedBy: "expected:ann", labels: { env: "lab" } });
-    expect((await entry())?.taken?.enrollment).toBe(record.id);
+    expect((await entry())?.takenBy).toBe(record.id);
     await revoke(record);
     expect((await ask(host)).record.state).toBe("pending");
   });
@@ -109,7 +109,7 @@ describe("an expected host", () => {
     expect(await take(deps(), taking, clock.now())).toBeDefined();
     const { record } = await ask(host);
     expect(record.state).toBe("approved");
-    expect((await entry())?.taken?.enrollment).toBe(record.id);
+    expect((await entry())?.takenBy).toBe(record.id);
   });
 
   test("is free again when its record cannot be stored", async () => {
@@ -119,7 +119,7 @@ describe("an expected host", () => {
       throw new Error("the disk is full");
     };
     await expect(ask(host)).rejects.toThrow("the disk is full");
-    expect((await entry())?.taken).toBeUndefined();
+    expect((await entry())?.takenBy).toBeUndefined();
     enrollments.beforeWrite = () => {};
     expect((await ask(host)).record.state).toBe("approved");
   });
@@ -137,7 +137,7 @@ describe("an expected host", () => {
     await add(host, { env: "lab" });
     const { record } = await ask(host, otherRoot);
     expect(record).toMatchObject({ state: "pending", trustMismatch: true, labels: { env: "lab" } });
-    expect((await entry())?.taken).toBeUndefined();
+    expect((await entry())?.takenBy).toBeUndefined();
   });
 
   test("with another key is held, and told in the log", async () => {
@@ -148,7 +148,7 @@ describe("an expected host", () => {
     expect(log.records.map(({ event }) => event)).toContain(
       "a host asks under an expected peel id with another key",
     );
-    expect((await entry())?.taken).toBeUndefined();
+    expect((await entry())?.takenBy).toBeUndefined();
   });
 
   test("whose time is over is left to others", async () => {
@@ -182,7 +182,7 @@ describe("an expected host", () => {
       expect(ids[0]?.state).toBe("approved");
       const [{ id }] = [await current(host.peelId)];
       const all = await view().all();
-      expect(all.find(({ peelId }) => peelId === host.peelId)?.host?.taken?.enrollment).toBe(id);
+      expect(all.find(({ peelId }) => peelId === host.peelId)?.host?.takenBy).toBe(id);
     }
     expect(await readEnrollments(enrollments)).toHaveLength(20);
   });
@@ -246,9 +246,10 @@ describe("a stored entry", () => {
   const host: ExpectedHost = {
     ...{ peelId: "web_1", publicKey: newKeyPair("user", systemRandom).publicKey, by: "ann" },
     ...{ at: 1_000, endsAt: 2_000, labels: { env: "lab" } },
-    taken: { enrollment: "enr-1", at: 1_500 },
+    takenBy: "enr-1",
+    takenAt: 1_500,
   };
-  const { taken: _, ...open } = host;
+  const { takenBy: _, takenAt: __, ...open } = host;
 
   test("is read as it was written", () => {
     expect(decodeExpected(mac, "web_1", encodeExpected(mac, host))).toEqual(host);

@@ -14,7 +14,7 @@ export async function openExpected(
   const now = clock.now();
   const byOperator = new Map<string, ExpectedHost[]>();
   for (const { host } of await view.all()) {
-    if (host === undefined || host.endsAt <= now || host.taken !== undefined) continue;
+    if (host === undefined || host.endsAt <= now || host.takenBy !== undefined) continue;
     const hosts = byOperator.get(host.by);
     if (hosts === undefined) byOperator.set(host.by, [host]);
     else hosts.push(host);

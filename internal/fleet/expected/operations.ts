@@ -157,8 +157,7 @@ export const unexpectHost = operation({
 
 /** How an entry is shown. One that a master took a moment ago, or before it crashed, is shown as used. */
 export function show(host: ExpectedHost, now: number): ShownHost {
-  const { taken } = host;
-  const state = taken !== undefined ? "used" : host.endsAt <= now ? "ended" : "open";
+  const state = host.takenBy !== undefined ? "used" : host.endsAt <= now ? "ended" : "open";
   return {
     peel_id: host.peelId,
     public_key: host.publicKey,
@@ -168,7 +167,7 @@ export function show(host: ExpectedHost, now: number): ShownHost {
     expected_by: host.by,
     expected_at: rfc3339(host.at),
     expires_at: rfc3339(host.endsAt),
-    ...defined({ enrollment: taken?.enrollment }),
+    ...defined({ enrollment: host.takenBy }),
   };
 }
 

@@ -22,8 +22,8 @@ async function usedBy(
   // Another request of this host was first, or an operator decided on it after the entry was made.
   const isOfHost = current?.publicKey === host.publicKey && current.updatedAt >= host.at;
   if (current !== undefined && current.state !== "pending" && isOfHost) return current;
-  if (host.taken === undefined || host.taken.enrollment === current?.id) return undefined;
-  const entry = await enrollments.get(host.taken.enrollment);
+  if (host.takenBy === undefined || host.takenBy === current?.id) return undefined;
+  const entry = await enrollments.get(host.takenBy);
   const named = entry === undefined ? undefined : readEntry(enrollments, entry)?.record;
   // A live record without an index is left over from a crash.
   return named === undefined || liveStates.has(named.state) ? undefined : named;
@@ -47,8 +47,8 @@ export async function take(
       const user = await usedBy(deps, host);
       if (user !== undefined && user.id !== enrollment) return undefined;
       // The same enrollment again: another master is at work on it, has just decided, or crashed.
-      if (user !== undefined || host.taken?.enrollment === enrollment) return host;
-      const taken = { ...host, taken: { enrollment, at: now } };
+      if (user !== undefined || host.takenBy === enrollment) return host;
+      const taken = { ...host, takenBy: enrollment, takenAt: now };
       const written = await deps.bucket.update(peelId, encodeExpected(deps.mac, taken), revision);
       return written === undefined ? conflict : taken;
     },
@@ -64,10 +64,10 @@ export async function giveBack(deps: TakeDeps, peelId: string, enrollment: strin
   await retryOnConflict(
     async () => {
       const found = await findExpected(deps, peelId);
-      if (found?.host.taken?.enrollment !== enrollment) return undefined;
-      const { taken, ...host } = found.host;
+      if (found?.host.takenBy !== enrollment) return undefined;
+      const { takenBy: _, takenAt: __, ...host } = found.host;
       const user = await usedBy(deps, host);
-      const next = user === undefined ? host : { ...host, taken: { ...taken, enrollment: user.id } };
+      const next = user === undefined ? host : { ...found.host, takenBy: user.id };
       if (user?.id === enrollment) return undefined;
       const written = await deps.bucket.update(peelId, encodeExpected(deps.mac, next), found.revision);
       return written === undefined ? conflict : undefined;

@@ -1,3 +1,2 @@
 export type { InventoryPeel } from "./inventory-peel.ts";
 export { exportOperations } from "./joined.ts";
-export type { ExportDeps } from "./operations.ts";

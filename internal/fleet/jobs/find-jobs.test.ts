@@ -39,11 +39,17 @@ const names = (jobs: readonly ListedJob[], query: Partial<JobQuery>) =>
 
 describe("a filter", () => {
   const jobs = [
-    job(0, { createdBy: "ben", function: "pkg.install", target: "web-*", targets: ["web-1", "web-2"] }),
-    job(1, { ...failed, targets: ["db-1_example"] }),
-    job(2, { schedule: "backup", createdBy: "schedule" }),
-    job(3, { createdBy: "reactor:heal", function: "pkg.remove", metadata: { reactor: { rule: "heal" } } }),
-    job(4, { metadata: { rollout: "rol-1", wave: "1/2" }, targets: ["web-2", "web-3"] }),
+    job(0, {
+      source: "operator",
+      createdBy: "ben",
+      function: "pkg.install",
+      target: "web-*",
+      targets: ["web-1", "web-2"],
+    }),
+    job(1, { ...failed, source: "operator", targets: ["db-1_example"] }),
+    job(2, { source: "schedule", schedule: "backup", createdBy: "schedule" }),
+    job(3, { source: "reactor", createdBy: "reactor:heal", function: "pkg.remove" }),
+    job(4, { source: "rollout", targets: ["web-2", "web-3"] }),
     job(5, { source: "rollout" }),
   ];
   const cases: [Partial<JobQuery>, number[]][] = [
@@ -76,7 +82,7 @@ describe("a filter", () => {
 
 describe("folded", () => {
   const run = (at: number, fields: Partial<Job> = {}) =>
-    job(at, { schedule: "a", createdBy: "schedule", ...fields });
+    job(at, { source: "schedule", schedule: "a", createdBy: "schedule", ...fields });
   const jobs = [run(0), job(1), run(2, failed), run(3, { schedule: "b" }), run(4), job(5)];
 
   test("the runs of a schedule are one row, with the newest of them", () => {

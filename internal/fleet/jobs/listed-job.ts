@@ -3,7 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import type { Job } from "./record.ts";
-import { type JobSource, sourceOf } from "./source.ts";
+import type { JobSource } from "./source.ts";
 import type { JobSummary } from "./summary.ts";
 import type { TargetSet, TargetSets } from "./target-sets.ts";
 
@@ -16,7 +16,7 @@ export interface ListedJob {
   readonly function: string;
   readonly target: string | undefined;
   readonly schedule: string | undefined;
-  readonly source: JobSource;
+  readonly source: JobSource | undefined;
   readonly targets: number;
   readonly sentTo: TargetSet;
   readonly status: JobStatus;
@@ -42,7 +42,7 @@ export function createLister(sets: TargetSets): (job: Job) => ListedJob {
     function: share(job.function),
     target: shareIf(job.target),
     schedule: shareIf(job.schedule),
-    source: sourceOf(job),
+    source: job.source,
     targets: job.targets.length,
     sentTo: sets.keep(job.targets),
     status: job.settled?.status ?? "running",
@@ -63,8 +63,7 @@ export function summaryOf(job: ListedJob): JobSummary {
   return {
     jid: job.jid,
     function: job.function,
-    ...defined({ target: job.target, schedule: job.schedule }),
-    source: job.source,
+    ...defined({ target: job.target, schedule: job.schedule, source: job.source }),
     targets: job.targets,
     status: job.status,
     counts: { ...job.counts },

@@ -6,7 +6,7 @@ export { assertFrozen, type DispatchDeps, dispatchJob } from "./dispatch.ts";
 export { followJob, type Progress } from "./follow.ts";
 export { jobOperations } from "./joined.ts";
 export { keepRoomForReturns } from "./make-room.ts";
-export { type JobOperationDeps, signedOf } from "./operations.ts";
+export { signedOf } from "./operations.ts";
 export { type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
 export { findOwnJob } from "./own-job.ts";
 export { createOwnRecords } from "./own-records.ts";

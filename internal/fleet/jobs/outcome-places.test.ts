@@ -30,19 +30,6 @@ test("the most frequent outcome takes no room", () => {
   expect(placesOf([])).toBeUndefined();
 });
 
-test("a record of an earlier version tells what its counts tell", () => {
-  const targets = ["web-1", "web-2", "web-3"];
-  const old = { status: "failed", finishedAt: 0, offline: [] } as const;
-  expect(outcomesOf(targets, { ...old, offline: [], counts: { failed: 3 } })).toEqual(
-    Array(3).fill("failed"),
-  );
-  const away = { ...old, offline: ["web-1"] };
-  expect(outcomesOf(targets, { ...away, counts: { ok: 2, offline: 1 } })).toEqual(["offline", "ok", "ok"]);
-  expect(outcomesOf(targets, { ...away, counts: { ok: 1, failed: 1, offline: 1 } })).toEqual([
-    ...["offline" as const, undefined, undefined],
-  ]);
-});
-
 test("places outside of the list are ignored", () => {
   const forged: Settled = {
     ...{ status: "failed", counts: { ok: 1 }, finishedAt: 0, offline: [], places: { failed: [7] } },

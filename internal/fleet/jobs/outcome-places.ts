@@ -35,16 +35,14 @@ export function placesOf(found: Iterable<Outcome>): OutcomePlaces | undefined {
 }
 
 /**
- * The outcome of each target of a job that has ended, in the order of its targets.
- *
- * @returns `undefined` where the record does not say: earlier versions stored only counts
+ * The outcome of each target of a job that has ended, in the order of its targets; `undefined` where the record does
+ * not say.
  */
 export function outcomesOf(
   targets: readonly string[],
   { counts, offline, places }: StoredOutcomes,
 ): (Outcome | undefined)[] {
-  const others = Object.keys(counts).filter((name) => name !== "offline");
-  const usual = places !== undefined || others.length === 1 ? mostFrequent(counts) : undefined;
+  const usual = mostFrequent(counts);
   const away = new Set(offline);
   const found = targets.map((peel) => (away.has(peel) ? "offline" : usual));
   for (const outcome of outcomes) {

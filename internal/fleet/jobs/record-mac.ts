@@ -30,6 +30,5 @@ function contentOf(job: Job): unknown {
   const { jid, function: name, args, target, targets, metadata, timeoutMs, createdBy, requestId } = job;
   const times = [timeoutMs, rfc3339(job.createdAt), rfc3339(job.deadline)];
   const always = [jid, name, args, target ?? null, targets, metadata, ...times, createdBy, requestId ?? null];
-  // Jobs of earlier versions have none.
   return job.approvedBy === undefined ? always : [...always, job.approvedBy];
 }

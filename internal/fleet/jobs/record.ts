@@ -26,7 +26,7 @@ export interface Job {
   createdBy: string;
   /** Its peels report what a command writes while it runs. Who changes it in the record gains nothing by that. */
   follow?: true;
-  /** What made it; absent in records of earlier versions, see source.ts. */
+  /** What made it. */
   source?: JobSource;
   /** The other operators who agreed to it. */
   approvedBy?: readonly string[];
@@ -82,7 +82,7 @@ export interface Settled {
   offline: string[];
   /**
    * The places in `targets` of those that were not offline and have another outcome than the most frequent one; absent
-   * when there are none, and in records of earlier versions.
+   * when there are none.
    */
   places?: OutcomePlaces;
 }

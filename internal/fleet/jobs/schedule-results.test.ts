@@ -66,6 +66,7 @@ test("a result becomes a job of the peel that the subject names, ended", async (
     timeoutMs: 1_500,
     createdAt: at,
     createdBy: "schedule",
+    source: "schedule",
     deadline: at + 1_500,
     schedule: "nightly",
     settled: { status: "completed", counts: { ok: 1 }, finishedAt: at + 1_500, offline: [] },

@@ -136,6 +136,7 @@ function jobOf({ subject, data }: StoredMessage, now: number): Job {
     timeoutMs: Math.round(durationMs),
     createdAt,
     createdBy: "schedule",
+    source: "schedule",
     deadline,
     schedule,
     ...defined({ traceparent }),

@@ -10,7 +10,7 @@ import {
   type RecordMac,
 } from "../../identity/mod.ts";
 import { type Evidence, encodeCall, encodeStop } from "../../wire/call.ts";
-import { type CommandKind, signForAll, signForEach } from "../../wire/command.ts";
+import { type CommandKind, signCommand, signForAll } from "../../wire/command.ts";
 import { type SiteTargets, signForSite } from "../../wire/site-command.ts";
 import type { Job, SignedRequestOf } from "./record.ts";
 import { isGenuineJob } from "./record-mac.ts";
@@ -20,10 +20,10 @@ export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>)
 
 /** Commands are signed only here. */
 export interface Commands {
-  /** Sends them over the bus, signed once for all peels that can open that; each is invalid after the deadline. */
+  /** Sends them over the bus, signed once for all peels; each is invalid after the deadline. */
   send: SendCommand;
-  /** The same, each signed for its peel alone: a peel that seemed to be able to open more, and is not, gets this. */
-  sendSingly: SendCommand;
+  /** The same, with a message for each peel: one that did not get what was sent to its site gets this. */
+  resend: SendCommand;
   /** The command for one of the job's targets; `undefined` when no master made that job. */
   sign(kind: CommandKind, job: Job, peel: string): Uint8Array | undefined;
 }
@@ -46,8 +46,6 @@ export function createCommands(deps: {
   mac: RecordMac;
   /** The encoded records that prove an operator to who knows the administrators alone. */
   recordsOf?(operator: string): readonly Uint8Array[];
-  /** Whether a peel opens commands that are signed for many at once. */
-  opensProofs?(peel: string): boolean;
   /** The site whose commands a peel hears. */
   siteOf?(peel: string): string | undefined;
   /** The sites at which a peel may be: the commands for other peels do not get there. */
@@ -56,7 +54,7 @@ export function createCommands(deps: {
   resends?(): boolean;
   log: Log;
 }): Commands {
-  const { bus, key, mac, log, recordsOf = () => [], opensProofs = () => false, resends = () => false } = deps;
+  const { bus, key, mac, log, recordsOf = () => [], resends = () => false } = deps;
   const { siteOf = () => undefined, sitesOf = () => [] } = deps;
   /** By the record as it was read: a whole fleet may ask for the same one. */
   const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
@@ -102,16 +100,15 @@ export function createCommands(deps: {
     const evidence = evidenceOf(job.request, createdBy);
     return { body: callOf(job, evidence), evidence };
   };
-  /** Signs for one peel at a time. The bodies of a job that an operator signed differ: each one has its own proof. */
-  const signerFor = (kind: CommandKind, job: Job): ((peel: string) => Uint8Array) => {
+  /** Signs for one peel. The body of a job that an operator signed has the proof that the peel is one of its targets. */
+  const signFor = (kind: CommandKind, job: Job, peel: string): Uint8Array => {
     const { jid, deadline } = job;
     const { body, evidence } = bodyFor(kind, job);
-    if (kind === "stop" || evidence === undefined) return signForEach({ kind, jid, deadline, body }, key);
-    return (peel) => {
-      const proof = treeOf(job).proofOf(peel) ?? [];
-      const body = callOf(job, { ...evidence, proof });
-      return signForEach({ kind, jid, deadline, body }, key)(peel);
-    };
+    const own =
+      kind === "stop" || evidence === undefined
+        ? body
+        : callOf(job, { ...evidence, proof: treeOf(job).proofOf(peel) ?? [] });
+    return signCommand({ kind, jid, deadline, body: own, peel }, key);
   };
   /** Signs once. Where an operator signed for the targets, it is the same tree, so that one proof is for both. */
   const signerForAll = (kind: CommandKind, job: Job, peels: readonly string[]) => {
@@ -150,12 +147,9 @@ export function createCommands(deps: {
         step: signed.step,
       }),
     };
-  const publish = (
-    kind: CommandKind,
-    job: Job,
-    peels: Iterable<string>,
-    sign: (peel: string) => Uint8Array,
-  ) => {
+  const publish = (kind: CommandKind, job: Job, peels: readonly string[]) => {
+    const sign =
+      peels.length > 1 ? signerForAll(kind, job, peels) : (peel: string) => signFor(kind, job, peel);
     for (const peel of peels) {
       const subject = subjects[kind](job.jid, peel);
       const command = sign(peel);
@@ -166,19 +160,11 @@ export function createCommands(deps: {
   return {
     send(kind, job, peels) {
       if (!mayBeSigned(kind, job)) return;
-      const { together = [], alone = [] } = Object.groupBy(peels, (peel) =>
-        opensProofs(peel) ? "together" : "alone",
-      );
-      const others = sendToSites(kind, job, together);
-      // A signature for one peel needs no proof.
-      const isShared = others.length > 1;
-      if (isShared) publish(kind, job, others, signerForAll(kind, job, others));
-      const rest = isShared ? alone : [...others, ...alone];
-      if (rest.length > 0) publish(kind, job, rest, signerFor(kind, job));
+      publish(kind, job, sendToSites(kind, job, [...peels]));
     },
-    sendSingly(kind, job, peels) {
-      if (mayBeSigned(kind, job)) publish(kind, job, peels, signerFor(kind, job));
+    resend(kind, job, peels) {
+      if (mayBeSigned(kind, job)) publish(kind, job, [...peels]);
     },
-    sign: (kind, job, peel) => (mayBeSigned(kind, job) ? signerFor(kind, job)(peel) : undefined),
+    sign: (kind, job, peel) => (mayBeSigned(kind, job) ? signFor(kind, job, peel) : undefined),
   };
 }

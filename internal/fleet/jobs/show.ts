@@ -9,7 +9,7 @@ import type { JobEvent } from "./events.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job } from "./record.ts";
-import { type JobSource, sourceOf } from "./source.ts";
+import type { JobSource } from "./source.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
 /** Maximum size of all returns in one view; larger ones can be requested for each peel. */
@@ -37,7 +37,7 @@ export interface JobView {
   args: Job["args"];
   target?: string;
   schedule?: string;
-  /** What made it; a master of an earlier version does not say it. */
+  /** What made it. */
   source?: JobSource;
   targets: string[];
   metadata: Job["metadata"];
@@ -155,8 +155,7 @@ export async function viewOf(
     jid: job.jid,
     function: job.function,
     args: job.args,
-    ...defined({ target: job.target, schedule: job.schedule }),
-    source: sourceOf(job),
+    ...defined({ target: job.target, schedule: job.schedule, source: job.source }),
     targets: job.targets,
     metadata: job.metadata,
     timeout: formatDuration(job.timeoutMs),

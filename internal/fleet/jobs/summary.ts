@@ -7,7 +7,7 @@ export interface JobSummary {
   function: string;
   target?: string;
   schedule?: string;
-  /** What made it; a master of an earlier version does not say it. */
+  /** What made it. */
   source?: JobSource;
   /** Number of target peels. */
   targets: number;

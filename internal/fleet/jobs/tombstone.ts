@@ -24,6 +24,7 @@ export async function placeTombstone(
   const { jid, targets, createdAt, timeoutMs } = planned;
   const forbidden: Job = {
     ...planned,
+    source: "rollout",
     deadline: createdAt + timeoutMs,
     cancelledAt: at,
     cancelledBy: by,

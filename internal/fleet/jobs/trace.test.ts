@@ -22,7 +22,7 @@ test("a command has its trace, which is neither the call nor evidence", () => {
   expect(readTrace(body)).toBe(traceparent);
   expect(decodeCall(body)).toEqual({ function: "test.ping", args: {} });
   expect(decodeEvidence(body)).toBeUndefined();
-  // Without a trace, not a byte differs from the commands of earlier versions.
+  // Without a trace, a command says nothing of one.
   expect(Object.keys(fieldsOf(encodeCall(job, "r-1")))).toEqual(["function", "args", "request_id"]);
 });
 

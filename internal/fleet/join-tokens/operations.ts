@@ -10,7 +10,7 @@ import { seal } from "../../identity/mod.ts";
 import { curvePublicKeyField, labelsField } from "../enrollment/mod.ts";
 import { isOverHttps, operation, operatorOf } from "../operation/mod.ts";
 import { createToken, type JoinTokenDeps, mostUses } from "./create.ts";
-import type { JoinTokenRecord } from "./record.ts";
+import { type JoinTokenRecord, joinTokenRecord } from "./record.ts";
 import { findToken, revokeToken } from "./revoke.ts";
 import { sealContext } from "./seal-context.ts";
 import { joinTokenStates, stateOf } from "./state.ts";
@@ -18,23 +18,15 @@ import { joinTokenStates, stateOf } from "./state.ts";
 /** A list of who joined fits into one message. */
 const mostShown = 2_000;
 
+const { id, peel, uses, labels, hold, note, created_by, ...times } = joinTokenRecord.shownEntries;
+const state = described(
+  v.picklist(joinTokenStates),
+  "`open`: it lets hosts in; `used up`, `ended` or `revoked`: it does not",
+);
 const summaryFields = {
-  id: v.string(),
-  state: described(
-    v.picklist(joinTokenStates),
-    "`open`: it lets hosts in; `used up`, `ended` or `revoked`: it does not",
-  ),
-  peel: described(v.string(), "A glob: it is for hosts whose peel ID matches, with dots"),
-  uses: described(v.number(), "How many hosts it admits"),
-  uses_left: v.number(),
-  labels: described(v.record(v.string(), v.string()), "What its hosts get"),
-  hold: described(v.boolean(), "Its hosts wait for an operator"),
-  note: v.exactOptional(v.string()),
-  created_by: v.string(),
-  created_at: timestamp,
-  expires_at: timestamp,
-  revoked_at: v.exactOptional(timestamp),
-  revoked_by: v.exactOptional(v.string()),
+  ...{ id, state, peel, uses, uses_left: v.number() },
+  ...{ labels, hold, note, created_by },
+  ...times,
 };
 const summary = titled("JoinToken", v.object(summaryFields));
 type JoinTokenSummary = v.InferOutput<typeof summary>;
@@ -194,16 +186,12 @@ export const revokeJoinToken = operation({
   },
 });
 
-function summarize({ view, clock }: Pick<JoinTokenDeps, "view" | "clock">, token: JoinTokenRecord) {
+function summarize(
+  { view, clock }: Pick<JoinTokenDeps, "view" | "clock">,
+  token: JoinTokenRecord,
+): JoinTokenSummary {
   const used = view.used(token.id);
-  const at = (ms: number | undefined) => (ms === undefined ? undefined : rfc3339(ms));
-  const shown: JoinTokenSummary = {
-    id: token.id,
-    state: stateOf(token, used, clock.now()),
-    ...{ peel: token.peel, uses: token.uses, uses_left: Math.max(0, token.uses - used) },
-    ...{ labels: token.labels, hold: token.hold, created_by: token.createdBy },
-    ...{ created_at: rfc3339(token.createdAt), expires_at: rfc3339(token.expiresAt) },
-    ...defined({ note: token.note, revoked_at: at(token.revokedAt), revoked_by: token.revokedBy }),
-  };
-  return shown;
+  const { id, peel, uses, ...shown } = joinTokenRecord.show(token);
+  const uses_left = Math.max(0, uses - used);
+  return { id, state: stateOf(token, used, clock.now()), peel, uses, uses_left, ...shown };
 }

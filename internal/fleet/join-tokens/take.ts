@@ -89,7 +89,7 @@ export function createTakings(deps: TakeDeps) {
     const key = useKey(token, slot);
     writing.add(key);
     try {
-      const value = encodeUse(mac, key, { ...use, n });
+      const value = encodeUse(mac, { ...use, n }, key);
       const written = await (revision === undefined
         ? bucket.create(key, value)
         : bucket.update(key, value, revision));

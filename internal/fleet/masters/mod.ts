@@ -1,4 +1,3 @@
 export { type HeldLease, type MasterBeat, readLeases, readMasters } from "./heartbeats.ts";
 export { masterOperations } from "./joined.ts";
-export type { MastersDeps } from "./operations.ts";
 export { askReadiness, hasFailed, type MasterReadiness } from "./readiness.ts";

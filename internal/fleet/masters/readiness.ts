@@ -6,6 +6,7 @@ import {
   openReply,
   readyzOfMasterSubject,
   readyzSubject,
+  requestAsOperator,
   requestReply,
 } from "../../bus/mod.ts";
 
@@ -35,15 +36,11 @@ export interface MasterReadiness {
 
 /** Asks a master for its own /readyz, as an operator. @param name of the master, as in its heartbeat */
 export const askReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
-  judged(() => requestReply(bus, readyzSubject(name), new Uint8Array(), answerMs));
+  judged(() => requestAsOperator(bus, readyzSubject(name), new Uint8Array(), answerMs));
 
 /** The same, as a master: no operator has signed its question. */
 export const askMasterReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
-  judged(async () => {
-    const answer = await requestReply(bus, readyzOfMasterSubject(name), new Uint8Array(), answerMs);
-    // One of an earlier version answers everyone on one subject.
-    return answer ?? (await requestReply(bus, readyzSubject(name), new Uint8Array(), answerMs));
-  });
+  judged(() => requestReply(bus, readyzOfMasterSubject(name), new Uint8Array(), answerMs));
 
 async function judged(ask: () => Promise<Uint8Array | undefined>): Promise<MasterReadiness> {
   try {

@@ -11,7 +11,7 @@ export interface KeepAccountDeps {
   system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
   /** Public key of the masters' account. */
   account: string;
-  /** Public key that signs the JWTs of operators; absent in a fleet of an earlier version. */
+  /** Public key that signs the JWTs of operators; absent where its file is missing. */
   signingKey(): string | undefined;
   /**
    * Keys of operators whose records are disabled: they are revoked also where the entry of the revocation is gone.

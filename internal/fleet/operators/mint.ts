@@ -5,7 +5,7 @@ import type { Operator } from "../../wire/operator-standing.ts";
 import { longestJwtMs } from "./revocations.ts";
 
 export interface MintDeps {
-  /** The signing key of operators; absent in a fleet of an earlier version. */
+  /** The signing key of operators; absent where its file is missing. */
   signer(): AccountSigner | undefined;
   /** Names of the scopes that roles have: `jobs run`. */
   scopesOf(roles: readonly string[]): readonly string[];
@@ -28,7 +28,7 @@ export function mintOperator(
   if (signer === undefined) {
     throw new SvcError(
       "unavailable",
-      "this master has no masters-operators.seed in auth_dir: run svc operator adopt there",
+      "this master has no masters-operators.seed in auth_dir: copy it from the directory that svc nats-auth init or svc init wrote",
     );
   }
   const ends = Math.min(at + longestJwtMs, expiresAt ?? Number.POSITIVE_INFINITY);

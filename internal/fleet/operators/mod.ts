@@ -1,7 +1,7 @@
 export { operatorOperations } from "./joined.ts";
 export { createAccountKeeper } from "./keep-account.ts";
 export { mintOperator } from "./mint.ts";
-export type { AdministratorsDeps, OperatorDeps } from "./operations.ts";
+export type { OperatorDeps } from "./operations.ts";
 export { createRegistry } from "./registry.ts";
 export { createOperatorRevocations } from "./revocations.ts";
 export { followStatements } from "./statements.ts";

@@ -48,7 +48,7 @@ export interface OperatorReadDeps {
   clock: { now(): number };
 }
 
-/** What a fleet of an earlier version lacks before it can require signatures. */
+/** What a fleet lacks before it can require signatures. */
 export interface AdoptionDeps {
   requireSigned: boolean;
   unsigned: UnsignedAskers;

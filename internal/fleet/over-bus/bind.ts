@@ -3,12 +3,10 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { decode } from "../../base/msgpack.ts";
 import { newRequestId, requestIdOf } from "../../base/request-id.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import { adminQueue, type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
-import { isEnvelope } from "../../wire/signed-request.ts";
 import type { Starters } from "../approvals/mod.ts";
 import {
   type BusLines,
@@ -21,9 +19,8 @@ import {
   invoke,
   namePeels,
   type Operation,
-  type OperatorCaller,
 } from "../operation/mod.ts";
-import { type RequestJudge, unsigned } from "../requests/mod.ts";
+import { listenToOperators, type RequestJudge, signedOrNot } from "../requests/mod.ts";
 import { answerBytes } from "./answer-bytes.ts";
 
 /** An operation with its lines of the bus. Masters serve it, and `svc` uses it for its requests. */
@@ -74,7 +71,7 @@ type AnyBinding = BusBinding<never, never, never, never>;
  * `operator` and `request_id` in addition, or an envelope with such a map, which an operator signed. The
  * permissions on the subject decide who may send it.
  */
-export function serve<
+function serve<
   Deps,
   Input extends InputSchema,
   Output extends FieldsSchema,
@@ -88,20 +85,21 @@ export function serve<
   const { queue = adminQueue, bulk } = lines;
   const pattern = lines.subject.replace("{master}", master);
   starters?.add(operation, (fields, call) => invoke(operation, deps, { fields }, call));
-  return bus.serve(pattern, queue, async (data, subject, traceparent) => {
+  const ear = { bus, log: ofMaster, ...defined({ requests }) };
+  return listenToOperators(ear, pattern, queue, async (asking) => {
+    const { subject } = asking;
     let log = ofMaster;
     let span: Span | undefined;
     try {
-      const { body, caller: signer } = await signedOrNot(data, subject, operation.kind !== "read", requests);
-      const request = readMap(body);
-      const { operator, request_id, ...fields } = request ?? {};
+      const { map, caller: signer } = await signedOrNot(asking, operation.kind !== "read", requests);
+      const { operator, request_id, ...fields } = map ?? {};
       const requestId = requestIdOf(request_id) ?? newRequestId();
       log = ofMaster.with({ request_id: requestId });
-      if (request === undefined) throw new SvcError("bad_request", "the request must be a MessagePack map");
+      if (map === undefined) throw new SvcError("bad_request", "the request must be a MessagePack map");
       span = tracer.begin(`request ${pattern}`, {
         kind: "server",
         attributes: { "messaging.system": "nats", "svc.request_id": requestId },
-        ...defined({ parent: traceparent }),
+        ...defined({ parent: asking.traceparent }),
       });
       const caller = signer ?? callerOf(operator, bulk === true);
       const asked = { fields: pageOf(lines, fields), given: tokenOf(lines, subject) };
@@ -131,38 +129,6 @@ export function serve<
       return encodeFailure(thrown);
     }
   });
-}
-
-/**
- * Verifies a request that is signed, and refuses one that is not where each must be.
- *
- * @returns the bytes of the request, and who signed it
- * @throws SvcError `unauthorized`
- */
-export async function signedOrNot(
-  data: Uint8Array,
-  subject: string,
-  changes: boolean,
-  requests: RequestJudge | undefined,
-): Promise<{ body: Uint8Array; caller?: OperatorCaller }> {
-  const request = readMap(data);
-  if (isEnvelope(request)) {
-    if (requests !== undefined) return requests.open(data, subject, changes);
-    throw new SvcError("unauthorized", "this master cannot verify signed requests: its registry is not read");
-  }
-  requests?.onUnsigned?.(subject, request?.operator);
-  if (requests?.required === true) throw unsigned(request?.operator);
-  return { body: data };
-}
-
-function readMap(data: Uint8Array): Record<string, unknown> | undefined {
-  try {
-    const value = decode(data);
-    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isMap && !(value instanceof Uint8Array) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const operatorName = v.pipe(v.string(), v.minLength(1), v.maxLength(256));

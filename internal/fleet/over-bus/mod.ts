@@ -1,1 +1,1 @@
-export { type BusBinding, type BusDoor, readReply, serveRoom, signedOrNot } from "./bind.ts";
+export { type BusBinding, readReply, serveRoom } from "./bind.ts";

@@ -16,7 +16,7 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
   const bus: BusDoor["bus"] = {
     nats: { info: { max_payload: maxPayload } as ServerInfo },
     serve(subject, queue, answer) {
-      served.set(`${subject} ${queue}`, (data) => answer(data, subject));
+      served.set(`${subject} ${queue}`, (data) => answer(data, subject, { reply: "_INBOX.test" }));
       return { stop: () => {} };
     },
   };

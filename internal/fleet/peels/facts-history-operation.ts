@@ -8,7 +8,7 @@ import { memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { type FactChange, factChanges } from "./fact-changes.ts";
 import { factsIn } from "./get-facts-operation.ts";
-import type { PeelsDeps } from "./operations.ts";
+import type { PeelsDeps } from "./peel.ts";
 import { shorten } from "./shorten.ts";
 
 /** Changes in one answer, at most: a peel chooses its facts itself. */

@@ -9,7 +9,7 @@ import { lookUpFact } from "../../host/facts/mod.ts";
 import { memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { factName } from "./fact-names.ts";
-import type { PeelsDeps } from "./operations.ts";
+import type { PeelsDeps } from "./peel.ts";
 
 /** Where a master reads the facts of one peel. */
 export interface FactsDeps {

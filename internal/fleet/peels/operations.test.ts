@@ -10,8 +10,8 @@ import type { LastJob } from "../jobs/last-jobs.ts";
 import { type Asked, type Call, invoke } from "../operation/mod.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
 import { createResolver } from "../targeting/resolver.ts";
-import { listPeels, type PeelsDeps, showPeel } from "./operations.ts";
-import type { ShownPeel } from "./peel.ts";
+import { listPeels, showPeel } from "./operations.ts";
+import type { PeelsDeps, ShownPeel } from "./peel.ts";
 
 /** A bucket that is only watched: to read it is a failure of the test. */
 function watchedBucket() {

@@ -1,22 +1,16 @@
 import * as v from "valibot";
 import { encodePeelId } from "../../base/peel-id.ts";
 import { described } from "../../base/schema.ts";
-import { type Directory, memberNamed } from "../enrollment/mod.ts";
+import { memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
-import { type FoundDeps, pageOfPeels, peelPageFields } from "./page-of-peels.ts";
-import { type MemberSources, showMember, shownPeel } from "./peel.ts";
+import { pageOfPeels, peelPageFields } from "./page-of-peels.ts";
+import { type PeelsDeps, showMember, shownPeel } from "./peel.ts";
 
 export { countFacts } from "./count-facts-operation.ts";
 export { getFactsHistory } from "./facts-history-operation.ts";
 export { findFacts } from "./find-facts-operation.ts";
 export { getFacts } from "./get-facts-operation.ts";
-
-/** What a master answers from: all of it is in its memory. */
-export interface PeelsDeps extends MemberSources, FoundDeps {
-  directory: Pick<Directory, "caughtUp" | "members" | "memberOf" | "stateOf">;
-  index: MemberSources["index"] & FoundDeps["index"];
-}
 
 const scope = { kind: "facts", action: "read" } as const;
 

@@ -5,10 +5,11 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import type { FactMap } from "../../tree/targets/mod.ts";
 import { type ComplianceView, lastRun, shownRun, usualStaleMs } from "../compliance/mod.ts";
-import { enrollmentStates, labelsField, type Member } from "../enrollment/mod.ts";
+import { type Directory, enrollmentStates, labelsField, type Member } from "../enrollment/mod.ts";
 import { type JobController, outcomes } from "../jobs/mod.ts";
 import type { SettingsVersions } from "../settings/mod.ts";
 import type { FleetIndex } from "../targeting/mod.ts";
+import type { FoundDeps } from "./page-of-peels.ts";
 import type { Silences } from "./silences.ts";
 
 /** A peel writes its facts itself. */
@@ -143,4 +144,10 @@ function textOf(facts: FactMap | undefined, name: string): string | undefined {
   const value = facts?.values[facts.keys.indexOf(name)];
   if (typeof value !== "string" && typeof value !== "number") return undefined;
   return String(value).slice(0, longestFact);
+}
+
+/** What a master answers from: all of it is in its memory. */
+export interface PeelsDeps extends MemberSources, FoundDeps {
+  directory: Pick<Directory, "caughtUp" | "members" | "memberOf" | "stateOf">;
+  index: MemberSources["index"] & FoundDeps["index"];
 }

@@ -199,11 +199,11 @@ function refusal(
     .slice(0, 3)
     .map((role) => `; this master has no role ${role}${suggestion(role, [...book.keys()])}`);
   const ask = whoCan(holders, deps.administrators());
-  return `${whoAsks(name, roles)} may not do this: ${reason}${unknown.join("")}${ask}`;
+  return `${describeCaller(name, roles)} may not do this: ${reason}${unknown.join("")}${ask}`;
 }
 
-/** Who asks, in a refusal: `ann (role viewer)`. */
-export function whoAsks(name: string, roles: readonly string[]): string {
+/** The caller in a refusal: `ann (role viewer)`. */
+export function describeCaller(name: string, roles: readonly string[]): string {
   const shown = roles.slice(0, 8).join(", ");
   return `${name} (${roles.length === 0 ? "no role" : `${roles.length === 1 ? "role" : "roles"} ${shown}`})`;
 }

@@ -27,7 +27,6 @@ export function rolloutMac(
     [rfc3339(rollout.createdAt), createdBy, requestId ?? null],
     targetsDigest,
   ];
-  // Rollouts of earlier versions have none.
   return mac("rollout", approvedBy === undefined ? content : [...content, approvedBy]);
 }
 

@@ -1,9 +1,10 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { OperatorCaller } from "../operation/mod.ts";
+import type { Who } from "./record.ts";
 import { csrfOf, digestOfSecret, isCsrfOf, secretOf } from "./secret.ts";
 import { findSession, removeKept, type SessionStore } from "./store.ts";
-import { bearerOfSession, type Standing, type Who } from "./who.ts";
+import { bearerOfSession, type Standing } from "./who.ts";
 
 /** A request as far as its session is judged by it. */
 export interface SessionRequest {

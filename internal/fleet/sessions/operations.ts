@@ -5,10 +5,11 @@ import { SvcError } from "../../base/errors.ts";
 import { described, timestamp, titled } from "../../base/schema.ts";
 import { type Call, type Caller, isOverHttps, operation } from "../operation/mod.ts";
 import { assertConsole, type SessionJudging } from "./judge.ts";
+import type { Who } from "./record.ts";
 import { csrfOf, digestOfSecret, newSecret } from "./secret.ts";
 import { findSession, keepSession, keptOf, linkMs, removeKept, sessionMs } from "./store.ts";
 import { sessionFields, sessionView, viewSession } from "./view.ts";
-import { type Who, whoOfCaller } from "./who.ts";
+import { whoOfCaller } from "./who.ts";
 
 /** What an identity provider gives a browser that signed in there. */
 export interface ProviderCode {

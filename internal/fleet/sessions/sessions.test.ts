@@ -11,8 +11,9 @@ import { createRecordMac } from "../../identity/record-mac.ts";
 import type { Caller, OperatorCaller } from "../operation/operation.ts";
 import { judgeSession } from "./judge.ts";
 import { createSessionLink, endSession, openSession, type SessionDeps, showSession } from "./operations.ts";
+import type { Who } from "./record.ts";
 import { csrfOf, isCsrfOf, newSecret, secretOf } from "./secret.ts";
-import type { Standing, Who } from "./who.ts";
+import type { Standing } from "./who.ts";
 
 const host = "master.example.com:8443";
 const own = { "sec-fetch-site": "same-origin", origin: `https://${host}`, host };

@@ -3,8 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
-import { decodeSession, encodeSession, keyOf, type Session, type SessionKind } from "./record.ts";
-import type { Who } from "./who.ts";
+import { encodeSession, keyOf, readSession, type Session, type SessionKind, type Who } from "./record.ts";
 
 export const sessionMs = 8 * 3_600_000;
 export const linkMs = 60_000;
@@ -73,7 +72,7 @@ export async function findSession(
 ): Promise<Kept | undefined> {
   const key = keyOf(kind, digest);
   const entry = await bucket.get(key);
-  const session = entry === undefined ? undefined : decodeSession(mac, key, entry.value);
+  const session = entry === undefined ? undefined : readSession(mac, key, entry.value);
   if (entry === undefined || session === undefined || session.expiresAt <= clock.now()) return undefined;
   return { session, revision: entry.revision };
 }
@@ -91,7 +90,7 @@ export async function keptOf(store: SessionStore, who: Who): Promise<Kept[]> {
 async function readAll({ bucket, mac, clock }: SessionStore): Promise<Kept[]> {
   const now = clock.now();
   return (await bucket.entries()).flatMap(({ key, value, revision }) => {
-    const session = decodeSession(mac, key, value);
+    const session = readSession(mac, key, value);
     return session === undefined || session.expiresAt <= now ? [] : [{ session, revision }];
   });
 }

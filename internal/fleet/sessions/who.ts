@@ -1,19 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Bearer, Caller, OperatorCaller } from "../operation/mod.ts";
-
-/** Who signed in, and by what they are judged at each request. */
-export type Who = { readonly name: string } & (
-  | /** A registered operator, who signed the request for a link with this key. */
-  { readonly by: "operator"; readonly key: string }
-  /** Credentials of earlier versions, which anyone's name goes with. */
-  | { readonly by: "unregistered" }
-  /** A token of a file; `proof` is a MAC of it, so that another token in the file ends the session. */
-  | { readonly by: "file"; readonly proof: Uint8Array }
-  /** A token of the bucket `tokens`. */
-  | { readonly by: "token"; readonly token: string; readonly creator: string }
-  /** A person of an identity provider, with the roles that their token gave. */
-  | { readonly by: "oidc"; readonly issuer: string; readonly roles: readonly string[] }
-);
+import type { Who } from "./record.ts";
 
 /** What someone may do now; without `roles` everything, and `refused` says why they are not admitted any more. */
 export type Standing = { readonly roles?: readonly string[] } | { readonly refused: string };

@@ -2,7 +2,6 @@ export { answerSettings } from "./answer.ts";
 export { followTree } from "./follow.ts";
 export { settingOperations } from "./joined.ts";
 export { createKeeper } from "./keeper.ts";
-export type { SettingsDeps } from "./operations.ts";
 export { createSettingsReader, type SettingsReader } from "./read-settings.ts";
 export { type Peels, trackSettings } from "./tracker.ts";
 export { type SettingsVersions, watchVersions } from "./versions.ts";

@@ -6,13 +6,7 @@ import { judgeOrigins } from "./judge-origin.ts";
 
 type Place = NonNullable<ReturnType<Parameters<typeof judgeOrigins>[0]["placeOf"]>>;
 
-function setup({
-  requiresLabel = true,
-  places = {},
-}: {
-  requiresLabel?: boolean;
-  places?: Record<string, Place>;
-}) {
+function setup({ places = {} }: { places?: Record<string, Place> }) {
   const clock = manualClock();
   const log = recordingLog();
   const refused: string[] = [];
@@ -27,7 +21,6 @@ function setup({
       },
     },
     placeOf: (peel) => (Object.hasOwn(places, peel) ? places[peel] : undefined),
-    requiresLabel,
     metrics: { siteRefused: (site) => refused.push(site) },
     clock,
     log,
@@ -105,18 +98,4 @@ test("a flood for others is counted, said in two lines a minute for each site, a
   expect([judge.check().status, judge.problemOf("berlin")]).toEqual(["up", undefined]);
   judge.stop();
   expect([clock.pending, listeners.size]).toEqual([0, 0]);
-});
-
-test("where no label is required, peels of earlier versions count and are named, and names of others do not", () => {
-  const { admits, judge, refused, lines } = setup({
-    requiresLabel: false,
-    places: { "web-1": {}, "web-2": berlin },
-  });
-  expect([admits("web-1", "munich"), admits("web-2", "munich"), admits("ghost", "munich")]).toEqual([
-    true,
-    true,
-    false,
-  ]);
-  expect([refused, lines()]).toEqual([["munich"], 0]);
-  expect(judge.problemOf("munich")).toContain("web-1, web-2: give them the label site=munich, then set");
 });

@@ -27,8 +27,6 @@ export interface JudgeOriginsDeps {
   sites: Pick<Sites, "open" | "onChange">;
   /** What the record of a member says; `undefined` for any other peel. */
   placeOf(peel: string): Placed | undefined;
-  /** Whether a site may speak for the peels alone that have its label. Otherwise the others are named, and count. */
-  requiresLabel: boolean;
   metrics: { siteRefused(site: string): void };
   clock: Clock;
   log: Log;
@@ -67,17 +65,15 @@ function isAt({ labels, leftSites }: Placed, site: string, now: number): boolean
  * sends, and for which names.
  */
 export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
-  const { placeOf, requiresLabel, metrics, clock, log } = deps;
+  const { placeOf, metrics, clock, log } = deps;
   const namesOfOpen = () => new Set(deps.sites.open().map(({ name }) => name));
   let open = namesOfOpen();
   const forget = deps.sites.onChange(() => {
     open = namesOfOpen();
   });
   const heard = new Map<string, Foreign>();
-  /** What counts is only named: such peels may be there for long. */
-  const say = (site: string, fields: LogFields) => {
-    if (requiresLabel) log.warn("refused: a site spoke for other peels", { site, ...fields });
-  };
+  const say = (site: string, fields: LogFields) =>
+    log.warn("refused: a site spoke for other peels", { site, ...fields });
   const foreignAt = (site: string): Foreign | undefined => {
     const known = heard.get(site);
     if (known !== undefined || heard.size === mostSites) return known;
@@ -108,9 +104,7 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
     if (named.size === 0) return undefined;
     const listed = [...named.keys()].map(displayPeelId).join(", ");
     const peels = named.size < mostNamed ? listed : `${listed}, …`;
-    return requiresLabel
-      ? `site ${site} sends for peels that do not have its label, and is refused: ${peels}: give them the label site=${site}; if the site was stolen, remove it`
-      : `site ${site} sends for peels that do not have its label: ${peels}: give them the label site=${site}, then set sites.require_label`;
+    return `site ${site} sends for peels that do not have its label, and is refused: ${peels}: give them the label site=${site}; if the site was stolen, remove it`;
   };
   const timer = clock.every(reportMs, report);
   return {
@@ -119,8 +113,6 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
       const place = placeOf(peel);
       if (place !== undefined && isAt(place, site, clock.now())) return true;
       note(site, peel, place !== undefined);
-      // What is from no member counted for nothing before as well.
-      if (!requiresLabel && place !== undefined) return true;
       metrics.siteRefused(site);
       return false;
     },

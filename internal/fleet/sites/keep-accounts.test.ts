@@ -8,7 +8,7 @@ import { type Claims, readClaims } from "../../identity/jwt.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { followSites } from "./follow.ts";
-import { crossingsFor, keepSiteAccounts } from "./keep-accounts.ts";
+import { keepSiteAccounts } from "./keep-accounts.ts";
 import { encodeSite, type SiteRecord } from "./record.ts";
 
 // Which accounts the bus has for which sites, on servers in memory that keep the newest claims that they got.
@@ -24,7 +24,6 @@ function bus() {
   /** Servers that take no claims. */
   const deaf = new Set<Map<string, string>>();
   const pushed: Claims[] = [];
-  const hearing = { hearsSitesApart: true, requiresSiteLabel: true };
   const clock = manualClock();
   const log = recordingLog();
   const bucket = memoryBucket();
@@ -41,7 +40,6 @@ function bus() {
   push(encodeSystemAccount(accounts.system, 1, signer));
   const keeper = keepSiteAccounts({
     ...{ sites, accounts, signer, clock, log },
-    crossings: () => crossingsFor([hearing]),
     system: {
       servers: () => ({ total: servers.length, jetstream: servers.length }),
       async pushClaims(jwt) {
@@ -63,7 +61,7 @@ function bus() {
     return site;
   };
   const claimsOf = (key: string) => servers.map((server) => readClaims(server.get(key) ?? "").nats);
-  return { keeper, add, claimsOf, pushed, deaf, servers, hearing };
+  return { keeper, add, claimsOf, pushed, deaf, servers };
 }
 
 test("a fleet without sites pushes nothing", async () => {
@@ -137,35 +135,4 @@ test("a server that takes nothing leaves it unconfirmed, and it is not asked for
   expect(pushed.length).toBe(6);
   deaf.clear();
   expect(await keeper.enforce()).toBe(true);
-});
-
-test("while a master of an earlier version runs, the account stays as it knows it, and changes when that is gone", async () => {
-  const { keeper, add, claimsOf, pushed, hearing } = bus();
-  hearing.hearsSitesApart = false;
-  const berlin = await add("berlin");
-  const subjects = () =>
-    claimsOf(berlin.account).map(({ imports }) =>
-      (imports as { subject: string }[]).map(({ subject }) => subject.split(".").slice(0, 3).join(".")),
-    );
-  expect(await keeper.enforce()).toBe(true);
-  for (const found of subjects()) expect(found.some((one) => one.startsWith("svc.from."))).toBe(false);
-  const change = async (changes: Partial<typeof hearing>) => {
-    Object.assign(hearing, changes);
-    expect(await keeper.enforce()).toBe(true);
-  };
-  await change({ hearsSitesApart: true, requiresSiteLabel: false });
-  for (const found of subjects()) {
-    expect(found).toContain("svc.from.berlin");
-    expect(found).not.toContain("svc.to.berlin");
-  }
-  await change({ requiresSiteLabel: true });
-  for (const found of subjects()) expect(found).toContain("svc.to.berlin");
-  // It starts again: what it sends to peels of the site would not arrive.
-  await change({ hearsSitesApart: false });
-  for (const found of subjects()) expect(found.some((one) => /^svc\.(?:from|to)\./.test(one))).toBe(false);
-  // The others leave what they hear as well: it pushes what it knows by itself.
-  await change({ hearsSitesApart: true, requiresSiteLabel: false });
-  const before = pushed.length;
-  await change({ hearsSitesApart: false });
-  expect(pushed.length).toBe(before);
 });

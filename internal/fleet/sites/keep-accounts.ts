@@ -1,12 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import {
-  encodeSiteAccount,
-  encodeSystemAccount,
-  type SiteCrossings,
-  type SystemSites,
-} from "../../bus/accounts/mod.ts";
+import { encodeSiteAccount, encodeSystemAccount, type SystemSites } from "../../bus/accounts/mod.ts";
 import { createReconciler, type Reconciler, type SystemBus } from "../../bus/mod.ts";
 import { type Claims, type KeyPair, readClaims } from "../../identity/mod.ts";
 import type { Sites } from "./follow.ts";
@@ -19,35 +14,10 @@ export interface KeepAccountsDeps {
   system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
   /** Public keys of accounts. */
   accounts: { masters: string; system: string };
-  /** How links of sites may lead to the live masters. An account with any of these forms stays, and others get the first. */
-  crossings(): readonly [SiteCrossings, ...SiteCrossings[]];
   /** A signing key of the operator. */
   signer: KeyPair;
   clock: Clock;
   log: Log;
-}
-
-/** What a live master says of sites; one of an earlier version says nothing. */
-export interface SiteHearing {
-  /** Whether it hears what sites send under their names, and sends commands to sites. */
-  hearsSitesApart: boolean;
-  /** Whether it refuses what a site sends for peels without its label: such peels need no commands there. */
-  requiresSiteLabel: boolean;
-}
-
-/**
- * How the links of sites may lead to these masters. While one of an earlier version runs, it keeps what it knows, and
- * the others leave that: they hear both.
- */
-export function crossingsFor(masters: readonly SiteHearing[]): [SiteCrossings, ...SiteCrossings[]] {
-  if (!masters.every(({ hearsSitesApart }) => hearsSitesApart)) {
-    return [
-      { sends: "as it is", hears: "all" },
-      { sends: "under its name", hears: "all" },
-    ];
-  }
-  const hears = masters.every(({ requiresSiteLabel }) => requiresSiteLabel) ? "own" : "all";
-  return [{ sends: "under its name", hears }];
 }
 
 /** What the system account has for the sites of a fleet. */
@@ -69,7 +39,7 @@ export function systemSitesOf(sites: Pick<Sites, "all" | "open">): SystemSites {
  * system account takes the users of these sites and of no other one. All masters do it, and push the same.
  */
 export function keepSiteAccounts(deps: KeepAccountsDeps): Reconciler {
-  const { sites, system, accounts, crossings, signer, clock, log } = deps;
+  const { sites, system, accounts, signer, clock, log } = deps;
 
   /** Pushes claims until every server that answers has such. */
   const keep = async (
@@ -94,19 +64,14 @@ export function keepSiteAccounts(deps: KeepAccountsDeps): Reconciler {
     keep(
       account,
       ({ nats }) => (nats.revocations !== undefined) === isClosed && isSameAs(nats, name),
-      (issuedAt) => encodeAs(name, account, { isClosed, crossings: crossings()[0], issuedAt }),
+      (issuedAt) => encodeAs(name, account, { isClosed, issuedAt }),
     );
-  const encodeAs = (
-    name: string,
-    account: string,
-    as: { isClosed: boolean; crossings: SiteCrossings; issuedAt: number },
-  ) => encodeSiteAccount({ name, account, masters: accounts.masters, ...as }, signer);
+  const encodeAs = (name: string, account: string, as: { isClosed: boolean; issuedAt: number }) =>
+    encodeSiteAccount({ name, account, masters: accounts.masters, ...as }, signer);
   const isSameAs = (nats: Claims["nats"], name: string): boolean => {
     const isClosed = nats.revocations !== undefined;
-    return crossings().some((one) => {
-      const jwt = encodeAs(name, accounts.masters, { isClosed, crossings: one, issuedAt: 0 });
-      return Bun.deepEquals(nats.imports, readClaims(jwt).nats.imports);
-    });
+    const jwt = encodeAs(name, accounts.masters, { isClosed, issuedAt: 0 });
+    return Bun.deepEquals(nats.imports, readClaims(jwt).nats.imports);
   };
   const keepSystem = () => {
     const wanted = systemSitesOf(sites);

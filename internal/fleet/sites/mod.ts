@@ -3,6 +3,6 @@ export { certificateMessage } from "./certificate-request.ts";
 export { followSites, type Sites } from "./follow.ts";
 export { siteOperations } from "./joined.ts";
 export { judgeOrigins, type OriginJudge } from "./judge-origin.ts";
-export { crossingsFor, keepSiteAccounts, type SiteHearing, systemSitesOf } from "./keep-accounts.ts";
-export type { SiteCertificateDeps, SiteDeps } from "./operations.ts";
+export { keepSiteAccounts, systemSitesOf } from "./keep-accounts.ts";
+export type { SiteCertificateDeps } from "./operations.ts";
 export { problemsOf, type SiteState, type WatchedLinks, watchLinks } from "./watch-links.ts";

@@ -10,7 +10,7 @@ import type { RecordMac } from "../../identity/mod.ts";
 import type { Caller } from "../operation/mod.ts";
 import { idOfRequest } from "../requests/mod.ts";
 import type { EndedTokens } from "./ended.ts";
-import { type CreatorKind, encodeToken, isTokenName, readOrNothing, type Token } from "./record.ts";
+import { type CreatorKind, encodeToken, isTokenName, readToken, type Token } from "./record.ts";
 import { standingOf, type TokenJudging } from "./state.ts";
 import type { TokenView } from "./view.ts";
 
@@ -115,7 +115,7 @@ export async function storeToken(
     if (entry === undefined) {
       return (await tokens.create(token.name, encodeToken(mac, token))) === undefined ? conflict : token;
     }
-    const before = readOrNothing(mac, token.name, entry.value);
+    const before = readToken(mac, token.name, entry.value);
     const isLive = before !== undefined && standingOf(before, deps, now).state === "live";
     // One that ended, and that someone has put back, keeps no name.
     if (isLive && !deps.ended.has(before.id)) {
@@ -152,7 +152,7 @@ async function prune({ tokens, view, mac }: TokenDeps, now: number): Promise<voi
   for (const { name, id, expiresAt } of view.all()) {
     if (expiresAt + keptMs > now) continue;
     const entry = await tokens.get(name);
-    if (entry !== undefined && readOrNothing(mac, name, entry.value)?.id === id) {
+    if (entry !== undefined && readToken(mac, name, entry.value)?.id === id) {
       await tokens.remove(name, entry.revision);
     }
   }

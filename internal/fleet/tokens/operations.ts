@@ -1,31 +1,21 @@
 import * as v from "valibot";
-import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { described, timestamp, titled } from "../../base/schema.ts";
+import { described, titled } from "../../base/schema.ts";
 import { isOverHttps, operation, operatorOf } from "../operation/mod.ts";
 import { creatorOf, digestOf, newTokenText, storeToken, type TokenDeps } from "./create.ts";
-import type { Token } from "./record.ts";
+import { type Token, tokenRecord } from "./record.ts";
 import { endToken } from "./revoke.ts";
 import { standingOf, tokenStates } from "./state.ts";
 
 const role = v.pipe(v.string(), v.minLength(1), v.maxLength(63));
 
-const summaryFields = {
-  id: v.string(),
-  name: v.string(),
-  roles: described(v.array(v.string()), "As it was created; it never has a role that its creator lacks"),
-  state: described(
-    v.picklist(tokenStates),
-    "`live`, `expired`, `revoked`, or `orphaned`: its creator has ended, or lost its roles",
-  ),
-  created_by: v.string(),
-  created_at: timestamp,
-  expires_at: timestamp,
-  last_used_at: v.exactOptional(described(timestamp, "The hour of its last use")),
-  revoked_at: v.exactOptional(timestamp),
-  revoked_by: v.exactOptional(v.string()),
-};
+const { id, name, roles, ...shown } = tokenRecord.shownEntries;
+const state = described(
+  v.picklist(tokenStates),
+  "`live`, `expired`, `revoked`, or `orphaned`: its creator has ended, or lost its roles",
+);
+const summaryFields = { id, name, roles, state, ...shown };
 const summary = titled("Token", v.object(summaryFields));
 type TokenSummary = v.InferOutput<typeof summary>;
 
@@ -127,19 +117,6 @@ export const revokeToken = operation({
 });
 
 function summarize(deps: TokenDeps, token: Token): TokenSummary {
-  const at = (ms: number | undefined) => (ms === undefined ? undefined : rfc3339(ms));
-  return {
-    id: token.id,
-    name: token.name,
-    roles: [...token.roles],
-    state: standingOf(token, deps, deps.clock.now()).state,
-    created_by: token.createdBy,
-    created_at: rfc3339(token.createdAt),
-    expires_at: rfc3339(token.expiresAt),
-    ...defined({
-      last_used_at: at(token.lastUsedAt),
-      revoked_at: at(token.revokedAt),
-      revoked_by: token.revokedBy,
-    }),
-  };
+  const { id, name, roles, ...shown } = tokenRecord.show(token);
+  return { id, name, roles, state: standingOf(token, deps, deps.clock.now()).state, ...shown };
 }

@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { TokenDeps } from "./create.ts";
-import { encodeToken, readOrNothing, type Token } from "./record.ts";
+import { encodeToken, readToken, type Token } from "./record.ts";
 
 /**
  * Revokes a token; one that is revoked already stays as it is.
@@ -17,7 +17,7 @@ export async function endToken(deps: TokenDeps, which: string, operator: string)
   if (found === undefined) throw unknownToken(deps, which);
   const attempt = async () => {
     const entry = await tokens.get(found.name);
-    const stored = entry === undefined ? undefined : readOrNothing(mac, found.name, entry.value);
+    const stored = entry === undefined ? undefined : readToken(mac, found.name, entry.value);
     if (stored !== undefined && stored.id !== found.id && stored.createdAt > found.createdAt) {
       throw unknownToken(deps, which);
     }

@@ -9,12 +9,12 @@ import {
   type Starters,
 } from "../../fleet/approvals/mod.ts";
 import { tellApprovals } from "../../fleet/events/mod.ts";
+import type { MasterSignIn } from "../sign-in/mod.ts";
 import type { MasterDeps } from "./options.ts";
 import type { Connected } from "./parts/connect.ts";
 import type { Gated } from "./parts/gate.ts";
 import type { Requests } from "./parts/requests.ts";
 import type { Stored } from "./parts/storage.ts";
-import type { MasterSignIn } from "./sign-in.ts";
 
 /** Half of the time after which a master that starts a request counts as killed. */
 const sweepMs = 7_500;

@@ -3,8 +3,8 @@ import { untilAborted } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { readTextIfPresent } from "../../base/file.ts";
 import { type CheckResult, startHealthServer } from "../../program/health/mod.ts";
+import { startEmbeddedBus } from "../bus/mod.ts";
 import { followMasters, judgeBusCertificate, readHeldCertificate } from "../site/mod.ts";
-import { startEmbeddedBus } from "./embedded-bus.ts";
 import type { MasterOptions } from "./options.ts";
 
 /** Why a bus without a master, which is of no site, keeps its certificate. */

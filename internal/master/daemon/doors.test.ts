@@ -171,7 +171,8 @@ describe("over the bus", () => {
   });
 
   test("every subject that is served belongs to a binding, and every binding is served", () => {
-    expect([...served.keys()].sort()).toEqual(bindings.map(({ bus }) => bus.subject).sort());
+    const both = bindings.flatMap(({ bus: { subject } }) => [subject, `svc.op.*.${subject}`]);
+    expect([...served.keys()].sort()).toEqual(both.sort());
   });
 
   test("fields that clients of the previous version send with each decision are accepted", async () => {

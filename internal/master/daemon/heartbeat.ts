@@ -28,8 +28,6 @@ export function startMasterHeartbeat(options: {
   caRotation: () => { phase: string; next: { pin: string } } | undefined;
   /** By how much its clock is ahead of the bus, milliseconds, if that is known. */
   clockAheadMs: () => number | undefined;
-  /** Whether it refuses what sites send for peels without their label. */
-  requiresSiteLabel: boolean;
   /** What it reports about its keys. */
   keys: () => Readonly<Record<string, unknown>>;
   clock: Clock;
@@ -49,9 +47,6 @@ export function startMasterHeartbeat(options: {
       recovery_window_ms: options.recoveryWindowMs,
       ...defined({ ca_spki: caPin(), clock_ahead_ms: clockAheadMs() }),
       ...(rotation === undefined ? {} : { ca_next_spki: rotation.next.pin, ca_phase: rotation.phase }),
-      // While one that does not say this runs, the accounts of sites stay as it knows them.
-      hears_sites_apart: true,
-      requires_site_label: options.requiresSiteLabel,
       ...keys(),
     });
     const before = last;

@@ -13,7 +13,7 @@ import {
   streamName,
 } from "../../bus/mod.ts";
 import { carriedServer, moveToCluster, systemPath } from "../../bus/server/mod.ts";
-import { loadMasterKeys } from "./keys.ts";
+import { loadMasterKeys } from "../keys/mod.ts";
 import type { MasterDeps } from "./options.ts";
 
 const connectMs = 5_000;

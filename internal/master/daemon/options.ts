@@ -8,10 +8,8 @@ import type { RolloutTiming } from "../../fleet/rollout/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { RequestRegistry } from "../../wire/verify-request.ts";
 import type { ServedRoute } from "../doors/http/mod.ts";
+import type { AccountKeys, Keyring, MasterKeys } from "../keys/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
-import type { AccountKeys } from "./account-keys.ts";
-import type { Keyring } from "./keyring.ts";
-import type { MasterKeys } from "./keys.ts";
 
 export interface MasterOptions {
   config: MasterConfig;
@@ -53,5 +51,7 @@ export interface MasterDeps extends MasterOptions {
 
 /** Requests about this master itself, which it answers also before it knows the operators. */
 export interface SignedReads {
+  /** `operators.require_signed` */
+  readonly required: boolean;
   judge: RequestJudge | undefined;
 }

@@ -21,9 +21,9 @@ import {
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
+import type { Keyring } from "../keys/mod.ts";
 import type { MasterMetrics, MasterView } from "../metrics/mod.ts";
-import type { Keyring } from "./keyring.ts";
-import type { Storage } from "./storage.ts";
+import type { Storage } from "../storage/mod.ts";
 
 /** Separates what is signed here from commands, which are MessagePack maps. */
 const messageIdDomain = "svc reactor message id v1\n";
@@ -109,11 +109,8 @@ export function startMasterReactor(options: {
     jobOf: createJobLookup(storage.jobs),
     onSession(session) {
       const asked = depsOf(session);
-      const operators = serveRoom(
-        { bus, master: self, clock, log, gate, ...defined({ requests: options.requests }) },
-        reactorOperations,
-        asked,
-      );
+      const door = { bus, master: self, clock, log, gate, ...defined({ requests: options.requests }) };
+      const operators = serveRoom(door, reactorOperations, asked);
       const masters = answerMasters({ bus, clock, log }, asked);
       return {
         stop() {

@@ -6,7 +6,7 @@ import {
   readyzOfMasterSubject,
   readyzSubject,
 } from "../../bus/mod.ts";
-import { signedOrNot } from "../../fleet/over-bus/mod.ts";
+import { listenToOperators, signedOrNot } from "../../fleet/requests/mod.ts";
 import { type Check, runChecks } from "../../program/health/mod.ts";
 import type { SignedReads } from "./options.ts";
 
@@ -19,7 +19,7 @@ export const readyzOnBus = {
     clock,
     signedReads,
   }: {
-    bus: Pick<Bus, "serve">;
+    bus: Pick<Bus, "serve" | "log">;
     /** Of this master. */
     name: string;
     checks: () => Readonly<Record<string, Check>>;
@@ -37,15 +37,20 @@ export const readyzOnBus = {
     };
     // Its own subjects, so there is nobody to share the requests with.
     const serving = [
-      bus.serve(readyzSubject(name), name, async (data, subject) => {
-        const { judge } = signedReads;
-        try {
-          if (judge !== undefined) await signedOrNot(data, subject, false, judge);
-        } catch (thrown) {
-          return encodeFailure(thrown);
-        }
-        return answer();
-      }),
+      listenToOperators(
+        { bus, log: bus.log, requests: signedReads },
+        readyzSubject(name),
+        name,
+        async (request) => {
+          const { judge } = signedReads;
+          try {
+            if (judge !== undefined) await signedOrNot(request, false, judge);
+          } catch (thrown) {
+            return encodeFailure(thrown);
+          }
+          return answer();
+        },
+      ),
       bus.serve(readyzOfMasterSubject(name), name, answer),
     ];
     return {

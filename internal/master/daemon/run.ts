@@ -1,12 +1,10 @@
 import { untilAborted } from "../../base/clock.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
 import { tracing } from "../../program/tracing/mod.ts";
+import { followAccountKeys, followCommandKeys, loadMasterKeys, reportKeys } from "../keys/mod.ts";
 import { createMasterMetrics, type MasterView } from "../metrics/mod.ts";
-import { followAccountKeys } from "./account-keys.ts";
 import { runBusAlone } from "./bus-alone.ts";
 import { startMasterHeartbeat } from "./heartbeat.ts";
-import { followCommandKeys } from "./keyring.ts";
-import { loadMasterKeys } from "./keys.ts";
 import { moveBus } from "./move-bus.ts";
 import { masterName } from "./name.ts";
 import type { MasterOptions, SignedReads } from "./options.ts";
@@ -28,7 +26,6 @@ import { sites } from "./parts/sites.ts";
 import { storage } from "./parts/storage.ts";
 import { work } from "./parts/work.ts";
 import { readyzOnBus } from "./readyz.ts";
-import { reportKeys } from "./rotation.ts";
 
 const heartbeat = { start: startMasterHeartbeat };
 const signingKeys = {
@@ -75,7 +72,7 @@ export async function runMaster(options: MasterOptions): Promise<void> {
   const { keyring } = await parts.start(commandKeys, { authDir, keys: keys.command, clock, log });
   const accountFiles = { authDir, keys: keys.accountSigning, account: keys.account };
   const { accountKeys } = await parts.start(signingKeys, { ...accountFiles, clock, log });
-  const signedReads: SignedReads = { judge: undefined };
+  const signedReads: SignedReads = { required: config["operators.require_signed"], judge: undefined };
   const { tracer } = await parts.start(tracing, {
     service: "svc-master",
     instance: name,
@@ -112,7 +109,6 @@ export async function runMaster(options: MasterOptions): Promise<void> {
     caPin: () => certificates.current().root?.pin,
     caRotation: () => certificates.current().rotation,
     clockAheadMs: () => sound.aheadMs,
-    requiresSiteLabel: config["sites.require_label"],
     keys: () => keyReport(),
   });
 

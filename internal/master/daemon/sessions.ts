@@ -9,12 +9,12 @@ import { cookieName, judgeSession, type SessionDeps } from "../../fleet/sessions
 import { beginCodeFlow, placeOfIssuer, redeemCode } from "../../identity/oidc/mod.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
 import type { ConsoleSessions } from "../doors/http/mod.ts";
+import type { MasterSignIn } from "../sign-in/mod.ts";
 import type { MasterDeps } from "./options.ts";
 import type { Operators } from "./parts/operators.ts";
 import type { Requests } from "./parts/requests.ts";
 import type { Roles } from "./parts/roles.ts";
 import type { Stored } from "./parts/storage.ts";
-import type { MasterSignIn } from "./sign-in.ts";
 
 /** Sessions of the console on a master: what its listener judges by, and what the operations need. */
 export interface MasterSessions {

@@ -23,9 +23,9 @@ import type { Check } from "../../program/health/mod.ts";
 import { createCompilers, type SettingsCompiler } from "../../tree/settings/mod.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import { createEnvelopeMaker } from "../../wire/settings-envelope.ts";
+import type { Keyring } from "../keys/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
-import type { Keyring } from "./keyring.ts";
-import type { Storage } from "./storage.ts";
+import type { Storage } from "../storage/mod.ts";
 
 /** Envelopes that are read for peels at the same time. */
 const readsAtOnce = 64;

@@ -3,7 +3,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { Bucket } from "../../bus/bucket.ts";
 import type { Directory } from "../../fleet/enrollment/directory.ts";
-import type { Storage } from "./storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import { startTargeting } from "./targeting.ts";
 
 /** A bucket whose contents never arrive completely. */

@@ -5,7 +5,7 @@ import { type Budgets, paceWatch } from "../../fleet/budget/mod.ts";
 import { type Directory, watchFacts } from "../../fleet/enrollment/mod.ts";
 import { createFleetIndex, type FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
-import type { Storage } from "./storage.ts";
+import type { Storage } from "../storage/mod.ts";
 
 /** How long a start waits for the index; then it continues, and targets are resolved by reading buckets. */
 const startMs = 10_000;

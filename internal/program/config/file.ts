@@ -1,8 +1,10 @@
-import type { SvcError } from "../../base/errors.ts";
+import * as v from "valibot";
+import { keysOf, type NameOf, readDocument } from "../../base/document/read.ts";
+import { fields, type Schema } from "../../base/document/schemas.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { fileError, type TextPosition } from "../../base/place.ts";
-import { isNothing, kindOf, parseYaml, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
-import { Complaint, type Option, type OptionTable } from "./option.ts";
+import type { TextPosition } from "../../base/place.ts";
+import type { OptionTable } from "./option.ts";
+import { nameInSection, type Section, sectionsOf } from "./section.ts";
 
 /** A value and its position in the file. */
 export interface FileValue {
@@ -22,65 +24,59 @@ export function readKeys(
   content: string,
   tables: readonly OptionTable[],
 ): Map<string, FileValue> {
-  const root = parseYaml(content, file);
-  const keys = new KeyReader(file, new Map(tables.flatMap((table) => Object.entries(table))));
-  if (root.kind === "map") keys.read(root.entries, "");
-  else if (!isNothing(root)) {
-    throw fileError(file, root.at, `expected a map of keys, found ${kindOf(root)}`);
+  const options: OptionTable = Object.assign({}, ...tables);
+  const document = readDocument(content, file, configFile(options), nameOf(options));
+  const values = new Map<string, FileValue>();
+  for (const key of Object.keys(options)) {
+    const path = key.split(".");
+    const value = path.reduce<unknown>(
+      (map, name) => (map as Values | null | undefined)?.[name],
+      document.value,
+    );
+    if (value !== undefined) values.set(key, { value, at: document.at(path) });
   }
-  return keys.values;
+  return values;
 }
 
-class KeyReader {
-  readonly values = new Map<string, FileValue>();
-  private readonly file: string;
-  private readonly options: ReadonlyMap<string, Option<unknown>>;
-  private readonly sections: ReadonlySet<string>;
+type Values = Readonly<Record<string, unknown>>;
 
-  constructor(file: string, options: ReadonlyMap<string, Option<unknown>>) {
-    this.file = file;
-    this.options = options;
-    this.sections = new Set([...options.keys()].flatMap(sectionsAround));
-  }
+/** What a file with these keys may hold. A section may be empty: then its keys are commented out. */
+function configFile(options: OptionTable): Schema<Values | null> {
+  const unknown = unknownKey(Object.keys(options));
+  const sectionOf = ({ keys, sections }: Section, prefix: string): Schema<Values | null> => {
+    const own = keys.map((key) => [nameInSection(key), options[key]?.type.schema ?? v.never()] as const);
+    const inner = sections.map((each) => [each.name, sectionOf(each, `${prefix}${each.name}.`)] as const);
+    const entries = [...own, ...inner].map(([name, schema]) => [name, v.exactOptional(schema)] as const);
+    const name = prefix === "" ? "" : `${prefix.slice(0, -1)}: `;
+    return v.nullable(
+      fields(Object.fromEntries(entries), {
+        unknown: (key) => unknown(prefix + key),
+        another: (found) => `${name}expected a map of keys, found ${found}`,
+      }),
+    );
+  };
+  return sectionOf(sectionsOf(Object.keys(options)), "");
+}
 
-  read(entries: readonly YamlEntry[], section: string): void {
-    for (const { key, keyAt, value } of entries) {
-      const path = section === "" ? key : `${section}.${key}`;
-      const declared = key.includes(".") ? undefined : this.options.get(path);
-      if (declared !== undefined) this.values.set(path, this.value(path, declared, value));
-      else if (!key.includes(".") && this.sections.has(path)) this.section(path, value);
-      else throw this.unknown(path, keyAt);
-    }
-  }
-
-  private section(name: string, node: YamlNode): void {
-    if (node.kind === "map") this.read(node.entries, name);
-    // Nothing at all is a section whose keys are commented out.
-    else if (!isNothing(node)) {
-      throw fileError(this.file, node.at, `${name}: expected a map of keys, found ${kindOf(node)}`);
-    }
-  }
-
-  private value(key: string, declared: Option<unknown>, node: YamlNode): FileValue {
-    try {
-      return { value: declared.type.fromYaml(node), at: node.at };
-    } catch (thrown) {
-      if (!(thrown instanceof Complaint)) throw thrown;
-      throw fileError(this.file, thrown.at ?? node.at, `${key}: ${thrown.message}`);
-    }
-  }
-
-  private unknown(path: string, at: TextPosition): SvcError {
+function unknownKey(keys: readonly string[]): (path: string) => string {
+  const sections = keys.flatMap((key) => [...key.matchAll(/\./g)].map(({ index }) => key.slice(0, index)));
+  return (path) => {
     const [section, ...rest] = path.split(".");
-    const hint = this.options.has(path)
+    const hint = keys.includes(path)
       ? `: write it nested, as ${section}: {${rest.join(".")}: ...}`
-      : suggestion(path, [...this.options.keys(), ...this.sections]);
-    return fileError(this.file, at, `unknown key ${JSON.stringify(path.slice(0, 80))}${hint}`);
-  }
+      : suggestion(path, [...keys, ...new Set(sections)]);
+    return `unknown key ${JSON.stringify(path.slice(0, 80))}${hint}`;
+  };
 }
 
-/** The dotted names of the sections around a key. */
-function sectionsAround(key: string): string[] {
-  const names = key.split(".").slice(0, -1);
-  return names.map((_, at) => names.slice(0, at + 1).join("."));
-}
+/** The dotted key, then what its type calls a value inside. Problems of sections name them. */
+const nameOf =
+  (options: OptionTable): NameOf =>
+  (path) => {
+    for (const at of path.keys()) {
+      const key = path.slice(0, at + 1).join(".");
+      const type = Object.hasOwn(options, key) ? options[key]?.type : undefined;
+      if (type !== undefined) return [key, ...(type.nameOf ?? keysOf)(path.slice(at + 1))];
+    }
+    return [];
+  };

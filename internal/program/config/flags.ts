@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
+import { readValue } from "../../base/document/read.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { Complaint, flagOf, type OptionTable } from "./option.ts";
+import { flagOf, type OptionTable, type OptionType } from "./option.ts";
 
 /** A parsed command line. */
 export interface Flags {
@@ -51,15 +52,20 @@ export function readFlags(
     const texts = used.get(flag);
     if (texts === undefined) continue;
     try {
-      values.set(key, { value: type.fromFlag(texts), flag: `--${flag}` });
+      values.set(key, { value: valueOfFlag(type, texts), flag: `--${flag}` });
     } catch (thrown) {
-      if (!(thrown instanceof Complaint)) throw thrown;
+      if (!(thrown instanceof SvcError)) throw thrown;
       throw new SvcError("usage", `--${flag}: ${thrown.message}`);
     }
   }
   const config = used.get("config")?.at(-1);
   if (config === "") throw new SvcError("usage", "--config: expected the path of a file");
   return { wants: used.has("print-config") ? "print" : undefined, config, values };
+}
+
+/** @throws SvcError without the name of the flag */
+export function valueOfFlag<T>(type: OptionType<T>, texts: readonly string[]): T {
+  return readValue(type.fromFlag?.(texts) ?? texts.at(-1) ?? "", type.schema, type.nameOf);
 }
 
 /** The texts of every flag that was passed, by name; a switch has `true` or `false`. */

@@ -1,42 +1,44 @@
-import { kindOf } from "../../base/yaml.ts";
-import { Complaint, type OptionType } from "./option.ts";
-import { quoted, type ReadText, stringOf } from "./scalar.ts";
+import * as v from "valibot";
+import type { Schema } from "../../base/document/schemas.ts";
+import { kindOf } from "../../base/document/written.ts";
+import type { OptionType } from "./option.ts";
+import { checked, type ProblemOf, quoted } from "./scalar.ts";
+
+const emptyItem = (item: string) => (item.trim() === "" ? "an item of the list is empty" : undefined);
 
 /**
  * A list of strings. Its flag takes several values separated by commas and may be repeated. An empty flag
  * clears the list of the file.
- *
- * @param read checks one item and returns its normalized form
  */
 export function listOf(form: {
   name: string;
   placeholder: string;
-  read: ReadText<string>;
+  item: v.GenericSchema<string> | ProblemOf;
 }): OptionType<readonly string[]> {
-  const readItem = (item: string): string => {
-    if (item.trim() === "") throw new Complaint("an item of the list is empty");
-    return form.read(item);
-  };
+  const item = typeof form.item === "function" ? checked(form.item) : form.item;
   return {
     name: `list of ${form.name}`,
     placeholder: `${form.placeholder},...`,
-    fromYaml: (node) => {
-      if (node.kind !== "list") {
-        throw new Complaint(`expected a list of ${form.name}, found ${kindOf(node)}`, node.at);
-      }
-      return node.items.map((item) => {
-        try {
-          return readItem(stringOf(item));
-        } catch (thrown) {
-          if (thrown instanceof Complaint) throw new Complaint(thrown.message, thrown.at ?? item.at);
-          throw thrown;
-        }
-      });
-    },
+    schema: v.array(
+      v.pipe(checked(emptyItem), item),
+      ({ input }) => `expected a list of ${form.name}, found ${kindOf(input)}`,
+    ),
     fromFlag: (texts) =>
-      texts
-        .filter((text) => text !== "")
-        .flatMap((text) => text.split(",").map((item) => readItem(item.trim()))),
+      texts.filter((text) => text !== "").flatMap((text) => text.split(",").map((one) => one.trim())),
     format: (items) => `[${items.map(quoted).join(", ")}]`,
+  };
+}
+
+/** A list of maps, which has no flag. */
+export function listOfMaps<T>(
+  form: string,
+  item: Schema<T>,
+  format: (value: readonly T[]) => string,
+): OptionType<readonly T[]> {
+  return {
+    name: `list of ${form}`,
+    placeholder: "",
+    schema: v.array(item, ({ input }) => `expected a list of ${form}, found ${kindOf(input)}`),
+    format,
   };
 }

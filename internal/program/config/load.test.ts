@@ -86,7 +86,7 @@ describe("refusals of the master's file", () => {
       `${f}:1:24: api.tokens: roles: expected a list of roles, found a string`,
     ],
     ["api: {tokens: [{roles: [Admin]}]}", `${f}:1:25: api.tokens: roles: "Admin" is not the name of a role`],
-    ["api: {tokens: [{roles: []}]}", `${f}:1:16: api.tokens: roles: an empty list; leave it out for [admin]`],
+    ["api: {tokens: [{roles: []}]}", `${f}:1:24: api.tokens: roles: an empty list; leave it out for [admin]`],
     ["api: {tokens: [{expires: 2027-01-31}]}", `${f}:1:26: api.tokens: expires: expected a time such as`],
     [
       "api: {tokens: [{expires: 2027-13-31T00:00:00Z}]}",
@@ -174,7 +174,7 @@ describe("refusals of the peel's file", () => {
     ["startup_states: highstate\nstartup_sls_list: [a]", `${p}:2:19: startup_sls_list: only allowed`],
     ["bus_tls_key: /a", "bus_tls_key: needs bus_tls_cert as well"],
     ["master: {}", `${p}:1:1: unknown key "master"`],
-    ["schedule: {a: {interval: 5m}}", `${p}:1:12: schedule: entry "a": module is missing`],
+    ["schedule: {a: {interval: 5m}}", `${p}:1:15: schedule: entry "a": module is missing`],
     ["schedule: {a: {module: m}}", `entry "a": exactly one of interval and cron is required`],
     ["schedule: {a: {module: m, interval: 5m, cron: '* * * * *'}}", "exactly one of interval and cron"],
     [

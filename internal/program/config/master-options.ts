@@ -5,7 +5,7 @@ import { listOf } from "./list.ts";
 import { logOptions } from "./log-options.ts";
 import { namedNetworks } from "./networks.ts";
 import { oidcProviders } from "./oidc.ts";
-import { Complaint, inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
+import { inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
 import { otlpOptions } from "./otlp.ts";
 import {
   address,
@@ -30,36 +30,34 @@ const dnsName =
 const sans = listOf({
   name: "DNS names and IP addresses",
   placeholder: "<name>",
-  read: (name) => {
-    if (isIP(name) !== 0 || (dnsName.test(name) && name.length <= 253)) return name;
-    throw new Complaint(`${JSON.stringify(name.slice(0, 60))} is neither a DNS name nor an IP address`);
-  },
+  item: (name) =>
+    isIP(name) !== 0 || (dnsName.test(name) && name.length <= 253)
+      ? undefined
+      : `${JSON.stringify(name.slice(0, 60))} is neither a DNS name nor an IP address`,
 });
 
 const webhookHosts = listOf({
   name: "host names, IP addresses and CIDR ranges",
   placeholder: "<host>",
-  read: (entry) => {
+  item: (entry) => {
     const isHost = dnsName.test(entry) && !entry.startsWith("*") && entry.length <= 253;
     // An address with a digit too many must not count as a name.
-    if (parseIpNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))) return entry;
-    throw new Complaint(
-      `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16, where bits beyond the length are zero`,
-    );
+    return parseIpNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))
+      ? undefined
+      : `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16, where bits beyond the length are zero`;
   },
 });
 
 const gitRemotes = listOf({
   name: "Git URLs",
   placeholder: "<url>",
-  read: (url) => {
+  item: (url) => {
     // Git would parse it as an option.
-    if (url.startsWith("-")) throw new Complaint("a Git URL may not start with a hyphen");
+    if (url.startsWith("-")) return "a Git URL may not start with a hyphen";
     // They would be visible in the process list.
-    if (/:\/\/[^/]*:[^/@]*@/.test(url) || /^https?:\/\/[^/]*@/i.test(url)) {
-      throw new Complaint("a Git URL may not hold credentials; use SSH with gitfs.ssh_key");
-    }
-    return url;
+    return /:\/\/[^/]*:[^/@]*@/.test(url) || /^https?:\/\/[^/]*@/i.test(url)
+      ? "a Git URL may not hold credentials; use SSH with gitfs.ssh_key"
+      : undefined;
   },
 });
 
@@ -300,12 +298,6 @@ export const masterOptions = {
     type: bool,
     default: false,
     doc: "refuse requests of operators over the bus that are not signed with the key of a registered operator",
-  }),
-  "sites.require_label": option({
-    group: "Sites",
-    type: bool,
-    default: false,
-    doc: "refuse what comes over the link of a site for a peel without the label of that site; otherwise such peels are named by /readyz, and count",
   }),
   "approvals.ttl": option({
     group: "Operators",

@@ -1,10 +1,18 @@
+import * as v from "valibot";
+import { keysOf } from "../../base/document/read.ts";
+import {
+  duration,
+  fields,
+  integer,
+  mapOf,
+  type Problem,
+  readBy,
+  refuse,
+} from "../../base/document/schemas.ts";
 import { formatDuration } from "../../base/duration.ts";
+import { SvcError } from "../../base/errors.ts";
 import { type IpNetwork, parseIpNetwork } from "../../base/ip-network.ts";
-import { kindOf, type YamlNode } from "../../base/yaml.ts";
-import { readFields } from "./fields.ts";
-import { listOf } from "./list.ts";
-import { Complaint, type OptionType } from "./option.ts";
-import { duration, integer } from "./scalar.ts";
+import type { OptionType } from "./option.ts";
 
 /** A named network with a budget of its own. */
 export interface NamedNetwork {
@@ -16,40 +24,46 @@ export interface NamedNetwork {
   readonly refill: number;
 }
 
-const fields = {
-  cidr: listOf({ name: "networks", placeholder: "<cidr>", read: readNetwork }),
-  capacity: integer(1, 1_000_000),
-  refill: duration(1),
-};
-
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+const examples: Readonly<Record<string, string>> = {
+  cidr: "a list such as [192.0.2.0/24]",
+  capacity: "the number of requests at once",
+  refill: "the time until one more request, such as 1s",
+};
+const missing = (key: string) => `${key} is missing: ${examples[key]}`;
+
+const network = fields(
+  {
+    cidr: v.pipe(v.array(v.pipe(v.string(), readBy(readNetwork))), v.minLength(1, missing("cidr"))),
+    capacity: integer(1, 1_000_000),
+    refill: duration(1),
+  },
+  { missing },
+);
 
 /** The map under `enroll.networks`, as a list of named networks. It has no flag. */
 export const namedNetworks: OptionType<readonly NamedNetwork[]> = {
   name: "map of {cidr, capacity, refill}",
   placeholder: "",
-  fromYaml(node: YamlNode) {
-    if (node.kind !== "map")
-      throw new Complaint(`expected a map of networks, found ${kindOf(node)}`, node.at);
-    const taken = new Map<string, string>();
-    return node.entries.map(({ key, keyAt, value }) => {
-      try {
-        const network = readOne(key, value);
-        for (const text of network.cidr.map(formatNetwork)) {
-          const other = taken.get(text);
-          if (other !== undefined) throw new Complaint(`cidr: ${text} is a network of ${other} already`);
-          taken.set(text, key);
-        }
-        return network;
-      } catch (thrown) {
-        if (!(thrown instanceof Complaint)) throw thrown;
-        throw new Complaint(`${JSON.stringify(key.slice(0, 60))}: ${thrown.message}`, thrown.at ?? keyAt);
-      }
-    });
-  },
-  fromFlag: () => {
-    throw new Complaint("can only be set in the file");
-  },
+  schema: v.pipe(
+    mapOf(
+      network,
+      v.pipe(
+        v.string(),
+        v.regex(
+          nameForm,
+          ({ input }) =>
+            `${JSON.stringify(input.slice(0, 60))}: expected a name of at most 63 letters, digits, dots, hyphens and underscores`,
+        ),
+      ),
+      (found) => `expected a map of networks, found ${found}`,
+    ),
+    refuse((networks) => twiceIn(networks)),
+    v.transform((map) => Array.from(map, ([name, given]) => ({ name, ...given }))),
+  ),
+  nameOf: ([name, ...rest]) =>
+    name === undefined ? [] : [JSON.stringify(String(name).slice(0, 60)), ...keysOf(rest)],
   format: (networks) =>
     JSON.stringify(
       Object.fromEntries(
@@ -61,22 +75,27 @@ export const namedNetworks: OptionType<readonly NamedNetwork[]> = {
     ),
 };
 
-function readOne(name: string, node: YamlNode): NamedNetwork {
-  if (!nameForm.test(name)) {
-    throw new Complaint("expected a name of at most 63 letters, digits, dots, hyphens and underscores");
+/** A range belongs to one network. */
+function twiceIn(networks: ReadonlyMap<string, Pick<NamedNetwork, "cidr">>): Problem | undefined {
+  const taken = new Map<string, string>();
+  for (const [name, { cidr }] of networks) {
+    for (const [at, range] of cidr.map(formatNetwork).entries()) {
+      const other = taken.get(range);
+      if (other !== undefined) {
+        return { message: `${range} is a network of ${other} already`, at: [name, "cidr", at] };
+      }
+      taken.set(range, name);
+    }
   }
-  const { cidr = [], capacity, refill } = readFields(node, fields);
-  if (cidr.length === 0) throw new Complaint("cidr is missing: a list such as [192.0.2.0/24]");
-  if (capacity === undefined) throw new Complaint("capacity is missing: the number of requests at once");
-  if (refill === undefined)
-    throw new Complaint("refill is missing: the time until one more request, such as 1s");
-  return { name, cidr: cidr.flatMap((text) => parseIpNetwork(text) ?? []), capacity, refill };
+  return undefined;
 }
 
-function readNetwork(text: string): string {
-  if (parseIpNetwork(text) !== undefined) return text;
-  throw new Complaint(
-    `${JSON.stringify(text.slice(0, 60))} is not a network such as 192.0.2.0/24 or 2001:db8::/48: bits beyond the length must be zero`,
+function readNetwork(written: string): IpNetwork {
+  const network = parseIpNetwork(written);
+  if (network !== undefined) return network;
+  throw new SvcError(
+    "bad_request",
+    `${JSON.stringify(written.slice(0, 60))} is not a network such as 192.0.2.0/24 or 2001:db8::/48: bits beyond the length must be zero`,
   );
 }
 

@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import type { TextPosition } from "../../base/place.ts";
-import type { YamlNode } from "../../base/yaml.ts";
+import type { Path } from "../../base/document/read.ts";
+import type { Schema } from "../../base/document/schemas.ts";
+import type { Written } from "../../base/document/written.ts";
 
-/** Converts the text of a file or a flag to a value, and back. */
+/** What a file or a flag may have for a key, and how its value is written. */
 export interface OptionType<T> {
   /** Placeholder of the value in help and reference, such as `<url>`. */
   readonly placeholder: string;
@@ -10,13 +11,16 @@ export interface OptionType<T> {
   readonly name: string;
   /** A switch: its flag needs no value, and `--no-<flag>` turns it off. */
   readonly isSwitch?: true;
-  /** @throws Complaint */
-  fromYaml(node: YamlNode): T;
+  readonly schema: Schema<T>;
   /**
+   * What a file would have in place of a flag; absent for the last text as it is.
+   *
    * @param texts the value of each use of the flag, in order, at least one
-   * @throws Complaint
+   * @throws SvcError
    */
-  fromFlag(texts: readonly string[]): T;
+  fromFlag?(texts: readonly string[]): Written;
+  /** What messages call a value inside; absent for its keys. */
+  nameOf?(path: Path): readonly string[];
   /** The value in one line of YAML. */
   format(value: T): string;
 }
@@ -102,15 +106,4 @@ export function sentenceOf({ doc, type }: Option<unknown>): string {
 export function flagOf(key: string, declared: Option<unknown>): string | undefined {
   if (declared.flag === null) return undefined;
   return declared.flag ?? key.replaceAll(/[._]/g, "-");
-}
-
-/** An error for one value, without key and position: the loader adds them. */
-export class Complaint extends Error {
-  /** Where in the file, when that is more exact than the place of the key's value. */
-  readonly at: TextPosition | undefined;
-
-  constructor(message: string, at?: TextPosition) {
-    super(message);
-    this.at = at;
-  }
 }

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
+import { valueOfFlag } from "./flags.ts";
 import { otlpOptions } from "./otlp.ts";
 
-const endpoint = (text: string) => otlpOptions["otlp.endpoint"].type.fromFlag([text]);
-const sample = (text: string) => otlpOptions["otlp.sample"].type.fromFlag([text]);
+const endpoint = (text: string) => valueOfFlag(otlpOptions["otlp.endpoint"].type, [text]);
+const sample = (text: string) => valueOfFlag(otlpOptions["otlp.sample"].type, [text]);
 
 test.each([
   "",

@@ -1,29 +1,24 @@
 import { isIP } from "node:net";
-import { Complaint, type OptionType, option } from "./option.ts";
-import { path, text } from "./scalar.ts";
+import * as v from "valibot";
+import { type OptionType, option } from "./option.ts";
+import { emptyOr, path, text } from "./scalar.ts";
 
 const group = "Traces";
 
 /** The URL of a receiver of traces, or empty. */
-const endpoint = text({
-  name: "http(s):// URL",
-  placeholder: "<url>",
-  read: (value) => {
-    if (value === "") return "";
-    const url = /^https?:\/\/[^\s\\]+$/i.test(value) ? URL.parse(value) : null;
-    if (url === null) throw new Complaint("expected a URL, such as https://collector.example.com:4318");
-    if (url.username !== "" || url.password !== "") {
-      throw new Complaint("a URL may not hold a user name or password: put a header into otlp.headers_file");
-    }
-    if (url.search !== "" || url.hash !== "") throw new Complaint("a URL may not hold a query or a fragment");
-    if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-      throw new Complaint(
-        "only https:// leaves this host; http:// is for a receiver on 127.0.0.1, [::1] or localhost",
-      );
-    }
-    return value;
-  },
-});
+const endpoint = text({ name: "http(s):// URL", placeholder: "<url>", schema: emptyOr(endpointProblem) });
+
+function endpointProblem(written: string): string | undefined {
+  const url = /^https?:\/\/[^\s\\]+$/i.test(written) ? URL.parse(written) : null;
+  if (url === null) return "expected a URL, such as https://collector.example.com:4318";
+  if (url.username !== "" || url.password !== "") {
+    return "a URL may not hold a user name or password: put a header into otlp.headers_file";
+  }
+  if (url.search !== "" || url.hash !== "") return "a URL may not hold a query or a fragment";
+  return url.protocol === "http:" && !isLoopback(url.hostname)
+    ? "only https:// leaves this host; http:// is for a receiver on 127.0.0.1, [::1] or localhost"
+    : undefined;
+}
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."));
@@ -34,22 +29,13 @@ const fractionText = "expected a number from 0 to 1";
 const fraction: OptionType<number> = {
   name: "0 to 1",
   placeholder: "<n>",
-  fromYaml: (node) => {
-    if (node.kind === "scalar" && typeof node.value === "number") return inside(node.value);
-    throw new Complaint(fractionText, node.at);
-  },
+  schema: v.pipe(v.number(fractionText), v.minValue(0, fractionText), v.maxValue(1, fractionText)),
   fromFlag: (texts) => {
-    const value = texts.at(-1) ?? "";
-    if (!/^\d{1,3}(?:\.\d{1,9})?$/.test(value)) throw new Complaint(fractionText);
-    return inside(Number(value));
+    const written = texts.at(-1) ?? "";
+    return /^\d{1,3}(?:\.\d{1,9})?$/.test(written) ? Number(written) : written;
   },
   format: String,
 };
-
-function inside(value: number): number {
-  if (value >= 0 && value <= 1) return value;
-  throw new Complaint(fractionText);
-}
 
 /** Where a program sends its traces. @param flags `null` where the keys have none */
 const otlpTable = (flags: { flag?: null }) => ({

@@ -1,10 +1,10 @@
-import { SvcError } from "../../base/errors.ts";
+import * as v from "valibot";
 import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { listOf } from "./list.ts";
 import { logOptions } from "./log-options.ts";
-import { Complaint, inDataDir, type OptionTable, option } from "./option.ts";
+import { inDataDir, type OptionTable, option } from "./option.ts";
 import { otlpOptions } from "./otlp.ts";
-import { address, bool, oneOf, path, requiredPath, text } from "./scalar.ts";
+import { address, bool, emptyOr, oneOf, path, requiredPath, text } from "./scalar.ts";
 import { schedule } from "./schedule.ts";
 import { site } from "./site.ts";
 import { httpsUrls, optionalBusUrl, optionalHttpsUrl } from "./url.ts";
@@ -12,37 +12,36 @@ import { httpsUrls, optionalBusUrl, optionalHttpsUrl } from "./url.ts";
 const peelId = text({
   name: "peel id",
   placeholder: "<id>",
-  read: (id) => {
-    if (id === "") return id;
-    try {
-      peelIdFromConfig(id);
-      return id;
-    } catch (thrown) {
-      throw new Complaint(thrown instanceof SvcError ? thrown.message : "not a peel id");
-    }
-  },
+  schema: emptyOr((id) => void peelIdFromConfig(id)),
 });
 
 const pins = listOf({
   name: "sha256:<hex> pins",
   placeholder: "<pin>",
-  read: (pin) => {
-    if (/^sha256:[0-9a-f]{64}$/i.test(pin)) return pin.toLowerCase();
-    throw new Complaint("expected sha256: and 64 hexadecimal digits, as svc ca fingerprint prints them");
-  },
+  item: v.pipe(
+    v.string(),
+    v.regex(
+      /^sha256:[0-9a-f]{64}$/i,
+      "expected sha256: and 64 hexadecimal digits, as svc ca fingerprint prints them",
+    ),
+    v.toLowerCase(),
+  ),
 });
 
-const stateRefs = listOf({ name: "state names", placeholder: "<sls>", read: (ref) => ref });
+const stateRefs = listOf({ name: "state names", placeholder: "<sls>", item: v.string() });
 
-const tcti = text({ name: "tcti", placeholder: "<tcti>", read: (value) => value });
+const tcti = text({ name: "tcti", placeholder: "<tcti>", schema: v.string() });
 
 const functionPatterns = listOf({
   name: "functions",
   placeholder: "<function>",
-  read: (pattern) => {
-    if (/^[a-z_]+\.(?:[a-z_0-9]+|\*)$/.test(pattern)) return pattern;
-    throw new Complaint("expected module.function, or module.* for all functions of a module");
-  },
+  item: v.pipe(
+    v.string(),
+    v.regex(
+      /^[a-z_]+\.(?:[a-z_0-9]+|\*)$/,
+      "expected module.function, or module.* for all functions of a module",
+    ),
+  ),
 });
 
 /** Every key of the peel daemon (specification, "Peel configuration"). */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseYaml } from "../../base/yaml.ts";
+import { valueOfFlag } from "./flags.ts";
 import { masterProgram } from "./master.ts";
 import { flagOf, type OptionTable } from "./option.ts";
 import { peelProgram } from "./peel.ts";
@@ -57,7 +58,6 @@ const samples: Record<string, readonly [string, string]> = {
   "console.enabled": ["true", "false"],
   "api.oidc_keys_dir": ["/a", "/b"],
   "operators.require_signed": ["true", "false"],
-  "sites.require_label": ["true", "false"],
   "ca.mode": ["embedded", "external"],
   "ca.dir": ["/a", "/b"],
   "ca.enroll_cert_validity": ["1h30m", "2s"],
@@ -140,7 +140,7 @@ describe.each(programs)("$name", (program) => {
         if (option === undefined || defaults.kind !== "run") throw new Error("unreachable");
         const sample = samples[option.key];
         if (sample === undefined) throw new Error(`${option.key} has no row in samples`);
-        const parsed = sample.map((text) => option.type.fromFlag([text]));
+        const parsed = sample.map((text) => valueOfFlag(option.type, [text]));
         const content =
           file === null ? undefined : fileWith(option.key, option.type.format(parsed[file ?? 0]));
         const argv = flag === null ? [] : [`--${option.flag}=${sample[flag ?? 0]}`];

@@ -1,11 +1,12 @@
+import * as v from "valibot";
 import { parseCron } from "../../base/cron.ts";
+import { keysOf } from "../../base/document/read.ts";
+import { duration, fields, integer, mapOf, plainMap, readBy } from "../../base/document/schemas.ts";
+import { writtenOf } from "../../base/document/written.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { SvcError } from "../../base/errors.ts";
 import { isSecretName } from "../../base/secret-name.ts";
-import { kindOf, parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
-import { readFields } from "./fields.ts";
-import { Complaint, type OptionType } from "./option.ts";
-import { bool, duration, integer, text } from "./scalar.ts";
+import { parseYaml } from "../../base/yaml.ts";
+import type { OptionType } from "./option.ts";
 
 /** One entry of the peel's scheduler. It has either `interval` or `cron`. */
 export interface ScheduleEntry {
@@ -29,46 +30,63 @@ export interface ScheduleEntry {
 /** The name of an entry is sent with its results, and masters reject longer names. */
 export const maxEntryName = 128;
 
-const args: OptionType<Record<string, unknown>> = {
-  name: "map",
-  placeholder: "",
-  fromYaml: (node) => {
-    if (node.kind !== "map") throw new Complaint(`expected a map, found ${kindOf(node)}`, node.at);
-    return plainValue(node) as Record<string, unknown>;
-  },
-  fromFlag: () => {
-    throw new Complaint("can only be set in the file");
-  },
-  format: (value) => JSON.stringify(value),
-};
+const module = v.pipe(
+  v.string(),
+  v.check((name) => name.trim() !== "", "expected a name, not an empty string"),
+);
+const cron = v.pipe(
+  v.string(),
+  readBy((written) => {
+    parseCron(written);
+    return written.trim();
+  }),
+);
 
-const fields = {
-  module: text({ name: "function", placeholder: "", read: filled }),
-  args,
-  interval: duration(1),
-  cron: text({ name: "cron expression", placeholder: "", read: readCron }),
-  splay: duration(0),
-  maxrunning: integer(1, 1000),
-  run_on_start: bool,
-  return_job: bool,
-  enabled: bool,
-};
+const entry = v.pipe(
+  fields(
+    {
+      module,
+      args: v.exactOptional(plainMap()),
+      interval: v.exactOptional(duration(1)),
+      cron: v.exactOptional(cron),
+      splay: v.exactOptional(duration(0)),
+      maxrunning: v.exactOptional(integer(1, 1000)),
+      run_on_start: v.exactOptional(v.boolean()),
+      return_job: v.exactOptional(v.boolean()),
+      enabled: v.exactOptional(v.boolean()),
+    },
+    { missing: (key) => `${key} is missing` },
+  ),
+  v.check(
+    (given) => (given.interval === undefined) !== (given.cron === undefined),
+    "exactly one of interval and cron is required",
+  ),
+);
 
 /** The map under `schedule`, as a list of named entries. Its flag takes the same map as YAML or JSON. */
 export const schedule: OptionType<readonly ScheduleEntry[]> = {
   name: "map of entries",
   placeholder: "<yaml>",
-  fromYaml: readSchedule,
+  schema: v.pipe(
+    mapOf(
+      entry,
+      v.pipe(
+        v.string(),
+        v.check(
+          (name) => name.trim() !== "" && name.length <= maxEntryName,
+          `expected a name of 1 to ${maxEntryName} characters`,
+        ),
+      ),
+      (found) => `expected a map of schedule entries, found ${found}`,
+    ),
+    v.transform((map) => Array.from(map, ([name, given]) => ({ ...defaults, ...given, name }))),
+  ),
   fromFlag: (texts) => {
     const written = texts.at(-1) ?? "";
-    if (written.trim() === "") return [];
-    try {
-      return readSchedule(parseYaml(written, "value"));
-    } catch (thrown) {
-      if (thrown instanceof SvcError) throw new Complaint(thrown.message);
-      throw thrown;
-    }
+    return written.trim() === "" ? new Map() : writtenOf(parseYaml(written, "value"));
   },
+  nameOf: ([name, ...rest]) =>
+    name === undefined ? [] : [`entry ${JSON.stringify(String(name).slice(0, 60))}`, ...keysOf(rest)],
   format: (entries) =>
     JSON.stringify(
       Object.fromEntries(
@@ -87,54 +105,11 @@ export const schedule: OptionType<readonly ScheduleEntry[]> = {
     ),
 };
 
-function readSchedule(node: YamlNode): ScheduleEntry[] {
-  if (node.kind !== "map") {
-    throw new Complaint(`expected a map of schedule entries, found ${kindOf(node)}`, node.at);
-  }
-  return node.entries.map(({ key, keyAt, value }) => {
-    try {
-      return readEntry(key, value);
-    } catch (thrown) {
-      if (!(thrown instanceof Complaint)) throw thrown;
-      throw new Complaint(`entry ${JSON.stringify(key.slice(0, 60))}: ${thrown.message}`, thrown.at ?? keyAt);
-    }
-  });
-}
-
-function readEntry(name: string, node: YamlNode): ScheduleEntry {
-  if (name.trim() === "" || name.length > maxEntryName) {
-    throw new Complaint(`expected a name of 1 to ${maxEntryName} characters`);
-  }
-  const read = readFields(node, fields);
-  const { module } = read;
-  if (module === undefined) throw new Complaint("module is missing");
-  if ((read.interval === undefined) === (read.cron === undefined)) {
-    throw new Complaint("exactly one of interval and cron is required");
-  }
-  return {
-    args: {},
-    splay: 0,
-    maxrunning: 1,
-    run_on_start: false,
-    return_job: false,
-    enabled: true,
-    ...read,
-    module,
-    name,
-  };
-}
-
-function filled(value: string): string {
-  if (value.trim() === "") throw new Complaint("expected a name, not an empty string");
-  return value;
-}
-
-function readCron(value: string): string {
-  try {
-    parseCron(value);
-    return value.trim();
-  } catch (thrown) {
-    if (thrown instanceof SvcError) throw new Complaint(thrown.message);
-    throw thrown;
-  }
-}
+const defaults = {
+  args: {},
+  splay: 0,
+  maxrunning: 1,
+  run_on_start: false,
+  return_job: false,
+  enabled: true,
+};

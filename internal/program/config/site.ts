@@ -1,16 +1,15 @@
 import { isSiteName } from "../../base/site-name.ts";
-import { Complaint, type OptionTable, option } from "./option.ts";
-import { text } from "./scalar.ts";
+import { type OptionTable, option } from "./option.ts";
+import { emptyOr, text } from "./scalar.ts";
 import { httpsUrls } from "./url.ts";
 
 /** The name of a site, or empty. */
 export const site = text({
   name: "site",
   placeholder: "<name>",
-  read: (name) => {
-    if (name === "" || isSiteName(name)) return name;
-    throw new Complaint("expected the name of a site, as svc cluster status shows it");
-  },
+  schema: emptyOr((name) =>
+    isSiteName(name) ? undefined : "expected the name of a site, as svc cluster status shows it",
+  ),
 });
 
 /** The keys of a master that runs the bus of a site alone. */

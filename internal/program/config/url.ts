@@ -1,46 +1,36 @@
+import * as v from "valibot";
 import { advertiseUrlProblem, busUrlProblem } from "../../base/bus-url.ts";
+import { readBy } from "../../base/document/schemas.ts";
+import { SvcError } from "../../base/errors.ts";
 import { readMasterUrl } from "../../base/master-url.ts";
 import { listOf } from "./list.ts";
-import { Complaint } from "./option.ts";
-import { type ReadText, text } from "./scalar.ts";
+import { checked, emptyOr, text } from "./scalar.ts";
 
-const checked =
-  (problemOf: (url: string) => string | undefined): ReadText<string> =>
-  (url) => {
-    const problem = problemOf(url);
-    if (problem !== undefined) throw new Complaint(problem);
-    return url;
-  };
-const orEmpty =
-  (read: ReadText<string>): ReadText<string> =>
-  (url) =>
-    url === "" ? "" : read(url);
+const bus = { name: "tls:// URL", placeholder: "<url>" };
+const buses = { name: "tls:// URLs", placeholder: "<url>" };
 
 /** A required bus URL. */
-export const busUrl = text({ name: "tls:// URL", placeholder: "<url>", read: checked(busUrlProblem) });
+export const busUrl = text({ ...bus, schema: checked(busUrlProblem) });
 /** A bus URL; empty means to discover it. */
-export const optionalBusUrl = text({
-  name: "tls:// URL",
-  placeholder: "<url>",
-  read: orEmpty(checked(busUrlProblem)),
-});
-export const busUrls = listOf({ name: "tls:// URLs", placeholder: "<url>", read: checked(busUrlProblem) });
+export const optionalBusUrl = text({ ...bus, schema: emptyOr(busUrlProblem) });
+export const busUrls = listOf({ ...buses, item: busUrlProblem });
 /** Bus URLs for other hosts. */
-export const advertiseUrls = listOf({
-  name: "tls:// URLs",
-  placeholder: "<url>",
-  read: checked(advertiseUrlProblem),
-});
+export const advertiseUrls = listOf({ ...buses, item: advertiseUrlProblem });
+
 /** A master's base URL without a trailing slash, or empty. */
 export const optionalHttpsUrl = text({
   name: "https:// URL",
   placeholder: "<url>",
-  read: orEmpty(readHttpsUrl),
+  schema: httpsUrl((url) => (url === "" ? "" : originOf(url))),
 });
-export const httpsUrls = listOf({ name: "https:// URLs", placeholder: "<url>", read: readHttpsUrl });
+export const httpsUrls = listOf({ name: "https:// URLs", placeholder: "<url>", item: httpsUrl(originOf) });
 
-function readHttpsUrl(value: string): string {
-  const read = readMasterUrl(value);
-  if ("problem" in read) throw new Complaint(read.problem);
+function httpsUrl(read: (url: string) => string) {
+  return v.pipe(v.string(), readBy(read));
+}
+
+function originOf(url: string): string {
+  const read = readMasterUrl(url);
+  if ("problem" in read) throw new SvcError("bad_request", read.problem);
   return read.origin;
 }

@@ -5,9 +5,9 @@ import { encode } from "../../../internal/base/msgpack.ts";
 import { provision } from "../../../internal/bus/assets.ts";
 import { storeMessage } from "../../../internal/bus/jetstream/store-message.ts";
 import { createAuditWriter } from "../../../internal/fleet/audit/append.ts";
-import { createAuditGate } from "../../../internal/fleet/audit/gate.ts";
 import { createRecorder } from "../../../internal/fleet/audit/recorder.ts";
 import { createRepeats } from "../../../internal/fleet/audit/repeats.ts";
+import { createGate } from "../../../internal/fleet/gate/gate.ts";
 import { type Gate, invoke, operation } from "../../../internal/fleet/operation/mod.ts";
 import { newKeyPair, verifySignature } from "../../../internal/identity/nkey.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
@@ -45,8 +45,10 @@ const audit = createAuditWriter({
 });
 const repeats = createRepeats({ bus: connection, keys: () => [key.publicKey], clock });
 const recorder = createRecorder({ audit, repeats, clock, log });
-const gate = createAuditGate({
-  authorize: async () => undefined,
+const gate = createGate({
+  roles: { authorize: async () => ({ approvals: 0 }) },
+  approvals: () => undefined,
+  administrators: () => [],
   audit,
   recorder,
   isSafe: () => false,

@@ -8,7 +8,7 @@ import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { encodeCall } from "../../../internal/wire/call.ts";
 import { signCommand } from "../../../internal/wire/command.ts";
 import { askSubject, type Floor, floorJob, floorModes, signedFrom } from "../../fleet/floor.ts";
-import { signedBy, type TestOperator } from "../../harness/operators.ts";
+import { requestAs, signedBy, type TestOperator } from "../../harness/operators.ts";
 import { bareAnswers, type Observer } from "./observer.ts";
 
 const requestTimeoutMs = 30_000;
@@ -30,23 +30,35 @@ export type Answers = readonly number[];
  * @returns its ID
  */
 export async function dispatchBenchJob(
-  { nats }: Pick<Bus, "nats">,
+  bus: Pick<Bus, "nats">,
   job: BenchJob,
   signed?: { by: TestOperator; peels: readonly string[] },
 ): Promise<string> {
   const fields = { operator: "bench", timeout: "60s", ...job };
-  const request =
-    signed === undefined
-      ? encode(fields)
-      : signedBy(
-          signed.by,
-          jobDoors.createJob.bus.subject,
-          encode({ ...fields, targets_digest: merkleTree(signed.peels).root }),
-        );
-  const options = { timeout: requestTimeoutMs };
-  const reply = decode((await nats.request(jobDoors.createJob.bus.subject, request, options)).data);
+  const reply = decode(await sendJob(bus, fields, signed));
   if (typeof reply === "object" && reply !== null && "jid" in reply) return String(reply.jid);
   throw new Error(`no job: ${JSON.stringify(reply)}`);
+}
+
+async function sendJob(
+  bus: Pick<Bus, "nats">,
+  fields: Record<string, Plain>,
+  signed: Parameters<typeof dispatchBenchJob>[2],
+): Promise<Uint8Array> {
+  if (signed === undefined) {
+    return (
+      await bus.nats.request(jobDoors.createJob.bus.subject, encode(fields), { timeout: requestTimeoutMs })
+    ).data;
+  }
+  const { by, peels } = signed;
+  const body = encode({ ...fields, targets_digest: merkleTree(peels).root });
+  return requestAs(
+    bus,
+    by,
+    jobDoors.createJob.bus.subject,
+    signedBy(by, jobDoors.createJob.bus.subject, body),
+    requestTimeoutMs,
+  );
 }
 
 /** Dispatches a job over the bus and waits until the stream has shown every return. */

@@ -89,7 +89,7 @@ async function stand(name: string, version: string) {
   const bus = stack.use(await startBus());
   listAdministrators(bus.authDir, root);
   // A JWT of today: an older one is renewed by the command.
-  const config = operatorConfig(bus, writeOperatorFile(bus, root, { issuedAt: systemClock.now() }));
+  const config = operatorConfig(bus, writeOperatorFile(bus, root));
   const master = stack.use(await startBenchMaster(bus, [join(version, "svc-master")]));
   const fleet = stack.use(await startFleet(bus, { size, processes: 1, ramp: 100 }));
   await fleet.greeted();

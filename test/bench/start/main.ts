@@ -21,7 +21,7 @@ await using bus = await startBus();
 const root = newOperator("root");
 listAdministrators(bus.authDir, root);
 // A JWT of today: an older one is renewed by the command.
-const config = operatorConfig(bus, writeOperatorFile(bus, root, { issuedAt: systemClock.now() }));
+const config = operatorConfig(bus, writeOperatorFile(bus, root));
 await using _master = await startMasterBinary(bus);
 const ca = ["--dir", join(bus.dir, "issuing")];
 const out = ["--out", join(bus.dir, "issued"), "--force"];

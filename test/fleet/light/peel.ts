@@ -17,7 +17,6 @@ import {
   stopSubject,
 } from "../../../internal/bus/subjects.ts";
 import { parseCredentials } from "../../../internal/identity/credentials.ts";
-import { newestForm } from "../../../internal/wire/command.ts";
 import { readVersion } from "../../../internal/wire/settings-envelope.ts";
 import { answerSubject, askSubject, floorJob, floorModes } from "../floor.ts";
 import type { SimulatedPeel, SimulatedPeelOptions } from "../peel.ts";
@@ -104,7 +103,6 @@ export function startLightPeel(
     peel_id: peelId,
     version,
     started_at: "2026-01-01T00:00:00.000Z",
-    command_form: newestForm,
     site: hears,
   };
   const beat = pub(keySubject("peel-heartbeat", peelId), `${inbox}.beat`, encode(life));

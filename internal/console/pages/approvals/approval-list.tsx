@@ -1,103 +1,64 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { useMemo } from "preact/hooks";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
+import { type AddressField, fieldValue } from "../../kit/address-field.ts";
+import { FieldRadios } from "../../kit/choices.tsx";
+import type { Column } from "../../kit/column.ts";
+import { longColumn, monoColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
-import { Problem } from "../../kit/problem.tsx";
+import { ListPage } from "../../kit/list-page.tsx";
 import type { Place } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
-import { Table } from "../../kit/table.tsx";
-import { Time } from "../../kit/time.tsx";
-import { statusOf } from "./approval.ts";
+import { type ListedApproval, statusOf } from "./approval.ts";
+
+const shown: AddressField<"waiting" | "all"> = { name: "show", values: ["waiting", "all"], usual: "waiting" };
 
 /** Requests that wait for other operators, or waited. */
 export function ApprovalList({ app, place }: { app: App; place: Place }) {
-  const all = place.query.get("show") === "all";
-  const { value, problem } = useQuery(
-    app,
-    "approvals",
-    (signal) => app.client.call(routes.listApprovals, {}, signal),
-    ["svc/approval/"],
-  );
-  const known = value?.approvals ?? [];
-  const rows = all ? known : known.filter(({ state }) => state === "waiting");
+  const isAll = fieldValue(shown, place) === "all";
+  const { value, problem } = useAnswer(app, routes.listApprovals, {}, ["svc/approval/"]);
+  const columns = useMemo(() => approvalColumns(app), [app]);
+  const rows = value?.approvals.filter(({ state }) => isAll || state === "waiting");
   return (
-    <div class="page tall">
-      <header class="page-head">
-        <h1>Approvals</h1>
-        <span class="muted number" role="status">
-          {value === undefined ? "Reading …" : `${rows.length.toLocaleString("en")} shown`}
-        </span>
-      </header>
-      <div class="tools">
-        <fieldset class="choice">
-          <legend class="visually-hidden">Show</legend>
-          {[false, true].map((one) => (
-            <label key={String(one)}>
-              <input
-                type="radio"
-                name="show"
-                checked={all === one}
-                onChange={() => app.router.go(one ? "/approvals?show=all" : "/approvals", { replace: true })}
-              />
-              <span>{one ? "All" : "Waiting"}</span>
-            </label>
-          ))}
-        </fieldset>
-      </div>
-      <Problem problem={problem} />
-      {value !== undefined && (
-        <Table
-          label="Requests"
-          rows={rows}
-          rowKey={({ id }) => id}
-          to={({ id }) => `/approvals/${id}`}
-          go={app.router.go}
-          keys={app.keys}
-          columns={[
-            {
-              id: "operation",
-              title: "Operation",
-              show: (one) => <span class="mono">{one.operation}</span>,
-              by: (one) => one.operation,
-            },
-            {
-              id: "state",
-              title: "State",
-              show: (one) => <Status {...statusOf(one)} />,
-              by: (one) => one.state,
-            },
-            { id: "by", title: "Asked by", show: (one) => one.asked_by, by: (one) => one.asked_by },
-            {
-              id: "agreed",
-              title: "Agreed",
-              show: ({ agreed, needs }) => (
-                <span class="number" title={agreed.join(", ")}>
-                  {agreed.length} of {needs}
-                </span>
-              ),
-            },
-            { id: "rule", title: "Rule", wide: true, show: ({ rule }) => <span title={rule}>{rule}</span> },
-            {
-              id: "at",
-              title: "Asked",
-              wide: true,
-              show: (one) => <Time at={one.asked_at} now={app.now} />,
-              by: (one) => one.asked_at,
-            },
-            {
-              id: "expires",
-              title: "Expires",
-              wide: true,
-              show: (one) => <Time at={one.expires_at} now={app.now} />,
-              by: (one) => one.expires_at,
-            },
-          ]}
-          empty={
-            <Empty title={all ? "No requests" : "Nothing waits"} command="svc roles show">
-              A request waits here when a rule of a role says how many others must agree: approvals in the
-              roles file. The command shows the rules in force.
-            </Empty>
-          }
-        />
-      )}
-    </div>
+    <ListPage
+      {...{ app, rows, problem, columns }}
+      title="Approvals"
+      label="Requests"
+      rowKey={({ id }) => id}
+      to={({ id }) => `/approvals/${id}`}
+      tools={
+        <div class="tools">
+          <FieldRadios label="Show" place={place} field={shown} router={app.router} />
+        </div>
+      }
+      empty={
+        <Empty title={isAll ? "No requests" : "Nothing waits"} command="svc roles show">
+          A request waits here when a rule of a role says how many others must agree: approvals in the roles
+          file. The command shows the rules in force.
+        </Empty>
+      }
+    />
   );
 }
+
+const approvalColumns = ({ now }: Pick<App, "now">): readonly Column<ListedApproval>[] => [
+  monoColumn("operation", "Operation", ({ operation }) => operation),
+  {
+    id: "state",
+    title: "State",
+    show: (one) => <Status {...statusOf(one)} />,
+    by: ({ state }) => state,
+  },
+  textColumn("by", "Asked by", (one) => one.asked_by),
+  {
+    id: "agreed",
+    title: "Agreed",
+    show: ({ agreed, needs }) => (
+      <span class="number" title={agreed.join(", ")}>
+        {agreed.length} of {needs}
+      </span>
+    ),
+  },
+  longColumn("rule", "Rule", ({ rule }) => rule, { wide: true, unsorted: true }),
+  timeColumn(now, "at", "Asked", (one) => one.asked_at, { wide: true }),
+  timeColumn(now, "expires", "Expires", (one) => one.expires_at, { wide: true }),
+];

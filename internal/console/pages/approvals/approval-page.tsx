@@ -1,23 +1,23 @@
-import { useSignal } from "@preact/signals";
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
+import { Button } from "../../kit/button.tsx";
 import { Empty } from "../../kit/empty.tsx";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
+import { useDialog } from "../../kit/use-dialog.ts";
 import { choicesOf, statusOf } from "./approval.ts";
 import { ApprovalFacts } from "./approval-facts.tsx";
 import { Decide } from "./decide.tsx";
 
 /** One request: what is asked for, who agreed, and the decision. */
 export function ApprovalPage({ app, id }: { app: App; id: string }) {
-  const deciding = useSignal<"Approve" | "Deny" | "Withdraw" | undefined>(undefined);
   const {
     value: approval,
     problem,
     reload,
-  } = useQuery(app, id, (signal) => app.client.call(routes.getApproval, { id }, signal), [
-    `svc/approval/${id}/`,
-  ]);
+  } = useAnswer(app, routes.getApproval, { id }, [`svc/approval/${id}/`]);
+  const deciding = useDialog<"Approve" | "Deny" | "Withdraw">(reload);
   if (problem !== undefined && approval === undefined) {
     return (
       <Empty whole title={`${id} cannot be shown`} command="svc approval list">
@@ -27,37 +27,33 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
   }
   if (approval === undefined) return <div class="page" />;
   const { view, may } = app.session;
-  const choices = choicesOf(approval, {
+  const { approve, deny, why } = choicesOf(approval, {
     name: view.value?.name ?? "",
     roles: view.value?.roles,
     mayApprove: may("approvals", "approve"),
     mayDeny: may("approvals", "deny"),
   });
-  const choose = (verb: "Approve" | "Deny" | "Withdraw") => () => {
-    deciding.value = verb;
-  };
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>
-          {approval.operation} of {approval.asked_by}
-        </h1>
-        <Status {...statusOf(approval)} />
-        <div class="actions">
-          {choices.deny !== undefined && (
-            <button type="button" class="button danger" onClick={choose(choices.deny)}>
-              {choices.deny}
-            </button>
+    <Page
+      title={`${approval.operation} of ${approval.asked_by}`}
+      beside={<Status {...statusOf(approval)} />}
+      actions={
+        <>
+          {deny !== undefined && (
+            <Button kind="danger" onClick={() => deciding.open(deny)}>
+              {deny}
+            </Button>
           )}
-          {choices.approve && (
-            <button type="button" class="button primary" onClick={choose("Approve")}>
+          {approve && (
+            <Button kind="primary" onClick={() => deciding.open("Approve")}>
               Approve
-            </button>
+            </Button>
           )}
-        </div>
-      </header>
+        </>
+      }
+    >
       <Problem problem={problem} />
-      {choices.why !== undefined && <p class="notice">{choices.why}</p>}
+      {why !== undefined && <p class="notice">{why}</p>}
       {approval.state === "waiting" && may("approvals", "approve") && (
         <section class="notice" aria-label="Signature">
           <p>
@@ -68,17 +64,9 @@ export function ApprovalPage({ app, id }: { app: App; id: string }) {
         </section>
       )}
       <ApprovalFacts app={app} approval={approval} />
-      {deciding.value !== undefined && (
-        <Decide
-          app={app}
-          approval={approval}
-          verb={deciding.value}
-          close={() => {
-            deciding.value = undefined;
-            reload();
-          }}
-        />
+      {deciding.about !== undefined && (
+        <Decide {...{ app, approval, verb: deciding.about }} close={deciding.close} />
       )}
-    </div>
+    </Page>
   );
 }

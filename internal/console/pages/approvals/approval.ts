@@ -1,8 +1,14 @@
+import { defined } from "../../../base/defined.ts";
 import type { routes } from "../../api/mod.ts";
 import type { Outcome } from "../../kit/outcome.ts";
 
 /** A request as masters show it. */
 export type Approval = NonNullable<(typeof routes.getApproval)["types"]>["answer"];
+
+/** A request as masters list it. */
+export type ListedApproval = NonNullable<
+  (typeof routes.listApprovals)["types"]
+>["answer"]["approvals"][number];
 
 /** How far a request is, as a word and its look. */
 export function statusOf({ state, outcome }: Pick<Approval, "state" | "outcome">): {
@@ -47,5 +53,5 @@ export function choicesOf(
         : agreed.includes(name)
           ? "You agreed: it waits for others."
           : undefined;
-  return { approve: mayApprove && why === undefined, deny, ...(why === undefined ? {} : { why }) };
+  return { approve: mayApprove && why === undefined, deny, ...defined({ why }) };
 }

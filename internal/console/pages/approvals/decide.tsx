@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { defined } from "../../../base/defined.ts";
 import { type App, routes } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
@@ -32,8 +33,11 @@ export function Decide(props: {
           return;
         }
         // The request that was read, and no other.
-        const signed = approval.signed === undefined ? {} : { request_digest };
-        const after = await app.client.call(routes.approveRequest, { id, ...signed });
+        const digest = approval.signed === undefined ? undefined : request_digest;
+        const after = await app.client.call(routes.approveRequest, {
+          id,
+          ...defined({ request_digest: digest }),
+        });
         app.say(after.state === "started" ? "Approved: it is started" : "Approved: it waits for others");
       }}
     >

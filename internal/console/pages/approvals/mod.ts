@@ -1,1 +1,1 @@
-export { approvalsPage } from "./page.ts";
+export { approvalsPage } from "./approvals.tsx";

@@ -1,5 +1,6 @@
-import { Fragment } from "preact";
 import type { App } from "../../api/mod.ts";
+import { Button } from "../../kit/button.tsx";
+import { Fact } from "../../kit/fact.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
@@ -26,9 +27,9 @@ export function ChainCard({ app }: { app: App }) {
               </span>
             </span>
           )}
-          <button type="button" class="button" onClick={again} disabled={state?.done !== true}>
+          <Button onClick={again} disabled={state?.done !== true}>
             Verify again
-          </button>
+          </Button>
         </div>
         {state !== undefined && state.found > state.problems.length && (
           <p class="muted">The first {state.problems.length} are:</p>
@@ -36,12 +37,9 @@ export function ChainCard({ app }: { app: App }) {
         {state !== undefined && state.found > 0 && (
           <dl class="facts">
             {state.problems.map(({ seq, problem }) => (
-              <Fragment key={`${seq} ${problem}`}>
-                <dt>
-                  <a href={hrefOf(`/audit/${seq}`)}>Entry {seq}</a>
-                </dt>
-                <dd>{problem}</dd>
-              </Fragment>
+              <Fact key={`${seq} ${problem}`} name={<a href={hrefOf(`/audit/${seq}`)}>Entry {seq}</a>}>
+                {problem}
+              </Fact>
             ))}
           </dl>
         )}

@@ -1,16 +1,18 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
+import { LinkButton } from "../../kit/button.tsx";
+import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
+import { Fact } from "../../kit/fact.tsx";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
-import { looksOf } from "./entry.ts";
+import { looksOf, type ShownEntry } from "./entry.ts";
 
 /** One entry of the audit in full. */
 export function EntryPage({ app, seq }: { app: App; seq: string }) {
-  const { value: entry, problem } = useQuery(app, seq, (signal) =>
-    app.client.call(routes.getAudit, { seq }, signal),
-  );
+  const { value: entry, problem } = useAnswer(app, routes.getAudit, { seq });
   if (problem !== undefined && entry === undefined) {
     return (
       <Empty whole title={`Entry ${seq} cannot be shown`} command={`svc audit show ${seq}`}>
@@ -19,96 +21,72 @@ export function EntryPage({ app, seq }: { app: App; seq: string }) {
     );
   }
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>Entry {seq}</h1>
-        {entry !== undefined && <Status word={entry.outcome} outcome={looksOf(entry)} />}
-        <div class="actions">
+    <Page
+      title={`Entry ${seq}`}
+      beside={entry !== undefined && <Status word={entry.outcome} outcome={looksOf(entry)} />}
+      actions={
+        <>
           {entry !== undefined && entry.seq > 1 && (
-            <a class="button" href={hrefOf(`/audit/${entry.seq - 1}`)}>
-              Entry before
-            </a>
+            <LinkButton to={`/audit/${entry.seq - 1}`}>Entry before</LinkButton>
           )}
-          <a class="button" href={hrefOf("/audit")}>
-            All entries
-          </a>
-        </div>
-      </header>
+          <LinkButton to="/audit">All entries</LinkButton>
+        </>
+      }
+    >
       <Problem problem={problem} />
       {entry !== undefined && (
         <div class="grid">
-          <section class="card" aria-labelledby="request-head">
-            <header>
-              <h2 id="request-head">Request</h2>
-              <Time at={entry.at} now={app.now} />
-            </header>
-            <dl class="body facts">
-              <dt>Operation</dt>
-              <dd class="mono">{entry.action}</dd>
-              <dt>Operator</dt>
-              <dd>
-                <a href={hrefOf(`/audit?by=${encodeURIComponent(entry.operator)}`)}>{entry.operator}</a>
-              </dd>
-              <dt>Via</dt>
-              <dd>{entry.via}</dd>
-              <dt>Key</dt>
-              <dd class="mono">{entry.key === "" ? "none signed it" : entry.key}</dd>
-              {entry.reason !== undefined && (
-                <>
-                  <dt>Reason</dt>
-                  <dd>{entry.reason}</dd>
-                </>
-              )}
-              {Object.entries(entry.subjects).map(([name, value]) => (
-                <SubjectRow key={name} name={name} value={value} />
-              ))}
-              <dt>Request ID</dt>
-              <dd class="mono">{entry.request_id === "" ? "none" : entry.request_id}</dd>
-              <dt>SHA-256</dt>
-              <dd class="mono">{entry.request_digest}</dd>
-            </dl>
-          </section>
-          <section class="card" aria-labelledby="signature-head">
-            <header>
-              <h2 id="signature-head">Signature of the master</h2>
-            </header>
-            <dl class="body facts">
-              <dt>Signature</dt>
-              <dd>
-                <Status
-                  word={entry.genuine ? "valid" : "not from a master of this fleet"}
-                  outcome={entry.genuine ? "ok" : "failed"}
-                />
-              </dd>
-              <dt>Master</dt>
-              <dd>{entry.master}</dd>
-              <dt>Its key</dt>
-              <dd class="mono">{entry.key_of_master}</dd>
-              <dt>To verify</dt>
-              <dd>
-                <code class="command">svc audit verify</code>
-              </dd>
-            </dl>
-          </section>
+          <Request entry={entry} now={app.now} />
+          <Signature entry={entry} />
         </div>
       )}
-    </div>
+    </Page>
+  );
+}
+
+function Request({ entry, now }: { entry: ShownEntry } & Pick<App, "now">) {
+  return (
+    <Card id="request-head" title="Request" beside={<Time at={entry.at} now={now} />} body="facts">
+      <Fact name="Operation" as="mono" value={entry.action} />
+      <Fact name="Operator">
+        <a href={hrefOf(`/audit?by=${encodeURIComponent(entry.operator)}`)}>{entry.operator}</a>
+      </Fact>
+      <Fact name="Via">{entry.via}</Fact>
+      <Fact name="Key" as="mono" value={entry.key === "" ? "none signed it" : entry.key} />
+      <Fact name="Reason">{entry.reason}</Fact>
+      {Object.entries(entry.subjects).map(([name, value]) => (
+        <Fact key={name} name={name} as="mono">
+          {subjectOf(name, value)}
+        </Fact>
+      ))}
+      <Fact name="Request ID" as="mono" value={entry.request_id === "" ? "none" : entry.request_id} />
+      <Fact name="SHA-256" as="mono" value={entry.request_digest} />
+    </Card>
   );
 }
 
 /** Something that an entry is about; `begun` is the entry whose end it is. */
-function SubjectRow({ name, value }: { name: string; value: unknown }) {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+function subjectOf(name: string, value: unknown) {
+  if (name === "begun" && typeof value === "number") {
+    return <a href={hrefOf(`/audit/${value}`)}>entry {value}</a>;
+  }
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function Signature({ entry }: { entry: ShownEntry }) {
   return (
-    <>
-      <dt>{name}</dt>
-      <dd class="mono">
-        {name === "begun" && typeof value === "number" ? (
-          <a href={hrefOf(`/audit/${value}`)}>entry {value}</a>
-        ) : (
-          text
-        )}
-      </dd>
-    </>
+    <Card id="signature-head" title="Signature of the master" body="facts">
+      <Fact name="Signature">
+        <Status
+          word={entry.genuine ? "valid" : "not from a master of this fleet"}
+          outcome={entry.genuine ? "ok" : "failed"}
+        />
+      </Fact>
+      <Fact name="Master">{entry.master}</Fact>
+      <Fact name="Its key" as="mono" value={entry.key_of_master} />
+      <Fact name="To verify">
+        <code class="command">svc audit verify</code>
+      </Fact>
+    </Card>
   );
 }

@@ -1,5 +1,6 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { Field } from "../../kit/field.tsx";
 import type { Keys } from "../../kit/keys.ts";
+import { useSearchField } from "../../kit/use-keys.ts";
 import { entryOutcomes } from "./entry.ts";
 import { spans } from "./search.ts";
 
@@ -10,8 +11,7 @@ export function EntrySearch(props: {
   onChange(name: string, text: string): void;
 }) {
   const { keys, query, onChange } = props;
-  const first = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => keys.bind({ "/": { title: "Search", run: () => first.current?.focus() } }), [keys]);
+  const first = useSearchField(keys, "Search");
   const fields = [
     { name: "by", title: "Operator", placeholder: "ann" },
     { name: "action", title: "Operation", placeholder: "jobs.*" },
@@ -24,20 +24,13 @@ export function EntrySearch(props: {
   return (
     <search class="audit-search">
       {fields.map(({ name, title, placeholder }) => (
-        <div class="field" key={name}>
-          <label for={`audit-${name}`}>{title}</label>
-          <input
-            id={`audit-${name}`}
-            class="input"
-            type="search"
-            autocomplete="off"
-            spellcheck={false}
-            {...(name === "by" ? { ref: first } : {})}
-            placeholder={placeholder}
-            value={query.get(name) ?? ""}
-            onChange={({ currentTarget }) => onChange(name, currentTarget.value.trim())}
-          />
-        </div>
+        <Field
+          key={name}
+          {...{ id: `audit-${name}`, label: title, placeholder, search: true }}
+          field={name === "by" ? first : undefined}
+          value={query.get(name) ?? ""}
+          onChange={({ currentTarget }) => onChange(name, currentTarget.value.trim())}
+        />
       ))}
       {choices.map(({ name, title, all, values }) => (
         <div class="field" key={name}>

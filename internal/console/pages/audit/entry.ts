@@ -4,6 +4,9 @@ import type { Outcome } from "../../kit/outcome.ts";
 /** An entry of the audit as masters list it. */
 export type AuditEntry = NonNullable<(typeof routes.listAudit)["types"]>["answer"][number];
 
+/** One entry in full. */
+export type ShownEntry = NonNullable<(typeof routes.getAudit)["types"]>["answer"];
+
 /** What an entry can say of its request. */
 export const entryOutcomes = ["done", "refused", "failed", "begun", "unknown"] as const;
 

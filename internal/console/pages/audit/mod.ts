@@ -1,1 +1,1 @@
-export { auditPage } from "./page.ts";
+export { auditPage } from "./audit.tsx";

@@ -1,33 +1,25 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, type ConsolePage, routes, useAnswer } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { Status } from "../../kit/status.tsx";
 import { judgeServers, judgeStreams } from "./judge-servers.ts";
 import { Servers } from "./servers.tsx";
 import { Streams } from "./streams.tsx";
 
+export const clusterPage: ConsolePage = {
+  name: "Cluster",
+  path: "/cluster",
+  key: "c",
+  may: (session) => session.may("cluster", "read"),
+  View: Cluster,
+};
+
 /** The servers of the bus: how each is, where each stream is stored, and what needs attention. */
-export function Cluster({ app }: { app: App }) {
-  const { value, problem } = useQuery(app, "cluster", (signal) =>
-    app.client.call(routes.showCluster, {}, signal),
-  );
+function Cluster({ app }: { app: App }) {
+  const { value, problem } = useAnswer(app, routes.showCluster, {});
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>Cluster</h1>
-        {value !== undefined && (
-          <span class="muted">
-            <Status
-              word={value.problems.length === 0 ? "no problems" : "needs attention"}
-              outcome={value.problems.length === 0 ? "ok" : "failed"}
-            />{" "}
-            {value.clustered
-              ? `${value.members.length} servers, ${value.leader === "" ? "no leader" : `led by ${value.leader}`}`
-              : "one server"}
-            , {value.wanted_replicas} {value.wanted_replicas === 1 ? "replica" : "replicas"} of each stream
-          </span>
-        )}
-      </header>
+    <Page title="Cluster" beside={value !== undefined && <Summary cluster={value} />}>
       <Problem problem={problem} />
       {value?.problems.map((text) => (
         <p key={text} class="notice failed" role="alert">
@@ -51,6 +43,22 @@ export function Cluster({ app }: { app: App }) {
           <Streams streams={judgeStreams(value)} keys={app.keys} />
         </>
       )}
-    </div>
+    </Page>
+  );
+}
+
+type ShownCluster = NonNullable<(typeof routes.showCluster)["types"]>["answer"];
+
+function Summary({ cluster }: { cluster: ShownCluster }) {
+  const { problems, clustered, members, leader, wanted_replicas: replicas } = cluster;
+  const isWell = problems.length === 0;
+  return (
+    <span class="muted">
+      <Status word={isWell ? "no problems" : "needs attention"} outcome={isWell ? "ok" : "failed"} />{" "}
+      {clustered
+        ? `${members.length} servers, ${leader === "" ? "no leader" : `led by ${leader}`}`
+        : "one server"}
+      , {replicas} {replicas === 1 ? "replica" : "replicas"} of each stream
+    </span>
   );
 }

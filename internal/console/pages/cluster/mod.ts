@@ -1,1 +1,1 @@
-export { clusterPage } from "./page.ts";
+export { clusterPage } from "./cluster.tsx";

@@ -1,9 +1,19 @@
+import type { Column } from "../../kit/column.ts";
+import { numberColumn } from "../../kit/columns.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
 import type { judgeServers } from "./judge-servers.ts";
 
+type Server = ReturnType<typeof judgeServers>[number];
+
+const counts: readonly Column<Server>[] = [
+  numberColumn("leads", "Leads", ({ leads }) => leads, { wide: true, unsorted: true }),
+  numberColumn("stores", "Stores", ({ stores }) => stores, { unsorted: true }),
+  numberColumn("lag", "Lacks", ({ lag }) => lag, { unsorted: true }),
+];
+
 /** The servers of the bus, and how much of the storage each has. */
-export function Servers({ servers }: { servers: ReturnType<typeof judgeServers> }) {
+export function Servers({ servers }: { servers: readonly Server[] }) {
   return (
     <section class="stack" aria-labelledby="servers-head">
       <h2 id="servers-head">Servers</h2>
@@ -34,15 +44,7 @@ export function Servers({ servers }: { servers: ReturnType<typeof judgeServers> 
             ),
           },
           { id: "version", title: "Version", wide: true, show: ({ version }) => version || "not known" },
-          {
-            id: "leads",
-            title: "Leads",
-            align: "end",
-            wide: true,
-            show: ({ leads }) => leads.toLocaleString("en"),
-          },
-          { id: "stores", title: "Stores", align: "end", show: ({ stores }) => stores.toLocaleString("en") },
-          { id: "lag", title: "Lacks", align: "end", show: ({ lag }) => lag.toLocaleString("en") },
+          ...counts,
         ]}
       />
     </section>

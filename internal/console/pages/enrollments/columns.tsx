@@ -1,7 +1,7 @@
 import type { App } from "../../api/mod.ts";
+import type { Column } from "../../kit/column.ts";
+import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Status } from "../../kit/status.tsx";
-import type { Column } from "../../kit/table.tsx";
-import { Time } from "../../kit/time.tsx";
 import { type Listed, trustTexts } from "./listed.ts";
 
 /** The columns of the list; of those that wait, both fingerprints stand side by side. */
@@ -14,22 +14,9 @@ export function columnsOf(options: {
   const { app, pending, selection } = options;
   return [
     ...(selection === undefined ? [] : [choice(selection)]),
-    { id: "peel", title: "Peel", show: ({ peel }) => peel, by: ({ peel }) => peel },
-    ...(pending
-      ? []
-      : [
-          {
-            id: "state",
-            title: "State",
-            show: ({ state }: Listed) => <Status word={state} />,
-            by: ({ state }: Listed) => state,
-          },
-        ]),
-    {
-      id: "fingerprint",
-      title: "Fingerprint of its key",
-      show: ({ fingerprint }) => <span class="mono">{fingerprint}</span>,
-    },
+    textColumn("peel", "Peel", ({ peel }) => peel),
+    ...(pending ? [] : [statusColumn("state", "State", ({ state }: Listed) => state)]),
+    monoColumn("fingerprint", "Fingerprint of its key", (one) => one.fingerprint, { unsorted: true }),
     {
       id: "root",
       title: "CA root it trusted",
@@ -45,28 +32,10 @@ export function columnsOf(options: {
       ),
       by: ({ trust }) => trust,
     },
-    {
-      id: "hostname",
-      title: "Host name",
-      wide: true,
-      show: ({ hostname }) => hostname,
-      by: ({ hostname }) => hostname,
-    },
-    {
-      id: "address",
-      title: "Address",
-      wide: true,
-      show: ({ address }) => <span class="mono">{address}</span>,
-      by: ({ address }) => address ?? "",
-    },
-    { id: "evidence", title: "Proved", wide: true, show: ({ evidence }) => evidence ?? "" },
-    {
-      id: "at",
-      title: "Asked",
-      wide: true,
-      show: ({ created_at: at }) => <Time at={at} now={app.now} />,
-      by: ({ created_at: at }) => at,
-    },
+    textColumn("hostname", "Host name", ({ hostname }) => hostname, { wide: true }),
+    monoColumn("address", "Address", ({ address }) => address, { wide: true }),
+    textColumn("evidence", "Proved", ({ evidence }) => evidence, { wide: true, unsorted: true }),
+    timeColumn(app.now, "at", "Asked", ({ created_at: at }) => at, { wide: true }),
   ];
 }
 

@@ -1,9 +1,10 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
+import { defined } from "../../../base/defined.ts";
 import { type App, routes } from "../../api/mod.ts";
 import { Confirm } from "../../kit/confirm.tsx";
 import { ReasonField } from "../../kit/reason-field.tsx";
 import { DecisionOutlook } from "../../outlook/mod.ts";
-import { decideAll } from "./decide-all.ts";
+import { type Decided, decideAll } from "./decide-all.ts";
 import type { Action, Listed } from "./listed.ts";
 
 const texts = {
@@ -28,7 +29,7 @@ const texts = {
   },
 } as const;
 
-const mostNamed = 8;
+const maxNamed = 8;
 
 /** Says what will happen to which hosts, and decides about them. */
 export function DecideDialog(props: {
@@ -46,37 +47,22 @@ export function DecideDialog(props: {
   const meant = (strange.length > 0 && !force.value ? chosen.filter((one) => !strange.includes(one)) : chosen)
     // What was done before the dialog said that something failed is not done again.
     .filter((one) => !done.value.includes(one));
-  const given = reason.value.trim() === "" ? {} : { reason: reason.value.trim() };
-  const decide = async ({ id, trust }: Listed) => {
-    if (action === "approve") {
-      const forced = trust === "MISMATCH!" ? { force: true } : {};
-      await app.client.call(routes.approveEnrollment, { id, ...forced });
-    } else if (action === "reject") await app.client.call(routes.rejectEnrollment, { id, ...given });
-    else await app.client.call(routes.revokeEnrollment, { id, ...given });
-  };
   // With nobody but those that trusted another root, one must insist before anything happens.
   const asked = meant.length === 0 ? strange : meant;
-  const [first] = asked;
+  const act = async () => {
+    const decided = await decideAll(meant, (one) => decide(app, action, one, reason.value.trim()));
+    done.value = [...done.value, ...decided.done, ...decided.waiting];
+    app.say(reportOf(decided, word));
+  };
   return (
     <Confirm
-      title={asked.length === 1 ? `${verb} ${first?.peel}?` : `${verb} ${asked.length} hosts?`}
+      title={asked.length === 1 ? `${verb} ${asked[0]?.peel}?` : `${verb} ${asked.length} hosts?`}
       verb={verb}
       count={meant.length}
       blocked={meant.length === 0}
       danger={action !== "approve"}
       close={() => close(done.value)}
-      act={async () => {
-        const decided = await decideAll(meant, decide);
-        done.value = [...done.value, ...decided.done, ...decided.waiting];
-        const said = [
-          decided.done.length > 0 && `${decided.done.length} ${word}`,
-          decided.waiting.length > 0 && `${decided.waiting.length} wait for other operators`,
-        ].filter(Boolean);
-        const [failed] = decided.failed;
-        if (failed === undefined) return app.say(said.join(", "));
-        const others = decided.failed.length === 1 ? "" : ` (and ${decided.failed.length - 1} more)`;
-        throw new Error([...said, `${failed.one.peel}: ${failed.problem}${others}`].join("; "));
-      }}
+      act={act}
     >
       <p>
         {meant.length === 0 && "Nothing happens unless you insist. "}
@@ -84,31 +70,57 @@ export function DecideDialog(props: {
       </p>
       <DecisionOutlook app={app} question={{ kind: "enrollments", action }} count={asked.length} />
       <ul class="stack small">
-        {asked.slice(0, mostNamed).map(({ id, peel, fingerprint }) => (
+        {asked.slice(0, maxNamed).map(({ id, peel, fingerprint }) => (
           <li key={id}>
             <strong>{peel}</strong> <span class="mono">{fingerprint}</span>
           </li>
         ))}
-        {asked.length > mostNamed && <li class="muted">and {asked.length - mostNamed} more</li>}
+        {asked.length > maxNamed && <li class="muted">and {asked.length - maxNamed} more</li>}
       </ul>
-      {strange.length > 0 && (
-        <label class="notice failed">
-          <input
-            type="checkbox"
-            checked={force.value}
-            onChange={({ currentTarget }) => {
-              force.value = currentTarget.checked;
-            }}
-          />
-          <span>
-            Approve also {strange.length === 1 ? strange[0]?.peel : `the ${strange.length} hosts`} that
-            trusted another CA root. Someone may stand between them and this fleet.
-          </span>
-        </label>
-      )}
+      {strange.length > 0 && <Insist strange={strange} force={force} />}
       {action !== "approve" && (
         <ReasonField id="decide-reason" label="Reason, kept with the enrollment" reason={reason} />
       )}
     </Confirm>
+  );
+}
+
+async function decide({ client }: App, action: Action, { id, trust }: Listed, reason: string) {
+  if (action === "approve") {
+    const force = trust === "MISMATCH!" ? true : undefined;
+    await client.call(routes.approveEnrollment, { id, ...defined({ force }) });
+    return;
+  }
+  const route = action === "reject" ? routes.rejectEnrollment : routes.revokeEnrollment;
+  await client.call(route, { id, ...(reason === "" ? {} : { reason }) });
+}
+
+/** What became of the decisions. @throws Error that also names the first of those that failed */
+function reportOf({ done, waiting, failed }: Decided<Listed>, word: string): string {
+  const said = [
+    done.length > 0 && `${done.length} ${word}`,
+    waiting.length > 0 && `${waiting.length} wait for other operators`,
+  ].filter(Boolean);
+  const [first] = failed;
+  if (first === undefined) return said.join(", ");
+  const others = failed.length === 1 ? "" : ` (and ${failed.length - 1} more)`;
+  throw new Error([...said, `${first.one.peel}: ${first.problem}${others}`].join("; "));
+}
+
+function Insist({ strange, force }: { strange: readonly Listed[]; force: Signal<boolean> }) {
+  return (
+    <label class="notice failed">
+      <input
+        type="checkbox"
+        checked={force.value}
+        onChange={({ currentTarget }) => {
+          force.value = currentTarget.checked;
+        }}
+      />
+      <span>
+        Approve also {strange.length === 1 ? strange[0]?.peel : `the ${strange.length} hosts`} that trusted
+        another CA root. Someone may stand between them and this fleet.
+      </span>
+    </label>
   );
 }

@@ -6,6 +6,11 @@ export type Listed = NonNullable<(typeof routes.listEnrollments)["types"]>["answ
 
 export const actions = ["approve", "reject", "revoke"] as const;
 export type Action = (typeof actions)[number];
+export const verbs: Readonly<Record<Action, string>> = {
+  approve: "Approve",
+  reject: "Reject",
+  revoke: "Revoke",
+};
 
 /** What can be decided about an enrollment in each state. */
 const possible: Readonly<Record<Listed["state"], readonly Action[]>> = {
@@ -20,6 +25,16 @@ const possible: Readonly<Record<Listed["state"], readonly Action[]>> = {
 /** What the session may decide about this enrollment. */
 export const offered = (session: Pick<Session, "may">, { state }: Pick<Listed, "state">): Action[] =>
   possible[state].filter((action) => session.may("enrollments", action));
+
+/** Those that are decided about: the chosen ones, or else the one that has the focus. */
+export function inHandOf(
+  rows: readonly Listed[],
+  chosen: ReadonlySet<string>,
+  focused: string | undefined,
+): Listed[] {
+  const picked = rows.filter(({ id }) => chosen.has(id));
+  return picked.length > 0 ? picked : rows.filter(({ id }) => id === focused);
+}
 
 /** What lists say of the CA root that a host trusted. */
 export const trustTexts: Readonly<Record<Listed["trust"], { word: string; outcome: Outcome }>> = {

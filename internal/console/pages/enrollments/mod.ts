@@ -1,1 +1,1 @@
-export { enrollmentsPage } from "./page.ts";
+export { enrollmentsPage } from "./enrollments.tsx";

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
+import { Card } from "../../kit/card.tsx";
+import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
@@ -7,9 +9,7 @@ import { type Listed, trustTexts } from "./listed.ts";
 
 /** One enrollment: what to compare before a decision, side by side. */
 export function OneEnrollment({ app, one }: { app: App; one: Listed }) {
-  const fleet = useQuery(app, "fleet", (signal) =>
-    app.client.call(routes.getBootstrapDocument, {}, signal),
-  ).value;
+  const fleet = useAnswer(app, routes.getBootstrapDocument, {}).value;
   const own = fleet?.fingerprints ?? (fleet?.fingerprint === "" ? [] : [fleet?.fingerprint ?? "…"]);
   return (
     <>
@@ -32,46 +32,42 @@ export function OneEnrollment({ app, one }: { app: App; one: Listed }) {
           command="svc ca fingerprint"
         >
           <dl class="facts">
-            <dt>It trusted</dt>
-            <dd class="mono">{one.trusted_ca_spki ?? "no longer shown"}</dd>
-            <dt>This fleet</dt>
-            <dd class="mono">{own.length === 0 ? "of an external CA" : own.join(" or ")}</dd>
-            <dt>It is of</dt>
-            <dd>
+            <Fact name="It trusted" as="mono" value={one.trusted_ca_spki ?? "no longer shown"} />
+            <Fact
+              name="This fleet"
+              as="mono"
+              value={own.length === 0 ? "of an external CA" : own.join(" or ")}
+            />
+            <Fact name="It is of">
               <Status {...trustTexts[one.trust]} />
-            </dd>
+            </Fact>
           </dl>
         </Fingerprint>
       </div>
-      <section class="card" aria-label="Details">
-        <dl class="body facts">
-          <dt>State</dt>
-          <dd>
-            <Status word={one.state} />
-          </dd>
-          <dt>Host name</dt>
-          <dd>{one.hostname || "not told"}</dd>
-          <dt>Address</dt>
-          <dd class="mono">{one.address ?? "not recorded"}</dd>
-          <dt>Proved</dt>
-          <dd>{one.evidence ?? "only its key"}</dd>
-          <dt>Asked</dt>
-          <dd>
-            <Time at={one.created_at} now={app.now} />
-          </dd>
-          <dt>Enrollment</dt>
-          <dd class="mono">{one.id}</dd>
-          {one.state === "active" && app.session.may("facts", "read") && (
-            <>
-              <dt>Peel</dt>
-              <dd>
-                <a href={hrefOf(`/peels/${one.peel}`)}>{one.peel}</a>
-              </dd>
-            </>
-          )}
-        </dl>
-      </section>
+      <Details app={app} one={one} />
     </>
+  );
+}
+
+function Details({ app, one }: { app: App; one: Listed }) {
+  return (
+    <Card label="Details" body="facts">
+      <Fact name="State">
+        <Status word={one.state} />
+      </Fact>
+      <Fact name="Host name">{one.hostname || "not told"}</Fact>
+      <Fact name="Address" as="mono" value={one.address ?? "not recorded"} />
+      <Fact name="Proved">{one.evidence ?? "only its key"}</Fact>
+      <Fact name="Asked">
+        <Time at={one.created_at} now={app.now} />
+      </Fact>
+      <Fact name="Enrollment" as="mono" value={one.id} />
+      <Fact name="Peel">
+        {one.state === "active" && app.session.may("facts", "read") && (
+          <a href={hrefOf(`/peels/${one.peel}`)}>{one.peel}</a>
+        )}
+      </Fact>
+    </Card>
   );
 }
 
@@ -82,15 +78,10 @@ function Fingerprint(props: {
   children: ComponentChildren;
 }) {
   return (
-    <section class="card" aria-label={props.title}>
-      <header>
-        <h2>{props.title}</h2>
-      </header>
-      <div class="body stack">
-        {props.children}
-        <p class="muted small">{props.about}</p>
-        <code class="command">{props.command}</code>
-      </div>
-    </section>
+    <Card title={props.title} body="stack">
+      {props.children}
+      <p class="muted small">{props.about}</p>
+      <code class="command">{props.command}</code>
+    </Card>
   );
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import { type App, inParts, type List, type Query, routes, usePaged } from "../../api/mod.ts";
 import type { Listed } from "./listed.ts";
 
@@ -13,7 +14,7 @@ export function useEnrollments(app: App, state: Listed["state"] | "all"): Query<
     state,
     {
       page: (cursor, signal) =>
-        app.client.page(routes.listEnrollments, cursor === undefined ? input : { ...input, cursor }, signal),
+        app.client.page(routes.listEnrollments, { ...input, ...defined({ cursor }) }, signal),
       these: (all, signal) =>
         inParts(all, betweenIds, async (ids) => {
           return (await app.client.page(routes.listEnrollments, { ...input, ids }, signal)).items;

@@ -1,5 +1,6 @@
 import type { ShownEvent } from "../../../fleet/events/mod.ts";
 import type { App } from "../../api/mod.ts";
+import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Time } from "../../kit/time.tsx";
@@ -36,9 +37,7 @@ export function EventDialog({ app, event, close }: { app: App; event: ShownEvent
             ))}
         </section>
         <div class="actions">
-          <button type="button" class="button" onClick={close}>
-            Close
-          </button>
+          <Button onClick={close}>Close</Button>
         </div>
       </div>
     </Dialog>

@@ -2,9 +2,9 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ShownEvent } from "../../../fleet/events/mod.ts";
 import type { App } from "../../api/mod.ts";
+import { monoColumn, timeColumn } from "../../kit/columns.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { type Column, Table } from "../../kit/table.tsx";
-import { Time } from "../../kit/time.tsx";
 
 /** Events, the newest first. A row opens one. */
 export function EventTable(props: {
@@ -31,7 +31,7 @@ export function EventTable(props: {
 }
 
 const eventColumns = ({ now }: Pick<App, "now">): readonly Column<ShownEvent>[] => [
-  { id: "tag", title: "Tag", show: ({ tag }) => <span class="mono">{tag}</span> },
+  monoColumn("tag", "Tag", ({ tag }) => tag, { unsorted: true }),
   {
     id: "source",
     title: "Source",
@@ -42,11 +42,9 @@ const eventColumns = ({ now }: Pick<App, "now">): readonly Column<ShownEvent>[] 
         <a href={hrefOf(`/peels/${source}`)}>{source}</a>
       ),
   },
-  { id: "at", title: "When", show: ({ at }) => <Time at={at} now={now} /> },
-  {
-    id: "data",
-    title: "Details",
+  timeColumn(now, "at", "When", ({ at }) => at, { unsorted: true }),
+  monoColumn("data", "Details", ({ data }) => JSON.stringify(data).slice(0, 300), {
     wide: true,
-    show: ({ data }) => <span class="mono">{JSON.stringify(data).slice(0, 300)}</span>,
-  },
+    unsorted: true,
+  }),
 ];

@@ -26,7 +26,7 @@ export interface Feed {
   toggle(): void;
 }
 
-const mostKept = 2_000;
+const maxKept = 2_000;
 
 /**
  * Follows the events that match, as the master filters them. Its stream is the one of the tab: the general one rests
@@ -63,7 +63,7 @@ export function useEvents(app: App, { tag, source, since }: Filter): Feed {
     });
     stream.current = live;
     const endEvents = live.on([""], (arrived) => {
-      events.value = [...arrived.toReversed(), ...events.value].slice(0, mostKept);
+      events.value = [...arrived.toReversed(), ...events.value].slice(0, maxKept);
     });
     const endBroken = live.brokenSince.subscribe((at) => {
       brokenSince.value = at;

@@ -1,1 +1,1 @@
-export { eventsPage } from "./page.ts";
+export { eventsPage } from "./events.tsx";

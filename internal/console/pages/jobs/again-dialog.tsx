@@ -7,7 +7,7 @@ import type { JobRow, ShownJob } from "./job-rows.ts";
 /** Runs a job again, the same way, on those of its peels on which it did not end well. */
 export function AgainDialog(props: { app: App; job: ShownJob; rows: readonly JobRow[]; close(): void }) {
   const { app, job, rows, close } = props;
-  const mostNamed = 8;
+  const maxNamed = 8;
   const targets = rows.map(({ peelId }) => peelId);
   const outlook = useOutlook(app, { kind: "jobs", action: "run", function: job.function, targets });
   return (
@@ -30,12 +30,12 @@ export function AgainDialog(props: { app: App; job: ShownJob; rows: readonly Job
       </p>
       <OutlookNotes outlook={outlook} />
       <ul class="tags">
-        {rows.slice(0, mostNamed).map(({ peelId, peel }) => (
+        {rows.slice(0, maxNamed).map(({ peelId, peel }) => (
           <li key={peelId} class="tag">
             {peel}
           </li>
         ))}
-        {rows.length > mostNamed && <li class="muted small">and {rows.length - mostNamed} more</li>}
+        {rows.length > maxNamed && <li class="muted small">and {rows.length - maxNamed} more</li>}
       </ul>
     </Confirm>
   );

@@ -1,30 +1,13 @@
 import type { App, ListedJob } from "../../api/mod.ts";
-import { Status } from "../../kit/status.tsx";
-import type { Column } from "../../kit/table.tsx";
-import { Duration, Time } from "../../kit/time.tsx";
+import type { Column } from "../../kit/column.ts";
+import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
+import { Duration } from "../../kit/time.tsx";
 
 /** Every column of the list of jobs. */
-export const jobColumns = (app: Pick<App, "now">): readonly Column<ListedJob>[] => [
-  {
-    id: "function",
-    title: "Function",
-    show: (job) => <span class="mono">{job.function}</span>,
-    by: (job) => job.function,
-  },
-  {
-    id: "status",
-    title: "Status",
-    show: (job) => <Status word={job.status} />,
-    by: (job) => job.status,
-  },
-  {
-    id: "targets",
-    title: "Peels",
-    align: "end",
-    wide: true,
-    show: (job) => job.targets.toLocaleString("en"),
-    by: (job) => job.targets,
-  },
+export const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob>[] => [
+  monoColumn("function", "Function", (job) => job.function),
+  statusColumn("status", "Status", (job) => job.status),
+  numberColumn("targets", "Peels", (job) => job.targets, { wide: true }),
   {
     id: "bad",
     title: "Not ok",
@@ -39,8 +22,8 @@ export const jobColumns = (app: Pick<App, "now">): readonly Column<ListedJob>[] 
     show: (job) => <span class="mono">{job.target ?? job.schedule ?? "list"}</span>,
     by: (job) => job.target ?? "",
   },
-  { id: "source", title: "From", wide: true, show: (job) => job.source ?? "" },
-  { id: "by", title: "By", wide: true, show: (job) => job.created_by, by: (job) => job.created_by },
+  textColumn("source", "From", (job) => job.source, { wide: true, unsorted: true }),
+  textColumn("by", "By", (job) => job.created_by, { wide: true }),
   {
     id: "took",
     title: "Took",
@@ -49,12 +32,7 @@ export const jobColumns = (app: Pick<App, "now">): readonly Column<ListedJob>[] 
     show: ({ created_at: from, finished_at: to }) =>
       to === undefined ? "" : <Duration ms={Date.parse(to) - Date.parse(from)} />,
   },
-  {
-    id: "at",
-    title: "Created",
-    show: (job) => <Time at={job.created_at} now={app.now} />,
-    by: (job) => job.created_at,
-  },
+  timeColumn(now, "at", "Created", (job) => job.created_at),
 ];
 
 /** Peels on which a job ended, and not well. */

@@ -1,5 +1,6 @@
 import type { App } from "../../api/mod.ts";
 import { Arguments } from "../../kit/arguments.tsx";
+import { Fact } from "../../kit/fact.tsx";
 import { Duration, Time } from "../../kit/time.tsx";
 import type { ShownJob } from "./job-rows.ts";
 
@@ -7,11 +8,9 @@ import type { ShownJob } from "./job-rows.ts";
 export function JobFacts({ app, job }: { app: App; job: ShownJob }) {
   return (
     <dl class="facts">
-      <dt>Target</dt>
-      <dd class="mono">{job.target ?? `a list of ${job.targets.length}`}</dd>
+      <Fact name="Target" as="mono" value={job.target ?? `a list of ${job.targets.length}`} />
       <Arguments args={job.args} />
-      <dt>By</dt>
-      <dd>
+      <Fact name="By">
         {job.created_by}, <Time at={job.created_at} now={app.now} />
         {job.approved_by !== undefined && `, with ${job.approved_by.join(", ")}`}
         {job.finished_at !== undefined && (
@@ -19,15 +18,9 @@ export function JobFacts({ app, job }: { app: App; job: ShownJob }) {
             , took <Duration ms={Date.parse(job.finished_at) - Date.parse(job.created_at)} />
           </>
         )}
-      </dd>
-      {job.cancelled_by !== undefined && (
-        <>
-          <dt>Cancelled by</dt>
-          <dd>{job.cancelled_by}</dd>
-        </>
-      )}
-      <dt>ID</dt>
-      <dd class="mono">{job.jid}</dd>
+      </Fact>
+      <Fact name="Cancelled by">{job.cancelled_by}</Fact>
+      <Fact name="ID" as="mono" value={job.jid} />
     </dl>
   );
 }

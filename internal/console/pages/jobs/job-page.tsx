@@ -1,17 +1,22 @@
-import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { type App, routes } from "../../api/mod.ts";
+import { withFields } from "../../kit/address-field.ts";
+import { Button } from "../../kit/button.tsx";
+import { Card } from "../../kit/card.tsx";
+import { Choices } from "../../kit/choices.tsx";
 import { Confirm } from "../../kit/confirm.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { outcomeOf, outcomes } from "../../kit/outcome.ts";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf, type Place } from "../../kit/router.ts";
 import { Counts } from "../../kit/shares.tsx";
 import { Status } from "../../kit/status.tsx";
+import { useDialog } from "../../kit/use-dialog.ts";
 import { DecisionOutlook, decide } from "../../outlook/mod.ts";
 import { AgainDialog } from "./again-dialog.tsx";
 import { JobFacts } from "./job-facts.tsx";
-import { countsOf, createRows, toTryAgain } from "./job-rows.ts";
+import { countsOf, createRows, type JobOutcome, type ShownJob, toTryAgain } from "./job-rows.ts";
 import { JobTable } from "./job-table.tsx";
 import { useJob } from "./use-job.ts";
 
@@ -21,7 +26,7 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
     job: { value: job, problem, reload },
     told,
   } = useJob(app, jid);
-  const asking = useSignal<"cancel" | "again" | undefined>(undefined);
+  const asking = useDialog<"cancel" | "again">();
   const rowsOf = useMemo(createRows, [jid]);
   const rows = useMemo(() => (job === undefined ? [] : rowsOf(job, told)), [rowsOf, job, told]);
   const counts = useMemo(() => countsOf(rows), [rows]);
@@ -33,111 +38,117 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
   const bad = toTryAgain(rows);
   if (job === undefined) {
     return (
-      <div class="page">
-        <header class="page-head">
-          <h1>Job</h1>
-        </header>
-        {problem?.status === 404 ? (
-          <Empty title={`The job ${jid} does not exist`}>
-            Masters forget jobs after a time. <a href={hrefOf("/jobs")}>All jobs</a>
-          </Empty>
-        ) : (
-          <Problem problem={problem} />
-        )}
-      </div>
+      <Page title="Job">{problem?.status === 404 ? <NoJob jid={jid} /> : <Problem problem={problem} />}</Page>
     );
   }
   const pending = counts.get("pending") ?? 0;
-  const close = () => {
-    asking.value = undefined;
-  };
   return (
-    <div class="page tall">
-      <header class="page-head">
-        <h1 class="mono">{job.function}</h1>
-        <Status word={job.status} />
-        <span class="muted number" role="status">
-          {pending > 0
-            ? `${(rows.length - pending).toLocaleString("en")} of ${rows.length.toLocaleString("en")} answered`
-            : ""}
-        </span>
-        <div class="actions">
-          {job.status === "running" && app.session.may("jobs", "cancel") && (
-            <button
-              type="button"
-              class="button danger"
-              onClick={() => {
-                asking.value = "cancel";
-              }}
-            >
-              Cancel the job
-            </button>
-          )}
-          {job.status !== "running" && bad.length > 0 && app.session.may("jobs", "run") && (
-            <button
-              type="button"
-              class="button primary"
-              onClick={() => {
-                asking.value = "again";
-              }}
-            >
-              Again for {bad.length.toLocaleString("en")} that failed or were away
-            </button>
-          )}
-        </div>
-      </header>
+    <Page
+      {...{ title: job.function, mono: true, tall: true }}
+      beside={
+        <>
+          <Status word={job.status} />
+          <Answered pending={pending} all={rows.length} />
+        </>
+      }
+      actions={
+        <JobActions app={app} isRunning={job.status === "running"} bad={bad.length} ask={asking.open} />
+      }
+    >
       <Problem problem={problem} />
-      <section class="card" aria-label="Summary">
-        <div class="body stack">
-          <JobFacts app={app} job={job} />
-          <Counts label="Peels by outcome" counts={counts} bare={counts.size > 1} />
-        </div>
-      </section>
-      {counts.size > 1 && (
-        <nav class="choices" aria-label="Outcome">
-          {[undefined, ...inOrder(counts)].map((one) => (
-            <a
-              key={one ?? "all"}
-              class="button"
-              href={hrefOf(one === undefined ? `/jobs/${jid}` : `/jobs/${jid}?outcome=${one}`)}
-              {...((one ?? null) === only ? { "aria-current": "page" } : {})}
-            >
-              {one === undefined ? "all" : <Status word={one} />}{" "}
-              <span class="number">
-                {(one === undefined ? rows.length : (counts.get(one) ?? 0)).toLocaleString("en")}
-              </span>
-            </a>
-          ))}
-        </nav>
-      )}
+      <Card label="Summary" body="stack">
+        <JobFacts app={app} job={job} />
+        <Counts label="Peels by outcome" counts={counts} bare={counts.size > 1} />
+      </Card>
+      {counts.size > 1 && <OutcomeChoices place={place} counts={counts} all={rows.length} />}
       <JobTable app={app} jid={jid} rows={shown} />
-      {asking.value === "cancel" && (
-        <Confirm
-          title={`Cancel ${job.function} on ${pending} hosts?`}
-          verb="Cancel the job"
-          count={pending}
-          danger
-          close={close}
-          act={async () => {
-            const words = { done: "The job is cancelled", waiting: "Cancelling the job" };
-            await decide(app, words, () => app.client.call(routes.cancelJob, { jid }));
-            reload();
-          }}
-        >
-          <p>
-            {pending === 1 ? "1 host has" : `${pending} hosts have`} not ended it: where it runs, it is
-            stopped; where it has not begun, it does not begin. What it did already stays.
-          </p>
-          <DecisionOutlook app={app} question={{ kind: "jobs", action: "cancel", id: jid }} />
-        </Confirm>
+      {asking.about === "cancel" && (
+        <CancelJob {...{ app, job, pending, close: asking.close }} cancelled={reload} />
       )}
-      {asking.value === "again" && <AgainDialog app={app} job={job} rows={bad} close={close} />}
-    </div>
+      {asking.about === "again" && <AgainDialog app={app} job={job} rows={bad} close={asking.close} />}
+    </Page>
   );
 }
 
-/** As the bar above them has them. */
-const inOrder = <Word extends string>(counts: ReadonlyMap<Word, number>): Word[] =>
-  [...counts.keys()].toSorted(
-    (one, other) => outcomes.indexOf(outcomeOf(one)) - outcomes.indexOf(outcomeOf(other)),
+const NoJob = ({ jid }: { jid: string }) => (
+  <Empty title={`The job ${jid} does not exist`}>
+    Masters forget jobs after a time. <a href={hrefOf("/jobs")}>All jobs</a>
+  </Empty>
+);
+
+function Answered({ pending, all }: { pending: number; all: number }) {
+  return (
+    <span class="muted number" role="status">
+      {pending > 0 ? `${(all - pending).toLocaleString("en")} of ${all.toLocaleString("en")} answered` : ""}
+    </span>
   );
+}
+
+function JobActions(props: {
+  app: App;
+  isRunning: boolean;
+  /** On how many peels another try is worth it. */
+  bad: number;
+  ask(what: "cancel" | "again"): void;
+}) {
+  const { app, isRunning, bad, ask } = props;
+  if (isRunning) {
+    if (!app.session.may("jobs", "cancel")) return null;
+    return (
+      <Button kind="danger" onClick={() => ask("cancel")}>
+        Cancel the job
+      </Button>
+    );
+  }
+  if (bad === 0 || !app.session.may("jobs", "run")) return null;
+  return (
+    <Button kind="primary" onClick={() => ask("again")}>
+      Again for {bad.toLocaleString("en")} that failed or were away
+    </Button>
+  );
+}
+
+/** Limits the peels to those of one outcome, in the order of the bar above. */
+function OutcomeChoices(props: { place: Place; counts: ReadonlyMap<JobOutcome, number>; all: number }) {
+  const { place, counts, all } = props;
+  const only = place.query.get("outcome") ?? "";
+  const inOrder = [...counts].toSorted(
+    ([one], [other]) => outcomes.indexOf(outcomeOf(one)) - outcomes.indexOf(outcomeOf(other)),
+  );
+  const choices = [["", all] as const, ...inOrder].map(([outcome, count]) => ({
+    to: withFields(place, { outcome }),
+    isHere: outcome === only,
+    words: (
+      <>
+        {outcome === "" ? "all" : <Status word={outcome} />}{" "}
+        <span class="number">{count.toLocaleString("en")}</span>
+      </>
+    ),
+  }));
+  return <Choices label="Outcome" choices={choices} />;
+}
+
+function CancelJob(props: { app: App; job: ShownJob; pending: number; close(): void; cancelled(): void }) {
+  const { app, job, pending, close, cancelled } = props;
+  const { jid } = job;
+  return (
+    <Confirm
+      title={`Cancel ${job.function} on ${pending} hosts?`}
+      verb="Cancel the job"
+      count={pending}
+      danger
+      close={close}
+      act={async () => {
+        const words = { done: "The job is cancelled", waiting: "Cancelling the job" };
+        await decide(app, words, () => app.client.call(routes.cancelJob, { jid }));
+        cancelled();
+      }}
+    >
+      <p>
+        {pending === 1 ? "1 host has" : `${pending} hosts have`} not ended it: where it runs, it is stopped;
+        where it has not begun, it does not begin. What it did already stays.
+      </p>
+      <DecisionOutlook app={app} question={{ kind: "jobs", action: "cancel", id: jid }} />
+    </Confirm>
+  );
+}

@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import { displayPeelId } from "../../../base/peel-id.ts";
 import type { routes } from "../../api/mod.ts";
 
@@ -21,7 +22,7 @@ export interface JobRow {
   text: string;
 }
 
-const mostText = 200;
+const maxText = 200;
 
 type Outcomes = Pick<ShownJob, "targets" | "outcomes" | "returns">;
 
@@ -61,7 +62,7 @@ export function createRows(): (job: Outcomes, told: ReadonlyMap<string, Told>) =
 function rowOf(peelId: string, outcome: JobOutcome, answer: Made["answer"], early: Made["early"]): JobRow {
   return {
     ...{ peelId, peel: displayPeelId(peelId), outcome },
-    ...(answer === undefined ? {} : { durationMs: answer.duration_ms }),
+    ...defined({ durationMs: answer?.duration_ms }),
     text: oneLine(answer?.error ?? early?.error ?? answer?.return),
   };
 }
@@ -83,9 +84,7 @@ function oneLine(value: unknown): string {
   if (value === undefined) return "";
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const [line = ""] = text.split("\n", 1);
-  return line.length > mostText || line.length < text.trimEnd().length
-    ? `${line.slice(0, mostText)} …`
-    : line;
+  return line.length > maxText || line.length < text.trimEnd().length ? `${line.slice(0, maxText)} …` : line;
 }
 
 /** The outcome that an event about a return names; an event of another form tells nothing. */

@@ -1,1 +1,1 @@
-export { jobsPage } from "./page.ts";
+export { jobsPage } from "./jobs.tsx";

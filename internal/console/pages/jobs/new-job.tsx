@@ -10,7 +10,9 @@ import {
   useCall,
   useTarget,
 } from "../../calls/mod.ts";
+import { Card } from "../../kit/card.tsx";
 import type { Place } from "../../kit/router.ts";
+import { useDialog } from "../../kit/use-dialog.ts";
 import { RunDialog } from "./run-dialog.tsx";
 
 /** Runs a function: which, with which arguments, on whom. `?target=` and `?function=` fill it in. */
@@ -21,7 +23,7 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
   /** It was submitted: what is missing is told until it is there. */
   const asked = useSignal(false);
   const refused = useSignal("");
-  const confirming = useSignal(false);
+  const confirming = useDialog();
   const { known, args } = call;
   const { preview, wanted } = target;
   const total = preview?.total ?? 0;
@@ -41,7 +43,7 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
     refused.value = "";
     if (lacking !== "" || !call.isReady()) return;
     if (known?.readOnly !== true) {
-      confirming.value = true;
+      confirming.open(true);
       return;
     }
     await run().catch((thrown: Error) => {
@@ -55,37 +57,26 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
       list={{ words: "All jobs", path: "/jobs" }}
       submit={submit}
       dialog={
-        confirming.value && (
-          <RunDialog
-            {...{ app, name, args, total, target: wanted, act: run }}
-            close={() => {
-              confirming.value = false;
-            }}
-          />
+        confirming.about && (
+          <RunDialog {...{ app, name, args, total, target: wanted, act: run }} close={confirming.close} />
         )
       }
     >
-      <section class="card" aria-labelledby="what-head">
-        <header>
-          <h2 id="what-head">What</h2>
-          {known !== undefined && (
-            <span class="tag">{known.readOnly ? "only reads" : "can change hosts"}</span>
-          )}
-        </header>
-        <div class="body stack">
-          <FunctionFields call={call} id="job" arg="arg" label="Function" />
-          <TimeoutField id="job-timeout" value={timeout} />
-        </div>
-      </section>
-      <section class="card" aria-labelledby="who-head">
-        <header>
-          <h2 id="who-head">On whom</h2>
-        </header>
-        <div class="body stack">
-          <TargetFields app={app} id="job-target" target={target} onSubmit={submit} />
-          <SubmitFields problem={problem} verb="Run" total={total} />
-        </div>
-      </section>
+      <Card
+        id="what-head"
+        title="What"
+        beside={
+          known !== undefined && <span class="tag">{known.readOnly ? "only reads" : "can change hosts"}</span>
+        }
+        body="stack"
+      >
+        <FunctionFields call={call} id="job" arg="arg" label="Function" />
+        <TimeoutField id="job-timeout" value={timeout} />
+      </Card>
+      <Card id="who-head" title="On whom" body="stack">
+        <TargetFields app={app} id="job-target" target={target} onSubmit={submit} />
+        <SubmitFields problem={problem} verb="Run" total={total} />
+      </Card>
     </CallPage>
   );
 }

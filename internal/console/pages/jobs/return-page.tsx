@@ -1,36 +1,33 @@
 import { encodePeelId } from "../../../base/peel-id.ts";
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
+import { LinkButton } from "../../kit/button.tsx";
+import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
+import { Fact } from "../../kit/fact.tsx";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
-import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import { Duration, Time } from "../../kit/time.tsx";
+import type { ShownJob } from "./job-rows.ts";
 
 /** All of what one peel returned to a job. */
 export function ReturnPage({ app, jid, peel }: { app: App; jid: string; peel: string }) {
-  const { value: job, problem } = useQuery(
-    app,
-    `${jid} ${peel}`,
-    (signal) => app.client.call(routes.getJob, { jid, peel }, signal),
-    [`svc/job/${jid}/return/${encodePeelId(peel)}`, `svc/job/${jid}/ended`],
-  );
+  const { value: job, problem } = useAnswer(app, routes.getJob, { jid, peel }, [
+    `svc/job/${jid}/return/${encodePeelId(peel)}`,
+    `svc/job/${jid}/ended`,
+  ]);
   const answer = job?.returns[encodePeelId(peel)];
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>{peel}</h1>
-        {job !== undefined && <Status word={job.outcomes[encodePeelId(peel)] ?? "pending"} />}
-        <div class="actions">
-          {app.session.may("facts", "read") && (
-            <a class="button" href={hrefOf(`/peels/${peel}`)}>
-              The peel
-            </a>
-          )}
-          <a class="button" href={hrefOf(`/jobs/${jid}`)}>
-            The job
-          </a>
-        </div>
-      </header>
+    <Page
+      title={peel}
+      beside={job !== undefined && <Status word={job.outcomes[encodePeelId(peel)] ?? "pending"} />}
+      actions={
+        <>
+          {app.session.may("facts", "read") && <LinkButton to={`/peels/${peel}`}>The peel</LinkButton>}
+          <LinkButton to={`/jobs/${jid}`}>The job</LinkButton>
+        </>
+      }
+    >
       <Problem problem={problem} />
       {job !== undefined && answer === undefined && (
         <Empty title="Nothing returned yet">
@@ -40,40 +37,34 @@ export function ReturnPage({ app, jid, peel }: { app: App; jid: string; peel: st
         </Empty>
       )}
       {job !== undefined && answer !== undefined && (
-        <>
-          <section class="card" aria-label="Summary">
-            <dl class="body facts">
-              <dt>Function</dt>
-              <dd class="mono">{job.function}</dd>
-              <dt>Started</dt>
-              <dd>
-                <Time at={answer.started_at} now={app.now} />, took <Duration ms={answer.duration_ms} />
-              </dd>
-              <dt>Return code</dt>
-              <dd class="number">{answer.retcode}</dd>
-              {answer.late === true && (
-                <>
-                  <dt>Late</dt>
-                  <dd>It arrived after the deadline</dd>
-                </>
-              )}
-            </dl>
-          </section>
-          {answer.error !== undefined && <p class="notice failed">{answer.error}</p>}
-          {answer.return !== undefined && (
-            <section class="card" aria-label="Returned">
-              <header>
-                <h2>Returned</h2>
-              </header>
-              {/* It scrolls, so it can be reached by keys. */}
-              <section class="output" tabIndex={0} aria-label="Returned, text">
-                <pre>{textOf(answer.return)}</pre>
-              </section>
-            </section>
-          )}
-        </>
+        <Returned answer={answer} function={job.function} now={app.now} />
       )}
-    </div>
+    </Page>
+  );
+}
+
+function Returned(props: { answer: ShownJob["returns"][string]; function: string } & Pick<App, "now">) {
+  const { answer, function: name, now } = props;
+  return (
+    <>
+      <Card label="Summary" body="facts">
+        <Fact name="Function" as="mono" value={name} />
+        <Fact name="Started">
+          <Time at={answer.started_at} now={now} />, took <Duration ms={answer.duration_ms} />
+        </Fact>
+        <Fact name="Return code" as="number" value={answer.retcode} />
+        <Fact name="Late">{answer.late === true && "It arrived after the deadline"}</Fact>
+      </Card>
+      {answer.error !== undefined && <p class="notice failed">{answer.error}</p>}
+      {answer.return !== undefined && (
+        <Card title="Returned">
+          {/* It scrolls, so it can be reached by keys. */}
+          <section class="output" tabIndex={0} aria-label="Returned, text">
+            <pre>{textOf(answer.return)}</pre>
+          </section>
+        </Card>
+      )}
+    </>
   );
 }
 

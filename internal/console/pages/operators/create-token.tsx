@@ -1,6 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { type App, routes } from "../../api/mod.ts";
+import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
+import { Field } from "../../kit/field.tsx";
 import { RoleChoice } from "./role-choice.tsx";
 import { TokenCreated } from "./token-created.tsx";
 
@@ -41,20 +43,13 @@ export function CreateToken({ app, close }: { app: App; close(): void }) {
       >
         <h2>Create a token</h2>
         {fields.map(({ id, title, value, hint }) => (
-          <div class="field" key={id}>
-            <label for={`token-${id}`}>{title}</label>
-            <input
-              id={`token-${id}`}
-              class="input"
-              autocomplete="off"
-              spellcheck={false}
-              placeholder={hint}
-              value={value.value}
-              onInput={({ currentTarget }) => {
-                value.value = currentTarget.value;
-              }}
-            />
-          </div>
+          <Field
+            key={id}
+            {...{ id: `token-${id}`, label: title, placeholder: hint, value: value.value }}
+            onText={(text) => {
+              value.value = text;
+            }}
+          />
         ))}
         <RoleChoice
           app={app}
@@ -73,9 +68,7 @@ export function CreateToken({ app, close }: { app: App; close(): void }) {
           </p>
         )}
         <div class="actions">
-          <button type="button" class="button" onClick={close}>
-            Cancel
-          </button>
+          <Button onClick={close}>Cancel</Button>
           <button type="submit" class="button primary" disabled={busy.value}>
             {busy.value ? "Create …" : "Create"}
           </button>

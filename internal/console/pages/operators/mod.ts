@@ -1,1 +1,1 @@
-export { operatorsPage } from "./page.ts";
+export { operatorsPage } from "./operators.tsx";

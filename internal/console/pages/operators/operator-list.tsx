@@ -1,17 +1,15 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
+import type { Column } from "../../kit/column.ts";
+import { monoColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
-import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
-import { Time } from "../../kit/time.tsx";
-import { standings } from "./standing.ts";
+import { standingColumn } from "./standing.tsx";
 import { Tags } from "./tags.tsx";
 
 /** Everyone whom masters know. */
 export function OperatorList({ app }: { app: App }) {
-  const { value, problem } = useQuery(app, "operators", (signal) =>
-    app.client.call(routes.listOperators, {}, signal),
-  );
+  const { value, problem } = useAnswer(app, routes.listOperators, {});
   return (
     <>
       <Problem problem={problem} />
@@ -23,36 +21,7 @@ export function OperatorList({ app }: { app: App }) {
           to={({ name }) => `/operators/${encodeURIComponent(name)}`}
           go={app.router.go}
           keys={app.keys}
-          columns={[
-            { id: "name", title: "Operator", show: ({ name }) => name, by: ({ name }) => name },
-            {
-              id: "state",
-              title: "State",
-              show: ({ state }) => <Status word={state} outcome={standings[state] ?? "skipped"} />,
-              by: ({ state }) => state,
-            },
-            { id: "roles", title: "Roles", show: ({ roles }) => <Tags words={roles} /> },
-            {
-              id: "administrator",
-              title: "Administrator",
-              wide: true,
-              show: ({ administrator }) => (administrator ? "yes" : ""),
-              by: ({ administrator }) => Number(administrator),
-            },
-            {
-              id: "expires",
-              title: "Expires",
-              wide: true,
-              show: ({ expires_at: at }) => (at === undefined ? "" : <Time at={at} now={app.now} />),
-              by: ({ expires_at: at }) => at ?? "",
-            },
-            {
-              id: "key",
-              title: "Key",
-              wide: true,
-              show: ({ public_key }) => <span class="mono">{public_key}</span>,
-            },
-          ]}
+          columns={operatorColumns(app)}
           empty={
             <Empty
               title="No operators yet"
@@ -67,3 +36,20 @@ export function OperatorList({ app }: { app: App }) {
     </>
   );
 }
+
+type Operator = NonNullable<(typeof routes.listOperators)["types"]>["answer"]["operators"][number];
+
+const operatorColumns = ({ now }: Pick<App, "now">): readonly Column<Operator>[] => [
+  textColumn("name", "Operator", ({ name }) => name),
+  standingColumn(({ state }) => state),
+  { id: "roles", title: "Roles", show: ({ roles }) => <Tags words={roles} /> },
+  {
+    id: "administrator",
+    title: "Administrator",
+    wide: true,
+    show: ({ administrator }) => (administrator ? "yes" : ""),
+    by: ({ administrator }) => Number(administrator),
+  },
+  timeColumn(now, "expires", "Expires", ({ expires_at: at }) => at, { wide: true }),
+  monoColumn("key", "Key", ({ public_key: key }) => key, { wide: true, unsorted: true }),
+];

@@ -1,18 +1,21 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
+import { LinkButton } from "../../kit/button.tsx";
+import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
+import { Fact } from "../../kit/fact.tsx";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
-import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
-import { commandsFor } from "./commands.ts";
-import { standings } from "./standing.ts";
+import { commandsFor, type SignedChange } from "./commands.ts";
+import { Standing } from "./standing.tsx";
 import { Tags } from "./tags.tsx";
+
+type Operator = NonNullable<NonNullable<(typeof routes.showOperator)["types"]>["answer"]["operator"]>;
 
 /** One operator, and the commands that change it. */
 export function OperatorPage({ app, name }: { app: App; name: string }) {
-  const { value, problem } = useQuery(app, name, (signal) =>
-    app.client.call(routes.showOperator, { name }, signal),
-  );
+  const { value, problem } = useAnswer(app, routes.showOperator, { name });
   const operator = value?.operator;
   if (value !== undefined && operator === undefined) {
     return (
@@ -23,90 +26,65 @@ export function OperatorPage({ app, name }: { app: App; name: string }) {
   }
   const commands = operator === undefined ? [] : commandsFor(operator, app.session);
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>{name}</h1>
-        {operator !== undefined && (
-          <Status word={operator.state} outcome={standings[operator.state] ?? "skipped"} />
-        )}
-        <div class="actions">
-          {app.session.may("audit", "read") && (
-            <a class="button" href={hrefOf(`/audit?by=${encodeURIComponent(name)}`)}>
-              In the audit
-            </a>
-          )}
-        </div>
-      </header>
+    <Page
+      title={name}
+      beside={operator !== undefined && <Standing state={operator.state} />}
+      actions={
+        app.session.may("audit", "read") && (
+          <LinkButton to={`/audit?by=${encodeURIComponent(name)}`}>In the audit</LinkButton>
+        )
+      }
+    >
       <Problem problem={problem} />
       {operator !== undefined && (
         <div class="grid">
-          <section class="card" aria-labelledby="operator-head">
-            <header>
-              <h2 id="operator-head">Operator</h2>
-            </header>
-            <dl class="body facts">
-              <dt>Roles</dt>
-              <dd>
-                <Tags words={operator.roles} />
-              </dd>
-              {operator.reason !== undefined && (
-                <>
-                  <dt>Reason</dt>
-                  <dd>{operator.reason}</dd>
-                </>
-              )}
-              <dt>Administrator</dt>
-              <dd>{operator.administrator ? "yes, in the file of the masters" : "no"}</dd>
-              <dt>Key</dt>
-              <dd class="mono">{operator.public_key}</dd>
-              {operator.created_at !== undefined && (
-                <>
-                  <dt>Created</dt>
-                  <dd>
-                    <Time at={operator.created_at} now={app.now} />
-                    {operator.created_by !== undefined && ` by ${operator.created_by}`}
-                  </dd>
-                </>
-              )}
-              {operator.expires_at !== undefined && (
-                <>
-                  <dt>Expires</dt>
-                  <dd>
-                    <Time at={operator.expires_at} now={app.now} />
-                  </dd>
-                </>
-              )}
-              {operator.signed_by !== undefined && (
-                <>
-                  <dt>Signed by</dt>
-                  <dd class="mono">{operator.signed_by}</dd>
-                </>
-              )}
-              <dt>Depend on it</dt>
-              <dd>{value?.dependents.length === 0 ? "nobody" : value?.dependents.join(", ")}</dd>
-            </dl>
-          </section>
-          {commands.length > 0 && (
-            <section class="card" aria-labelledby="change-head">
-              <header>
-                <h2 id="change-head">Change it</h2>
-              </header>
-              <div class="body stack">
-                <p class="muted">
-                  An administrator signs each change with a key, and a browser has none: run the command where
-                  the key is.
-                </p>
-                {commands.map(({ title, command }) => (
-                  <div key={title} class="field">
-                    <span class="label">{title}</span>
-                    <code class="command">{command}</code>
-                  </div>
-                ))}
-              </div>
-            </section>
-          )}
+          <OperatorCard operator={operator} dependents={value?.dependents ?? []} now={app.now} />
+          {commands.length > 0 && <Changes commands={commands} />}
         </div>
       )}
-    </div>
+    </Page>
+  );
+}
+
+function OperatorCard(props: { operator: Operator; dependents: readonly string[] } & Pick<App, "now">) {
+  const { operator, dependents, now } = props;
+  const { created_at: created, created_by: creator, expires_at: end } = operator;
+  return (
+    <Card id="operator-head" title="Operator" body="facts">
+      <Fact name="Roles">
+        <Tags words={operator.roles} />
+      </Fact>
+      <Fact name="Reason">{operator.reason}</Fact>
+      <Fact name="Administrator">{operator.administrator ? "yes, in the file of the masters" : "no"}</Fact>
+      <Fact name="Key" as="mono" value={operator.public_key} />
+      <Fact name="Created">
+        {created !== undefined && (
+          <>
+            <Time at={created} now={now} />
+            {creator !== undefined && ` by ${creator}`}
+          </>
+        )}
+      </Fact>
+      <Fact name="Expires">{end !== undefined && <Time at={end} now={now} />}</Fact>
+      <Fact name="Signed by" as="mono" value={operator.signed_by} />
+      <Fact name="Depend on it">{dependents.length === 0 ? "nobody" : dependents.join(", ")}</Fact>
+    </Card>
+  );
+}
+
+function Changes({ commands }: { commands: readonly SignedChange[] }) {
+  return (
+    <Card id="change-head" title="Change it" body="stack">
+      <p class="muted">
+        An administrator signs each change with a key, and a browser has none: run the command where the key
+        is.
+      </p>
+      {commands.map(({ title, command }) => (
+        <div key={title} class="field">
+          <span class="label">{title}</span>
+          <code class="command">{command}</code>
+        </div>
+      ))}
+    </Card>
   );
 }

@@ -1,6 +1,8 @@
-import type { App, Session } from "../../api/mod.ts";
+import type { App, ConsolePage, Session } from "../../api/mod.ts";
+import { Choices } from "../../kit/choices.tsx";
 import { Empty } from "../../kit/empty.tsx";
-import { hrefOf, type Place } from "../../kit/router.ts";
+import { Page } from "../../kit/page.tsx";
+import type { Place } from "../../kit/router.ts";
 import { OperatorList } from "./operator-list.tsx";
 import { OperatorPage } from "./operator-page.tsx";
 import { RoleList } from "./role-list.tsx";
@@ -18,34 +20,34 @@ const views = [
   { id: "roles", title: "Roles", may: ({ may }: Session) => may("roles", "read"), View: RoleList },
 ] as const;
 
+export const operatorsPage: ConsolePage = {
+  name: "Operators",
+  path: "/operators",
+  key: "t",
+  may: ({ may }) => may("operators", "list") || may("tokens", "list") || may("roles", "read"),
+  View: Operators,
+};
+
 /** Operators, tokens and roles, or one operator: `/operators/<name>`. */
-export function Operators({ app, place }: { app: App; place: Place }) {
+function Operators({ app, place }: { app: App; place: Place }) {
   const [, , name] = place.path.split("/");
   if (name !== undefined) return <OperatorPage key={name} app={app} name={name} />;
   const offered = views.filter(({ may }) => may(app.session));
   const asked = place.query.get("view");
   const shown = asked === null ? offered[0] : offered.find(({ id }) => id === asked);
+  const choices = offered.map(({ id, title }) => ({
+    to: id === "" ? "/operators" : `/operators?view=${id}`,
+    words: title,
+    isHere: shown?.id === id,
+  }));
   return (
-    <div class="page tall">
-      <header class="page-head">
-        <h1>Operators</h1>
-      </header>
-      <nav class="tabs" aria-label="Views of operators">
-        {offered.map(({ id, title }) => (
-          <a
-            key={id}
-            href={hrefOf(id === "" ? "/operators" : `/operators?view=${id}`)}
-            {...(shown?.id === id ? { "aria-current": "page" } : {})}
-          >
-            {title}
-          </a>
-        ))}
-      </nav>
+    <Page title="Operators" tall>
+      <Choices as="tabs" label="Views of operators" choices={choices} />
       {shown === undefined ? (
         <Empty title="Your roles do not include this view, or there is none" />
       ) : (
         <shown.View key={shown.id} app={app} place={place} />
       )}
-    </div>
+    </Page>
   );
 }

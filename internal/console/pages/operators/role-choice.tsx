@@ -1,4 +1,5 @@
 import { type App, routes, useQuery } from "../../api/mod.ts";
+import { Field } from "../../kit/field.tsx";
 
 /**
  * Roles to choose from: those in force on the masters, or those of the session where roles may not be read.
@@ -15,20 +16,15 @@ export function RoleChoice(props: { app: App; chosen: readonly string[]; onChang
   if (value === undefined && problem === undefined) return <p class="muted small">Reading the roles …</p>;
   if (value === undefined || value.length === 0) {
     return (
-      <div class="field">
-        <label for="token-roles">Roles, no more than your own</label>
-        <input
-          id="token-roles"
-          class="input"
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="viewer"
-          value={chosen.join(" ")}
-          onChange={({ currentTarget }) =>
-            onChange(currentTarget.value.split(/[\s,]+/).filter((role) => role !== ""))
-          }
-        />
-      </div>
+      <Field
+        id="token-roles"
+        label="Roles, no more than your own"
+        placeholder="viewer"
+        value={chosen.join(" ")}
+        onChange={({ currentTarget }) =>
+          onChange(currentTarget.value.split(/[\s,]+/).filter((role) => role !== ""))
+        }
+      />
     );
   }
   return (

@@ -1,11 +1,36 @@
 import { type App, routes, useQuery } from "../../api/mod.ts";
+import type { Column } from "../../kit/column.ts";
+import { longColumn, textColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
 import { Table } from "../../kit/table.tsx";
-import { holdersOf } from "./holders.ts";
+import { type Holders, holdersOf } from "./holders.ts";
 import { RolePage } from "./role-page.tsx";
-import { kindsOf } from "./roles.ts";
+import { kindsOf, type ShownRole } from "./roles.ts";
+
+interface HeldRole {
+  role: ShownRole;
+  held: Holders;
+}
+
+const holdersColumn = (id: "operators" | "tokens", title: string): Column<HeldRole> => ({
+  ...longColumn(id, title, ({ held }: HeldRole) => held[id].join(", ")),
+  by: ({ held }) => held[id].length,
+});
+
+const columns: readonly Column<HeldRole>[] = [
+  textColumn("role", "Role", ({ role }) => role.name),
+  {
+    id: "from",
+    title: "From",
+    show: ({ role }) => (role.built_in ? "built in" : "roles file"),
+    by: ({ role }) => Number(role.built_in),
+  },
+  longColumn("kinds", "About", ({ role }) => kindsOf(role).join(", "), { wide: true, unsorted: true }),
+  holdersColumn("operators", "Operators"),
+  holdersColumn("tokens", "Tokens"),
+];
 
 /** The roles in force on the master that answers, with who has them; or one of them: `?view=roles&role=<name>`. */
 export function RoleList({ app, place }: { app: App; place: Place }) {
@@ -49,33 +74,7 @@ export function RoleList({ app, place }: { app: App; place: Place }) {
           to={({ role }) => `/operators?view=roles&role=${encodeURIComponent(role.name)}`}
           go={app.router.go}
           keys={app.keys}
-          columns={[
-            { id: "role", title: "Role", show: ({ role }) => role.name, by: ({ role }) => role.name },
-            {
-              id: "from",
-              title: "From",
-              show: ({ role }) => (role.built_in ? "built in" : "roles file"),
-              by: ({ role }) => Number(role.built_in),
-            },
-            {
-              id: "kinds",
-              title: "About",
-              wide: true,
-              show: ({ role }) => <span title={kindsOf(role).join(", ")}>{kindsOf(role).join(", ")}</span>,
-            },
-            {
-              id: "operators",
-              title: "Operators",
-              show: ({ held }) => <span title={held.operators.join(", ")}>{held.operators.join(", ")}</span>,
-              by: ({ held }) => held.operators.length,
-            },
-            {
-              id: "tokens",
-              title: "Tokens",
-              show: ({ held }) => <span title={held.tokens.join(", ")}>{held.tokens.join(", ")}</span>,
-              by: ({ held }) => held.tokens.length,
-            },
-          ]}
+          columns={columns}
           empty={<Empty title="No roles" command="svc roles show" />}
         />
       )}

@@ -1,9 +1,31 @@
+import { Card } from "../../kit/card.tsx";
+import type { Column } from "../../kit/column.ts";
 import { Empty } from "../../kit/empty.tsx";
+import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Table } from "../../kit/table.tsx";
 import type { Holders } from "./holders.ts";
-import { rulesOf, type ShownRole } from "./roles.ts";
+import { type Rule, rulesOf, type ShownRole } from "./roles.ts";
 import { Tags } from "./tags.tsx";
+
+const columns: readonly Column<Rule>[] = [
+  {
+    id: "may",
+    title: "May",
+    show: ({ may }) => (
+      <span class="mono" title={may}>
+        {may}
+      </span>
+    ),
+  },
+  { id: "on", title: "On", show: ({ on }) => on !== undefined && <span class="mono">{on}</span> },
+  {
+    id: "approvals",
+    title: "Others who must agree",
+    align: "end",
+    show: ({ approvals }) => (approvals === 0 ? "none" : approvals),
+  },
+];
 
 /** What one role allows, and who has it. */
 export function RolePage(props: {
@@ -24,51 +46,21 @@ export function RolePage(props: {
   }
   return (
     <>
-      <section class="card" aria-labelledby="role-head">
-        <header>
-          <h2 id="role-head">{name}</h2>
-          {all}
-        </header>
-        <dl class="body facts">
-          <dt>From</dt>
-          <dd>{role.built_in ? "built in: every master has it" : <code>{file}</code>}</dd>
-          <dt>Operators</dt>
-          <dd>
-            <Tags words={held?.operators ?? []} />
-          </dd>
-          <dt>Tokens</dt>
-          <dd>
-            <Tags words={held?.tokens ?? []} />
-          </dd>
-        </dl>
-      </section>
+      <Card id="role-head" title={name} beside={all} body="facts">
+        <Fact name="From">{role.built_in ? "built in: every master has it" : <code>{file}</code>}</Fact>
+        <Fact name="Operators">
+          <Tags words={held?.operators ?? []} />
+        </Fact>
+        <Fact name="Tokens">
+          <Tags words={held?.tokens ?? []} />
+        </Fact>
+      </Card>
       <Table
         label={`What the role ${name} allows`}
         short
         rows={rulesOf(role)}
         rowKey={({ may, on, approvals }) => `${may} ${on} ${approvals}`}
-        columns={[
-          {
-            id: "may",
-            title: "May",
-            show: ({ may }) => (
-              <span class="mono" title={may}>
-                {may}
-              </span>
-            ),
-          },
-          {
-            id: "on",
-            title: "On",
-            show: ({ on }) => (on === undefined ? "" : <span class="mono">{on}</span>),
-          },
-          {
-            id: "approvals",
-            title: "Others who must agree",
-            align: "end",
-            show: ({ approvals }) => (approvals === 0 ? "none" : approvals),
-          },
-        ]}
+        columns={columns}
         empty={<Empty title="It allows nothing" />}
       />
     </>

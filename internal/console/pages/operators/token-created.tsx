@@ -1,3 +1,4 @@
+import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
 
 /** A new token, in sight once: it is left only by the button. */
@@ -11,9 +12,9 @@ export function TokenCreated({ name, token, close }: { name: string; token: stri
           {token}
         </section>
         <div class="actions">
-          <button type="button" class="button primary" onClick={close}>
+          <Button kind="primary" onClick={close}>
             I have it
-          </button>
+          </Button>
         </div>
       </div>
     </Dialog>

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from "preact";
 import type { App, routes } from "../../api/mod.ts";
-import { Status } from "../../kit/status.tsx";
+import { Button } from "../../kit/button.tsx";
+import type { Column } from "../../kit/column.ts";
+import { textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Time } from "../../kit/time.tsx";
-import { standings } from "./standing.ts";
+import { standingColumn } from "./standing.tsx";
 import { Tags } from "./tags.tsx";
 
 type Token = NonNullable<(typeof routes.listTokens)["types"]>["answer"]["tokens"][number];
@@ -17,59 +19,30 @@ export function TokenTable(props: {
 }) {
   const { app, tokens, revoke, empty } = props;
   const mayRevoke = app.session.may("tokens", "revoke");
-  return (
-    <Table
-      label="Tokens"
-      rows={tokens}
-      rowKey={({ id }) => id}
-      columns={[
-        { id: "name", title: "Token", show: ({ name }) => name, by: ({ name }) => name },
-        {
-          id: "state",
-          title: "State",
-          show: ({ state }) => <Status word={state} outcome={standings[state] ?? "skipped"} />,
-          by: ({ state }) => state,
-        },
-        { id: "roles", title: "Roles", wide: true, show: ({ roles }) => <Tags words={roles} /> },
-        {
-          id: "by",
-          title: "Created by",
-          wide: true,
-          show: (one) => one.created_by,
-          by: (one) => one.created_by,
-        },
-        {
-          id: "expires",
-          title: "Expires",
-          wide: true,
-          show: (one) => <Time at={one.expires_at} now={app.now} />,
-          by: (one) => one.expires_at,
-        },
-        {
-          id: "used",
-          title: "Last used",
-          wide: true,
-          show: ({ last_used_at: at }) => (at === undefined ? "never" : <Time at={at} now={app.now} />),
-          by: ({ last_used_at: at }) => at ?? "",
-        },
-        {
-          id: "revoke",
-          title: "Action",
-          align: "end",
-          show: ({ name, state }) =>
-            mayRevoke && (state === "live" || state === "orphaned") ? (
-              <button
-                type="button"
-                class="button danger in-row"
-                aria-label={`Revoke ${name}`}
-                onClick={() => revoke(name)}
-              >
-                Revoke
-              </button>
-            ) : null,
-        },
-      ]}
-      empty={empty}
-    />
-  );
+  const columns: readonly Column<Token>[] = [
+    textColumn("name", "Token", ({ name }) => name),
+    standingColumn(({ state }) => state),
+    { id: "roles", title: "Roles", wide: true, show: ({ roles }) => <Tags words={roles} /> },
+    textColumn("by", "Created by", (one) => one.created_by, { wide: true }),
+    timeColumn(app.now, "expires", "Expires", (one) => one.expires_at, { wide: true }),
+    {
+      id: "used",
+      title: "Last used",
+      wide: true,
+      show: ({ last_used_at: at }) => (at === undefined ? "never" : <Time at={at} now={app.now} />),
+      by: ({ last_used_at: at }) => at ?? "",
+    },
+    {
+      id: "revoke",
+      title: "Action",
+      align: "end",
+      show: ({ name, state }) =>
+        mayRevoke && (state === "live" || state === "orphaned") ? (
+          <Button kind="danger in-row" aria-label={`Revoke ${name}`} onClick={() => revoke(name)}>
+            Revoke
+          </Button>
+        ) : null,
+    },
+  ];
+  return <Table label="Tokens" rows={tokens} rowKey={({ id }) => id} columns={columns} empty={empty} />;
 }

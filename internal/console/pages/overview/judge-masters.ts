@@ -28,16 +28,17 @@ const duties: Readonly<Record<string, string>> = {
   reactor: "runs the reactor",
 };
 
-/**
- * Judges the masters: first those that need a look, then those that hold nothing, then the others.
- *
- * @returns also the leases whose holder is not among them, and how many masters are ready
- */
-export function judgeMasters({ masters, leases }: Answer): {
+/** The masters, those that need a look first. */
+export interface JudgedMasters {
   masters: JudgedMaster[];
+  /** Leases whose holder is not among them. */
   lost: { lease: string; holder: string }[];
+  /** How many are ready. */
   ready: number;
-} {
+}
+
+/** Judges the masters: first those that need a look, then those that hold nothing, then the others. */
+export function judgeMasters({ masters, leases }: Answer): JudgedMasters {
   const judged = masters.map(({ readiness, leases: held, rollouts, ...master }) => {
     const { rank, word, outcome } = looks[readiness];
     const own = held.map((name) => duties[name] ?? `holds ${name}`);

@@ -1,8 +1,10 @@
+import { useMemo } from "preact/hooks";
 import type { App } from "../../api/mod.ts";
+import { Card } from "../../kit/card.tsx";
+import type { Column } from "../../kit/column.ts";
+import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { hrefOf } from "../../kit/router.ts";
-import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
-import { Time } from "../../kit/time.tsx";
 
 /** What the overview shows of a job. */
 export interface LatestJob {
@@ -15,39 +17,38 @@ export interface LatestJob {
   created_by: string;
 }
 
-const mostShown = 8;
+const maxShown = 8;
+// Their order is that of time.
+const [unsorted, wide] = [{ unsorted: true }, { unsorted: true, wide: true }] as const;
 
 /** The newest jobs. */
 export function LatestJobs({ app, jobs }: { app: App; jobs: readonly LatestJob[] }) {
+  const columns = useMemo(() => jobColumns(app), [app]);
+  const all = (
+    <a class="small" href={hrefOf("/jobs")}>
+      All jobs
+    </a>
+  );
   return (
-    <section class="card" aria-labelledby="jobs-head">
-      <header>
-        <h2 id="jobs-head">Latest jobs</h2>
-        <a class="small" href={hrefOf("/jobs")}>
-          All jobs
-        </a>
-      </header>
+    <Card id="jobs-head" title="Latest jobs" beside={all}>
       <Table
         label="Latest jobs"
         short
-        rows={jobs.slice(0, mostShown)}
+        rows={jobs.slice(0, maxShown)}
         rowKey={({ jid }) => jid}
         to={({ jid }) => `/jobs/${jid}`}
         go={app.router.go}
-        columns={[
-          { id: "function", title: "Function", show: (job) => <span class="mono">{job.function}</span> },
-          { id: "status", title: "Status", show: (job) => <Status word={job.status} /> },
-          { id: "targets", title: "Peels", align: "end", show: (job) => job.targets.toLocaleString("en") },
-          {
-            id: "target",
-            title: "Target",
-            wide: true,
-            show: (job) => <span class="mono">{job.target ?? "list"}</span>,
-          },
-          { id: "by", title: "By", wide: true, show: (job) => job.created_by },
-          { id: "at", title: "Created", show: (job) => <Time at={job.created_at} now={app.now} /> },
-        ]}
+        columns={columns}
       />
-    </section>
+    </Card>
   );
 }
+
+const jobColumns = ({ now }: Pick<App, "now">): readonly Column<LatestJob>[] => [
+  monoColumn("function", "Function", (job) => job.function, unsorted),
+  statusColumn("status", "Status", (job) => job.status, unsorted),
+  numberColumn("targets", "Peels", (job) => job.targets, unsorted),
+  monoColumn("target", "Target", (job) => job.target ?? "list", wide),
+  textColumn("by", "By", (job) => job.created_by, wide),
+  timeColumn(now, "at", "Created", (job) => job.created_at, unsorted),
+];

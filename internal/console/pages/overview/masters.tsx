@@ -1,17 +1,15 @@
 import type { App } from "../../api/mod.ts";
+import { Card } from "../../kit/card.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
 import { Since } from "../../kit/time.tsx";
-import type { judgeMasters } from "./judge-masters.ts";
+import type { JudgedMasters } from "./judge-masters.ts";
 
 /** The masters, those that need a look first: how each is, and what it does alone. */
-export function Masters({ app, judged }: { app: App; judged: ReturnType<typeof judgeMasters> }) {
+export function Masters({ app, judged }: { app: App; judged: JudgedMasters }) {
   const { masters, lost } = judged;
   return (
-    <section class="card" aria-labelledby="masters-head">
-      <header>
-        <h2 id="masters-head">Masters</h2>
-      </header>
+    <Card id="masters-head" title="Masters">
       {lost.length > 0 && (
         <p class="body problem" role="alert">
           {lost.map(({ lease, holder }) => `${holder} holds ${lease} and is not among them.`).join(" ")}{" "}
@@ -63,6 +61,6 @@ export function Masters({ app, judged }: { app: App; judged: ReturnType<typeof j
           },
         ]}
       />
-    </section>
+    </Card>
   );
 }

@@ -1,1 +1,1 @@
-export { overviewPage } from "./page.ts";
+export { overviewPage } from "./overview.tsx";

@@ -1,166 +1,106 @@
-import { Fragment } from "preact";
-import type { App } from "../../api/mod.ts";
+import type { App, ConsolePage } from "../../api/mod.ts";
+import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
+import { Fact } from "../../kit/fact.tsx";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Counts } from "../../kit/shares.tsx";
 import { Time } from "../../kit/time.tsx";
 import { Breakers } from "./breakers.tsx";
-import { Figure } from "./figure.tsx";
+import { Figures } from "./figures.tsx";
 import { judgeMasters } from "./judge-masters.ts";
 import { LatestJobs } from "./latest-jobs.tsx";
 import { Masters } from "./masters.tsx";
-import { summarize } from "./summary.ts";
+import { type PeelsSummary, summarize } from "./summary.ts";
 import { useOverview } from "./use-overview.ts";
 
+export const overviewPage: ConsolePage = {
+  name: "Overview",
+  path: "/overview",
+  key: "o",
+  // It shows of everything what may be read.
+  may: () => true,
+  View: Overview,
+};
+
 /** How the fleet is, on one page. */
-export function Overview({ app }: { app: App }) {
+function Overview({ app }: { app: App }) {
   const { value, problem } = useOverview(app);
   const peels = value?.peels === undefined ? undefined : summarize(value.peels.items, app.now.value);
-  const jobs = value?.jobs?.items;
-  const counts = value?.states?.counts;
+  const jobs = value?.jobs?.items ?? [];
   const judged = value?.masters === undefined ? undefined : judgeMasters(value.masters);
-  const breakers = value?.breakers;
-  const isNew = value?.peels?.items.length === 0 && value.pending?.items.length === 0;
+  const breakers = value?.breakers ?? [];
+  const hasNoPeel = value?.peels?.items.length === 0;
+  const now = app.now;
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>Overview</h1>
-      </header>
+    <Page title="Overview">
       <Problem problem={problem} />
-      <section class="figures" aria-label="Figures" aria-busy={value === undefined}>
-        {value?.peels !== undefined && (
-          <>
-            <Figure label="Alive" value={peels?.alive} to="/peels?show=alive" />
-            <Figure label="Silent" value={peels?.silent} to="/peels?show=silent" outcome="offline" />
-          </>
-        )}
-        {value?.pending !== undefined && (
-          <Figure
-            label="Pending"
-            value={value.pending.items.length}
-            more={value.pending.next !== undefined}
-            to="/enrollments"
-            outcome="running"
-          />
-        )}
-        {value?.jobs !== undefined && (
-          <>
-            <Figure
-              label="Running"
-              value={jobs?.filter(({ status }) => status === "running").length}
-              to="/jobs?status=running"
-              outcome="running"
-            />
-            <Figure
-              label="Failed"
-              value={jobs?.filter(({ status }) => status === "failed").length}
-              more={value.jobs.more}
-              to="/jobs?status=failed"
-              outcome="failed"
-            >
-              in 24 h
-            </Figure>
-          </>
-        )}
-        {counts !== undefined && (
-          <Figure label="Drifted" value={counts.drifted + counts.failed} to="/states" outcome="changed">
-            {counts.failed > 0 ? `${counts.failed} failed` : undefined}
-          </Figure>
-        )}
-        {value?.approvals !== undefined && (
-          <Figure
-            label="Approvals"
-            value={value.approvals.approvals.filter(({ state }) => state === "waiting").length}
-            to="/approvals"
-            outcome="timeout"
-          />
-        )}
-        {breakers !== undefined && (
-          <Figure label="Breakers" value={breakers.length} to="/reactor" outcome="failed">
-            open
-          </Figure>
-        )}
-        {judged !== undefined && (
-          <Figure
-            label="Masters"
-            value={judged.masters.length}
-            {...(judged.ready < judged.masters.length ? { outcome: "failed" as const } : {})}
-          >
-            {judged.ready < judged.masters.length
-              ? `${judged.masters.length - judged.ready} not ready`
-              : undefined}
-          </Figure>
-        )}
-        {value === undefined && <Figure label="Reading the fleet" value={undefined} />}
-      </section>
-      {isNew && (
-        <div class="card">
-          <Empty title="No hosts yet" command="svc enroll token create --peel 'web-*' --uses 10">
-            Create a token, and give it to svc-peel on each host: it joins the fleet and appears here.
-          </Empty>
-        </div>
-      )}
+      <Figures {...{ overview: value, peels, judged }} />
+      {hasNoPeel && value.pending?.items.length === 0 && <NoHosts />}
       <div class="grid">
         <div class="stack">
-          {counts !== undefined && value?.peels?.items.length !== 0 && (
-            <section class="card" aria-labelledby="compliance-head">
-              <header>
-                <h2 id="compliance-head">States</h2>
-                <a class="small" href={hrefOf("/states")}>
-                  By commit
-                </a>
-              </header>
-              <div class="body">
-                <Counts label="Peels by their last state run" counts={Object.entries(counts)} />
-              </div>
-            </section>
-          )}
-          {peels !== undefined && peels.ending.length > 0 && (
-            <section class="card" aria-labelledby="ending-head">
-              <header>
-                <h2 id="ending-head">Ends soon</h2>
-                <span class="muted small">Credentials of silent peels</span>
-              </header>
-              <dl class="body facts">
-                {peels.ending.map(({ id, at }) => (
-                  <Fragment key={id}>
-                    <dt>
-                      <Time at={at} now={app.now} />
-                    </dt>
-                    <dd>
-                      <a href={hrefOf(`/peels/${id}`)}>{id}</a>
-                    </dd>
-                  </Fragment>
-                ))}
-              </dl>
-            </section>
-          )}
+          {value?.states !== undefined && !hasNoPeel && <States counts={value.states.counts} />}
+          {peels !== undefined && peels.ending.length > 0 && <EndingSoon {...{ now, peels }} />}
         </div>
-        {peels !== undefined && peels.silent > 0 && (
-          <section class="card" aria-labelledby="silent-head">
-            <header>
-              <h2 id="silent-head">Silent peels</h2>
-              <a class="small" href={hrefOf("/peels?show=silent")}>
-                All {peels.silent.toLocaleString("en")}
-              </a>
-            </header>
-            <dl class="body facts">
-              {peels.silentPeels.map(({ id, since }) => (
-                <Fragment key={id}>
-                  <dt>{since === undefined ? "never heard" : <Time at={since} now={app.now} />}</dt>
-                  <dd>
-                    <a href={hrefOf(`/peels/${id}`)}>{id}</a>
-                  </dd>
-                </Fragment>
-              ))}
-            </dl>
-          </section>
-        )}
+        {peels !== undefined && peels.silent > 0 && <SilentPeels {...{ now, peels }} />}
       </div>
-      {breakers !== undefined && breakers.length > 0 && <Breakers app={app} breakers={breakers} />}
+      {breakers.length > 0 && <Breakers app={app} breakers={breakers} />}
       {judged !== undefined && <Masters app={app} judged={judged} />}
-      {jobs !== undefined && jobs.length > 0 && <LatestJobs app={app} jobs={jobs} />}
-    </div>
+      {jobs.length > 0 && <LatestJobs app={app} jobs={jobs} />}
+    </Page>
+  );
+}
+
+const NoHosts = () => (
+  <div class="card">
+    <Empty title="No hosts yet" command="svc enroll token create --peel 'web-*' --uses 10">
+      Create a token, and give it to svc-peel on each host: it joins the fleet and appears here.
+    </Empty>
+  </div>
+);
+
+function States({ counts }: { counts: Readonly<Record<string, number>> }) {
+  const byCommit = (
+    <a class="small" href={hrefOf("/states")}>
+      By commit
+    </a>
+  );
+  return (
+    <Card id="compliance-head" title="States" beside={byCommit} body="plain">
+      <Counts label="Peels by their last state run" counts={Object.entries(counts)} />
+    </Card>
+  );
+}
+
+type PeelsProps = Pick<App, "now"> & { peels: PeelsSummary };
+
+function EndingSoon({ now, peels: { ending } }: PeelsProps) {
+  const beside = <span class="muted small">Credentials of silent peels</span>;
+  return (
+    <Card id="ending-head" title="Ends soon" beside={beside} body="facts">
+      {ending.map(({ id, at }) => (
+        <Fact key={id} name={<Time at={at} now={now} />}>
+          <a href={hrefOf(`/peels/${id}`)}>{id}</a>
+        </Fact>
+      ))}
+    </Card>
+  );
+}
+
+function SilentPeels({ now, peels: { silent, silentPeels } }: PeelsProps) {
+  const all = (
+    <a class="small" href={hrefOf("/peels?show=silent")}>
+      All {silent.toLocaleString("en")}
+    </a>
+  );
+  return (
+    <Card id="silent-head" title="Silent peels" beside={all} body="facts">
+      {silentPeels.map(({ id, since }) => (
+        <Fact key={id} name={since === undefined ? "never heard" : <Time at={since} now={now} />}>
+          <a href={hrefOf(`/peels/${id}`)}>{id}</a>
+        </Fact>
+      ))}
+    </Card>
   );
 }

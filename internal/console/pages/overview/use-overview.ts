@@ -1,6 +1,15 @@
-import { ApiError, type App, type Query, routes, useJobs, usePeels, useQuery } from "../../api/mod.ts";
+import {
+  ApiError,
+  type App,
+  type Query,
+  routes,
+  useAnswer,
+  useJobs,
+  usePeels,
+  useQuery,
+} from "../../api/mod.ts";
 
-const mostJobs = 500;
+const maxJobs = 500;
 const dayMs = 24 * 60 * 60_000;
 
 /**
@@ -11,7 +20,7 @@ const dayMs = 24 * 60 * 60_000;
 export function useOverview(app: App) {
   const { client, session } = app;
   const peels = usePeels(app, "", { off: !session.may("facts", "read") });
-  const jobs = useJobs(app, { withinMs: dayMs }, { most: mostJobs, off: !session.may("jobs", "list") });
+  const jobs = useJobs(app, { withinMs: dayMs }, { max: maxJobs, off: !session.may("jobs", "list") });
   const pending = useQuery(
     app,
     "pending",
@@ -20,18 +29,12 @@ export function useOverview(app: App) {
       : undefined,
     ["svc/enrollment/"],
   );
-  const states = useQuery(
-    app,
-    "states",
-    session.may("states", "read") ? (signal) => client.call(routes.countStates, {}, signal) : undefined,
-    ["svc/compliance/", "svc/enrollment/"],
-  );
-  const approvals = useQuery(
-    app,
-    "approvals",
-    session.may("approvals", "list") ? (signal) => client.call(routes.listApprovals, {}, signal) : undefined,
-    ["svc/approval/"],
-  );
+  const states = useAnswer(app, routes.countStates, session.may("states", "read") ? {} : undefined, [
+    "svc/compliance/",
+    "svc/enrollment/",
+  ]);
+  const mayApprovals = session.may("approvals", "list");
+  const approvals = useAnswer(app, routes.listApprovals, mayApprovals ? {} : undefined, ["svc/approval/"]);
   // No event says how masters are.
   const masters = useQuery(app, "masters", (signal) => readMasters(app, signal));
 
@@ -50,6 +53,9 @@ export function useOverview(app: App) {
     problem: parts.find(({ problem }) => problem !== undefined)?.problem,
   };
 }
+
+/** What is known of the fleet; each part is absent for those who may not read it. */
+export type Overview = NonNullable<ReturnType<typeof useOverview>["value"]>;
 
 /** The masters, and the open breakers of the one that reacts, if there is one. */
 async function readMasters({ client, session }: App, signal: AbortSignal) {

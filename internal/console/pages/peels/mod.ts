@@ -1,1 +1,1 @@
-export { peelsPage } from "./page.ts";
+export { peelsPage } from "./peels.tsx";

@@ -1,29 +1,24 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import type { ShownEvent } from "../../../fleet/events/mod.ts";
+import type { App } from "../../api/mod.ts";
+import type { Column } from "../../kit/column.ts";
+import { monoColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Table } from "../../kit/table.tsx";
-import { Time } from "../../kit/time.tsx";
 import type { ViewProps } from "./shown.ts";
 
-interface SeenEvent {
-  id: string;
-  at: string;
-  tag: string;
-  source: string;
-  data: Readonly<Record<string, unknown>>;
-}
-
-const mostKept = 1_000;
+const maxKept = 1_000;
 
 /** What happens on a peel while the page is open. */
 export function PeelEvents({ app, peel }: ViewProps) {
-  const events = useSignal<readonly SeenEvent[]>([]);
+  const events = useSignal<readonly ShownEvent[]>([]);
   useEffect(
     () =>
       app.live.on([""], (arrived) => {
         const own = arrived.filter(({ source }) => source === peel.id);
-        if (own.length > 0) events.value = [...own.toReversed(), ...events.value].slice(0, mostKept);
+        if (own.length > 0) events.value = [...own.toReversed(), ...events.value].slice(0, maxKept);
       }),
     [peel.id],
   );
@@ -37,16 +32,7 @@ export function PeelEvents({ app, peel }: ViewProps) {
         label={`Events of ${peel.id}`}
         rows={events.value}
         rowKey={({ id }) => id}
-        columns={[
-          { id: "at", title: "When", show: ({ at }) => <Time at={at} now={app.now} /> },
-          { id: "tag", title: "Tag", show: ({ tag }) => <span class="mono">{tag}</span> },
-          {
-            id: "data",
-            title: "Details",
-            wide: true,
-            show: ({ data }) => <span class="mono">{JSON.stringify(data)}</span>,
-          },
-        ]}
+        columns={eventColumns(app)}
         empty={
           <Empty title="Nothing happened yet" command={`svc events --source ${peel.id} --since 1h`}>
             Events appear here as they come.
@@ -56,3 +42,11 @@ export function PeelEvents({ app, peel }: ViewProps) {
     </>
   );
 }
+
+const unsorted = { unsorted: true } as const;
+
+const eventColumns = ({ now }: Pick<App, "now">): readonly Column<ShownEvent>[] => [
+  timeColumn(now, "at", "When", ({ at }) => at, unsorted),
+  monoColumn("tag", "Tag", ({ tag }) => tag, unsorted),
+  monoColumn("data", "Details", ({ data }) => JSON.stringify(data), { ...unsorted, wide: true }),
+];

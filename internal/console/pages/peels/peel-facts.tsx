@@ -1,4 +1,4 @@
-import { routes, useQuery } from "../../api/mod.ts";
+import { routes, useAnswer } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { flatten } from "./flatten.ts";
@@ -7,9 +7,7 @@ import type { ViewProps } from "./shown.ts";
 
 /** What a peel reports of its host. */
 export function PeelFacts({ app, peel: { id } }: ViewProps) {
-  const { value, problem } = useQuery(app, `${id} facts`, (signal) =>
-    app.client.call(routes.getFacts, { id }, signal),
-  );
+  const { value, problem } = useAnswer(app, routes.getFacts, { id });
   if (problem?.status === 404) {
     return <Empty title="No facts yet">A peel stores its facts when it starts, and when they change.</Empty>;
   }

@@ -1,9 +1,10 @@
-import { routes, useQuery } from "../../api/mod.ts";
+import { useMemo } from "preact/hooks";
+import { type App, type ListedJob, routes, useQuery } from "../../api/mod.ts";
+import type { Column } from "../../kit/column.ts";
+import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
-import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
-import { Time } from "../../kit/time.tsx";
 import type { ViewProps } from "./shown.ts";
 
 /** The jobs that were sent to a peel. */
@@ -14,6 +15,7 @@ export function PeelJobs({ app, peel: { id } }: ViewProps) {
     (signal) => app.client.page(routes.listJobs, { target: id, limit: 200 }, signal),
     ["svc/job/"],
   );
+  const columns = useMemo(() => jobColumns(app), [app]);
   return (
     <>
       <Problem problem={problem} />
@@ -25,13 +27,7 @@ export function PeelJobs({ app, peel: { id } }: ViewProps) {
           to={({ jid }) => `/jobs/${jid}`}
           go={app.router.go}
           keys={app.keys}
-          columns={[
-            { id: "function", title: "Function", show: (job) => <span class="mono">{job.function}</span> },
-            { id: "status", title: "Status", show: (job) => <Status word={job.status} /> },
-            { id: "targets", title: "Peels", align: "end", show: (job) => job.targets.toLocaleString("en") },
-            { id: "by", title: "By", wide: true, show: (job) => job.created_by },
-            { id: "at", title: "Created", show: (job) => <Time at={job.created_at} now={app.now} /> },
-          ]}
+          columns={columns}
           empty={
             <Empty title="No jobs" command={`svc run ${id} test.ping`}>
               Masters remember none that was sent to this peel.
@@ -42,3 +38,14 @@ export function PeelJobs({ app, peel: { id } }: ViewProps) {
     </>
   );
 }
+
+// Their order is that of time.
+const [unsorted, wide] = [{ unsorted: true }, { unsorted: true, wide: true }] as const;
+
+const jobColumns = ({ now }: Pick<App, "now">): readonly Column<ListedJob>[] => [
+  monoColumn("function", "Function", (job) => job.function, unsorted),
+  statusColumn("status", "Status", (job) => job.status, unsorted),
+  numberColumn("targets", "Peels", (job) => job.targets, unsorted),
+  textColumn("by", "By", (job) => job.created_by, wide),
+  timeColumn(now, "at", "Created", (job) => job.created_at, unsorted),
+];

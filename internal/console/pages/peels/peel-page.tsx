@@ -1,10 +1,13 @@
-import { useSignal } from "@preact/signals";
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, type ListedPeel, routes, useAnswer } from "../../api/mod.ts";
+import { Button, LinkButton } from "../../kit/button.tsx";
+import { Choices } from "../../kit/choices.tsx";
 import { Empty } from "../../kit/empty.tsx";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import { Since } from "../../kit/time.tsx";
+import { useDialog } from "../../kit/use-dialog.ts";
 import { PeelEvents } from "./peel-events.tsx";
 import { PeelFacts } from "./peel-facts.tsx";
 import { PeelJobs } from "./peel-jobs.tsx";
@@ -12,6 +15,7 @@ import { PeelSettings } from "./peel-settings.tsx";
 import { PeelStates } from "./peel-states.tsx";
 import { PeelSummary } from "./peel-summary.tsx";
 import { RevokePeel } from "./revoke-peel.tsx";
+import type { ViewProps } from "./shown.ts";
 
 /** What is shown of one peel, each at an address of its own. */
 const views = [
@@ -25,17 +29,17 @@ const views = [
 
 /** One peel in full. */
 export function PeelPage({ app, id, view }: { app: App; id: string; view: string }) {
-  const revoking = useSignal(false);
   const {
     value: peel,
     problem,
     reload,
-  } = useQuery(app, id, (signal) => app.client.call(routes.showPeel, { id }, signal), [
+  } = useAnswer(app, routes.showPeel, { id }, [
     "svc/peel/",
     "svc/enrollment/",
     "svc/compliance/",
     "svc/job/",
   ]);
+  const revoking = useDialog(reload);
   const offered = views.filter(({ kind, action }) => app.session.may(kind, action));
   const shown = offered.find(({ path }) => path === view);
   // Also while its page is open: what was read before is not true any more.
@@ -46,60 +50,47 @@ export function PeelPage({ app, id, view }: { app: App; id: string; view: string
       </Empty>
     );
   }
-  const since = peel?.alive_since ?? peel?.silent_since;
+  const choices = offered.map(({ path, title }) => ({
+    to: path === "" ? `/peels/${id}` : `/peels/${id}/${path}`,
+    words: title,
+    isHere: path === view,
+  }));
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1>{peel?.id ?? id}</h1>
-        {peel !== undefined && (
-          <span>
-            <Status word={peel.alive ? "alive" : "silent"} />{" "}
-            <span class="muted">{since !== undefined && <Since at={since} now={app.now} />}</span>
-          </span>
-        )}
-        <div class="actions">
-          {peel !== undefined && app.session.may("jobs", "run") && (
-            <a class="button" href={hrefOf(`/jobs/new?target=${encodeURIComponent(peel.id)}`)}>
-              Run a job
-            </a>
-          )}
-          {peel !== undefined && app.session.may("enrollments", "revoke") && (
-            <button
-              type="button"
-              class="button danger"
-              onClick={() => {
-                revoking.value = true;
-              }}
-            >
-              Revoke
-            </button>
-          )}
-        </div>
-      </header>
-      <nav class="tabs" aria-label={`Views of ${id}`}>
-        {offered.map(({ path, title }) => (
-          <a
-            key={path}
-            href={hrefOf(path === "" ? `/peels/${id}` : `/peels/${id}/${path}`)}
-            {...(path === view ? { "aria-current": "page" } : {})}
-          >
-            {title}
-          </a>
-        ))}
-      </nav>
+    <Page
+      title={peel?.id ?? id}
+      beside={peel !== undefined && <Liveness peel={peel} now={app.now} />}
+      actions={peel !== undefined && <PeelActions app={app} peel={peel} revoke={() => revoking.open(true)} />}
+    >
+      <Choices as="tabs" label={`Views of ${id}`} choices={choices} />
       <Problem problem={problem} />
       {peel !== undefined && shown !== undefined && <shown.View app={app} peel={peel} />}
       {shown === undefined && <Empty title="Your roles do not include this view, or there is none" />}
-      {revoking.value && peel !== undefined && (
-        <RevokePeel
-          app={app}
-          peel={peel}
-          close={() => {
-            revoking.value = false;
-            reload();
-          }}
-        />
+      {revoking.about && peel !== undefined && <RevokePeel app={app} peel={peel} close={revoking.close} />}
+    </Page>
+  );
+}
+
+function Liveness({ peel, now }: { peel: ListedPeel } & Pick<App, "now">) {
+  const since = peel.alive_since ?? peel.silent_since;
+  return (
+    <span>
+      <Status word={peel.alive ? "alive" : "silent"} />{" "}
+      <span class="muted">{since !== undefined && <Since at={since} now={now} />}</span>
+    </span>
+  );
+}
+
+function PeelActions({ app: { session }, peel, revoke }: ViewProps & { revoke(): void }) {
+  return (
+    <>
+      {session.may("jobs", "run") && (
+        <LinkButton to={`/jobs/new?target=${encodeURIComponent(peel.id)}`}>Run a job</LinkButton>
       )}
-    </div>
+      {session.may("enrollments", "revoke") && (
+        <Button kind="danger" onClick={revoke}>
+          Revoke
+        </Button>
+      )}
+    </>
   );
 }

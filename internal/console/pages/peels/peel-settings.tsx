@@ -1,4 +1,4 @@
-import { routes, useQuery } from "../../api/mod.ts";
+import { routes, useAnswer } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { flatten } from "./flatten.ts";
@@ -7,9 +7,7 @@ import type { ViewProps } from "./shown.ts";
 
 /** The settings of a peel by name; what is secret arrives masked. */
 export function PeelSettings({ app, peel: { id } }: ViewProps) {
-  const { value, problem } = useQuery(app, `${id} settings`, (signal) =>
-    app.client.call(routes.showSettings, { id }, signal),
-  );
+  const { value, problem } = useAnswer(app, routes.showSettings, { id });
   const leaves = value === undefined ? [] : flatten(value).filter(({ path }) => path !== "");
   return (
     <>

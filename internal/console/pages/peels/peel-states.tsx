@@ -1,4 +1,5 @@
-import { routes, useQuery } from "../../api/mod.ts";
+import { routes, useAnswer } from "../../api/mod.ts";
+import { Card } from "../../kit/card.tsx";
 import { Diff } from "../../kit/diff.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
@@ -15,12 +16,7 @@ const outcomeOf = (result: boolean | null) =>
 
 /** The last state run of a peel, with its differences. */
 export function PeelStates({ app, peel: { id } }: ViewProps) {
-  const { value, problem } = useQuery(
-    app,
-    `${id} states`,
-    (signal) => app.client.call(routes.showStates, { id }, signal),
-    ["svc/compliance/"],
-  );
+  const { value, problem } = useAnswer(app, routes.showStates, { id }, ["svc/compliance/"]);
   const run = value?.last_run;
   if (value !== undefined && run === undefined) {
     return (
@@ -33,25 +29,25 @@ export function PeelStates({ app, peel: { id } }: ViewProps) {
     <>
       <Problem problem={problem} />
       {run !== undefined && (
-        <section class="card" aria-label="Last run">
-          <div class="body">
-            <RunCounts run={run} />
-          </div>
-        </section>
+        <Card label="Last run" body="plain">
+          <RunCounts run={run} />
+        </Card>
       )}
       {value?.diffs?.map((state) => (
-        <section key={`${state.id} ${state.function}`} class="card" aria-label={state.id}>
-          <header>
-            <h2>
+        <Card
+          key={`${state.id} ${state.function}`}
+          label={state.id}
+          title={
+            <>
               <Status {...outcomeOf(state.result)} /> <span class="mono">{state.function}</span> {state.name}
-            </h2>
-            <span class="muted small mono">{state.at}</span>
-          </header>
-          <div class="body stack">
-            <p class="muted">{state.comment}</p>
-            <Diff of={state.id} changes={state.changes} />
-          </div>
-        </section>
+            </>
+          }
+          beside={<span class="muted small mono">{state.at}</span>}
+          body="stack"
+        >
+          <p class="muted">{state.comment}</p>
+          <Diff of={state.id} changes={state.changes} />
+        </Card>
       ))}
       {value !== undefined && run !== undefined && value.diffs === undefined && (
         <p class="muted">

@@ -1,3 +1,7 @@
+import type { ComponentChildren } from "preact";
+import type { App, ListedPeel } from "../../api/mod.ts";
+import { Card } from "../../kit/card.tsx";
+import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
@@ -6,80 +10,58 @@ import type { ViewProps } from "./shown.ts";
 
 /** What masters know of a peel, at a glance. */
 export function PeelSummary({ app: { now }, peel }: ViewProps) {
-  const { labels, last_run: run, last_job: job } = peel;
+  const { last_run: run, last_job: job } = peel;
+  const at = (time: string | undefined) => time !== undefined && <Time at={time} now={now} />;
   return (
     <div class="grid">
-      <section class="card" aria-labelledby="peel-head">
-        <header>
-          <h2 id="peel-head">Peel</h2>
-        </header>
-        <dl class="body facts">
-          <dt>Enrollment</dt>
-          <dd>
-            <Status word={peel.state} /> <span class="mono">{peel.enrollment_id}</span>
-          </dd>
-          <dt>System</dt>
-          <dd>{peel.os ?? "not reported yet"}</dd>
-          <dt>Version</dt>
-          <dd class="mono">{peel.version ?? "not reported yet"}</dd>
-          <dt>Address</dt>
-          <dd class="mono">{peel.address ?? "not known"}</dd>
-          <dt>Labels</dt>
-          <dd class="tags">
-            {Object.entries(labels).map(([name, value]) => (
-              <a
-                key={name}
-                class="tag"
-                href={hrefOf(`/peels?target=${encodeURIComponent(`T@${name}:${value}`)}`)}
-              >
-                {name}={value}
-              </a>
-            ))}
-            {Object.keys(labels).length === 0 && <span class="muted">none</span>}
-          </dd>
-          <dt>Credentials end</dt>
-          <dd>
-            {peel.creds_expires_at === undefined ? (
-              "not known"
-            ) : (
-              <Time at={peel.creds_expires_at} now={now} />
-            )}
-          </dd>
-          <dt>Settings</dt>
-          <dd>
-            {peel.settings_version === undefined ? "none compiled" : `version ${peel.settings_version}`}
-          </dd>
-        </dl>
-      </section>
+      <PeelCard peel={peel} now={now} />
       <div class="stack">
-        <section class="card" aria-labelledby="run-head">
-          <header>
-            <h2 id="run-head">Last state run</h2>
-            {run !== undefined && <Time at={run.run_at} now={now} />}
-          </header>
-          <div class="body">
-            {run === undefined ? <p class="muted">It never reported one.</p> : <RunCounts run={run} />}
-          </div>
-        </section>
-        <section class="card" aria-labelledby="job-head">
-          <header>
-            <h2 id="job-head">Last job</h2>
-            {job !== undefined && <Time at={job.at} now={now} />}
-          </header>
-          <div class="body">
-            {job === undefined ? (
-              <p class="muted">Masters remember none.</p>
-            ) : (
-              <p>
-                <Status word={job.outcome ?? "pending"} />{" "}
-                <a class="mono" href={hrefOf(`/jobs/${job.jid}`)}>
-                  {job.function}
-                </a>
-              </p>
-            )}
-          </div>
-        </section>
+        <Card id="run-head" title="Last state run" beside={at(run?.run_at)} body="plain">
+          {run === undefined ? <p class="muted">It never reported one.</p> : <RunCounts run={run} />}
+        </Card>
+        <Card id="job-head" title="Last job" beside={at(job?.at)} body="plain">
+          {job === undefined ? (
+            <p class="muted">Masters remember none.</p>
+          ) : (
+            <p>
+              <Status word={job.outcome ?? "pending"} />{" "}
+              <a class="mono" href={hrefOf(`/jobs/${job.jid}`)}>
+                {job.function}
+              </a>
+            </p>
+          )}
+        </Card>
       </div>
     </div>
   );
+}
+
+function PeelCard({ peel, now }: { peel: ListedPeel } & Pick<App, "now">) {
+  const { creds_expires_at: end, settings_version: version } = peel;
+  return (
+    <Card id="peel-head" title="Peel" body="facts">
+      <Fact name="Enrollment">
+        <Status word={peel.state} /> <span class="mono">{peel.enrollment_id}</span>
+      </Fact>
+      <Fact name="System">{peel.os ?? "not reported yet"}</Fact>
+      <Fact name="Version" as="mono" value={peel.version ?? "not reported yet"} />
+      <Fact name="Address" as="mono" value={peel.address ?? "not known"} />
+      <Fact name="Labels" as="tags">
+        {labelsOf(peel)}
+      </Fact>
+      <Fact name="Credentials end">{end === undefined ? "not known" : <Time at={end} now={now} />}</Fact>
+      <Fact name="Settings">{version === undefined ? "none compiled" : `version ${version}`}</Fact>
+    </Card>
+  );
+}
+
+/** The labels of a peel; each leads to the peels that have it too. */
+function labelsOf({ labels }: ListedPeel): ComponentChildren {
+  const all = Object.entries(labels);
+  if (all.length === 0) return <span class="muted">none</span>;
+  return all.map(([name, value]) => (
+    <a key={name} class="tag" href={hrefOf(`/peels?target=${encodeURIComponent(`T@${name}:${value}`)}`)}>
+      {name}={value}
+    </a>
+  ));
 }

@@ -1,4 +1,5 @@
 import type { ListedPeel } from "../../api/mod.ts";
+import { Fact } from "../../kit/fact.tsx";
 import { Shares } from "../../kit/shares.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Duration } from "../../kit/time.tsx";
@@ -18,21 +19,21 @@ export function RunCounts({ run }: { run: NonNullable<ListedPeel["last_run"]> })
         ]}
       />
       <dl class="facts">
-        <dt>Status</dt>
-        <dd>
+        <Fact name="Status">
           <Status word={run.status} />
-        </dd>
-        <dt>Because of</dt>
-        <dd>
+        </Fact>
+        <Fact name="Because of">
           {run.trigger}
           {run.test && ", only a test"}
-        </dd>
-        <dt>Files</dt>
-        <dd class="mono">{[run.environment, run.commit.slice(0, 12)].filter(Boolean).join(" ") || "none"}</dd>
-        <dt>Took</dt>
-        <dd>
+        </Fact>
+        <Fact
+          name="Files"
+          as="mono"
+          value={[run.environment, run.commit.slice(0, 12)].filter(Boolean).join(" ") || "none"}
+        />
+        <Fact name="Took">
           <Duration ms={run.duration_ms} />
-        </dd>
+        </Fact>
       </dl>
     </div>
   );

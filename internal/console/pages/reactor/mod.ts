@@ -1,1 +1,1 @@
-export { reactorPage } from "./page.ts";
+export { reactorPage } from "./reactor.tsx";

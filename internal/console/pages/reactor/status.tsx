@@ -1,12 +1,10 @@
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { Status } from "../../kit/status.tsx";
 import { Since } from "../../kit/time.tsx";
 
 /** Which master reacts, for how long, and how many events wait. */
 export function ReactorStatus({ app }: { app: App }) {
-  const { value, problem } = useQuery(app, "reactor", (signal) =>
-    app.client.call(routes.showReactor, {}, signal),
-  );
+  const { value, problem } = useAnswer(app, routes.showReactor, {});
   // The view below tells the same problem in full.
   if (problem !== undefined || value === undefined) return null;
   const stopped = value.sources.filter(({ running }) => !running);

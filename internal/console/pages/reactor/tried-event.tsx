@@ -1,4 +1,5 @@
 import type { routes } from "../../api/mod.ts";
+import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
@@ -29,12 +30,9 @@ export function TriedEvent({ told: { rules, dropped, master } }: { told: Told })
         empty={<Empty title={`${master} has no rules`} command="svc reactor status" />}
       />
       {firing.map(({ rule, actions }) => (
-        <section key={rule} class="card" aria-label={`${rule} does`}>
-          <header>
-            <h2>{`${rule} does`}</h2>
-          </header>
+        <Card key={rule} title={`${rule} does`}>
           <pre class="body mono wrap">{JSON.stringify(actions, null, 2)}</pre>
-        </section>
+        </Card>
       ))}
     </>
   );

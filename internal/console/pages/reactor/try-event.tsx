@@ -1,9 +1,20 @@
 import { useSignal } from "@preact/signals";
 import { ApiError, type App, routes } from "../../api/mod.ts";
+import { Field } from "../../kit/field.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
 import { readData } from "./read-data.ts";
 import { type Told, TriedEvent } from "./tried-event.tsx";
+
+const fields = [
+  { name: "tag", label: "Tag", placeholder: "disk/full", required: true },
+  {
+    name: "source",
+    label: "Source, a peel ID; the masters without one",
+    placeholder: "web-1.example.com",
+    required: false,
+  },
+] as const;
 
 /** What the reactor would do for an event, without doing it. The address has the event. */
 export function TryEvent({ app, place }: { app: App; place: Place }) {
@@ -15,8 +26,8 @@ export function TryEvent({ app, place }: { app: App; place: Place }) {
   const told = useSignal<Told | undefined>(undefined);
   const problem = useSignal<Error | undefined>(undefined);
   const { tag, source, data } = typed.value;
-  const change = (changed: Partial<typeof typed.value>) => {
-    typed.value = { ...typed.value, ...changed };
+  const change = (name: keyof typeof typed.value, text: string) => {
+    typed.value = { ...typed.value, [name]: text };
   };
   const test = async () => {
     problem.value = undefined;
@@ -41,31 +52,14 @@ export function TryEvent({ app, place }: { app: App; place: Place }) {
         }}
       >
         <div class="tools">
-          <div class="field grow">
-            <label for="try-tag">Tag</label>
-            <input
-              id="try-tag"
-              class="input mono"
-              autocomplete="off"
-              spellcheck={false}
-              required
-              placeholder="disk/full"
-              value={tag}
-              onInput={({ currentTarget }) => change({ tag: currentTarget.value.trim() })}
+          {fields.map(({ name, label, placeholder, required }) => (
+            <Field
+              key={name}
+              {...{ id: `try-${name}`, label, placeholder, required, class: "input mono", grow: true }}
+              value={typed.value[name]}
+              onText={(text) => change(name, text.trim())}
             />
-          </div>
-          <div class="field grow">
-            <label for="try-source">Source, a peel ID; the masters without one</label>
-            <input
-              id="try-source"
-              class="input mono"
-              autocomplete="off"
-              spellcheck={false}
-              placeholder="web-1.example.com"
-              value={source}
-              onInput={({ currentTarget }) => change({ source: currentTarget.value.trim() })}
-            />
-          </div>
+          ))}
         </div>
         <div class="field">
           <label for="try-data">Data, JSON</label>
@@ -75,7 +69,7 @@ export function TryEvent({ app, place }: { app: App; place: Place }) {
             rows={4}
             spellcheck={false}
             value={data}
-            onInput={({ currentTarget }) => change({ data: currentTarget.value })}
+            onInput={({ currentTarget }) => change("data", currentTarget.value)}
           />
         </div>
         <div class="tools">

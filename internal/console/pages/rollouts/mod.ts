@@ -1,1 +1,1 @@
-export { rolloutsPage } from "./page.ts";
+export { rolloutsPage } from "./rollouts.tsx";

@@ -30,14 +30,14 @@ export function planWaves(all: number, typed: TypedSizes): Plan {
   };
   const canary = read("canary", () => parseSize(typed.canary.trim()));
   const sizes = read("waves", () => sizesOf(typed.waves).map(parseSize));
-  const most = read("max_failures", () => parseSize(typed.max_failures.trim()));
+  const max = read("max_failures", () => parseSize(typed.max_failures.trim()));
   const bounds =
     canary === undefined || sizes === undefined
       ? undefined
       : read("waves", () => cutWaves(all, canary, sizes));
-  if (bounds === undefined || most === undefined) return { problems };
+  if (bounds === undefined || max === undefined) return { problems };
   const waves = bounds.map((end, index) => end - (bounds[index - 1] ?? 0));
-  return { waves, maxFailures: peelsOf(most, all, "down") };
+  return { waves, maxFailures: peelsOf(max, all, "down") };
 }
 
 /** `10%, 25%` as a request has it. */

@@ -1,139 +1,92 @@
-import { useLayoutEffect } from "preact/hooks";
+import { useMemo } from "preact/hooks";
+import { defined } from "../../../base/defined.ts";
 import { type App, allPages, routes, useQuery } from "../../api/mod.ts";
+import { type AddressField, fieldValue } from "../../kit/address-field.ts";
+import { LinkButton } from "../../kit/button.tsx";
+import { FieldChoices } from "../../kit/choices.tsx";
+import type { Column } from "../../kit/column.ts";
+import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
-import { Problem } from "../../kit/problem.tsx";
+import { ListPage } from "../../kit/list-page.tsx";
 import { hrefOf, type Place } from "../../kit/router.ts";
-import { Status } from "../../kit/status.tsx";
-import { Table } from "../../kit/table.tsx";
-import { Time } from "../../kit/time.tsx";
+import { useKeys } from "../../kit/use-keys.ts";
 
-const statuses = ["running", "paused", "completed", "failed", "aborted"] as const;
-const mostRollouts = 2_000;
+const statuses: AddressField<"all" | "running" | "paused" | "completed" | "failed" | "aborted"> = {
+  name: "status",
+  values: ["all", "running", "paused", "completed", "failed", "aborted"],
+  usual: "all",
+};
+const maxRollouts = 2_000;
 
 /** Rollouts, newest first. */
 export function RolloutList({ app, place }: { app: App; place: Place }) {
-  const status = statuses.find((one) => one === place.query.get("status"));
+  const status = fieldValue(statuses, place);
+  const input = { limit: 500, ...defined({ status: status === "all" ? undefined : status }) };
   const { value, problem } = useQuery(
     app,
-    status ?? "all",
-    (signal) =>
-      allPages(
-        app,
-        routes.listRollouts,
-        { limit: 500, ...(status === undefined ? {} : { status }) },
-        { most: mostRollouts, signal },
-      ),
+    status,
+    (signal) => allPages(app, routes.listRollouts, input, { most: maxRollouts, signal }),
     ["svc/rollout/"],
   );
+  const columns = useMemo(() => rolloutColumns(app), [app]);
   const mayStart = app.session.may("rollouts", "start");
-  useLayoutEffect(
-    () =>
-      mayStart
-        ? app.keys.bind({ n: { title: "New rollout", run: () => app.router.go("/rollouts/new") } })
-        : undefined,
-    [mayStart],
-  );
+  const start = { n: { title: "New rollout", run: () => app.router.go("/rollouts/new") } };
+  useKeys(app.keys, mayStart ? start : {}, [mayStart]);
   return (
-    <div class="page tall">
-      <header class="page-head">
-        <h1>Rollouts</h1>
-        <span class="muted number" role="status">
-          {value === undefined ? "Reading …" : `${value.items.length.toLocaleString("en")} shown`}
-        </span>
-        {mayStart && (
-          <div class="actions">
-            <a class="button primary" href={hrefOf("/rollouts/new")}>
-              New rollout
-            </a>
-          </div>
-        )}
-      </header>
-      <nav class="choices" aria-label="Status">
-        {[undefined, ...statuses].map((one) => (
-          <a
-            key={one ?? "all"}
-            class="button"
-            href={hrefOf(one === undefined ? "/rollouts" : `/rollouts?status=${one}`)}
-            {...(one === status ? { "aria-current": "page" } : {})}
-          >
-            {one === undefined ? "All" : `${one[0]?.toUpperCase()}${one.slice(1)}`}
-          </a>
-        ))}
-      </nav>
-      <Problem problem={problem} />
-      {value !== undefined && (
-        <Table
-          label="Rollouts"
-          rows={value.items}
-          rowKey={({ id }) => id}
-          to={({ id }) => `/rollouts/${id}`}
-          go={app.router.go}
-          keys={app.keys}
-          columns={[
-            {
-              id: "function",
-              title: "Function",
-              show: (one) => <span class="mono">{one.function}</span>,
-              by: (one) => one.function,
-            },
-            {
-              id: "status",
-              title: "Status",
-              show: (one) => <Status word={one.status} />,
-              by: (one) => one.status,
-            },
-            { id: "wave", title: "Waves", align: "end", show: (one) => `${one.wave} of ${one.waves}` },
-            {
-              id: "targets",
-              title: "Peels",
-              align: "end",
-              wide: true,
-              show: (one) => one.targets.toLocaleString("en"),
-              by: (one) => one.targets,
-            },
-            {
-              id: "failures",
-              title: "Not ok",
-              align: "end",
-              show: (one) => one.failures || "",
-              by: (one) => one.failures,
-            },
-            {
-              id: "target",
-              title: "Target",
-              wide: true,
-              show: (one) => <span class="mono">{one.target ?? "list"}</span>,
-            },
-            { id: "by", title: "By", wide: true, show: (one) => one.created_by, by: (one) => one.created_by },
-            {
-              id: "at",
-              title: "Created",
-              show: (one) => <Time at={one.created_at} now={app.now} />,
-              by: (one) => one.created_at,
-            },
-          ]}
-          empty={
-            status === undefined ? (
-              <Empty
-                title="No rollouts yet"
-                command="svc rollout start '*' state.apply --canary 1 --waves 25%"
-              >
-                A rollout runs a function on one host first, then in waves, and stops when too many fail.
-                {mayStart && (
-                  <>
-                    {" "}
-                    <a href={hrefOf("/rollouts/new")}>Start one</a>, here or with svc.
-                  </>
-                )}
-              </Empty>
-            ) : (
-              <Empty title={`No rollout is ${status}`}>
-                <a href={hrefOf("/rollouts")}>Show all rollouts</a>
-              </Empty>
-            )
-          }
-        />
-      )}
-    </div>
+    <ListPage
+      {...{ app, problem, columns, rows: value?.items }}
+      title="Rollouts"
+      label="Rollouts"
+      rowKey={({ id }) => id}
+      to={({ id }) => `/rollouts/${id}`}
+      actions={mayStart ? <NewRolloutButton /> : undefined}
+      tools={<FieldChoices label="Status" place={place} field={statuses} />}
+      empty={status === "all" ? <NoRollouts mayStart={mayStart} /> : <NoRollout status={status} />}
+    />
   );
 }
+
+const NewRolloutButton = () => (
+  <LinkButton kind="primary" to="/rollouts/new">
+    New rollout
+  </LinkButton>
+);
+
+type ListedRollout = NonNullable<(typeof routes.listRollouts)["types"]>["answer"][number];
+
+const rolloutColumns = ({ now }: Pick<App, "now">): readonly Column<ListedRollout>[] => [
+  monoColumn("function", "Function", (one) => one.function),
+  statusColumn("status", "Status", (one) => one.status),
+  { id: "wave", title: "Waves", align: "end", show: (one) => `${one.wave} of ${one.waves}` },
+  numberColumn("targets", "Peels", (one) => one.targets, { wide: true }),
+  {
+    id: "failures",
+    title: "Not ok",
+    align: "end",
+    show: (one) => one.failures || "",
+    by: (one) => one.failures,
+  },
+  monoColumn("target", "Target", (one) => one.target ?? "list", { wide: true, unsorted: true }),
+  textColumn("by", "By", (one) => one.created_by, { wide: true }),
+  timeColumn(now, "at", "Created", (one) => one.created_at),
+];
+
+function NoRollouts({ mayStart }: { mayStart: boolean }) {
+  return (
+    <Empty title="No rollouts yet" command="svc rollout start '*' state.apply --canary 1 --waves 25%">
+      A rollout runs a function on one host first, then in waves, and stops when too many fail.
+      {mayStart && (
+        <>
+          {" "}
+          <a href={hrefOf("/rollouts/new")}>Start one</a>, here or with svc.
+        </>
+      )}
+    </Empty>
+  );
+}
+
+const NoRollout = ({ status }: { status: string }) => (
+  <Empty title={`No rollout is ${status}`}>
+    <a href={hrefOf("/rollouts")}>Show all rollouts</a>
+  </Empty>
+);

@@ -1,14 +1,18 @@
-import { useSignal } from "@preact/signals";
-import { type App, routes, useQuery } from "../../api/mod.ts";
+import { type App, routes, useAnswer } from "../../api/mod.ts";
+import { Button } from "../../kit/button.tsx";
+import { Card } from "../../kit/card.tsx";
 import { Confirm } from "../../kit/confirm.tsx";
 import { Empty } from "../../kit/empty.tsx";
+import { Page } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
+import { useDialog } from "../../kit/use-dialog.ts";
 import { DecisionOutlook, decide } from "../../outlook/mod.ts";
 import { RolloutFacts } from "./rollout-facts.tsx";
 import { WavePicture } from "./wave-picture.tsx";
 import { WaveTable } from "./wave-table.tsx";
+import type { ShownRollout } from "./waves.ts";
 
 const actions = ["pause", "resume", "abort"] as const;
 type Action = (typeof actions)[number];
@@ -43,99 +47,87 @@ const possible: Readonly<Record<string, readonly Action[]>> = {
 
 /** One rollout: its waves as a picture, its gate, and what can be done about it. */
 export function RolloutPage({ app, id }: { app: App; id: string }) {
-  const asking = useSignal<Action | undefined>(undefined);
   const {
     value: rollout,
     problem,
     reload,
-  } = useQuery(app, id, (signal) => app.client.call(routes.getRollout, { id }, signal), [
-    `svc/rollout/${id}/`,
-    "svc/job/",
-  ]);
+  } = useAnswer(app, routes.getRollout, { id }, [`svc/rollout/${id}/`, "svc/job/"]);
+  const asking = useDialog<Action>(reload);
   if (rollout === undefined) {
     return (
-      <div class="page">
-        <header class="page-head">
-          <h1>Rollout</h1>
-        </header>
-        {problem?.status === 404 ? (
-          <Empty title={`The rollout ${id} does not exist`}>
-            <a href={hrefOf("/rollouts")}>All rollouts</a>
-          </Empty>
-        ) : (
-          <Problem problem={problem} />
-        )}
-      </div>
+      <Page title="Rollout">
+        {problem?.status === 404 ? <NoRollout id={id} /> : <Problem problem={problem} />}
+      </Page>
     );
   }
-  const offered = (possible[rollout.status] ?? []).filter(
-    (action) =>
-      app.session.may("rollouts", action) && (action !== "abort" || rollout.abort_asked_by === undefined),
-  );
-  const left = rollout.waves
-    .filter(({ begun_at }) => begun_at === undefined)
-    .reduce((sum, { peels }) => sum + peels.length, 0);
-  const current = rollout.waves.find(
-    ({ begun_at, ended_at }) => begun_at !== undefined && ended_at === undefined,
-  );
-  // Those that it stops, or lets go on. Masters count a wave when it has ended: until then all of it may be running.
-  const running =
-    current?.counts === undefined ? (current?.peels.length ?? 0) : (current.counts.pending ?? 0);
-  const concerned = asking.value === "abort" ? left + running : left;
+  const action = asking.about;
   return (
-    <div class="page">
-      <header class="page-head">
-        <h1 class="mono">{rollout.function}</h1>
-        <Status word={rollout.status} />
-        <span class="muted number" role="status">
-          wave {rollout.wave} of {rollout.waves.length}
-        </span>
-        <div class="actions">
-          {offered.map((action) => (
-            <button
-              key={action}
-              type="button"
-              class={action === "abort" ? "button danger" : "button primary"}
-              onClick={() => {
-                asking.value = action;
-              }}
-            >
-              {texts[action].verb}
-            </button>
-          ))}
-        </div>
-      </header>
+    <Page
+      {...{ title: rollout.function, mono: true }}
+      beside={
+        <>
+          <Status word={rollout.status} />
+          <span class="muted number" role="status">
+            wave {rollout.wave} of {rollout.waves.length}
+          </span>
+        </>
+      }
+      actions={offeredFor(rollout, app).map((one) => (
+        <Button key={one} kind={one === "abort" ? "danger" : "primary"} onClick={() => asking.open(one)}>
+          {texts[one].verb}
+        </Button>
+      ))}
+    >
       <Problem problem={problem} />
-      {rollout.reason !== undefined && (
-        <p class={rollout.status === "completed" ? "notice" : "notice failed"}>{rollout.reason}</p>
-      )}
-      {rollout.abort_asked_by !== undefined && rollout.finished_at === undefined && (
-        <p class="notice">{rollout.abort_asked_by} aborted it: it ends when the job of its wave has ended.</p>
-      )}
-      <section class="card" aria-labelledby="waves-head">
-        <header>
-          <h2 id="waves-head">Waves</h2>
-        </header>
-        <div class="body">
-          <WavePicture rollout={rollout} />
-        </div>
-      </section>
+      <Notices rollout={rollout} />
+      <Card id="waves-head" title="Waves" body="plain">
+        <WavePicture rollout={rollout} />
+      </Card>
       <RolloutFacts app={app} rollout={rollout} />
       <WaveTable app={app} rollout={rollout} />
-      {asking.value !== undefined && (
+      {action !== undefined && (
         <Ask
-          app={app}
-          action={asking.value}
-          title={`${texts[asking.value].verb} the rollout of ${rollout.function}?`}
-          id={id}
-          count={concerned}
-          close={() => {
-            asking.value = undefined;
-            reload();
-          }}
+          {...{ app, action, id, count: concernedBy(action, rollout) }}
+          title={`${texts[action].verb} the rollout of ${rollout.function}?`}
+          close={asking.close}
         />
       )}
-    </div>
+    </Page>
+  );
+}
+
+const NoRollout = ({ id }: { id: string }) => (
+  <Empty title={`The rollout ${id} does not exist`}>
+    <a href={hrefOf("/rollouts")}>All rollouts</a>
+  </Empty>
+);
+
+const offeredFor = ({ status, abort_asked_by }: ShownRollout, { session }: Pick<App, "session">) =>
+  (possible[status] ?? []).filter(
+    (action) => session.may("rollouts", action) && (action !== "abort" || abort_asked_by === undefined),
+  );
+
+/** How many hosts an action stops, or lets go on. */
+function concernedBy(action: Action, { waves }: ShownRollout): number {
+  const left = waves
+    .filter(({ begun_at }) => begun_at === undefined)
+    .reduce((sum, { peels }) => sum + peels.length, 0);
+  if (action !== "abort") return left;
+  const current = waves.find(({ begun_at, ended_at }) => begun_at !== undefined && ended_at === undefined);
+  // Masters count a wave when it has ended: until then all of it may be running.
+  const { peels = [], counts } = current ?? {};
+  return left + (counts === undefined ? peels.length : (counts.pending ?? 0));
+}
+
+function Notices({ rollout }: { rollout: ShownRollout }) {
+  const { reason, status, abort_asked_by: aborted, finished_at: end } = rollout;
+  return (
+    <>
+      {reason !== undefined && <p class={status === "completed" ? "notice" : "notice failed"}>{reason}</p>}
+      {aborted !== undefined && end === undefined && (
+        <p class="notice">{aborted} aborted it: it ends when the job of its wave has ended.</p>
+      )}
+    </>
   );
 }
 

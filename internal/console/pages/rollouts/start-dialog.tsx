@@ -10,7 +10,7 @@ export function StartDialog(props: { app: App; form: RolloutForm; act(): Promise
   const { call, check, hasCheck, target, total, planned, wait } = form;
   const plan = planned?.plan;
   const waves = plan !== undefined && "waves" in plan ? plan.waves : [];
-  const most = plan !== undefined && "waves" in plan ? plan.maxFailures : 0;
+  const max = plan !== undefined && "waves" in plan ? plan.maxFailures : 0;
   const name = call.name.value.trim();
   const hosts = (count: number) => (count === 1 ? "1 host" : `${count.toLocaleString("en")} hosts`);
   const soak = wait.value.trim();
@@ -33,9 +33,9 @@ export function StartDialog(props: { app: App; form: RolloutForm; act(): Promise
         {waves.length > 1 && `, and then by itself on the others, in ${planned?.words}`}.
       </p>
       <p>
-        {most === 0
+        {max === 0
           ? "If one host fails, no further wave starts."
-          : `If more than ${hosts(most)} fail, no further wave starts.`}
+          : `If more than ${hosts(max)} fail, no further wave starts.`}
         {soak !== "0" && soak !== "" && ` It waits ${soak} after each wave.`}
         {hasCheck && ` ${checkName} must then succeed on each host of the wave.`} You can pause and abort it
         at any time.

@@ -3,7 +3,7 @@ import type { RolloutForm } from "./use-rollout-form.ts";
 import { WavePicture } from "./wave-picture.tsx";
 
 /** The picture is for rollouts that a person can overlook. */
-const mostDrawn = 100;
+const maxDrawn = 100;
 
 /** The sizes of the waves, what stops them, and the waves that they give. */
 export function WaveFields({ form }: { form: RolloutForm }) {
@@ -49,7 +49,7 @@ export function WaveFields({ form }: { form: RolloutForm }) {
           <p role="status" class="number">
             {planned?.words}
           </p>
-          {sizes.length <= mostDrawn && (
+          {sizes.length <= maxDrawn && (
             <WavePicture rollout={{ status: "running", waves: sizes.map(wave) }} />
           )}
         </section>

@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import type { routes } from "../../api/mod.ts";
 import { type Outcome, outcomeOf, outcomes } from "../../kit/outcome.ts";
 
@@ -24,9 +25,9 @@ export interface DrawnWave {
 }
 
 const gap = 28;
-const least = 18;
+const minWidth = 18;
 /** Wider ones say nothing more. */
-const most = 180;
+const maxWidth = 180;
 
 /**
  * Lays out the waves of a rollout from left to right: each as wide as it has peels, within reason, with a gate
@@ -39,18 +40,18 @@ export function drawWaves(
   width: number,
 ): { waves: DrawnWave[]; width: number } {
   const total = waves.reduce((sum, { peels }) => sum + peels.length, 0);
-  const room = Math.max(width - gap * (waves.length - 1), least * waves.length);
-  const spread = room - least * waves.length;
+  const room = Math.max(width - gap * (waves.length - 1), minWidth * waves.length);
+  const spread = room - minWidth * waves.length;
   let x = 0;
   const drawn = waves.map((wave, index): DrawnWave => {
-    const wide = Math.min(most, least + (total === 0 ? 0 : (spread * wave.peels.length) / total));
+    const wide = Math.min(maxWidth, minWidth + (total === 0 ? 0 : (spread * wave.peels.length) / total));
     const at = x;
     x += wide + gap;
     const next = waves[index + 1];
     return {
       ...{ number: index + 1, peels: wave.peels.length, x: at, width: wide },
       ...{ parts: partsOf(wave), state: stateOf(wave, status) },
-      ...(next === undefined ? {} : { gate: gateOf(wave, next, status) }),
+      ...defined({ gate: next && gateOf(wave, next, status) }),
     };
   });
   return { waves: drawn, width: Math.max(x - gap, 0) };

@@ -1,6 +1,28 @@
+import type { Column } from "../../kit/column.ts";
+import { longColumn, monoColumn, numberColumn } from "../../kit/columns.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Table } from "../../kit/table.tsx";
 import type { TopFailure } from "./top-failures.ts";
+
+const columns: readonly Column<TopFailure>[] = [
+  {
+    id: "state",
+    title: "State",
+    show: ({ id, function: name }) => (
+      <span title={`${name} ${id}`}>
+        <span class="mono">{name}</span> {id}
+      </span>
+    ),
+  },
+  numberColumn("peels", "Peels", ({ peels }) => peels.length, { unsorted: true }),
+  {
+    id: "first",
+    title: "One of them",
+    show: ({ peels: [first = ""] }) => <a href={hrefOf(`/peels/${first}/states`)}>{first}</a>,
+  },
+  monoColumn("at", "Declared", ({ at }) => at, { wide: true, unsorted: true }),
+  longColumn("comment", "What it said", ({ comment }) => comment, { wide: true, unsorted: true }),
+];
 
 /** The states that fail on the most of the peels that are listed. */
 export function FailureTable({ failures }: { failures: readonly TopFailure[] }) {
@@ -12,35 +34,7 @@ export function FailureTable({ failures }: { failures: readonly TopFailure[] }) 
         rows={failures}
         rowKey={({ id, function: name, at }) => JSON.stringify([id, name, at])}
         short
-        columns={[
-          {
-            id: "state",
-            title: "State",
-            show: ({ id, function: name }) => (
-              <span title={`${name} ${id}`}>
-                <span class="mono">{name}</span> {id}
-              </span>
-            ),
-          },
-          {
-            id: "peels",
-            title: "Peels",
-            align: "end",
-            show: ({ peels }) => peels.length.toLocaleString("en"),
-          },
-          {
-            id: "first",
-            title: "One of them",
-            show: ({ peels: [first = ""] }) => <a href={hrefOf(`/peels/${first}/states`)}>{first}</a>,
-          },
-          { id: "at", title: "Declared", wide: true, show: ({ at }) => <span class="mono">{at}</span> },
-          {
-            id: "comment",
-            title: "What it said",
-            wide: true,
-            show: ({ comment }) => <span title={comment}>{comment}</span>,
-          },
-        ]}
+        columns={columns}
       />
     </section>
   );

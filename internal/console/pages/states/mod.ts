@@ -1,1 +1,1 @@
-export { statesPage } from "./page.ts";
+export { statesPage } from "./states.tsx";

@@ -16,7 +16,7 @@ export interface TopFailure {
   comment: string;
 }
 
-const mostShown = 10;
+const maxShown = 10;
 
 /** The states that fail on the most peels; a peel names the first failures of its run only. */
 export function topFailures(peels: readonly FailedPeel[]): TopFailure[] {
@@ -32,5 +32,5 @@ export function topFailures(peels: readonly FailedPeel[]): TopFailure[] {
   }
   return [...found.values()]
     .toSorted((one, other) => other.peels.length - one.peels.length)
-    .slice(0, mostShown);
+    .slice(0, maxShown);
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import {
   type App,
   allPages,
@@ -27,14 +28,14 @@ const pageSize = 1_000;
  * @param status absent for those that are not as described
  */
 export function useDrift(app: App, target: string, status?: Status): Query<List<DriftedPeel>> {
-  const having = { limit: pageSize, ...(status === undefined ? {} : { status }) };
+  const having = { limit: pageSize, ...defined({ status }) };
   const input = { ...having, ...(target === "" ? {} : { target }) };
   return usePaged<DriftedPeel>(
     app,
     `${status ?? "differ"} ${target}`,
     {
       page: (cursor, signal) =>
-        app.client.page(routes.listDrift, cursor === undefined ? input : { ...input, cursor }, signal),
+        app.client.page(routes.listDrift, { ...input, ...defined({ cursor }) }, signal),
       these: (ids, signal) =>
         inParts(ids, commaLength, async (part) => {
           const these = { ...having, target: targetOf(part, target) };

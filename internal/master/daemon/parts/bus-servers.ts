@@ -1,4 +1,4 @@
-import { watchBusServers } from "../bus-servers.ts";
+import { watchBusServers } from "../../bus/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Connected } from "./connect.ts";
 

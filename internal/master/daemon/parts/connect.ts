@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { abortable } from "../../../base/abortable.ts";
 import { defined } from "../../../base/defined.ts";
-import { mayEndConnections } from "../../../bus/accounts/mod.ts";
 import {
   type Bus,
   clientCertificate,
@@ -12,10 +11,8 @@ import {
   placeOf,
   resolveBusCa,
 } from "../../../bus/mod.ts";
-import { parseCredentials, readClaims } from "../../../identity/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
-import { trustedByMaster } from "../bus-roots.ts";
-import { startEmbeddedBus } from "../embedded-bus.ts";
+import { startEmbeddedBus, trustedByMaster } from "../../bus/mod.ts";
 import { followAuthority } from "../follow-authority.ts";
 import { moveBus } from "../move-bus.ts";
 import type { MasterDeps } from "../options.ts";
@@ -120,8 +117,7 @@ export const connect = {
       const peelBus = await connect("svc-master-peels", keys.credentials);
       const systemBus = await connect("svc-master-system", keys.systemCredentials);
       const claimsBus = await connect("svc-master-claims", keys.systemCredentials);
-      const mayEnd = mayEndConnections(readClaims(parseCredentials(keys.systemCredentials).jwt));
-      const opened = createSystemBus(systemBus, { claims: claimsBus, mayEnd });
+      const opened = createSystemBus(systemBus, { claims: claimsBus });
       const system = await abortable(opened, signal, (late) => late.stop());
       stack.defer(() => system.stop());
       return {

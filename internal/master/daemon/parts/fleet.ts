@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { encodePeelsAccount } from "../../../bus/accounts/mod.ts";
 import { isClustered, openBucket } from "../../../bus/mod.ts";
+import { startBudgets } from "../../../fleet/budget/mod.ts";
 import {
   createDirectory,
   createDisconnections,
@@ -16,16 +17,15 @@ import {
   signerOfDirect,
 } from "../../../fleet/enrollment/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
+import { tellSuspended } from "../../../fleet/reactor/mod.ts";
 import { judgeOrigins } from "../../../fleet/sites/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { adminRole } from "../../../wire/operator-standing.ts";
 import { fromPeels, passOnProgress, relayToStorage } from "../../doors/peels/mod.ts";
-import { followAccountRotation } from "../account-rotation.ts";
-import { startBudgets } from "../budgets.ts";
+import { followAccountRotation, followRotation } from "../../keys/mod.ts";
 import { startCompliance } from "../compliance.ts";
 import type { MasterDeps } from "../options.ts";
-import { followRotation } from "../rotation.ts";
 import { startSettings } from "../settings.ts";
 import { startTargeting } from "../targeting.ts";
 import type { Audited } from "./audit.ts";
@@ -112,27 +112,16 @@ export const fleet = {
       stack.defer(() => disconnections.stop());
 
       const budgeted = startBudgets({
-        ...{
-          config,
-          bus,
-          peelBus,
-          system: reported,
-          account,
-          directory,
-          enrollments,
-          revocations,
-          metrics,
-          clock,
-          log,
-        },
+        ...{ config, bus, peelBus, system: reported, account, directory, enrollments },
+        ...{ revocations, metrics, clock, log },
         enforce: { enforcer, disconnections, metrics, clock, log },
+        reportSuspended: (peelId, reason) => tellSuspended(bus, peelId, reason),
       });
       stack.defer(() => budgeted.stop());
       const { budgets, lines, suspension } = budgeted;
       const origins = judgeOrigins({
         sites: deps.sites,
         placeOf: directory.memberOf,
-        requiresLabel: config["sites.require_label"],
         ...{ metrics, clock, log },
       });
       stack.defer(() => origins.stop());

@@ -8,7 +8,7 @@ import {
   type OperatorDeps,
 } from "../../../fleet/operators/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
-import { followOperatorFiles } from "../administrators.ts";
+import { followOperatorFiles } from "../../keys/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
 import { catchUp } from "./catch-up.ts";

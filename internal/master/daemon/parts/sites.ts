@@ -1,10 +1,10 @@
 import { abortable } from "../../../base/abortable.ts";
 import { keepExports } from "../../../fleet/enrollment/mod.ts";
-import { crossingsFor, followSites, keepSiteAccounts, watchLinks } from "../../../fleet/sites/mod.ts";
+import { followSites, keepSiteAccounts, watchLinks } from "../../../fleet/sites/mod.ts";
 import { parseCredentials, readClaims } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { followOtherMasters } from "../../keys/mod.ts";
 import type { MasterDeps } from "../options.ts";
-import { followOtherMasters } from "../other-masters.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
 import type { Stored } from "./storage.ts";
@@ -13,7 +13,7 @@ import type { Stored } from "./storage.ts";
 export const sites = {
   start: (deps: MasterDeps & Connected & Stored) =>
     assemble(async (stack) => {
-      const { config, storage, system, keys, recordMac, clock, log, signal } = deps;
+      const { storage, system, keys, recordMac, clock, log, signal } = deps;
       const sites = followSites({ bucket: storage.sites, mac: recordMac, log });
       stack.defer(() => sites.stop());
       await catchUp("sites", sites.ready, deps);
@@ -32,10 +32,8 @@ export const sites = {
         system: readClaims(parseCredentials(keys.systemCredentials).jwt).iss,
       };
       const signer = keys.operatorSigning;
-      const own = { hearsSitesApart: true, requiresSiteLabel: config["sites.require_label"] };
       const siteKeeper = keepSiteAccounts({
         ...{ sites, system, accounts: siteAccounts, signer, clock, log },
-        crossings: () => crossingsFor([own, ...others.current()]),
       });
       const keeping = siteKeeper.start();
       stack.defer(() => keeping.stop());

@@ -9,9 +9,8 @@ import {
 } from "../../../fleet/enrollment/mod.ts";
 import { createRecordMac } from "../../../identity/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
+import { openStorage, provisionOnce, replicasOf, watchRoom } from "../../storage/mod.ts";
 import type { MasterDeps } from "../options.ts";
-import { watchRoom } from "../room.ts";
-import { openStorage, provisionOnce, replicasOf } from "../storage.ts";
 import type { Connected } from "./connect.ts";
 import { untilDone } from "./until-done.ts";
 

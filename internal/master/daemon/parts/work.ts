@@ -16,13 +16,12 @@ import { followPresence, tellCompliance } from "../../../fleet/reactor/mod.ts";
 import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { startStateFiles } from "../../state-files/mod.ts";
 import { startBinaries } from "../binaries.ts";
-import { followCommandForms } from "../command-forms.ts";
 import type { MasterDeps } from "../options.ts";
 import { startMasterReactor } from "../reactor.ts";
 import { startRollouts } from "../rollouts.ts";
 import { followSitesOfPeels } from "../sites-of-peels.ts";
-import { startStateFiles } from "../state-files.ts";
 import type { Audited } from "./audit.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
@@ -53,8 +52,6 @@ export const work = {
       stack.defer(() => reportEvents.stop());
 
       const { mac, signer } = keyring;
-      const { opensProofs, stop: stopForms } = followCommandForms(index);
-      stack.defer(stopForms);
       const { siteOf, stop: stopSites } = followSitesOfPeels(index);
       stack.defer(stopSites);
       const resends = () => tellsStored(bus) && !deps.relayed();
@@ -63,13 +60,12 @@ export const work = {
         key: signer,
         mac,
         recordsOf,
-        opensProofs,
         siteOf,
         sitesOf: deps.origins.sitesOf,
         resends,
         log,
       });
-      const { send, sendSingly } = commands;
+      const { send, resend } = commands;
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
       const records = createOwnRecords();
@@ -94,7 +90,7 @@ export const work = {
       stack.defer(() => presence.stop());
       const controller = createJobController({
         // It sends again what peels did not accept.
-        ...{ ...settle, peelBus, send: sendSingly, teller: jobTeller, tracer: deps.tracer, jitter, log },
+        ...{ ...settle, peelBus, send: resend, teller: jobTeller, tracer: deps.tracer, jitter, log },
         tellsStored: resends,
         admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
       });
@@ -131,10 +127,7 @@ export const work = {
       await catchUp("rollouts", rollouts.ready, deps);
 
       const binaries = await startBinaries({
-        bus,
-        name: deps.name,
-        requests,
-        gate,
+        ...{ bus, name: deps.name, requests, gate },
         jobs: storage.jobs,
         controller,
         clock,

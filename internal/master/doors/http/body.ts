@@ -2,9 +2,6 @@ import { SvcError } from "../../../base/errors.ts";
 import { parseStrictJson } from "../../../base/strict-json.ts";
 import type { Incoming } from "./serve.ts";
 
-/** A list of targets, such as those of an earlier job that failed, has an id for each peel. */
-export const mostTargetsBytes = 512 * 1024;
-
 /** Largest request body of most routes, bytes (specification, section "Limits"). */
 export const maxBodyBytes = 4096;
 

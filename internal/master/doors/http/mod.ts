@@ -1,5 +1,5 @@
-export { type HttpDoor, routesOf } from "./bind.ts";
-export { createDocs, type Docs } from "./docs.ts";
+export { routesOf } from "./bind.ts";
+export { createDocs } from "./docs.ts";
 export { type ServedRoute, startListener } from "./listener.ts";
 export type { Call, Route } from "./route.ts";
 export {

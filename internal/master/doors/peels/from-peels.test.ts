@@ -34,17 +34,19 @@ test("a request counts over the bus of the masters, and over the link of the own
   const serving = door.serve(
     "svc.peel.*.hello",
     "q",
-    (data, subject, trace) => Buffer.from(`${subject} ${Buffer.from(data)} ${trace}`),
+    (data, subject, { reply }) => Buffer.from(`${subject} ${Buffer.from(data)} ${reply}`),
     (subject) => dropped.push(subject),
   );
   const ask = async (pattern: string, subject: string) => {
-    const answer = await served.get(pattern)?.[2](Buffer.from("hi"), subject, "t");
+    const answer = await served.get(pattern)?.[2](Buffer.from("hi"), subject, { reply: "_R_.t" });
     return Buffer.from(answer ?? []).toString();
   };
   const overLinks = "svc.from.*.svc.peel.*.hello";
-  expect(await ask("svc.peel.*.hello", "svc.peel.web-1.hello")).toBe("svc.peel.web-1.hello hi t");
-  expect(await ask(overLinks, "svc.from.web.svc.peel.web-1.hello")).toBe("svc.peel.web-1.hello hi t");
-  const refusal = await served.get(overLinks)?.[2](Buffer.from("hi"), "svc.from.db.svc.peel.web-1.hello");
+  expect(await ask("svc.peel.*.hello", "svc.peel.web-1.hello")).toBe("svc.peel.web-1.hello hi _R_.t");
+  expect(await ask(overLinks, "svc.from.web.svc.peel.web-1.hello")).toBe("svc.peel.web-1.hello hi _R_.t");
+  const refusal = await served.get(overLinks)?.[2](Buffer.from("hi"), "svc.from.db.svc.peel.web-1.hello", {
+    reply: "_R_.t",
+  });
   expect(decode(refusal ?? new Uint8Array())).toMatchObject({ ok: false, error: { code: "unavailable" } });
   for (const site of ["web", "db"]) served.get(overLinks)?.[3]?.(`svc.from.${site}.svc.peel.web-1.hello`);
   expect(dropped).toEqual(["svc.peel.web-1.hello"]);

@@ -26,10 +26,10 @@ export function fromPeels(
       const overLinks = bus.serve(
         fromSiteSubject("*", subject),
         queue,
-        (data, taken, traceparent) => {
+        (data, taken, sent) => {
           const origin = originOf(taken);
           // Answered in any case: the bus remembers each request without an answer for two minutes.
-          return admits(origin) ? answer(data, origin.subject, traceparent) : refusal;
+          return admits(origin) ? answer(data, origin.subject, sent) : refusal;
         },
         onDropped &&
           ((taken) => {

@@ -8,14 +8,14 @@ import { rfc3339, systemClock } from "../../../base/clock.ts";
 import { newId, systemRandom } from "../../../base/id.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
 import type { Bus } from "../../../bus/mod.ts";
-import { createBudgets } from "../../../fleet/budget/mod.ts";
+import { createBudgets } from "../../../fleet/budget/budgets.ts";
+import { limitsOf } from "../../../fleet/budget/peel-budgets.ts";
 import type { Enrollment } from "../../../fleet/enrollment/record.ts";
 import { createRevocations } from "../../../fleet/enrollment/revocations.ts";
 import { insertEnrollment, loadEnrollment } from "../../../fleet/enrollment/store.ts";
 import { type KeyPair, newKeyPair } from "../../../identity/nkey.ts";
 import { loadMasterConfig } from "../../../program/config/mod.ts";
 import { renewalMessage } from "../../../wire/enrollment-messages.ts";
-import { limitsOf } from "../../daemon/budgets.ts";
 import { serveRenewals } from "./renew.ts";
 
 // The renewals of 10,000 peels as one master answers them, with its real limits, records and signatures, after
@@ -104,7 +104,7 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
   const enforcer = { enforce: async () => true };
   const bus: Pick<Bus, "serve"> = {
     serve(_, __, answer) {
-      answers.push(answer);
+      answers.push((data, subject) => answer(data, subject, { reply: "_R_.x" }));
       return { stop() {} };
     },
   };

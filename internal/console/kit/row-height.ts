@@ -1,0 +1,2 @@
+/** Of every row of a table, px: `--row` of `tokens.css`. */
+export const rowHeight = 32;

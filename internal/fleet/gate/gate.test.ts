@@ -1,0 +1,287 @@
+import { expect, test } from "bun:test";
+import * as v from "valibot";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { SvcError } from "../../base/errors.ts";
+import { encode } from "../../base/msgpack.ts";
+import { sha256, sha256Hex } from "../../base/sha256.ts";
+import { WaitingRequest } from "../../base/waiting.ts";
+import type { Content } from "../audit/entry.ts";
+import { createRecorder } from "../audit/recorder.ts";
+import type { OnceRequest } from "../audit/repeats.ts";
+import { describeSubjects } from "../audit/subjects.ts";
+import { type Agreement, type Caller, invoke, operation, type Scope } from "../operation/mod.ts";
+import { createGate } from "./gate.ts";
+
+const clock = manualClock();
+type Written = Omit<Content, "at" | "master">;
+
+function gated(
+  options: {
+    refuses?: SvcError;
+    park?: () => Promise<WaitingRequest>;
+    fails?: (entry: Written) => boolean;
+  } = {},
+) {
+  const written: Written[] = [];
+  /** The nonces that were looked for. */
+  const asked: string[] = [];
+  const log = recordingLog();
+  const audit = {
+    async append(entry: Written) {
+      if (options.fails?.(entry) === true) throw new SvcError("unavailable", "the audit cannot be written");
+      written.push(entry);
+      return { seq: written.length, hash: new Uint8Array(32) };
+    },
+  };
+  const repeats = {
+    async isRepeated({ nonce }: OnceRequest) {
+      asked.push(nonce);
+      return asked.indexOf(nonce) < asked.length - 1;
+    },
+  };
+  const recorder = createRecorder({ audit, repeats, clock, log });
+  const { park } = options;
+  const gate = createGate({
+    roles: {
+      async authorize() {
+        if (options.refuses !== undefined) throw options.refuses;
+        return { approvals: park === undefined ? 0 : 1 };
+      },
+    },
+    approvals: () => (park === undefined ? undefined : { takes: () => true, park }),
+    administrators: () => [],
+    ...{ audit, recorder, isSafe: (name) => name === "service.restart", clock, log },
+  });
+  return { written, asked, gate, log, recorder };
+}
+
+let ran = 0;
+const run = operation({
+  name: "jobs.create",
+  kind: "change",
+  summary: "Run",
+  admits: ["operator", "reactor"],
+  scope: { kind: "jobs", action: "run" },
+  input: v.strictObject({ target: v.string(), function: v.string(), args: v.record(v.string(), v.any()) }),
+  output: v.object({ jid: v.string(), targets: v.array(v.string()) }),
+  touches: ({ target }) => ({ peels: { expression: target } }),
+  async run({ failure }: { failure?: Error }) {
+    ran++;
+    if (failure !== undefined) throw failure;
+    return { jid: "job-1", targets: ["web-1", "web-2"] };
+  },
+});
+const read = operation({ ...run, name: "jobs.list", kind: "read" });
+
+const ann: Caller = { kind: "operator", name: "ann", door: "bus", key: "UANN" };
+const fields = { target: "web-*", function: "cmd.run", args: { password: "hunter2" } };
+const ask = (
+  { gate, log }: ReturnType<typeof gated>,
+  {
+    caller = ann,
+    failure,
+    asked = fields,
+    does = run,
+  }: { caller?: Caller; failure?: Error; asked?: typeof fields; does?: typeof run } = {},
+) => {
+  const deps = failure === undefined ? {} : { failure };
+  return invoke(does, deps, { fields: asked }, { caller, requestId: "r-1", log, clock, gate });
+};
+
+const begun = {
+  ...{ operator: "ann", key: "UANN", via: "bus", action: "jobs.create", outcome: "begun", requestId: "r-1" },
+  subjects: { target: "web-*", function: "cmd.run", args_digest: sha256Hex(encode(fields.args)) },
+  requestDigest: sha256(encode(fields)),
+};
+
+test("what changes something has an entry before and after it, and no secret is in them", async () => {
+  const one = gated();
+  await ask(one);
+  expect(one.written as unknown[]).toEqual([
+    begun,
+    {
+      ...begun,
+      outcome: "done",
+      subjects: { ...begun.subjects, job: "job-1", peels: ["web-1", "web-2"], peel_count: 2, begun: 1 },
+    },
+  ]);
+  expect(JSON.stringify(one.written)).not.toContain("hunter2");
+});
+
+test("arguments of functions that take no secrets are in it", async () => {
+  const one = gated();
+  await ask(one, { asked: { ...fields, function: "service.restart", args: { name: "nginx" } as never } });
+  expect(one.written[0]?.subjects).toMatchObject({ function: "service.restart", args: { name: "nginx" } });
+  // Of what would not be read as it was written, only the digest is there.
+  const input = { function: "service.restart", args: JSON.parse('{"__proto__": {"a": 1}}') };
+  const odd = describeSubjects({ touched: { fleet: true }, input, scope: run.scope as Scope }, () => true);
+  expect(Object.keys(odd)).toEqual(["function", "args_digest"]);
+});
+
+test("what fails is recorded with its reason; of a bug no details", async () => {
+  const one = gated();
+  await expect(ask(one, { failure: new SvcError("not_found", "no such thing") })).rejects.toThrow();
+  await expect(ask(one, { failure: new Error("secret of a bug") })).rejects.toThrow();
+  expect(one.written.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+    ["begun", undefined],
+    ["failed", "no such thing"],
+    ["begun", undefined],
+    ["failed", "internal error"],
+  ]);
+});
+
+test("nothing happens without its entry", async () => {
+  const before = ran;
+  await expect(ask(gated({ fails: () => true }))).rejects.toMatchObject({ kind: "unavailable" });
+  expect(ran).toBe(before);
+});
+
+test("a refusal is recorded, also of a read; a read that is allowed is not", async () => {
+  const refuses = new SvcError("forbidden", "ann may not");
+  for (const does of [run, read]) {
+    const one = gated({ refuses });
+    const before = ran;
+    await expect(ask(one, { does })).rejects.toBe(refuses);
+    expect(ran).toBe(before);
+    expect(one.written).toMatchObject([{ outcome: "refused", reason: "ann may not", action: does.name }]);
+  }
+  const allowed = gated();
+  await ask(allowed, { does: read });
+  expect(allowed.written).toEqual([]);
+  // A refusal stays one where the audit cannot be written.
+  await expect(ask(gated({ refuses, fails: () => true }))).rejects.toBe(refuses);
+});
+
+test("a client in a loop does not fill the audit with refusals", async () => {
+  const one = gated({ refuses: new SvcError("forbidden", "no") });
+  for (let at = 0; at < 100; at++) await ask(one).catch(() => {});
+  expect(one.written).toHaveLength(60);
+  await ask(one, { caller: { ...ann, name: "bob" } }).catch(() => {});
+  expect(one.written).toHaveLength(61);
+  clock.advance(60_000);
+  await ask(one).catch(() => {});
+  expect(one.written).toHaveLength(62);
+});
+
+test.each<[Caller, Partial<Content>]>([
+  [
+    { kind: "operator", name: "ann", door: "rest" },
+    { via: "rest", operator: "ann", key: "" },
+  ],
+  [
+    { kind: "operator", name: "ann", door: "direct" },
+    { via: "direct", operator: "ann" },
+  ],
+  [
+    { kind: "reactor", rule: "web", door: "reactor" },
+    { via: "reactor", operator: "reactor:web" },
+  ],
+])("who asked and how: %j", async (caller, expected) => {
+  const one = gated();
+  await ask(one, { caller });
+  expect(one.written[0]).toMatchObject(expected);
+});
+
+test("of a signed request the digest is that of its envelope", async () => {
+  const envelope = Buffer.from("the envelope");
+  const one = gated();
+  await ask(one, { caller: { ...ann, signed: { envelope, subject: "svc.job.request" } } as Caller });
+  expect(one.written[0]?.requestDigest).toEqual(sha256(envelope));
+});
+
+test("a signed request that is sent again does not happen again, unless it makes the same job", async () => {
+  const nonce = Buffer.alloc(16, 7);
+  const signed = { envelope: Buffer.from("e"), subject: "svc.rollout.start", nonce };
+  const caller = { ...ann, signed } as Caller;
+  const start = operation({ ...run, name: "rollouts.start" });
+  const one = gated();
+  const before = ran;
+  await ask(one, { caller, does: start });
+  await expect(ask(one, { caller, does: start })).rejects.toMatchObject({ kind: "unauthorized" });
+  expect(ran).toBe(before + 1);
+  const hex = nonce.toString("hex");
+  expect(one.asked).toEqual([hex, hex]);
+  expect(one.written.map(({ outcome, subjects }) => [outcome, subjects.nonce])).toEqual([
+    ["begun", hex],
+    ["done", undefined],
+    ["begun", hex],
+    ["failed", undefined],
+  ]);
+  // Its id follows from the request, and peels run each job once.
+  await ask(one, { caller });
+  await ask(one, { caller });
+  expect(one.asked).toHaveLength(2);
+  // What others agreed to is started until it has begun.
+  const agreement: Agreement = { approval: "apr-1", by: ["ben"], startedAt: 0, idFor: () => "rol-1" };
+  const call = { caller, agreement, requestId: "r-1", log: one.log, clock, gate: one.gate };
+  for (let at = 0; at < 2; at++) await invoke(start, {}, { fields }, call);
+  expect(one.asked).toHaveLength(2);
+});
+
+test("an end that the bus does not take is written later", async () => {
+  let isDown = true;
+  const one = gated({ fails: ({ outcome }) => isDown && outcome === "done" });
+  await ask(one);
+  expect(one.written.map(({ outcome }) => outcome)).toEqual(["begun"]);
+  await clock.pass(1_500);
+  isDown = false;
+  await clock.pass(5_000);
+  expect(one.written.map(({ outcome, subjects }) => [outcome, subjects.begun])).toEqual([
+    ["begun", undefined],
+    ["done", 1],
+  ]);
+  one.recorder.stop();
+});
+
+test("a request that waits for others does not run; that it was kept is recorded before it is", async () => {
+  const before = ran;
+  const waiting = new WaitingRequest(`apr-${"a".repeat(27)}`, 1);
+  let kept = 0;
+  const park = async () => {
+    kept++;
+    return waiting;
+  };
+  const one = gated({ park });
+  await expect(ask(one)).rejects.toBe(waiting);
+  expect(one.written.map(({ action, outcome }) => [action, outcome])).toEqual([
+    ["approvals.park", "begun"],
+    ["approvals.park", "done"],
+  ]);
+  expect(one.written[1]?.subjects).toMatchObject({ approval: waiting.approval, request: "jobs.create" });
+  await expect(ask(gated({ park, fails: () => true }))).rejects.toMatchObject({ kind: "unavailable" });
+  expect([ran, kept]).toEqual([before, 1]);
+});
+
+test("what shows secrets is recorded before it shows any, though it only reads; what hides them is not", async () => {
+  const reveal = operation({
+    name: "settings.reveal",
+    kind: "read",
+    summary: "Reveal",
+    admits: ["operator"],
+    scope: { kind: "settings", action: "reveal" },
+    input: v.strictObject({ id: v.string(), name: v.optional(v.string()) }),
+    output: v.object({ value: v.string() }),
+    touches: ({ id }) => ({ peel: id }),
+    async run() {
+      ran++;
+      return { value: "hunter2" };
+    },
+  });
+  const look = ({ gate, log }: ReturnType<typeof gated>, does: typeof reveal) =>
+    invoke(does, {}, { fields: { id: "web-1", name: "db:password" } }, { caller: ann, log, clock, gate });
+  const one = gated();
+  expect(await look(one, reveal)).toEqual({ value: "hunter2" });
+  const subjects = { peel: "web-1", setting: "db:password" };
+  expect(one.written).toMatchObject([
+    { operator: "ann", action: "settings.reveal", outcome: "begun", subjects },
+    { operator: "ann", action: "settings.reveal", outcome: "done" },
+  ]);
+  expect(JSON.stringify(one.written)).not.toContain("hunter2");
+  const before = ran;
+  await expect(look(gated({ fails: () => true }), reveal)).rejects.toMatchObject({ kind: "unavailable" });
+  expect(ran).toBe(before);
+  const other = gated();
+  await look(other, { ...reveal, name: "settings.show", scope: { kind: "settings", action: "render" } });
+  expect(other.written).toEqual([]);
+});

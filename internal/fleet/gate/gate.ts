@@ -1,0 +1,106 @@
+import type { Clock } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { WaitingRequest } from "../../base/waiting.ts";
+import type { Approvals } from "../approvals/mod.ts";
+import type { AuditWriter, Recorder } from "../audit/mod.ts";
+import type { Ending, Gate, Passenger } from "../operation/mod.ts";
+import { describeCaller, type RoleGate, whoCan } from "../roles/mod.ts";
+import { assertAgreed, requestedApprovals } from "./agreement.ts";
+import { type ContentDeps, contentOf, endOf, isRecorded, nonceOf, reasonOf } from "./entry.ts";
+import { createRefusalRecords } from "./refusals.ts";
+
+export interface GateDeps extends ContentDeps {
+  roles: Pick<RoleGate, "authorize">;
+  /** Keeps requests that wait for others; `undefined` until everything that they can start is known. */
+  approvals(): Pick<Approvals, "takes" | "park"> | undefined;
+  /** Names of the operators who have the role `admin` now. */
+  administrators(): readonly string[];
+  audit: Pick<AuditWriter, "append">;
+  recorder: Pick<Recorder, "begin">;
+  clock: Clock;
+  log: Log;
+}
+
+/** What becomes of a request that the roles allow: it runs, or it is kept until others agree. */
+type Park = (() => Promise<WaitingRequest>) | undefined;
+
+/**
+ * The one gate before every operation, whichever door it comes through: roles, agreement of others, audit. A request
+ * that changes something, decides or shows secrets has an entry before it runs and another one when it has ended;
+ * without the first one it does not run. A refused request has one.
+ */
+export function createGate(deps: GateDeps): Gate {
+  const refusals = createRefusalRecords(deps);
+  return {
+    async enter(passenger) {
+      let park: Park;
+      try {
+        park = await admit(passenger, deps);
+      } catch (thrown) {
+        await refusals.add(passenger, thrown);
+        throw thrown;
+      }
+      if (park !== undefined) throw await parked(passenger, park, deps);
+      if (!isRecorded(passenger)) return async () => {};
+      const end = await deps.recorder.begin(contentOf(passenger, deps), nonceOf(passenger));
+      return (ending: Ending) => end(endOf(passenger, ending));
+    },
+  };
+}
+
+/** @throws SvcError `forbidden`, `conflict`, `bad_request`, `unavailable`, `storage` */
+async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
+  const { agreement } = passenger;
+  let peels: readonly string[] | undefined;
+  const { approvals: byRoles, rule } = await deps.roles.authorize({
+    ...passenger,
+    ...(agreement?.peels === undefined ? {} : { touched: { peels: { peels: agreement.peels } } }),
+    fix(fixed) {
+      peels = fixed;
+      passenger.fix?.(fixed);
+    },
+  });
+  if (agreement !== undefined) {
+    assertAgreed(agreement, byRoles, peels);
+    return;
+  }
+  const needs = Math.max(byRoles, requestedApprovals(passenger));
+  if (needs === 0) return;
+  const reason = rule ?? "the request asks for it";
+  const keeper = deps.approvals();
+  if (!keeper?.takes(passenger.operation)) throw cannotWait(passenger, needs, reason, deps);
+  return () => keeper.park(passenger, { needs, rule: reason, ...(peels === undefined ? {} : { peels }) });
+}
+
+function cannotWait(
+  { caller, operation }: Passenger,
+  needs: number,
+  reason: string,
+  { administrators }: Pick<GateDeps, "administrators">,
+): SvcError {
+  const others = needs === 1 ? "another operator" : `${needs} other operators`;
+  const name = caller.kind === "operator" ? describeCaller(caller.name, caller.roles ?? []) : caller.kind;
+  return new SvcError(
+    "forbidden",
+    `${name} may not do this alone: it needs the agreement of ${others} (${reason}), and ${operation} cannot wait for it${whoCan(["admin"], administrators())}`,
+  );
+}
+
+async function parked(
+  passenger: Passenger,
+  park: NonNullable<Park>,
+  deps: GateDeps,
+): Promise<WaitingRequest> {
+  const content = { ...contentOf(passenger, deps), action: "approvals.park" };
+  const end = await deps.recorder.begin(content, nonceOf(passenger));
+  let waiting: WaitingRequest;
+  try {
+    waiting = await park();
+  } catch (thrown) {
+    await end({ outcome: "failed", reason: reasonOf(thrown) });
+    throw thrown;
+  }
+  await end({ outcome: "done", subjects: { approval: waiting.approval, request: passenger.operation } });
+  return waiting;
+}

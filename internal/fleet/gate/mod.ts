@@ -1,0 +1,2 @@
+export { createGate } from "./gate.ts";
+export { hasPlainArgs, readStoredWork } from "./stored-work.ts";

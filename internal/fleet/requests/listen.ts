@@ -1,0 +1,80 @@
+import type { Log } from "../../base/log.ts";
+import { decode } from "../../base/msgpack.ts";
+import { fromOperatorSubject, parseFromOperator } from "../../base/operator-subject.ts";
+import { type Bus, mastersQueue, type Sent } from "../../bus/mod.ts";
+import { decodePublicKey } from "../../identity/mod.ts";
+import { isEnvelope } from "../../wire/signed-request.ts";
+import type { RequestJudge } from "./door.ts";
+
+/** A request of an operator as it came over the bus. */
+export interface OperatorRequest extends Sent {
+  data: Uint8Array;
+  /** What is signed: without the key of the bus user. */
+  subject: string;
+  /** The bus user that published it, where the server names it. */
+  user?: string;
+  /** The bytes decoded; `undefined` where they are something else. */
+  map?: Readonly<Record<string, unknown>>;
+}
+
+/** What listens to operators. */
+export interface Ear {
+  bus: Pick<Bus, "serve">;
+  log: Pick<Log, "warn">;
+  requests?: Pick<RequestJudge, "required">;
+}
+
+/**
+ * Answers requests of operators on a subject: below the key of each bus user, and on the subject itself where requests
+ * need no signature. A request whose reply would reach someone else gets none: masters may publish everywhere, so who
+ * asks could have them write to the inbox of another operator, to a stream, or to JetStream.
+ *
+ * @param queue of the subject itself; below the keys it is that of all masters
+ */
+export function listenToOperators(
+  { bus, log, requests }: Ear,
+  pattern: string,
+  queue: string,
+  answer: (request: OperatorRequest) => Promise<Uint8Array>,
+): { stop(): void } {
+  const listen = (published: string, group: string) =>
+    bus.serve(published, group, (data, given, sent) => {
+      const request: OperatorRequest = { ...sent, ...parseFromOperator(given), data, ...readMap(data) };
+      if (isOwnInbox(request)) return answer(request);
+      log.warn(foreignReply, { subject: request.subject });
+      return undefined;
+    });
+  const listening = [listen(fromOperatorSubject("*", pattern), mastersQueue)];
+  if (requests?.required !== true) listening.push(listen(pattern, queue));
+  return {
+    stop() {
+      for (const one of listening) one.stop();
+    },
+  };
+}
+
+const foreignReply = "request dropped: its reply subject is not in the inbox of its sender";
+const inboxes = "_INBOX.";
+
+/**
+ * Whether the reply goes to who asks. With an envelope its key has the inbox; the server says better than an envelope
+ * whose it is, since nobody has verified the signature yet. Without an envelope any inbox is right that is not below the
+ * key of another user.
+ */
+function isOwnInbox({ reply, user, map }: OperatorRequest): boolean {
+  if (!reply.startsWith(inboxes)) return false;
+  const [owner = ""] = reply.slice(inboxes.length).split(".", 1);
+  if (isEnvelope(map) && typeof map?.key === "string") return owner === (user ?? map.key);
+  return owner === user || decodePublicKey("user", owner) === undefined;
+}
+
+/** Decodes a request. @returns no map for other bytes */
+export function readMap(data: Uint8Array): Pick<OperatorRequest, "map"> {
+  try {
+    const value = decode(data);
+    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isMap && !(value instanceof Uint8Array) ? { map: value } : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,3 @@
+export { trustedByMaster } from "./bus-roots.ts";
+export { watchBusServers } from "./bus-servers.ts";
+export { startEmbeddedBus } from "./embedded-bus.ts";

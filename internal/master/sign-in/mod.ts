@@ -1,0 +1,1 @@
+export { type MasterSignIn, startSignIn } from "./sign-in.ts";

@@ -1,0 +1,1 @@
+export { startStateFiles } from "./state-files.ts";

@@ -1,0 +1,202 @@
+import { join } from "node:path";
+import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import type { Log } from "../../base/log.ts";
+import { contend, type Lease, type Tenure } from "../../bus/lease/mod.ts";
+import { type Bucket, type Bus, hintSubject, openBlobStore } from "../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
+import type { Check } from "../../program/health/mod.ts";
+import { type BlobCache, createBlobCache, createHeadSeal, followCatalog } from "../../tree/files/mod.ts";
+import { type GitSync, openGit, openMirror, startGitSync } from "../../tree/git/mod.ts";
+import { serveFetch } from "../doors/peels/mod.ts";
+import type { Keyring } from "../keys/mod.ts";
+import { publishStates } from "./publish-states.ts";
+
+/** Bytes of state files that a master keeps in memory for requests of peels. */
+const cacheBytes = 256 * 1024 * 1024;
+/** By then the other masters know the change, whichever of them a peel asks. */
+const hintDelayMs = 1_000;
+const hintEveryMs = 100;
+/**
+ * A fleet of ten thousand peels gets hints within ten seconds, and sends its requests spread over this time.
+ */
+const hintsAtOnce = 100;
+
+/** State files on a master: the holder of the lease publishes them, and every master serves them to peels. */
+export interface MasterStateFiles {
+  /**
+   * Digest of the snapshot of `base` in force, and the statement that the publisher signed: the same object until the
+   * next publication, `undefined` before the first one.
+   */
+  inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
+  /** The state files that a peel uses unless it is told otherwise, as this master knows them. */
+  published(): { environment: string; commit?: string } | undefined;
+  /** `gitfs` of /readyz; absent without repositories. */
+  check?: Check;
+  lease: Pick<Lease, "name" | "tenure">;
+  stop(): Promise<void>;
+}
+
+export interface MasterStateFilesOptions {
+  bus: Bus;
+  /** Where requests of peels arrive. */
+  peelDoor: Pick<Bus, "serve" | "nats">;
+  /** The bucket `leases`. */
+  leases: Bucket;
+  /** The command keys: the one in use signs what is published. */
+  keyring: Pick<Keyring, "signer" | "onChange">;
+  /** Peels that get hints about changes. */
+  members(): readonly string[];
+  /** The binaries that peels fetch through the same door. */
+  binaries: BlobCache;
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
+  statesDir: string;
+  git: { remotes: readonly string[]; intervalMs: number; sshKey: string };
+  /** Where copies of repositories are kept. */
+  gitDir: string;
+  /** Of this master. */
+  name: string;
+  clock: Clock;
+  /** A number in [0, 1). */
+  jitter: () => number;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** @throws SvcError `bad_request` when there are repositories and no git */
+export function startStateFiles(options: MasterStateFilesOptions): MasterStateFiles {
+  const { bus, clock, jitter, log } = options;
+  const store = openBlobStore(bus, "states");
+  const startGit = gitStarter(options);
+  const seal = createHeadSeal(options.keyring.signer, clock);
+  const catalog = followCatalog({ store, seal, bus, clock, log });
+  const blobs = createBlobCache(store, cacheBytes);
+  const fetching = serveFetch({
+    ...{ bus: options.peelDoor, catalog, blobs, binaries: options.binaries },
+    ...{ budgets: options.budgets, lines: options.lines },
+  });
+  const hints = createHints(options);
+  const publishing = new Set<Promise<void>>();
+  let git: { sync: GitSync; tenure: Tenure } | undefined;
+  const lease = contend({
+    bucket: options.leases,
+    name: "publisher",
+    self: options.name,
+    onTenure(tenure) {
+      const published = publishStates({
+        store,
+        seal,
+        statesDir: options.statesDir,
+        tenure,
+        ...(startGit === undefined
+          ? {}
+          : {
+              startGit(onChange: () => void) {
+                const sync = startGit(onChange, tenure.signal);
+                git = { sync, tenure };
+                return sync;
+              },
+            }),
+        onReconnect: bus.onReconnect,
+        onForeignHead: catalog.onForeign,
+        onKeyChange: options.keyring.onChange,
+        recall: catalog.recall,
+        onPublished(environments) {
+          if (environments.includes("base")) hints.send();
+        },
+        clock,
+        log,
+      }).finally(() => publishing.delete(published));
+      publishing.add(published);
+    },
+    clock,
+    jitter,
+    log,
+  });
+  const check: Check = () => {
+    if (lease.tenure === undefined) {
+      return {
+        status: "up",
+        message: `not this master's turn: ${lease.holder?.holder ?? "nobody"} holds it`,
+      };
+    }
+    if (git?.tenure !== lease.tenure) return { status: "degraded", message: "no successful sync yet" };
+    if (!git.sync.running) return { status: "down", message: "the syncer ended" };
+    const problem = git.sync.problem();
+    return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
+  };
+  let told: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
+  return {
+    async inForce() {
+      const current = await catalog.current();
+      if (current === undefined) return undefined;
+      if (told?.of !== current) {
+        const base = current.catalog.get("base")?.[0]?.manifest;
+        told = {
+          of: current,
+          states: base === undefined ? undefined : { base, statement: current.statement },
+        };
+      }
+      return told.states;
+    },
+    published() {
+      const newest = catalog.latest?.get("base")?.[0];
+      if (newest === undefined) return undefined;
+      const [commit, ...others] = newest.commits;
+      // As in the report of a run: files of several repositories have no one commit.
+      return { environment: "base", ...(others.length === 0 ? defined({ commit }) : {}) };
+    },
+    ...(startGit === undefined ? {} : { check }),
+    lease,
+    async stop() {
+      await lease.stop();
+      await Promise.all(publishing);
+      hints.stop();
+      fetching.stop();
+      catalog.stop();
+    },
+  };
+}
+
+function gitStarter(
+  options: MasterStateFilesOptions,
+): ((onChange: () => void, signal: AbortSignal) => GitSync) | undefined {
+  const { git: config, gitDir, clock, jitter, log } = options;
+  if (config.remotes.length === 0) return undefined;
+  const open = (signal: AbortSignal) =>
+    openGit({ sshKey: config.sshKey, knownHosts: join(gitDir, "known_hosts"), clock, signal });
+  // A master without git reports this when it starts, not when it gets the lease.
+  open(options.signal);
+  return (onChange, signal) => {
+    const git = open(signal);
+    return startGitSync({
+      mirrors: [...new Set(config.remotes)].map((url) => openMirror(url, { git, dir: gitDir, clock })),
+      intervalMs: config.intervalMs,
+      onChange,
+      clock,
+      jitter,
+      log,
+      signal,
+    });
+  };
+}
+
+/** Sends a hint to every peel, spread over a period; a later change starts the period again. */
+function createHints({ bus, members, clock }: MasterStateFilesOptions): { send(): void; stop(): void } {
+  let timer: { cancel(): void } | undefined;
+  return {
+    send() {
+      timer?.cancel();
+      timer = clock.after(hintDelayMs, () => {
+        const waiting = [...members()];
+        const some = () => {
+          for (const peelId of waiting.splice(0, hintsAtOnce)) bus.nats.publish(hintSubject(peelId));
+          if (waiting.length > 0) timer = clock.after(hintEveryMs, some);
+        };
+        some();
+      });
+    },
+    stop: () => timer?.cancel(),
+  };
+}

@@ -1,0 +1,2 @@
+export { watchRoom } from "./room.ts";
+export { openStorage, provisionOnce, replicasOf, type Storage } from "./storage.ts";
