@@ -11,5 +11,6 @@ export {
   type ShownWay,
   testPolicy,
 } from "./operations.ts";
+export { policyFile } from "./read-policy.ts";
 export { type Tried, tryPolicy } from "./try-policy.ts";
 export { createPolicyWay } from "./way-in.ts";

@@ -25,6 +25,7 @@ export {
 } from "./operations.ts";
 export { followPresence } from "./presence.ts";
 export { type Reading, readEvent, readReturn, readScheduled } from "./read-event.ts";
+export { rulesFile } from "./read-rule.ts";
 export { refusedMessage } from "./refused-rules.ts";
 export type { Rule } from "./rule.ts";
 export { ruleProblems } from "./rule-problems.ts";

@@ -38,7 +38,7 @@ export function expandGroups(expression: Expression, groups: Groups, name = "tar
 }
 
 /** What a file of node groups may hold: expressions by the names of groups. */
-function groupsFile() {
+export function groupsFile() {
   const another = () => "expected a map of group names to target expressions";
   const name = v.pipe(
     v.string(),
