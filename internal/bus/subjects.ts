@@ -10,6 +10,8 @@ export const jobListSubject = "svc.job.list";
 /** Where operators upload a binary for peels: its chunks, then its manifest. */
 export const binaryPutSubject = "svc.binary.put";
 export const binaryCommitSubject = "svc.binary.commit";
+/** Where operators acknowledge parts of an answer that streams. @param token `*` is every stream */
+export const followSubject = (token: string): string => `svc.admin.follow.${token}`;
 /** What the stream `job-events` captures. */
 export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
 

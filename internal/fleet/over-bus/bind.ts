@@ -13,7 +13,9 @@ import {
   type Caller,
   type DepsOf,
   type Door,
+  type Feed,
   type FieldsSchema,
+  feed,
   type Gate,
   type InputSchema,
   invoke,
@@ -21,6 +23,8 @@ import {
   type Operation,
 } from "../operation/mod.ts";
 import { listenToOperators, type RequestJudge, signedOrNot } from "../requests/mod.ts";
+import type { FeedBinding } from "./follow-feed.ts";
+import type { Streams } from "./streams.ts";
 
 /** An operation with its lines of the bus. Masters serve it, and `svc` uses it for its requests. */
 export interface BusBinding<
@@ -65,6 +69,8 @@ export interface BusDoor {
   starters?: Starters;
   /** Begins a span for each request. */
   tracer?: Tracer;
+  /** Sends what operations stream. */
+  streams?: Pick<Streams, "start">;
 }
 
 /** Serves each operation of a room that the bus reaches. */
@@ -92,7 +98,7 @@ export function serve<
   Output extends FieldsSchema,
   Key extends keyof v.InferOutput<Output>,
 >(
-  { bus, clock, log: ofMaster, gate, requests, starters, tracer = untraced }: BusDoor,
+  { bus, clock, log: ofMaster, gate, requests, starters, tracer = untraced, streams }: BusDoor,
   binding: BusBinding<Deps, Input, Output, Key>,
   deps: Deps,
 ): { stop(): void } {
@@ -126,6 +132,10 @@ export function serve<
       });
       span.end();
       if (bulk !== true) log.info("bus request complete", { subject });
+      if (isFeed(operation)) {
+        streams?.start(answer as unknown as Feed, asking);
+        return undefined;
+      }
       return encodeSuccess(replyOf(lines, answer as Record<string, unknown>));
     } catch (thrown) {
       if (thrown instanceof WaitingRequest) {
@@ -143,6 +153,18 @@ export function serve<
     }
   });
 }
+
+/** Serves an operation that streams. */
+export function stream<Deps, Input extends InputSchema>(
+  door: BusDoor,
+  binding: FeedBinding<Deps, Input>,
+  deps: Deps,
+): { stop(): void } {
+  return serve(door, binding as unknown as AnyBinding, deps as never);
+}
+
+/** Whether an operation streams its answer. */
+const isFeed = ({ output }: { output: unknown }): boolean => output === feed;
 
 const operatorName = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
 

@@ -29,13 +29,14 @@ export interface Ear {
  * need no signature. A request whose reply would reach someone else gets none: masters may publish everywhere, so who
  * asks could have them write to the inbox of another operator, to a stream, or to JetStream.
  *
+ * @param answer resolves with the reply, or with nothing when it sends the answer itself
  * @param queue of the subject itself; below the keys it is that of all masters
  */
 export function listenToOperators(
   { bus, log, requests }: Ear,
   pattern: string,
   queue: string,
-  answer: (request: OperatorRequest) => Promise<Uint8Array>,
+  answer: (request: OperatorRequest) => Promise<Uint8Array | undefined>,
 ): { stop(): void } {
   const listen = (published: string, group: string) =>
     bus.serve(published, group, (data, given, sent) => {

@@ -4,6 +4,8 @@ import { inspectFullness } from "../../../bus/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
 import {
+  createStreams,
+  type Streams,
   serveApprovals,
   serveAudit,
   serveCluster,
@@ -82,6 +84,12 @@ import type { Work } from "./work.ts";
 
 /** A bus that does not answer in this time is refused the record as well. */
 const spaceMs = 2_000;
+
+function openStreams(stack: Pick<AsyncDisposableStack, "defer">, deps: Connected & MasterDeps): Streams {
+  const streams = createStreams(deps);
+  stack.defer(() => streams.stop());
+  return streams;
+}
 
 /** The doors of operators and peels: HTTPS, and the subjects of the bus. */
 export const doors = {
@@ -310,7 +318,7 @@ export const doors = {
       listener.setCertificate(certificates.current());
       const busDoor = {
         ...{ bus, tracer, clock, log, gate, requests: deps.requests },
-        starters: approvals.starters,
+        ...{ starters: approvals.starters, streams: openStreams(stack, deps) },
       };
       serveEnrollments(busDoor, decisions);
       serveJoinTokens(busDoor, joinTokens);
