@@ -143,6 +143,7 @@ const commands: readonly CommandDef[] = [
   versionCommand,
 ];
 
+/** The whole of `svc`. */
 export const tree: CommandDef = group({
   name: "svc",
   description: "Manage a fleet of peels.",

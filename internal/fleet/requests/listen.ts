@@ -1,6 +1,7 @@
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { fromOperatorSubject, parseFromOperator } from "../../base/operator-subject.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { type Bus, mastersQueue, type Sent } from "../../bus/mod.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { isEnvelope } from "../../wire/signed-request.ts";
@@ -73,8 +74,7 @@ function isOwnInbox({ reply, user, map }: OperatorRequest): boolean {
 export function readMap(data: Uint8Array): Pick<OperatorRequest, "map"> {
   try {
     const value = decode(data);
-    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isMap && !(value instanceof Uint8Array) ? { map: value } : {};
+    return isMap(value) ? { map: value } : {};
   } catch {
     return {};
   }

@@ -1,5 +1,6 @@
 import { parseDuration } from "../../../base/duration.ts";
 import type { Plain } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
 
 /** How the command of a state runs. */
@@ -25,8 +26,6 @@ export type CommandArgs = ValuesOf<typeof commandArgs>;
 /** Variables that a command gets: a map, or a list of maps. @returns undefined for anything else */
 export function environmentOf(env: Plain): { [name: string]: Plain } | undefined {
   const maps = Array.isArray(env) ? env : [env];
-  const isMap = (each: Plain) =>
-    typeof each === "object" && each !== null && !Array.isArray(each) && !(each instanceof Uint8Array);
   return maps.every(isMap) ? Object.assign({}, ...maps) : undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import { suggestion } from "../../../base/nearest.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import {
   argumentProblem,
   type CallArgs,
@@ -108,9 +109,7 @@ function newForm(value: Plain): Written {
 }
 
 function mapOf(value: Plain | undefined): { [name: string]: Plain } | undefined {
-  const isMap =
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
-  return isMap ? value : undefined;
+  return isMap(value) ? value : undefined;
 }
 
 function callOf(name: string, { words, named }: Written): Call {

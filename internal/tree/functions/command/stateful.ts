@@ -1,5 +1,6 @@
 import { SvcError } from "../../../base/errors.ts";
 import type { Plain } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import { splitWords } from "../../host-functions/mod.ts";
 
 /** What a command says about its changes: `changed=yes comment='two users added'`. */
@@ -89,10 +90,4 @@ function isTrue(changed: Plain = "no"): boolean {
   if (["true", "yes", "1"].includes(word)) return true;
   if (["false", "no", "0"].includes(word)) return false;
   throw new SvcError("bad_request", `stateful: changed is ${JSON.stringify(changed)}; expected yes or no`);
-}
-
-function isMap(value: Plain | undefined): value is { [name: string]: Plain } {
-  return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
-  );
 }

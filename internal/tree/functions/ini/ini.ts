@@ -1,4 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
 import { defineState, type StateFunction } from "../../function/mod.ts";
 import { editArgs, planEdit } from "../file/edit.ts";
@@ -134,9 +135,7 @@ function setOption(ini: IniText, section: string, option: string, value: Plain):
 }
 
 function mapOf(value: Plain | undefined): Values | undefined {
-  const isMap =
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
-  return isMap ? value : undefined;
+  return isMap(value) ? value : undefined;
 }
 
 /** The options of each section; those that are in no map are in the section "". */

@@ -1,4 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring, NotReady } from "../not-ready.ts";
@@ -67,8 +68,7 @@ function answersOf(data: { [question: string]: Plain } = {}): (Answer | string)[
     if (!/^[A-Za-z0-9][\w+.-]*(?:\/[\w+.:-]+)+$/.test(question)) {
       return `data: ${JSON.stringify(question.slice(0, 80))} is not a question, such as locales/default_environment_locale`;
     }
-    const isMap = given !== null && typeof given === "object" && !Array.isArray(given);
-    const { type, value } = isMap && !(given instanceof Uint8Array) ? given : {};
+    const { type, value } = isMap(given) ? given : {};
     if (typeof type !== "string" || !types.includes(type)) {
       return `data: ${question}: type: expected one of ${types.join(", ")}`;
     }

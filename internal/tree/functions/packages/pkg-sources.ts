@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { SvcError } from "../../../base/errors.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { openDirectory } from "../../../base/opened-directory.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import { createPrivateDirectory } from "../../../base/private-directory.ts";
 import { createEntry, writeWhole } from "../../../base/replace-entry.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
@@ -37,9 +38,7 @@ export function refuseSources(sources: Plain | undefined, pkgs: Plain | undefine
 function readSources(sources: Plain): PackageFile[] | undefined {
   const maps = Array.isArray(sources) ? sources : [sources];
   const files = maps.flatMap((each) =>
-    typeof each === "object" && each !== null && !Array.isArray(each) && !(each instanceof Uint8Array)
-      ? Object.entries(each).map(([name, source]) => ({ name, source }))
-      : [undefined],
+    isMap(each) ? Object.entries(each).map(([name, source]) => ({ name, source })) : [undefined],
   );
   const isFile = (file: (typeof files)[number]): file is PackageFile => typeof file?.source === "string";
   return files.every(isFile) ? files : undefined;

@@ -1,4 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 
 /** States of the environment of commands. */
@@ -41,9 +42,7 @@ export const environStates: readonly StateFunction[] = [
 ];
 
 function variablesOf(name: string, value: Plain): { [name: string]: Plain } | undefined {
-  const isMap =
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
-  const all = isMap ? value : { [name]: value };
+  const all = isMap(value) ? value : { [name]: value };
   return Object.values(all).every((each) => typeof each !== "object" && !String(each).includes("\0"))
     ? all
     : undefined;
