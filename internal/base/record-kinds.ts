@@ -31,6 +31,22 @@ export const time = {
   shown: v.pipe(v.string(), v.isoTimestamp()),
 } satisfies Kind;
 
+/** The same in signed records: there is one spelling for each moment. */
+export const exactTime = {
+  ...time,
+  read: v.pipe(
+    v.string(),
+    v.isoTimestamp(),
+    v.check(isSpelled, "must be RFC 3339 in UTC with milliseconds"),
+    v.transform((found) => Date.parse(found)),
+  ),
+} satisfies Kind;
+
+function isSpelled(found: string): boolean {
+  const at = Date.parse(found);
+  return !Number.isNaN(at) && rfc3339(at) === found;
+}
+
 /** Bytes, of one length if one is given. They are copied: a part of a message would keep all of it in memory. */
 export const bytes = (length?: number) =>
   v.pipe(

@@ -84,7 +84,7 @@ export interface Codec<F extends Fields = Fields> extends Kind {
   readonly show: (value: RecordOf<F>) => ShownOf<F>;
   readonly encode: (value: RecordOf<F>) => Uint8Array;
   /** @throws SvcError `internal` naming the field, or what `malformed` makes */
-  readonly decode: (bytes: Uint8Array, limits?: DecodeLimits) => RecordOf<F>;
+  readonly decode: (bytes: Uint8Array) => RecordOf<F>;
   /** Reads what was decoded already. @throws as `decode` does */
   readonly parse: (map: unknown) => RecordOf<F>;
 }
@@ -94,6 +94,8 @@ export interface RecordOptions {
   version?: number;
   /** Fields that are not declared are ignored; otherwise they are refused. */
   isOpen?: boolean;
+  /** Of a message with it, where others send such messages. */
+  limits?: DecodeLimits;
   /** The error for a field that is malformed. */
   malformed?(field: string, problem: string): Error;
 }
@@ -150,7 +152,7 @@ export function record<const F extends Fields>(
     shownEntries: Object.fromEntries(shown.map(shownEntry)) as ShownEntries<F>,
     show: writer(shown, {}) as unknown as Codec<F>["show"],
     encode: (value) => encode(write(value)),
-    decode: (bytes, limits) => parse(decode(bytes, limits)),
+    decode: (bytes) => parse(decode(bytes, options.limits)),
   };
 }
 

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Plain } from "./msgpack.ts";
+import { isMap } from "./plain-map.ts";
 
 // Building blocks of schemas. Titles and descriptions appear in the description of the REST interface.
 
@@ -48,10 +49,6 @@ export const describedDigest = (description: string) =>
 export const plain = v.custom<Plain>(() => true);
 /** A map of any values. */
 export const plainMap = v.pipe(
-  v.custom<Record<string, Plain>>(
-    (value) =>
-      typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
-    "must be an object",
-  ),
+  v.custom<Record<string, Plain>>(isMap, "must be an object"),
   v.metadata({ type: "object", additionalProperties: {} }),
 );

@@ -123,7 +123,11 @@ export interface Bus {
   serve(
     subject: string,
     queue: string,
-    answer: (data: Uint8Array, subject: string, sent: Sent) => Promise<Uint8Array> | Uint8Array | undefined,
+    answer: (
+      data: Uint8Array,
+      subject: string,
+      sent: Sent,
+    ) => Promise<Uint8Array | undefined> | Uint8Array | undefined,
     onDropped?: (subject: string) => void,
   ): { stop(): void };
   /** Number of reconnects. */
@@ -358,7 +362,7 @@ function serveOver(nats: NatsConnection, log: Log): Bus["serve"] {
           return;
         }
         reply.then(
-          (bytes) => message.respond(bytes),
+          (bytes) => void (bytes === undefined || message.respond(bytes)),
           (cause) => log.error("a request got no answer", { subject, error: describeError(cause) }),
         );
       },

@@ -78,7 +78,14 @@ export {
   replicaAdvice,
   replicaProblem,
 } from "./replicas/servers.ts";
-export { isNotAllowed, isUnserved, newerCredentials, requestAsOperator, requestReply } from "./request.ts";
+export {
+  isNotAllowed,
+  isUnserved,
+  newerCredentials,
+  requestAsOperator,
+  requestReply,
+  streamAsOperator,
+} from "./request.ts";
 export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
 export { probeStorage } from "./storage-probe.ts";
@@ -92,6 +99,7 @@ export {
   dispatchSubject,
   eventSubject,
   fetchSubject,
+  followSubject,
   helloSubject,
   hintSubject,
   jobEventSubjects,

@@ -1,8 +1,9 @@
 import { ErrorCode, NatsError } from "nats";
-import { SvcError } from "../base/errors.ts";
+import { describeError, SvcError } from "../base/errors.ts";
 import { fromOperatorSubject, parseFromOperator } from "../base/operator-subject.ts";
 import type { Span } from "../base/trace.ts";
 import { type Bus, traceHeaders } from "./connect.ts";
+import { newInbox } from "./new-inbox.ts";
 
 /** What to do when credentials lack permissions that operators have in this version. */
 export const newerCredentials = "create new ones with svc nats-auth credentials of this version";
@@ -22,10 +23,50 @@ export function requestAsOperator(
   timeoutMs: number,
   span?: Pick<Span, "traceparent">,
 ): Promise<Uint8Array | undefined> {
-  const { requester, user } = bus;
-  const data = requester?.sign(subject, payload) ?? payload;
+  const { published, data } = asOperator(bus, subject, payload);
+  return requestReply(bus, published, data, timeoutMs, span);
+}
+
+function asOperator({ requester, user }: Bus, subject: string, payload: Uint8Array) {
   const isOwn = requester === undefined || requester.key === user;
-  return requestReply(bus, isOwn ? fromOperatorSubject(user, subject) : subject, data, timeoutMs, span);
+  return {
+    published: isOwn ? fromOperatorSubject(user, subject) : subject,
+    data: requester?.sign(subject, payload) ?? payload,
+  };
+}
+
+/** The messages of an answer, in order. `unserved`: no client serves the subject. */
+type OnAnswer = (message: { data: Uint8Array; acknowledge?: () => void } | "unserved" | SvcError) => void;
+
+/**
+ * Sends a request of an operator whose answer comes in several messages, until it is stopped.
+ *
+ * @param onAnswer also gets a SvcError, `forbidden` without permission to publish, after which nothing comes
+ */
+export function streamAsOperator(
+  bus: Bus,
+  subject: string,
+  payload: Uint8Array,
+  onAnswer: OnAnswer,
+  span: Pick<Span, "traceparent"> | undefined = bus.span,
+): { stop(): void } {
+  const { published, data } = asOperator(bus, subject, payload);
+  const reply = newInbox(bus);
+  const subscription = bus.nats.subscribe(reply, {
+    callback(cause, message) {
+      if (cause?.isPermissionError() === true) {
+        return onAnswer(new SvcError("forbidden", whyForbidden(bus, published), { cause }));
+      }
+      if (cause !== null) return onAnswer(new SvcError("unavailable", describeError(cause), { cause }));
+      if (message.headers?.code === Number(ErrorCode.NoResponders)) return onAnswer("unserved");
+      const acknowledge = message.reply ? { acknowledge: () => void message.respond() } : {};
+      onAnswer({ data: message.data, ...acknowledge });
+    },
+  });
+  // By this property the client library finds who gets the refusal of a server to publish.
+  Object.assign(subscription, { requestSubject: published });
+  bus.nats.publish(published, data, { reply, ...traceHeaders(span?.traceparent) });
+  return { stop: () => subscription.unsubscribe() };
 }
 
 /**

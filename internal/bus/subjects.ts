@@ -3,6 +3,8 @@
 
 export const adminQueue = "svc-masters-admin" as const;
 export const mastersQueue = "svc.masters" as const;
+/** Where operators acknowledge parts of an answer that streams. @param token `*` is every stream */
+export const followSubject = (token: string): string => `svc.admin.follow.${token}`;
 /** What the stream `job-events` captures. */
 export const jobEventSubjects = ["svc.job.*.ack.*", "svc.job.*.return.*", "svc.job.*.schedule.*"];
 

@@ -1,33 +1,36 @@
 import * as v from "valibot";
-import { rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
-import { decode, encode } from "../base/msgpack.ts";
+import { type RecordOf, record } from "../base/record.ts";
+import { bytes, time } from "../base/record-kinds.ts";
 import { type KeyPair, verifySignature } from "../identity/mod.ts";
 
-/** The newest entry, as a master tells peels of it. */
-export interface AuditHead {
-  seq: number;
-  /** SHA-256 of the stored bytes of that entry. */
-  hash: Uint8Array;
-  /** When that entry was written, milliseconds since the Unix epoch. */
-  at: number;
-}
-
-const domain = Buffer.from("svc/audit-head/v1\0");
-const maxHeadBytes = 1024;
-
-const form = v.strictObject({
+const fields = {
   seq: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-  hash: v.pipe(v.instance(Uint8Array), v.length(32)),
-  at: v.pipe(v.string(), v.isoTimestamp()),
-  key: v.string(),
-  signature: v.pipe(v.instance(Uint8Array), v.length(64)),
-});
+  /** SHA-256 of the stored bytes of that entry. */
+  hash: bytes(32),
+  /** When that entry was written, milliseconds since the Unix epoch. */
+  at: time,
+} as const;
+
+/** The newest entry, as a master reports it to peels. */
+export type AuditHead = RecordOf<typeof fields>;
+
+const maxHeadBytes = 1024;
+const content = record("head", fields);
+const signed = record(
+  "head",
+  { ...fields, key: v.string(), signature: bytes(64) },
+  {
+    limits: { bytes: maxHeadBytes, elements: 32 },
+    malformed: () => new SvcError("bad_request", "not a head of the audit"),
+  },
+);
+const domain = Buffer.from("svc/audit-head/v1\0");
 
 /** Signs the newest entry for peels: MessagePack of the head with the key and the signature. */
 export function signHead(head: AuditHead, key: Pick<KeyPair, "publicKey" | "sign">): Uint8Array {
   const signature = key.sign(signedBytes(head));
-  return new Uint8Array(encode({ ...fieldsOf(head), key: key.publicKey, signature }));
+  return new Uint8Array(signed.encode({ ...head, key: key.publicKey, signature }));
 }
 
 /**
@@ -37,10 +40,7 @@ export function signHead(head: AuditHead, key: Pick<KeyPair, "publicKey" | "sign
  * @throws SvcError `bad_request` when it is malformed, `unauthorized` when none of the keys signed it
  */
 export function readHead(bytes: Uint8Array, keys: readonly string[] | undefined): AuditHead {
-  const parsed = v.safeParse(form, decode(bytes, { bytes: maxHeadBytes, elements: 32 }));
-  if (!parsed.success) throw new SvcError("bad_request", "not a head of the audit");
-  const { seq, hash, at, key, signature } = parsed.output;
-  const head = { seq, hash, at: Date.parse(at) };
+  const { key, signature, ...head } = signed.decode(bytes);
   const isKnown = keys === undefined || keys.includes(key);
   if (!isKnown || !verifySignature("user", key, signedBytes(head), signature)) {
     throw new SvcError("unauthorized", "the head of the audit has no signature of a known command key");
@@ -48,10 +48,8 @@ export function readHead(bytes: Uint8Array, keys: readonly string[] | undefined)
   return head;
 }
 
-const fieldsOf = ({ seq, hash, at }: AuditHead) => ({ seq, hash: new Uint8Array(hash), at: rfc3339(at) });
-
 function signedBytes(head: AuditHead): Uint8Array {
-  return Buffer.concat([domain, encode(fieldsOf(head))]);
+  return Buffer.concat([domain, content.encode(head)]);
 }
 
 /** Tells peels of the newest entry; signed once for each. @returns `undefined` before the first one */

@@ -2,16 +2,14 @@ import * as v from "valibot";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
 import { decodeForeign, encode, type Plain } from "../base/msgpack.ts";
+import { isMap } from "../base/plain-map.ts";
 
 /** What the stream takes as well. */
 const maxEventBytes = 64 * 1024;
 
 type Data = Readonly<Record<string, Plain>>;
 
-const map = v.custom<Data>(
-  (value) =>
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
-);
+const map = v.custom<Data>(isMap);
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
 const peelEvent = v.object({ data: v.optional(map, {}), id: v.optional(id) });
 const serviceEvent = v.object({

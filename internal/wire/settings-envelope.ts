@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { SvcError } from "../base/errors.ts";
 import type { Random } from "../base/id.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
+import { isMap } from "../base/plain-map.ts";
 import { sha256 } from "../base/sha256.ts";
 import {
   acceptedBy,
@@ -193,8 +194,7 @@ export function openEnvelope(
 
 /** Whether a value is a valid settings map. */
 export function isSettings(value: unknown): value is { [name: string]: Plain } {
-  const isObject = typeof value === "object" && value !== null;
-  return isObject && !Array.isArray(value) && !(value instanceof Uint8Array);
+  return isMap(value);
 }
 
 function parse(bytes: Uint8Array): Envelope | undefined {

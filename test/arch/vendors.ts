@@ -10,7 +10,7 @@ export const vendors: Record<string, readonly string[]> = {
   "@opentelemetry/sdk-trace": ["internal/program/tracing/"],
   "@peculiar/x509": ["internal/identity/ca/", "internal/identity/evidence/"],
   "@preact/signals": ["internal/console/"],
-  "@valibot/to-json-schema": ["internal/master/doors/http/"],
+  "@valibot/to-json-schema": ["internal/base/", "internal/master/doors/http/"],
   citty: ["internal/program/command-line/", "internal/cli/"],
   consola: ["internal/base/"],
   croner: ["internal/base/"],

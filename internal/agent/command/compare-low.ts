@@ -1,4 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 
 /** A state as `state.show_highstate` shows it. */
 export interface OwnState {
@@ -140,10 +141,4 @@ function canonical(value: Plain, argument: string): string {
   // A path is one without empty parts.
   if (text.startsWith("/")) return text.replace(/\/{2,}/g, "/");
   return /mode$/.test(argument) ? text.replace(/^0+(?=[0-7]{3})/, "") : text;
-}
-
-function isMap(value: Plain): value is { [key: string]: Plain } {
-  return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
-  );
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
 import type { SaltState } from "./compare-low.ts";
@@ -81,8 +82,4 @@ function failed(text: string): SvcError {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const shown = lines.slice(-shownLines).join("\n").slice(0, 4_000);
   return new SvcError("bad_request", `Salt does not compile the states:\n${shown}`);
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

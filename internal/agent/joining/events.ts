@@ -1,4 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
+import { isMap } from "../../base/plain-map.ts";
 
 const maxEventBytes = 64 * 1024;
 
@@ -34,9 +35,7 @@ export async function readEvents(
 export function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : {};
+    return isMap(value) ? value : {};
   } catch {
     return {};
   }

@@ -68,7 +68,7 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "settings render": [asks("admin.settings.show", "admin.settings.explain")],
   "settings reveal": [asks("admin.settings.reveal", "admin.settings.reveal-explained")],
   "facts resolve": [asks("target.resolve")],
-  "events read": [asks("admin.event.list")],
+  "events read": [asks("admin.event.list", "admin.events.follow")],
   "binaries put": [asks("binary.*")],
   "roles read": [asks("admin.role.*")],
   "tokens list": [asks("admin.token.list")],
@@ -120,6 +120,9 @@ const read = (stream: string): string[] => [
   `$JS.API.CONSUMER.DELETE.${stream}.*`,
 ];
 
+/** Where an operator acknowledges parts of an answer that streams; the rest is a secret of the stream. */
+const acknowledged = "svc.admin.follow.*";
+
 /** The prefix of the reply subjects of an operator: no other one may subscribe below it. */
 export const operatorInboxPrefix = (publicKey: string): string => `_INBOX.${publicKey}`;
 
@@ -127,7 +130,9 @@ export const operatorInboxPrefix = (publicKey: string): string => `_INBOX.${publ
 const template = {
   pub: {
     allow: [
-      ...[...everyones, "svc.{{tag(ask)}}"].map((subject) => fromOperatorSubject("{{subject()}}", subject)),
+      ...[...everyones, acknowledged, "svc.{{tag(ask)}}"].map((subject) =>
+        fromOperatorSubject("{{subject()}}", subject),
+      ),
       "$JS.FC.>",
       "$KV.probe.*",
       "$JS.API.STREAM.INFO.KV_probe",

@@ -4,6 +4,7 @@ import { localSettings } from "../../agent/settings/mod.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { decodeForeign, type Plain } from "../../base/msgpack.ts";
 import { encodePeelId } from "../../base/peel-id.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { createDirectorySource } from "../../tree/files/mod.ts";
 import { StateErrors, type StateProblem } from "../../tree/function/mod.ts";
 import { compileStates } from "../../tree/language/mod.ts";
@@ -109,10 +110,4 @@ function cachedGrains(path: string): Facts | undefined {
     // The cache is an aid; without it the facts of this host are used, and the report tells how many had it.
     return undefined;
   }
-}
-
-function isMap(value: unknown): value is Facts {
-  return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
-  );
 }

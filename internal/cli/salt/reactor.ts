@@ -1,6 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { isNothing, parseYaml, plainValue, type YamlEntry } from "../../base/yaml.ts";
 import { ruleProblems } from "../../fleet/reactor/mod.ts";
 import type { Copied } from "./copy-tree.ts";
@@ -142,7 +143,7 @@ function actionOf({ value }: YamlEntry): Plain {
   const fields: Record<string, Plain> = Object.assign({}, ...list);
   const target = targetOf(fields);
   const args: Plain = fields.args ?? [];
-  const isNamed = args !== null && typeof args === "object" && !Array.isArray(args);
+  const isNamed = isMap(args);
   const given = {
     args: fields.arg ?? (isNamed ? [] : args),
     kwargs: fields.kwarg ?? fields.kwargs ?? (isNamed ? args : {}),

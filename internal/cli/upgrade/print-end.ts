@@ -1,6 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId, namesOf, type PeelNames } from "../../base/peel-id.ts";
+import { isMap } from "../../base/plain-map.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { type Outcome, type SeenReturn, showJob } from "../../fleet/jobs/mod.ts";
 import type { RolloutView } from "../../fleet/rollout/mod.ts";
@@ -53,8 +54,7 @@ async function readPeels(bus: Bus, view: RolloutView, cli: Cli): Promise<Upgrade
 
 function readPeel(peel: string, outcome: Outcome, returned: SeenReturn | undefined): UpgradedPeel {
   const value = returned?.return;
-  const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
-  const told = isMap && !(value instanceof Uint8Array) ? value : {};
+  const told = isMap(value) ? value : {};
   const reason = textOf(told.reason) ?? returned?.error;
   const isRolledBack = told.rolled_back === true;
   const [wanted, before] = [textOf(told.version), textOf(told.previous)];

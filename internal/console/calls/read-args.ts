@@ -1,4 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 import type { Documented, DocumentedArg } from "./documented.ts";
 
 /** Arguments as they are sent, and what is wrong with what was typed, by argument. */
@@ -38,9 +39,7 @@ function readValue({ type }: DocumentedArg, text: string): Plain | Error {
       return text.split("\n").filter((line) => line !== "");
     case "map": {
       const value = jsonOf(text);
-      return typeof value === "object" && value !== null && !Array.isArray(value)
-        ? value
-        : new Error('must be a JSON object, such as {"name": "value"}');
+      return isMap(value) ? value : new Error('must be a JSON object, such as {"name": "value"}');
     }
     case "any": {
       // A word needs no quotes.

@@ -1,50 +1,67 @@
 import * as v from "valibot";
-import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decode, encode, type Plain, withFields } from "../../base/msgpack.ts";
+import { type Plain, withFields } from "../../base/msgpack.ts";
+import { type RecordOf, record } from "../../base/record.ts";
+import { bytes, exactTime, optional } from "../../base/record-kinds.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { type KeyPair, verifySignature } from "../../identity/mod.ts";
 
 /** The way by which a request came. */
 export const ways = ["bus", "rest", "console", "reactor", "rollout", "policy", "direct"] as const;
-export type Way = (typeof ways)[number];
 
 /** What became of a request. What begins has another entry when it ends. */
 export const entryOutcomes = ["refused", "begun", "done", "failed"] as const;
 export type EntryOutcome = (typeof entryOutcomes)[number];
 
-/** What an entry says. */
-export interface Content {
-  /** Milliseconds since the Unix epoch. */
-  at: number;
-  /** The master that decided. */
-  master: string;
-  operator: string;
-  /** The public key that signed the request; empty where none did. */
-  key: string;
-  via: Way;
-  /** The name of the operation. */
-  action: string;
-  /** What it is about; `begun` is the sequence of the entry whose end this is. */
-  subjects: { readonly [name: string]: Plain };
-  outcome: EntryOutcome;
-  reason?: string;
-  /** Empty for work without a request. */
-  requestId: string;
-  /** SHA-256 of the signed request, or of its parsed fields as MessagePack. */
-  requestDigest: Uint8Array;
-}
+/** A longer one is not from a master. */
+const maxEntryBytes = 64 * 1024;
 
-/** An entry with its place in the chain. */
-export interface Entry extends Content {
+/** What an entry says. */
+const contentFields = {
+  /** Milliseconds since the Unix epoch. */
+  at: exactTime,
+  /** The master that decided. */
+  master: v.string(),
+  operator: v.string(),
+  /** The public key that signed the request; empty where none did. */
+  key: v.string(),
+  via: v.picklist(ways),
+  /** The name of the operation. */
+  action: v.string(),
+  /** What it is about; `begun` is the sequence of the entry whose end this is. */
+  subjects: v.record(
+    v.string(),
+    v.custom<Plain>(() => true),
+  ),
+  outcome: v.picklist(entryOutcomes),
+  reason: optional(v.string()),
+  /** Empty for work without a request. */
+  requestId: ["request_id", v.string()],
+  /** SHA-256 of the signed request, or of its parsed fields as MessagePack. */
+  requestDigest: ["request_digest", bytes(32)],
+} as const;
+
+/** The fields that are signed, in the order in which they are signed and stored. */
+const signedFields = {
   /** 1 for the first; rises by one. It is also the sequence of the message in the stream. */
-  seq: number;
+  seq: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
   /** SHA-256 of the stored bytes of the entry before; 32 zero bytes for the first. */
-  previous: Uint8Array;
+  previous: bytes(32),
+  ...contentFields,
   /** The public command key that signed it. */
-  keyOfMaster: string;
-  signature: Uint8Array;
-}
+  keyOfMaster: ["key_of_master", v.string()],
+} as const;
+const fields = { ...signedFields, signature: bytes(64) } as const;
+
+export type Content = RecordOf<typeof contentFields>;
+/** An entry with its place in the chain. */
+export type Entry = RecordOf<typeof fields>;
+
+const signed = record("entry", signedFields);
+const stored = record("entry", fields, {
+  limits: { bytes: maxEntryBytes, elements: 10_000 },
+  malformed: () => new SvcError("bad_request", "not an entry of the audit"),
+});
 
 /** A place in the chain: the sequence of an entry, and the SHA-256 of its stored bytes. */
 export interface Link {
@@ -57,32 +74,6 @@ export interface Link {
 export const beginning = (): Link => ({ seq: 0, hash: new Uint8Array(32) });
 
 const domain = Buffer.from("svc/audit/v1\0");
-/** A longer one is not from a master. */
-const maxEntryBytes = 64 * 1024;
-
-const digest = v.pipe(v.instance(Uint8Array), v.length(32));
-const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
-const stored = v.strictObject({
-  seq: whole,
-  previous: digest,
-  at: v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)),
-  master: v.string(),
-  operator: v.string(),
-  key: v.string(),
-  via: v.picklist(ways),
-  action: v.string(),
-  subjects: v.record(
-    v.string(),
-    v.custom<Plain>(() => true),
-  ),
-  outcome: v.picklist(entryOutcomes),
-  reason: v.exactOptional(v.string()),
-  request_id: v.string(),
-  request_digest: digest,
-  key_of_master: v.string(),
-  signature: v.pipe(v.instance(Uint8Array), v.length(64)),
-});
-
 /**
  * Writes the next entry of a chain.
  *
@@ -97,7 +88,7 @@ export function writeEntry(
   const seq = after.seq + 1;
   const unsigned = { ...content, seq, previous: after.hash, keyOfMaster: key.publicKey };
   // The fields are encoded once, for the signature and for what is stored.
-  const fields = encode(fieldsOf(unsigned));
+  const fields = signed.encode(unsigned);
   const bytes = withFields(fields, { signature: key.sign(Buffer.concat([domain, fields])) });
   return { bytes, link: { seq, hash: sha256(bytes) } };
 }
@@ -109,19 +100,9 @@ export function writeEntry(
  * @throws SvcError `bad_request`
  */
 export function readEntry(bytes: Uint8Array): Entry {
-  const parsed = v.safeParse(stored, decode(bytes, { bytes: maxEntryBytes, elements: 10_000 }));
-  if (!parsed.success) throw new SvcError("bad_request", "not an entry of the audit");
-  const { at, request_id, request_digest, key_of_master, ...rest } = parsed.output;
-  const entry: Entry = {
-    ...rest,
-    at: Date.parse(at),
-    requestId: request_id,
-    requestDigest: request_digest,
-    keyOfMaster: key_of_master,
-  };
-  const isCanonical = Buffer.from(encode({ ...fieldsOf(entry), signature: entry.signature })).equals(bytes);
-  if (!isCanonical) throw new SvcError("bad_request", "not an entry of the audit as masters write it");
-  return entry;
+  const entry = stored.decode(bytes);
+  if (Buffer.from(stored.encode(entry)).equals(bytes)) return entry;
+  throw new SvcError("bad_request", "not an entry of the audit as masters write it");
 }
 
 /** Whether a master signed this entry with the key that it names. */
@@ -141,25 +122,5 @@ export function genuineEntry(bytes: Uint8Array, seq: number, keys: readonly stri
 }
 
 function signedBytes(entry: Omit<Entry, "signature">): Uint8Array {
-  return Buffer.concat([domain, encode(fieldsOf(entry))]);
-}
-
-/** The stored fields but the signature, in their order. */
-function fieldsOf(entry: Omit<Entry, "signature">): Record<string, Plain | undefined> {
-  return {
-    seq: entry.seq,
-    previous: new Uint8Array(entry.previous),
-    at: rfc3339(entry.at),
-    master: entry.master,
-    operator: entry.operator,
-    key: entry.key,
-    via: entry.via,
-    action: entry.action,
-    subjects: { ...entry.subjects },
-    outcome: entry.outcome,
-    reason: entry.reason,
-    request_id: entry.requestId,
-    request_digest: new Uint8Array(entry.requestDigest),
-    key_of_master: entry.keyOfMaster,
-  };
+  return Buffer.concat([domain, signed.encode(entry)]);
 }

@@ -1,5 +1,6 @@
 import { isId } from "../../base/id.ts";
 import { decode } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 import type { Entry } from "../../bus/mod.ts";
 import { type Enrollment, indexKey, liveStates, readIndexId } from "../enrollment/mod.ts";
 import { type Decision, type DecisionBucket, isDecisionBucket, nameOf } from "./decision.ts";
@@ -155,8 +156,7 @@ function peelOf({ bucket, key, value }: Stored): string | undefined {
   if (bucket !== "enrollments" || !isId("enr", key)) return undefined;
   try {
     const record = decode(value);
-    const isMap = typeof record === "object" && record !== null && !Array.isArray(record);
-    if (!isMap || record instanceof Uint8Array) return undefined;
+    if (!isMap(record)) return undefined;
     return typeof record.peel_id === "string" ? record.peel_id : undefined;
   } catch {
     return undefined;

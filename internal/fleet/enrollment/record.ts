@@ -3,6 +3,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { described, plainMap, titled } from "../../base/schema.ts";
 import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
@@ -367,8 +368,7 @@ export function decodeRecord(bytes: Uint8Array): Enrollment {
 /** The stored form without reading it as a record. @throws SvcError `internal` when it is not a map */
 export function decodeMap(bytes: Uint8Array): StoredMap {
   const value = decode(bytes);
-  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isMap && !(value instanceof Uint8Array)) return value;
+  if (isMap(value)) return value;
   throw new SvcError("internal", "a stored enrollment record is not a map");
 }
 

@@ -11,6 +11,7 @@ export const eventDoors = {
       stream: { maxDurationMs: 24 * 3600_000, resumes: "after" },
       answers: { 200: "The stream", 429: "Too many readers of events" },
     },
+    bus: { subject: "svc.admin.events.follow" },
   },
   listEvents: { bus: { subject: "svc.admin.event.list" } },
 } as const satisfies Doors<typeof operations>;

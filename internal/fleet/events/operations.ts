@@ -111,11 +111,12 @@ export const streamEvents = operation({
       start(sink) {
         const stopping = new AbortController();
         follow({ events, filter, position, operator: name, sink, clock }, stopping.signal)
+          // It never ends by itself.
           .catch((thrown) => {
-            if (stopping.signal.aborted) return;
-            call.log.debug("a reader of events is cut off", { reason: describeError(thrown) });
-          })
-          .finally(() => sink.close());
+            const reason = describeError(thrown);
+            if (!stopping.signal.aborted) call.log.debug("a reader of events is cut off", { reason });
+            sink.close(reason);
+          });
         return () => stopping.abort(new Error("the reader left"));
       },
     };

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
@@ -40,9 +41,9 @@ export function stopJob(deps: CancelDeps, jid: string, operator: string): Promis
     }
     // A cancellation that no master made moves nobody to stop, and keeps nobody from cancelling.
     if (job.cancelledAt === undefined || !isGenuineJob(deps.mac, "stop", job)) {
-      const cancelled = withCancelMac(deps.mac, { ...job, cancelledAt: now, cancelledBy: operator });
-      if (deps.requestId !== undefined) cancelled.cancelRequestId = deps.requestId;
-      if (deps.signed !== undefined) cancelled.cancelRequest = deps.signed;
+      const asked = defined({ cancelRequestId: deps.requestId, cancelRequest: deps.signed });
+      const by = { cancelledAt: now, cancelledBy: operator };
+      const cancelled = withCancelMac(deps.mac, { ...job, ...by, ...asked });
       if ((await deps.jobs.update(jid, deps.records.encode(cancelled), entry.revision)) === undefined)
         return conflict;
       deps.log.info("job cancelled", { jid, operator });

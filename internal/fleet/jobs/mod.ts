@@ -12,7 +12,7 @@ export { findOwnJob } from "./own-job.ts";
 export { createOwnRecords } from "./own-records.ts";
 export type { PeelProgress } from "./progress.ts";
 export { readEvents } from "./read-events.ts";
-export { decodeJob, type Job, plainRequest, type SignedRequestOf, storedRequest } from "./record.ts";
+export { countsField, decodeJob, type Job, type SignedRequestOf, signedRequest } from "./record.ts";
 export { isGenuineJob } from "./record-mac.ts";
 export { frozenFields, type JobRequest } from "./request.ts";
 export { startScheduleResults } from "./schedule-results.ts";

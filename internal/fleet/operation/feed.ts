@@ -12,8 +12,8 @@ export interface FeedSink {
    * @throws SvcError `unavailable` when that lasts too long; the reason of the signal
    */
   ready(signal: AbortSignal): Promise<void>;
-  /** Ends the feed. */
-  close(): void;
+  /** Ends the feed. @param reason why it broke off; absent at its end */
+  close(reason?: string): void;
 }
 
 /** A streaming answer of an operation: events until one side ends it. */

@@ -9,7 +9,7 @@ export {
   type RestLines,
   type Tag,
 } from "./doors.ts";
-export { type FeedSink, feed } from "./feed.ts";
+export { type Feed, type FeedSink, feed } from "./feed.ts";
 export { invoke } from "./invoke.ts";
 export { namePeels } from "./name-peels.ts";
 export {

@@ -13,7 +13,9 @@ import {
   type Caller,
   type DepsOf,
   type Door,
+  type Feed,
   type FieldsSchema,
+  feed,
   type Gate,
   type InputSchema,
   invoke,
@@ -22,6 +24,7 @@ import {
 } from "../operation/mod.ts";
 import { listenToOperators, type RequestJudge, signedOrNot } from "../requests/mod.ts";
 import { answerBytes } from "./answer-bytes.ts";
+import type { Streams } from "./streams.ts";
 
 /** An operation with its lines of the bus. Masters serve it, and `svc` uses it for its requests. */
 export interface BusBinding<
@@ -50,6 +53,8 @@ export interface BusDoor {
   starters?: Starters;
   /** Begins a span for each request. */
   tracer?: Tracer;
+  /** Sends what operations stream. */
+  streams?: Pick<Streams, "start">;
 }
 
 /** Serves each operation of a room that the bus reaches. */
@@ -77,7 +82,7 @@ function serve<
   Output extends FieldsSchema,
   Key extends keyof v.InferOutput<Output>,
 >(
-  { bus, master, clock, log: ofMaster, gate, requests, starters, tracer = untraced }: BusDoor,
+  { bus, master, clock, log: ofMaster, gate, requests, starters, tracer = untraced, streams }: BusDoor,
   binding: BusBinding<Deps, Input, Output, Key>,
   deps: Deps,
 ): { stop(): void } {
@@ -113,6 +118,10 @@ function serve<
       });
       span.end();
       if (bulk !== true) log.info("bus request complete", { subject });
+      if (isFeed(operation)) {
+        streams?.start(answer as unknown as Feed, asking);
+        return undefined;
+      }
       return encodeSuccess(replyOf(lines, answer as Record<string, unknown>));
     } catch (thrown) {
       if (thrown instanceof WaitingRequest) {
@@ -130,6 +139,9 @@ function serve<
     }
   });
 }
+
+/** Whether an operation streams its answer. */
+const isFeed = ({ output }: { output: unknown }): boolean => output === feed;
 
 const operatorName = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
 

@@ -4,6 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import type { Bus } from "../../bus/mod.ts";
 import { targetOperations } from "../targeting/joined.ts";
 import type { Target } from "../targeting/resolve.ts";
 import { type BusDoor, serveRoom } from "./bind.ts";
@@ -12,7 +13,7 @@ import { type BusDoor, serveRoom } from "./bind.ts";
 function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 1024) {
   const asked: Target[] = [];
   const log = recordingLog();
-  const served = new Map<string, (data: Uint8Array) => Promise<Uint8Array> | Uint8Array | undefined>();
+  const served = new Map<string, (data: Uint8Array) => ReturnType<Parameters<Bus["serve"]>[2]>>();
   const bus: BusDoor["bus"] = {
     nats: { info: { max_payload: maxPayload } as ServerInfo },
     serve(subject, queue, answer) {

@@ -1,4 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 
 /** A fact, or a value inside one, that is not what it was. */
 export interface FactChange {
@@ -33,10 +34,4 @@ export function factChanges(before: Facts, after: Facts): FactChange[] {
   };
   compare("", before, after);
   return changes;
-}
-
-function isMap(value: Plain | undefined): value is { [name: string]: Plain } {
-  return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
-  );
 }

@@ -3,6 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { decodeForeign, type Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { described, plain } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { lookUpFact } from "../../host/facts/mod.ts";
@@ -49,8 +50,7 @@ export const getFacts = operation({
 export function factsIn(stored: Uint8Array): Record<string, Plain> | undefined {
   try {
     const value = decodeForeign(stored);
-    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isMap && !(value instanceof Uint8Array) ? value : undefined;
+    return isMap(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -5,5 +5,6 @@ export { followPolicy } from "./follow.ts";
 export { policyOperations } from "./joined.ts";
 export { lintPolicy } from "./lint.ts";
 export { type DescribedApplicant, readApplicant, type ShownWay } from "./operations.ts";
+export { policyFile } from "./read-policy.ts";
 export { type Tried, tryPolicy } from "./try-policy.ts";
 export { createPolicyWay } from "./way-in.ts";

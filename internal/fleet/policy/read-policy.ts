@@ -88,7 +88,7 @@ function deciderOf({ decide, reason, program, webhook }: Rule): Decider {
 }
 
 /** What a policy file may hold. */
-function policyFile() {
+export function policyFile() {
   const rules = v.nullable(list(policyRule(), maxRules));
   const workers = v.exactOptional(integer(1, maxWorkers, "number"));
   const missing = () => "rules is required: rules: [] for a policy without any";

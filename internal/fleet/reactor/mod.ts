@@ -13,6 +13,7 @@ export { openReactorRules } from "./open-ways.ts";
 export type { ReactorOperationDeps, ReactorStatus, SaidEvent } from "./operations.ts";
 export { followPresence } from "./presence.ts";
 export { type Reading, readEvent, readReturn, readScheduled } from "./read-event.ts";
+export { rulesFile } from "./read-rule.ts";
 export { refusedMessage } from "./refused-rules.ts";
 export { reachedReactor } from "./relay.ts";
 export type { Rule } from "./rule.ts";

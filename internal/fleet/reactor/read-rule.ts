@@ -84,7 +84,7 @@ const nameOf: NameOf = (path, valueAt) =>
   );
 
 /** What a file of rules may hold. */
-function rulesFile() {
+export function rulesFile() {
   return v.nullable(fields({ rules: v.exactOptional(v.nullable(list(rule(), maxRules))) }));
 }
 

@@ -1,6 +1,7 @@
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { fromOperatorSubject, parseFromOperator } from "../../base/operator-subject.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { type Bus, mastersQueue, type Sent } from "../../bus/mod.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { isEnvelope } from "../../wire/signed-request.ts";
@@ -29,13 +30,14 @@ export interface Ear {
  * need no signature. A request whose reply would reach someone else gets none: masters may publish everywhere, so who
  * asks could have them write to the inbox of another operator, to a stream, or to JetStream.
  *
+ * @param answer resolves with the reply, or with nothing when it sends the answer itself
  * @param queue of the subject itself; below the keys it is that of all masters
  */
 export function listenToOperators(
   { bus, log, requests }: Ear,
   pattern: string,
   queue: string,
-  answer: (request: OperatorRequest) => Promise<Uint8Array>,
+  answer: (request: OperatorRequest) => Promise<Uint8Array | undefined>,
 ): { stop(): void } {
   const listen = (published: string, group: string) =>
     bus.serve(published, group, (data, given, sent) => {
@@ -72,8 +74,7 @@ function isOwnInbox({ reply, user, map }: OperatorRequest): boolean {
 export function readMap(data: Uint8Array): Pick<OperatorRequest, "map"> {
   try {
     const value = decode(data);
-    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isMap && !(value instanceof Uint8Array) ? { map: value } : {};
+    return isMap(value) ? { map: value } : {};
   } catch {
     return {};
   }

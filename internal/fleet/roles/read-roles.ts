@@ -62,7 +62,7 @@ const nameOf: NameOf = ([first, name, ...rest]) =>
   first === undefined || name === undefined ? keysOf([first ?? 0]) : [`role ${name}`, ...keysOf(rest)];
 
 /** What a roles file may hold. */
-function rolesFile() {
+export function rolesFile() {
   const name = v.pipe(
     v.string(),
     v.regex(

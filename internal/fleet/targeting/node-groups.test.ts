@@ -4,13 +4,12 @@ import { join } from "node:path";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
-import { parseYaml } from "../../base/yaml.ts";
 import { expandGroups, readGroups } from "../../tree/targets/groups.ts";
 import { parseTarget } from "../../tree/targets/parse.ts";
 import { followNodeGroups } from "./node-groups.ts";
 import { resolveExpression } from "./resolve.ts";
 
-const read = (text: string) => readGroups(parseYaml(text, "g.yaml"), "g.yaml");
+const read = (text: string) => readGroups(text, "g.yaml");
 const members = ["db-1", "web-1", "web-2"];
 const fleet = {
   members: () => members,

@@ -3,7 +3,6 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import { fileVersion } from "../../base/file-version.ts";
 import type { Log } from "../../base/log.ts";
-import { parseYaml } from "../../base/yaml.ts";
 import { type Groups, readGroups } from "../../tree/targets/mod.ts";
 
 /** The current node groups of this master's file. */
@@ -27,7 +26,7 @@ export function followNodeGroups(path: string, log: Log): NodeGroups {
     const first = seen === undefined;
     seen = version;
     try {
-      groups = version === "" ? new Map() : readGroups(parseYaml(readFileSync(path, "utf8"), path), path);
+      groups = version === "" ? new Map() : readGroups(readFileSync(path, "utf8"), path);
       problem = undefined;
       if (!first || groups.size > 0) log.info("node groups read", { file: path, groups: groups.size });
     } catch (thrown) {

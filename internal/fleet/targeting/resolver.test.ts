@@ -3,7 +3,6 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
-import { parseYaml } from "../../base/yaml.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/fact-map.ts";
 import type { Groups } from "../../tree/targets/groups.ts";
 import { readGroups } from "../../tree/targets/groups.ts";
@@ -77,7 +76,7 @@ test("labels are those of the directory, and nothing else is waited for", async 
 });
 
 test("facts in a node group are also waited for", async () => {
-  const { resolver, waited } = setup(() => readGroups(parseYaml("debian: G@os:debian", "g"), "g"));
+  const { resolver, waited } = setup(() => readGroups("debian: G@os:debian", "g"));
   expect(await resolver.resolve({ expression: "N@debian" })).toEqual(["a1", "b1"]);
   expect(waited).toEqual(["members", "facts"]);
 });

@@ -3,6 +3,7 @@ import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { parseYaml, plainValue } from "../../base/yaml.ts";
 import type { ArgSpec, ArgType, ModuleFunction } from "./function.ts";
 
@@ -129,8 +130,7 @@ const checks: Record<ArgType, (value: unknown) => boolean> = {
   path: (value) => isText(value) && isCleanPath(value),
   mode: (value) => isText(value) && /^[0-7]{3,4}$/.test(value),
   strings: (value) => Array.isArray(value) && value.every(isText),
-  map: (value) =>
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
+  map: isMap,
   any: () => true,
 };
 

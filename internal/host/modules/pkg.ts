@@ -6,9 +6,8 @@ import {
   refreshIfDue,
   refusePackageName,
   refusePackageVersion,
-  type System,
-  systemOf,
-} from "../system/mod.ts";
+} from "../system/packages/mod.ts";
+import { type System, systemOf } from "../system/system.ts";
 import { define } from "./define.ts";
 import type { ArgSpec, ModuleFunction } from "./function.ts";
 

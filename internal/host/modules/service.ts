@@ -4,8 +4,8 @@ import {
   type ServiceAction,
   type ServiceManager,
   servicesOf,
-  systemOf,
-} from "../system/mod.ts";
+} from "../system/services/mod.ts";
+import { systemOf } from "../system/system.ts";
 import { define } from "./define.ts";
 import type { ArgSpec, CallContext, ModuleFunction } from "./function.ts";
 

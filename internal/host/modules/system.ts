@@ -1,13 +1,9 @@
 import { SvcError } from "../../base/errors.ts";
-import {
-  currentZone,
-  hostsPath,
-  parseCrontab,
-  parseHosts,
-  readCrontab,
-  runningValue,
-  systemOf,
-} from "../system/mod.ts";
+import { parseCrontab, readCrontab } from "../system/crontab.ts";
+import { hostsPath, parseHosts } from "../system/hosts-file.ts";
+import { runningValue } from "../system/sysctl.ts";
+import { systemOf } from "../system/system.ts";
+import { currentZone } from "../system/timezone.ts";
 import { define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 

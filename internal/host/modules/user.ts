@@ -1,14 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import {
-  type Group,
-  groupsOfUser,
-  localGroups,
-  localUsers,
-  type System,
-  systemOf,
-  type User,
-} from "../system/mod.ts";
+import { type Group, groupsOfUser, localGroups, localUsers, type User } from "../system/accounts/mod.ts";
+import { type System, systemOf } from "../system/system.ts";
 import { define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 

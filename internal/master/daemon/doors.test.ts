@@ -21,6 +21,7 @@ import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { binaryOperations } from "../../fleet/binaries/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
+import { feed } from "../../fleet/operation/feed.ts";
 import { namePeels } from "../../fleet/operation/name-peels.ts";
 import { readReply } from "../../fleet/over-bus/bind.ts";
 import { createHandler } from "../doors/http/listener.ts";
@@ -159,11 +160,13 @@ describe("over the bus", () => {
     expect(doing.spy).not.toHaveBeenCalled();
 
     const reply = await ask(binding, fields);
+    expect(doing.spy.mock.calls[0]?.[1]).toMatchObject(fields);
+    // Its answer comes in parts, which the door has not been given.
+    if (binding.operation.output === feed) return expect(reply).toHaveLength(0);
     const { reply: shown = Object.keys(doing.answer) } = binding.bus as { reply?: readonly string[] };
     const expected = Object.fromEntries(shown.map((one) => [one, doing.answer[one]]));
     expect(decode(reply)).toEqual({ ok: true, ...expected } as never);
     expect(readReply(binding, reply)).toEqual(namePeels(binding.operation.output, expected) as never);
-    expect(doing.spy.mock.calls[0]?.[1]).toMatchObject(fields);
     expect(doing.spy.mock.calls[0]?.[2]).toMatchObject({
       caller: { kind: "operator", name: "ann", door: "bus" },
       requestId: "r-1",

@@ -1,9 +1,8 @@
 import * as v from "valibot";
 import type { Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { visible } from "../command-line/mod.ts";
 import { indent, plainLines, textLines } from "./plain-lines.ts";
-
-const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What a run of states returned, as far as it is shown. */
 const form = v.object({

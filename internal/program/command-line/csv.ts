@@ -1,5 +1,6 @@
 import { stringify } from "csv-stringify/sync";
 import { escapeInvisible } from "../../base/invisible.ts";
+import { isMap } from "../../base/plain-map.ts";
 
 /** Rows below the names of their columns. */
 export interface Rows {
@@ -30,9 +31,6 @@ export function rowsOf(data: unknown): Rows {
   // Without items there are no names of columns either.
   return { header, rows: maps.map((map) => header.map((name) => map[name])) };
 }
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
 
 /** A cell: lists and maps as JSON, nothing as nothing. */
 function cellOf(value: unknown): string | number {

@@ -3,7 +3,7 @@ import { keysOf, type NameOf, readDocument } from "../../base/document/read.ts";
 import { fields, type Schema } from "../../base/document/schemas.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { TextPosition } from "../../base/place.ts";
-import type { OptionTable } from "./option.ts";
+import { type Option, type OptionTable, sentenceOf } from "./option.ts";
 import { nameInSection, type Section, sectionsOf } from "./section.ts";
 
 /** A value and its position in the file. */
@@ -41,10 +41,13 @@ export function readKeys(
 type Values = Readonly<Record<string, unknown>>;
 
 /** What a file with these keys may hold. A section may be empty: then its keys are commented out. */
-function configFile(options: OptionTable): Schema<Values | null> {
+export function configFile(options: OptionTable): Schema<Values | null> {
   const unknown = unknownKey(Object.keys(options));
   const sectionOf = ({ keys, sections }: Section, prefix: string): Schema<Values | null> => {
-    const own = keys.map((key) => [nameInSection(key), options[key]?.type.schema ?? v.never()] as const);
+    const own = keys.map((key) => {
+      const option = options[key];
+      return [nameInSection(key), option === undefined ? v.never() : described(option)] as const;
+    });
     const inner = sections.map((each) => [each.name, sectionOf(each, `${prefix}${each.name}.`)] as const);
     const entries = [...own, ...inner].map(([name, schema]) => [name, v.exactOptional(schema)] as const);
     const name = prefix === "" ? "" : `${prefix.slice(0, -1)}: `;
@@ -57,6 +60,9 @@ function configFile(options: OptionTable): Schema<Values | null> {
   };
   return sectionOf(sectionsOf(Object.keys(options)), "");
 }
+
+/** Editors show what an option is for. */
+const described = (option: Option<unknown>) => v.pipe(option.type.schema, v.description(sentenceOf(option)));
 
 function unknownKey(keys: readonly string[]): (path: string) => string {
   const sections = keys.flatMap((key) => [...key.matchAll(/\./g)].map(({ index }) => key.slice(0, index)));

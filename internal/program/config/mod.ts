@@ -1,4 +1,5 @@
 export { formatExample } from "./example.ts";
+export { configFile } from "./file.ts";
 export { environment } from "./help.ts";
 export { loadMasterConfig, type MasterConfig, masterProgram } from "./master.ts";
 export { formatNetwork } from "./networks.ts";

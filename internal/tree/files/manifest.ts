@@ -1,5 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { SourceFile } from "./files.ts";
 
@@ -202,8 +203,7 @@ function toHex(value: Plain | undefined): string {
 
 function mapOf(data: Uint8Array): Record<string, Plain> {
   const value = decode(data);
-  const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
-  if (!isMap || value instanceof Uint8Array) throw malformed("it is not a map");
+  if (!isMap(value)) throw malformed("it is not a map");
   if (value.v !== version) throw malformed("its version is not supported by this program");
   return value;
 }

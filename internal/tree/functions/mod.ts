@@ -1,2 +1,2 @@
-export { environmentOf, timeoutOf } from "./command-args.ts";
+export { environmentOf, timeoutOf } from "./command/command-args.ts";
 export { type StateRegistry, stateRegistry } from "./registry.ts";

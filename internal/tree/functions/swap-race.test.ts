@@ -8,7 +8,7 @@ import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { SvcError } from "../../base/errors.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { StateFailure } from "../function/mod.ts";
-import { archiveStates } from "./archive.ts";
+import { archiveStates } from "./archive/archive.ts";
 import { fileStates } from "./file/index.ts";
 
 /** Files that each writer tries to write; `make races` sets more. */

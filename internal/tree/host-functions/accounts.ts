@@ -1,12 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
-import {
-  groupsOfUser,
-  localGroups,
-  localUsers,
-  type System,
-  systemOf,
-  type User,
-} from "../../host/system/mod.ts";
+import { groupsOfUser, localGroups, localUsers, type User } from "../../host/system/accounts/mod.ts";
+import { type System, systemOf } from "../../host/system/system.ts";
 import { type HostFunction, reading, text } from "./function.ts";
 
 /** Functions that look up users and groups of the host. */

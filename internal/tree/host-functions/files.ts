@@ -12,7 +12,8 @@ import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { openForReading } from "../../base/open-for-reading.ts";
-import { localGroups, localUsers, type System, systemOf } from "../../host/system/mod.ts";
+import { localGroups, localUsers } from "../../host/system/accounts/mod.ts";
+import { type System, systemOf } from "../../host/system/system.ts";
 import { type HostFunction, reading, text } from "./function.ts";
 
 type Args = Readonly<Record<string, Plain>>;

@@ -1,5 +1,6 @@
 import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 import { serialOf } from "../../host/modules/mod.ts";
 import { type HostFunction, type HostTools, reading, text } from "./function.ts";
 
@@ -75,12 +76,7 @@ export const networkFunctions: readonly HostFunction[] = [
 
 function factMap(name: string, { context }: HostTools): Record<string, Plain> {
   const found = context.facts.get(name);
-  return typeof found === "object" &&
-    found !== null &&
-    !Array.isArray(found) &&
-    !(found instanceof Uint8Array)
-    ? { ...found }
-    : {};
+  return isMap(found) ? { ...found } : {};
 }
 
 function addresses(fact: string, args: Args, tools: HostTools): Plain {

@@ -1,10 +1,6 @@
-import {
-  packagesOf,
-  refuseServiceName,
-  type ServiceManager,
-  servicesOf,
-  systemOf,
-} from "../../host/system/mod.ts";
+import { packagesOf } from "../../host/system/packages/mod.ts";
+import { refuseServiceName, type ServiceManager, servicesOf } from "../../host/system/services/mod.ts";
+import { systemOf } from "../../host/system/system.ts";
 import { type HostFunction, type HostTools, reading, text } from "./function.ts";
 
 const services = ({ context }: HostTools): ServiceManager => servicesOf(systemOf(context));

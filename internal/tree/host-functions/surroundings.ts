@@ -1,5 +1,6 @@
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
-import { currentZone, systemOf } from "../../host/system/mod.ts";
+import { systemOf } from "../../host/system/system.ts";
+import { currentZone } from "../../host/system/timezone.ts";
 import { type HostFunction, reading, text } from "./function.ts";
 
 /** Programs, the environment, the time zone, and random values. */

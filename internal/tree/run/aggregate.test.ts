@@ -3,7 +3,7 @@ import { compileOptions, runOptions } from "../../../test/harness/states.ts";
 import type { CallArgs } from "../../host/modules/mod.ts";
 import { type Changes, StateFailure, type StateFunction } from "../function/mod.ts";
 import type { StateRegistry } from "../functions/mod.ts";
-import { pkgStates } from "../functions/pkg.ts";
+import { pkgStates } from "../functions/packages/pkg.ts";
 import { testStates } from "../functions/test.ts";
 import { compileStates } from "../language/mod.ts";
 import { runStates } from "./run.ts";

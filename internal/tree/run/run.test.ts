@@ -346,7 +346,7 @@ test("check_cmd decides about a state that failed, that was skipped, and that ac
   expect(await brief(state("my.broken", "check_cmd: 'true'"), {}, [broken])).toBe("a:false");
   const watcher = (check: string) =>
     `a: ${change}\nb:\n  cmd.wait:\n    - name: exit 1\n    - watch: [{test: a}]\n    - check_cmd: '${check}'`;
-  const { cmdStates } = await import("../functions/cmd.ts");
+  const { cmdStates } = await import("../functions/command/cmd.ts");
   const call: RunOptions["call"] = async () => {
     throw new FunctionFailure("exited with 1", { retcode: 1 }, 1);
   };
@@ -391,7 +391,7 @@ test("fire_event tells what became of a state, and a state does not fail with it
 });
 
 test("variables of environ.setenv reach later commands of the run, and nothing else", async () => {
-  const { environStates } = await import("../functions/environ.ts");
+  const { environStates } = await import("../functions/system/environ.ts");
   const text = `a:\n  environ.setenv:\n    - value: {SVC_TEST: one}\nb:\n  ${change}:\n    - onlyif: test "$SVC_TEST" = one\nc:\n  environ.setenv:\n    - name: SVC_TEST\n    - value: false\n    - false_unsets: true\nd:\n  ${change}:\n    - onlyif: test -n "$SVC_TEST"`;
   expect(await brief(text, {}, [...environStates])).toBe("a:true b:true+ c:true d:true");
   expect(process.env.SVC_TEST).toBeUndefined();

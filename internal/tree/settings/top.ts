@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
-import { isNothing, parseYaml, type YamlNode } from "../../base/yaml.ts";
+import { isNothing, type YamlNode } from "../../base/yaml.ts";
 import {
   compileTarget,
   expandGroups,
@@ -77,7 +77,7 @@ export function readTop(root: YamlNode, label: string, groups: () => Groups): To
 export function groupsOf(tree: SettingsTree): Groups {
   const file = tree.files.get(groupsFile);
   if (file?.problem !== undefined) throw new SettingsFault(`${groupsFile}: ${file.problem}`);
-  return within(() => readGroups(parseYaml(file?.text ?? "", groupsFile), groupsFile));
+  return within(() => readGroups(file?.text ?? "", groupsFile));
 }
 
 function compile(text: string, at: string, groups: () => Groups) {

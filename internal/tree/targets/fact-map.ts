@@ -1,5 +1,6 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
 
 /** A fact in memory: a scalar, a list, or a map. Null and binary values are left out. */
 export type FactValue = string | number | boolean | readonly FactValue[] | FactMap;
@@ -98,8 +99,7 @@ export function createFactPacker(poolSize = 16_384): FactPacker {
         const text = JSON.stringify(keys);
         return new FactMap(keySets.get(text) ?? keySets.set(text, keys), values);
       };
-      const isMap = plain !== null && typeof plain === "object" && !Array.isArray(plain);
-      const facts = packMap(isMap && !(plain instanceof Uint8Array) ? plain : {}, 0);
+      const facts = packMap(isMap(plain) ? plain : {}, 0);
       return { facts, cut };
     },
   };

@@ -1,7 +1,9 @@
+import * as v from "valibot";
+import { readDocument } from "../../base/document/read.ts";
+import { mapOf } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { atColumn, fileError } from "../../base/place.ts";
-import { isNothing, type YamlNode } from "../../base/yaml.ts";
+import { atColumn } from "../../base/place.ts";
 import { type ExpandedExpression, type Expression, type Matcher, matchersOf } from "./expression.ts";
 import { groupName, parseTarget } from "./parse.ts";
 
@@ -35,31 +37,28 @@ export function expandGroups(expression: Expression, groups: Groups, name = "tar
   return expanded;
 }
 
+/** What a file of node groups may hold: expressions by the names of groups. */
+export function groupsFile() {
+  const another = () => "expected a map of group names to target expressions";
+  const name = v.pipe(
+    v.string(),
+    v.regex(groupName, "invalid group name: use at most 64 letters, digits, dots, hyphens and underscores"),
+  );
+  return v.nullable(mapOf(v.string("expected a target expression"), name, another));
+}
+
 /**
- * Reads a map of group names to expressions; groups may refer to each other in any order.
+ * Reads a file of node groups, which may refer to each other in any order.
  *
  * @param name the name of the file in messages
  * @throws SvcError `bad_request`: `<name>:<line>:<column>: <reason>`
  */
-export function readGroups(root: YamlNode, name: string): Groups {
-  if (isNothing(root)) return new Map();
-  if (root.kind !== "map")
-    throw fileError(name, root.at, "expected a map of group names to target expressions");
-
+export function readGroups(written: string, name: string): Groups {
+  const document = readDocument(written, name, groupsFile(), (path) => path.map((group) => `group ${group}`));
   const parsed = new Map<string, { expression: Expression; label: string }>();
-  for (const { key, keyAt, value } of root.entries) {
-    if (!groupName.test(key)) {
-      throw fileError(
-        name,
-        keyAt,
-        "invalid group name: use at most 64 letters, digits, dots, hyphens and underscores",
-      );
-    }
-    if (value.kind !== "scalar" || typeof value.value !== "string") {
-      throw fileError(name, value.at, `group ${key}: expected a target expression`);
-    }
-    const label = `${atColumn(name, value.at)}: group ${key}`;
-    parsed.set(key, { expression: parseTarget(value.value, label), label });
+  for (const [key, text] of document.value ?? []) {
+    const label = `${atColumn(name, document.at([key]))}: group ${key}`;
+    parsed.set(key, { expression: parseTarget(text, label), label });
   }
 
   const groups = new Map<string, ExpandedExpression>();

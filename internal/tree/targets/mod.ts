@@ -2,6 +2,6 @@ export { compileTarget, type PeelTest, type PeelView } from "./evaluate.ts";
 export { type ExpandedExpression, type Expression, matchersOf } from "./expression.ts";
 export { createFactPacker, FactMap, type FactValue } from "./fact-map.ts";
 export { matchGlob, openSetIn } from "./glob.ts";
-export { expandGroups, type Groups, readGroups } from "./groups.ts";
+export { expandGroups, type Groups, groupsFile, readGroups } from "./groups.ts";
 export { parseTarget } from "./parse.ts";
 export { compileSearch, type Search } from "./pattern.ts";

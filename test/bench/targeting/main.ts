@@ -1,7 +1,6 @@
 import { cpus, hostname, release, totalmem } from "node:os";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
-import { parseYaml } from "../../../internal/base/yaml.ts";
 import type { Bucket } from "../../../internal/bus/bucket.ts";
 import { createFleetIndex } from "../../../internal/fleet/targeting/fleet-index.ts";
 import { resolveExpression } from "../../../internal/fleet/targeting/resolve.ts";
@@ -89,7 +88,7 @@ const loadedMs = clock.monotonic() - started;
 const after = memory();
 
 const groups = readGroups(
-  parseYaml("front: web-* or cache-*\ndebian: G@os_family:Debian\nours: N@front and N@debian\n", "groups"),
+  "front: web-* or cache-*\ndebian: G@os_family:Debian\nours: N@front and N@debian\n",
   "groups",
 );
 const resolve = (text: string) =>

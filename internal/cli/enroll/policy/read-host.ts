@@ -2,6 +2,7 @@ import { SvcError } from "../../../base/errors.ts";
 import { parseIp } from "../../../base/ip-network.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { encodePeelId, isPeelId } from "../../../base/peel-id.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import { parseStrictJson } from "../../../base/strict-json.ts";
 import type { DescribedApplicant } from "../../../fleet/policy/mod.ts";
 import { evidenceTypes } from "../../../identity/evidence/mod.ts";
@@ -42,8 +43,6 @@ function readAddress(text: string): string {
 
 function readFields(text: string): Record<string, Plain> {
   const value = parseStrictJson(text);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Record<string, Plain>;
-  }
+  if (isMap(value)) return value as Record<string, Plain>;
   throw new SvcError("bad_request", 'expected an object, such as {"subject": "CN=web-1"}');
 }

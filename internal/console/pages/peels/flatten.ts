@@ -1,3 +1,4 @@
+import { isMap } from "../../../base/plain-map.ts";
 /** One value of nested facts or settings, by its path. */
 export interface Leaf {
   /** As targets write it: `ip_interfaces:eth0`. */
@@ -17,9 +18,6 @@ export function flatten(value: unknown, path = ""): Leaf[] {
   }
   return [{ path, text: textOf(value) }];
 }
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).join(", ");

@@ -4,7 +4,7 @@ import { inspectFullness } from "../../../bus/mod.ts";
 import { type RoomDeps, restRooms, rooms, served } from "../../../doors/rooms/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
-import { serveRoom } from "../../../fleet/over-bus/mod.ts";
+import { createStreams, type Streams, serveRoom } from "../../../fleet/over-bus/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { createJobLookup, tellClone } from "../../../fleet/reactor/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
@@ -38,6 +38,12 @@ import type { Work } from "./work.ts";
 
 /** A bus that does not answer in this time is refused the record as well. */
 const spaceMs = 2_000;
+
+function openStreams(stack: Pick<AsyncDisposableStack, "defer">, deps: Connected & MasterDeps): Streams {
+  const streams = createStreams(deps);
+  stack.defer(() => streams.stop());
+  return streams;
+}
 
 /** The doors of operators and peels: HTTPS, and the subjects of the bus. */
 export const doors = {
@@ -275,7 +281,7 @@ export const doors = {
       listener.setCertificate(certificates.current());
       const busDoor = {
         ...{ bus, master: deps.name, tracer, clock, log, gate, requests: deps.requests },
-        starters: approvals.starters,
+        ...{ starters: approvals.starters, streams: openStreams(stack, deps) },
       };
       for (const [table, own] of served(rooms, overBus)) serveRoom(busDoor, table, own);
       approvals.open();

@@ -2,6 +2,7 @@ import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import { decodeForeign, mapEncoder } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import { createSlots } from "../../../base/slots.ts";
 import {
   type Bus,
@@ -156,8 +157,7 @@ function checkRequest(data: Uint8Array): {
   administratorsVersion: number | undefined;
 } {
   const value = decodeForeign(data, maxRequestBytes);
-  const isMap = value !== null && typeof value === "object" && !Array.isArray(value);
-  if (!isMap || value instanceof Uint8Array) throw new SvcError("bad_request", "a hello must be a map");
+  if (!isMap(value)) throw new SvcError("bad_request", "a hello must be a map");
   const version = value.settings_version;
   const known: unknown = value.knows_command_keys;
   const ofAdministrators = value.administrators_version;

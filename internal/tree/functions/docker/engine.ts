@@ -1,5 +1,6 @@
 import { reasonOf } from "../../../base/file.ts";
 import type { Plain } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { NotReady } from "../not-ready.ts";
 
@@ -140,7 +141,7 @@ function objectOf(text: string): Json {
 }
 
 export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isMap(value);
 }
 
 function messageOf(text: string): string {

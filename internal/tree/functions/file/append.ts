@@ -1,7 +1,7 @@
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext } from "../../function/mod.ts";
-import { findSource, refuseSource } from "../source.ts";
-import { environmentVariables } from "../template-variables.ts";
+import { findSource, refuseSource } from "../sources/source.ts";
+import { environmentVariables } from "../sources/template-variables.ts";
 import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { rendered, templateArgs } from "./managed.ts";
 import { makedirsArg } from "./parents.ts";

@@ -1,6 +1,6 @@
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
-import { findSource, refuseSource } from "../source.ts";
-import { environmentVariables } from "../template-variables.ts";
+import { findSource, refuseSource } from "../sources/source.ts";
+import { environmentVariables } from "../sources/template-variables.ts";
 import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { compileExpression } from "./expression.ts";
 import { rendered, templateArgs } from "./managed.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
-import { findSource, treePath } from "../source.ts";
-import { fileVariables } from "../template-variables.ts";
+import { findSource, treePath } from "../sources/source.ts";
+import { fileVariables } from "../sources/template-variables.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { planClean } from "./clean.ts";
 import { planDirectory } from "./directory.ts";

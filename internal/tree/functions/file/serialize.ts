@@ -1,4 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
 import { formatYaml, parseYaml, plainValue } from "../../../base/yaml.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
@@ -84,12 +85,6 @@ export const fileSerialize = defineState({
 });
 
 type PlainMap = { [key: string]: Plain };
-
-function isMap(value: Plain | undefined): value is PlainMap {
-  return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
-  );
-}
 
 function settingOf(name: string, context: StateContext): Plain {
   const value = context.settings.get(name);

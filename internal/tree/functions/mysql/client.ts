@@ -1,4 +1,4 @@
-import { systemOf } from "../../../host/system/mod.ts";
+import { systemOf } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { NotReady } from "../not-ready.ts";
 

@@ -1,6 +1,6 @@
 import { defined } from "../../../base/defined.ts";
 import { findAccount } from "../../../base/process/account.ts";
-import { systemOf } from "../../../host/system/mod.ts";
+import { systemOf } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { NotReady } from "../not-ready.ts";
 

@@ -1,0 +1,21 @@
+import { expect, test } from "bun:test";
+import { svc } from "../../test/harness/svc.ts";
+
+test.each(["master", "peel", "svc", "roles", "policy", "rules", "nodegroups"])(
+  "the schema of %s names a file that people write",
+  async (file) => {
+    const { exit, stdout } = await svc(["schema", file]);
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      $schema: "http://json-schema.org/draft-07/schema#",
+      title: expect.stringMatching(/^[A-Z]/),
+      anyOf: [{ type: "object" }, { type: "null" }],
+    });
+  },
+);
+
+test("another file is refused with the nearest one", async () => {
+  const { exit, stderr } = await svc(["schema", "role"]);
+  expect(exit).toBe(2);
+  expect(stderr).toContain('not "role" (did you mean roles?)');
+});

@@ -1,0 +1,49 @@
+import type { Plain } from "../../../base/msgpack.ts";
+import { isMap } from "../../../base/plain-map.ts";
+import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
+
+/** States of the environment of commands. */
+export const environStates: readonly StateFunction[] = [
+  defineState({
+    name: "environ.setenv",
+    doc: "Sets variables for the commands of later states of this run, and for their unless and onlyif. It changes nothing on the host, and nothing of it is left after the run.",
+    args: {
+      value: { type: "any", doc: "The value of the variable, or a map of variables with their values." },
+      false_unsets: {
+        type: "boolean",
+        doc: "The value false removes a variable instead of setting it to the empty text.",
+      },
+      clear_all: { type: "boolean", doc: "Removes the variables that earlier states of the run set." },
+      update_minion: {
+        type: "boolean",
+        doc: "Accepted and not used: a peel keeps no variables between runs.",
+      },
+      permanent: { type: "boolean", doc: "Accepted and not used." },
+    },
+    refuse: ({ value }) =>
+      value !== undefined && variablesOf("", value) === undefined
+        ? "value: expected text, or a map of texts"
+        : undefined,
+    plan(name, { value = "", clear_all, false_unsets }, { environment }) {
+      const wanted = variablesOf(name, value) ?? {};
+      for (const each of Object.keys(wanted)) {
+        if (!/^[A-Za-z_]\w*$/.test(each)) {
+          throw new StateFailure(`${JSON.stringify(each.slice(0, 80))} is not a valid name of a variable`);
+        }
+      }
+      if (clear_all === true) environment.clear();
+      for (const [each, text] of Object.entries(wanted)) {
+        if (text === false && false_unsets === true) environment.delete(each);
+        else environment.set(each, text === false ? "" : String(text));
+      }
+      return { changes: {}, comment: `later commands of this run see ${Object.keys(wanted).join(", ")}` };
+    },
+  }),
+];
+
+function variablesOf(name: string, value: Plain): { [name: string]: Plain } | undefined {
+  const all = isMap(value) ? value : { [name]: value };
+  return Object.values(all).every((each) => typeof each !== "object" && !String(each).includes("\0"))
+    ? all
+    : undefined;
+}

@@ -1,0 +1,25 @@
+import { systemOf } from "../../../host/system/system.ts";
+import { currentZone, setZone, zoneProblem } from "../../../host/system/timezone.ts";
+import { defineState, type StateFunction } from "../../function/mod.ts";
+import { planSteps, refuseWith } from "../steps.ts";
+
+/** States of the time zone. */
+export const timezoneStates: readonly StateFunction[] = [
+  defineState({
+    name: "timezone.system",
+    doc: "Ensures that the host has this time zone, such as Europe/Berlin.",
+    args: {},
+    plan(name, _, context) {
+      const system = systemOf(context);
+      refuseWith(zoneProblem(system, name));
+      const now = currentZone(system);
+      const run = () => setZone(system, name);
+      const steps = now === name ? [] : [{ changes: { timezone: { old: now ?? "", new: name } }, run }];
+      return planSteps(steps, {
+        fine: `the time zone is ${name}`,
+        due: `the time zone would be set to ${name}`,
+        done: `the time zone was set to ${name}`,
+      });
+    },
+  }),
+];
