@@ -28,7 +28,7 @@ function run(id: string) {
   return { written, done: runDirectly(decide, {}, { id }, { clock: manualClock(), stderr }) };
 }
 
-test("what is done without a master is recorded on standard error, with who did it", async () => {
+test("what is done without a master is recorded on standard error, with the name of the operator", async () => {
   const { written, done } = run("good");
   expect(await done).toEqual({ by: operatorName() });
   expect(written).toEqual([

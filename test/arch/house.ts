@@ -188,7 +188,7 @@ export const house: readonly Wing[] = [
       room("agent/joining", 7, "enrollment as the peel does it"),
       room("agent/succession", 8, "how a peel comes to the fleet that succeeds its own"),
       room("agent/link", 8, "the peel's connection to the bus, and what waits for it on disk"),
-      room("agent/compliance", 9, "what a peel reports of its state runs, and what of it waits on disk"),
+      room("agent/compliance", 9, "reports of state runs, and those that wait on disk"),
       room("agent/renewal", 9, "bus credentials and keys: renewed in time, recovered, replaced"),
       room("agent/state-files", 9, "the peel's cache of state files"),
       room("agent/settings", 8, "the peel's settings: accepted, kept on disk, given to templates"),

@@ -41,7 +41,7 @@ const meanings: Record<EnrollmentState, (record: Enrollment) => Finding> = {
     awaitsRecovery(record)
       ? {
           level: "fail",
-          message: "taken over by a succession, and the peel has not come to this fleet yet",
+          message: "taken over by a succession, and the peel has not joined this fleet yet",
           next: "on its host: svc-peel check, and search its log for statements of succession that it refuses",
         }
       : {

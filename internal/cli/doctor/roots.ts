@@ -60,7 +60,7 @@ export function judgeRoots(
   }
   const phase = presenting.some(({ ca_phase }) => ca_phase === "activate") ? "activate" : "start";
   return {
-    // Before activate there is time: a peel that was just told needs a few seconds.
+    // Before activate there is time: a peel that just got the root needs a few seconds.
     level: phase === "activate" ? "fail" : "warn",
     message: `next root missing: the root is rotated (phase ${phase}), and it has not confirmed ${nextPin}`,
     next: `before svc ca rotate finish, ${remedyOf(reported, alive)}`,

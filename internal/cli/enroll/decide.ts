@@ -234,10 +234,10 @@ export function formatChosen(
 
 const countOf = (count: number) => (count === 1 ? "1 enrollment" : `${count} enrollments`);
 
-/** @throws SvcError `usage` where nobody can be asked */
+/** @throws SvcError `usage` where no one can confirm */
 async function agrees(count: number, { ask }: Cli, { verb }: Decision): Promise<boolean> {
   if (ask === undefined) {
-    throw new SvcError("usage", `nobody can be asked, as this is not a terminal: add --yes to ${verb} them`);
+    throw new SvcError("usage", `this is not a terminal, so no one can confirm: add --yes to ${verb} them`);
   }
   const question = `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${countOf(count)}? [y/N] `;
   return ["y", "yes"].includes((await ask(question)).trim().toLowerCase());

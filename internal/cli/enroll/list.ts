@@ -33,14 +33,14 @@ export const listCommand = command({
         cli.say("no master is answering: which records are TAMPERED is not known here");
       } else if (distrusted > 0) {
         cli.say(
-          `${distrusted} of all records count for nothing, as no master vouches for them: ` +
+          `${distrusted} of all records are ignored, because no master vouches for them: ` +
             "find those that are TAMPERED with svc enroll list --state all, and restore them with svc enroll restore ID",
         );
       }
     }),
 });
 
-/** Enrollments as a table. The fingerprint of a key is for who compares it with the host: it is never cut. */
+/** Enrollments as a table. The fingerprint of a key is never cut: people compare it with the host. */
 export function formatEnrollments(found: readonly EnrollmentSummary[], style: TableStyle): string {
   // A fleet without evidence needs no column for it.
   const proves = found.some(({ evidence }) => evidence !== undefined);

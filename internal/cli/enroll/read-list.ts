@@ -13,7 +13,7 @@ import { openEnrollments } from "./ask.ts";
 interface Listed {
   /** Newest first. */
   found: EnrollmentSummary[];
-  /** How many records count for nothing; `undefined` when no master said. */
+  /** How many records are ignored; `undefined` when no master said. */
   distrusted: number | undefined;
 }
 

@@ -121,7 +121,7 @@ function differences(
     const { name, command_keys, account_keys, keys_problem } = master;
     if (command_keys.length === 0) {
       return [
-        `master ${name} is of an earlier version: it reports no keys, and no key can be replaced until it is upgraded`,
+        `master ${name} runs an earlier version: it reports no keys, and no key can be replaced until it is upgraded`,
       ];
     }
     return [

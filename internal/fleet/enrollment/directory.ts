@@ -40,7 +40,7 @@ export interface Directory {
   holds(peelId: string, busPublicKey: string): boolean;
   /** The enrollment that is in force and has this key of the bus. */
   holderOf(busPublicKey: string): string | undefined;
-  /** Number of records that no master vouches for, which lists show as `TAMPERED`: they count for nothing. */
+  /** Number of records that no master vouches for, which lists show as `TAMPERED` and masters ignore. */
   countTampered(): number;
   /** State of the enrollment that the index of this peel points to. */
   stateOf(peelId: string): EnrollmentState | undefined;
@@ -117,7 +117,7 @@ export interface DirectoryDeps {
 
 /**
  * Starts following the bucket `enrollments`. Membership is judged here: a record without a valid voucher of a
- * master appears in lists, and counts for nothing.
+ * master appears in lists, and is ignored otherwise.
  */
 export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): Directory {
   const { vouchers } = enrollments;
@@ -135,7 +135,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     if (direct === true && onDirect !== undefined) onDirect(id);
     else {
       const fields = { enrollment_id: id, peel_id, state, revision };
-      log.error("an enrollment record that no master vouches for counts for nothing", fields);
+      log.error("an enrollment record that no master vouches for is ignored", fields);
     }
   };
   const readListed = (value: Uint8Array, id: string, revision: number): Listed => {

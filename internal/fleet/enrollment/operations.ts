@@ -238,7 +238,7 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
     created_at: timestamp,
     trust: described(
       v.picklist(trustWords),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and it counts for nothing.",
+      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and masters ignore it.",
     ),
     fingerprint: described(
       v.string(),
@@ -268,7 +268,7 @@ export const listEnrollments = operation({
     ids: v.optional(
       described(
         v.pipe(v.array(v.string()), v.maxLength(mostPicked, `must have at most ${mostPicked} ids`)),
-        "Of these only those with these ids, in no order and on one page",
+        "Only those of them that have these ids, unordered and on one page",
       ),
     ),
     ...pageFields("enr"),
@@ -276,7 +276,7 @@ export const listEnrollments = operation({
   output: v.object({
     enrollments: v.array(summary),
     next: v.exactOptional(v.string()),
-    /** Records of the whole fleet that count for nothing. */
+    /** Records of the whole fleet that are ignored. */
     distrusted: v.number(),
   }),
   touches: () => ({ fleet: true }),
@@ -397,7 +397,7 @@ export const resumeEnrollment = operation({
 export const clearClone = operation({
   name: "enrollments.clear-clone",
   kind: "decide",
-  summary: "Take away the mark that two hosts appear to hold an identity",
+  summary: "Remove the mark that two hosts appear to hold an identity",
   admits: ["operator"],
   scope: { kind: "enrollments", action: "clear-clone" },
   input: onlyId,
@@ -411,7 +411,7 @@ export const clearClone = operation({
   },
 });
 
-/** What suspension and its end need: only masters can make them felt on the bus. */
+/** What suspension and its end need: only masters can enforce them on the bus. */
 export interface SuspendOperationDeps extends ResumeRecordDeps {
   enforce: EnforceRevocation;
   suspension: SuspensionEffects;

@@ -89,7 +89,7 @@ export function busSteps(
     {
       name: "bus credentials",
       needs: ["bus TLS", ...identity],
-      next: "use credentials of this bus: these may be of another fleet, revoked, or expired",
+      next: "use credentials of this bus: these may belong to another fleet, or be revoked or expired",
       async look({ connect }) {
         const { nats } = await connect();
         return { level: "ok", message: `accepted by ${nats.info?.server_name ?? nats.getServer()}` };

@@ -46,7 +46,7 @@ export interface HttpBinding<Output> extends RouteLines {
   page?: string & keyof Output;
   /** The status of a response; absent means the lowest of `answers`. */
   status?(output: Output): number;
-  /** Answers in place of this route those who accept server-sent events. */
+  /** The route that answers clients which accept server-sent events, in place of this one. */
   orStream?: Pick<Route, "handle">;
   /** What a client can do about a refusal. */
   hints?: Hints;

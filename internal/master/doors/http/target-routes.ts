@@ -3,7 +3,7 @@ import type { HttpDoor } from "./bind.ts";
 import type { Route } from "./route.ts";
 import { notRead } from "./words.ts";
 
-/** What a page that is typed into reads at once: the first thousand peels or more, and how many there are. */
+/** What a page reads at once while someone types: the first thousand peels or more, and how many there are. */
 const pageBytes = 64 * 1024;
 
 /** Which peels a target means, before something is started on them. */
