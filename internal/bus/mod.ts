@@ -88,7 +88,7 @@ export {
 } from "./request.ts";
 export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
-export { probeStorage } from "./storage-probe.ts";
+export { type Probed, probeStorage } from "./storage-probe.ts";
 export { assertStored, isTooLarge } from "./stored.ts";
 export { storedSubjects, tellsStored } from "./stored-subjects.ts";
 export { readLatest, readStream, type StoredMessage } from "./stream.ts";
@@ -122,8 +122,10 @@ export {
   jobRequestSubject,
   jobSubjects,
   joinTokenSubject,
+  keyDependentsSubject,
   keySubject,
   knownKeysSubject,
+  masterListSubject,
   mastersQueue,
   type OperatorAction,
   operatorSubject,
@@ -151,6 +153,7 @@ export {
   siteHintSubject,
   statesSubject,
   stopSubject,
+  storageProbeSubject,
   targetQueue,
   targetResolveSubject,
 } from "./subjects.ts";

@@ -40,11 +40,13 @@ export type AdminAction =
   | "resume"
   | "clear-clone"
   | "list"
+  | "show"
+  | "strays"
   | "restore"
   | "discard";
 
 /** Requests of operators to the masters about rollouts. */
-export type RolloutAction = "start" | "list" | "pause" | "resume" | "abort";
+export type RolloutAction = "start" | "list" | "show" | "pause" | "resume" | "abort";
 
 /** Requests of operators to the masters about roles. */
 export const rolesSubject = (action: "show" | "can"): string => `svc.admin.role.${action}`;
@@ -58,6 +60,9 @@ export type PeelAction =
   | "find-facts"
   | "count-facts"
   | "facts-history"
+  | "heartbeat"
+  | "survey"
+  | "roots"
   | "inventory";
 export const peelsSubject = (action: PeelAction): string => `svc.admin.peel.${action}`;
 /** Where operators ask what happened. */
@@ -67,6 +72,11 @@ export const statesSubject = (action: "status" | "drift" | "show"): string => `s
 /** Requests of operators about the settings of peels. */
 export type SettingsAction = "show" | "explain" | "reveal" | "reveal-explained";
 export const settingsSubject = (action: SettingsAction): string => `svc.admin.settings.${action}`;
+/** Requests of operators about the masters themselves. */
+export const masterListSubject = "svc.admin.master.list";
+export const storageProbeSubject = "svc.admin.master.probe";
+/** Where operators ask what depends on a key that is being replaced. */
+export const keyDependentsSubject = "svc.admin.key.dependents";
 /** Requests of operators about the cluster of the bus. */
 export type ClusterAction = "status" | "check" | "add" | "remove" | "add-site" | "remove-site";
 export const clusterSubject = (action: ClusterAction): string => `svc.admin.cluster.${action}`;

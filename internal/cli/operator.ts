@@ -39,7 +39,7 @@ const connectMs = 5_000;
 const trialMs = 1_000;
 
 /** The arguments that say how the operator connects. */
-type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr"> &
+export type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr"> &
   Partial<Pick<Cli, "span" | "warn">>;
 
 /**

@@ -172,6 +172,7 @@ export const house: readonly Wing[] = [
       room("fleet/join-tokens", 9, "tokens that hosts join with: created, used, given back, revoked"),
       room("fleet/exports", 11, "the fleet as other tools read it: targets of Prometheus, inventories"),
       room("fleet/rollout", 10, "a job wave by wave: plan, order, controller"),
+      room("fleet/keys", 11, "the keys of a fleet: what still depends on one that is replaced"),
       room("fleet/reactor", 10, "rules: what is done when something happens"),
       room("fleet/approvals", 9, "requests that wait until other operators agree"),
       room("fleet/gate", 11, "whether a request passes: roles, agreement of others, audit"),

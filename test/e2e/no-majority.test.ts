@@ -308,6 +308,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
   const enrollments: Inputs<typeof enrollmentsOverBus> = {
     ...{ approve: of(waiting), reject: of(waiting), revoke: of(member), suspend: of(member), vouch: {} },
     ...{ resume: of(suspended), clearClone: of(member), restore: of(member), discard: of(waiting), list: {} },
+    ...{ show: of(member), strays: {} },
     label: { ...of(member), labels: { env: "lab" } },
     revokeUser: { peel: "member" },
   };
@@ -320,7 +321,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
   };
   const jobs: Inputs<typeof jobsOverBus> = { create: job, list: {}, cancel: { jid } };
   const rollouts: Inputs<typeof rolloutsOverBus> = {
-    ...{ start: rollout, list: {}, pause: { id }, resume: { id }, abort: { id } },
+    ...{ start: rollout, list: {}, show: { id }, pause: { id }, resume: { id }, abort: { id } },
   };
   const binaries: Inputs<typeof binariesOverBus> = {
     put: { digest: sha256Hex(chunk), data: chunk },

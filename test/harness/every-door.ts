@@ -14,6 +14,7 @@ import * as expected from "../../internal/fleet/expected/operations.ts";
 import * as exported from "../../internal/fleet/exports/operations.ts";
 import * as jobs from "../../internal/fleet/jobs/operations.ts";
 import * as joinTokens from "../../internal/fleet/join-tokens/operations.ts";
+import * as keys from "../../internal/fleet/keys/operations.ts";
 import * as masters from "../../internal/fleet/masters/operations.ts";
 import type { Operation } from "../../internal/fleet/operation/operation.ts";
 import * as operators from "../../internal/fleet/operators/operations.ts";
@@ -54,6 +55,7 @@ export const operations = [
   exported,
   jobs,
   joinTokens,
+  keys,
   masters,
   operators,
   peels,

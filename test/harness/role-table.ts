@@ -11,6 +11,13 @@ const admins = ["admin"] as const;
 /** Which built-in roles may use each operation with a scope, from the page on roles and not from the program. */
 export const mayUse: Readonly<Record<string, readonly BuiltInRole[]>> = {
   "enrollments.list": everyRole,
+  "enrollments.show": everyRole,
+  "enrollments.strays": everyRole,
+  "keys.dependents": admins,
+  "masters.probe": everyRole,
+  "peels.heartbeat": everyRole,
+  "peels.roots": everyRole,
+  "peels.survey": everyRole,
   "enrollments.approve": deciders,
   "enrollments.reject": deciders,
   "enrollments.revoke": deciders,

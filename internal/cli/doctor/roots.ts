@@ -1,8 +1,8 @@
-import type { MasterBeat } from "../../fleet/masters/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
+import type { Masters } from "../fleet-reads.ts";
 import { excerpt, type ReportedTrust } from "./reported.ts";
 
-type MasterRoots = Pick<MasterBeat, "name" | "ca_spki" | "ca_next_spki" | "ca_phase">;
+type MasterRoots = Pick<Masters["masters"][number], "name" | "ca_spki" | "ca_next_spki" | "ca_phase">;
 
 const pinForm = /^sha256:[0-9a-f]{64}$/;
 const mostShown = 4;

@@ -52,6 +52,8 @@ export interface Directory {
   labelsOf(peelId: string): Labels | undefined;
   /** Whether this peel is suspended. */
   isSuspended(peelId: string): boolean;
+  /** The valid enrollments that are suspended, or of which a clone is suspected. */
+  marked(): string[];
   /** Number of suspended peels. */
   countSuspended(): number;
   /** Number of valid enrollments in each state. */
@@ -240,6 +242,12 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     }
   });
 
+  /** The ids of the valid records that are such. */
+  const valid = (isSuch: (item: Listed) => boolean): string[] => {
+    const found: string[] = [];
+    for (const { item } of view.kept()) if (isSuch(item) && isVisible(item)) found.push(item.id);
+    return found;
+  };
   const listed = (record: Listed, state: EnrollmentState | "all"): EnrollmentSummary | undefined => {
     if (!isVisible(record) && !isTampered(record)) return undefined;
     if (state !== "all" && record.state !== state) return undefined;
@@ -272,13 +280,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
         .sort((a, b) => (a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : 0))[0];
       return newest === undefined ? undefined : { id: newest.id, state: newest.state };
     },
-    countClones() {
-      let found = 0;
-      for (const { item } of view.kept()) {
-        if (item.cloneSuspected && memberStates.has(item.state) && isVisible(item)) found++;
-      }
-      return found;
-    },
+    countClones: () => valid((item) => item.cloneSuspected && memberStates.has(item.state)).length,
     stateOf,
     idOf: (peelId) => index.get(peelId),
     memberOf: (peelId) => (members.has(peelId) ? indexed(peelId) : undefined),
@@ -287,11 +289,8 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       const record = indexed(peelId);
       return record !== undefined && !isTampered(record) && record.trust === "SUSPENDED";
     },
-    countSuspended() {
-      let found = 0;
-      for (const { item } of view.kept()) if (item.trust === "SUSPENDED" && isVisible(item)) found++;
-      return found;
-    },
+    marked: () => valid((item) => item.trust === "SUSPENDED" || item.cloneSuspected),
+    countSuspended: () => valid(({ trust }) => trust === "SUSPENDED").length,
     countTampered() {
       let found = 0;
       for (const { item } of view.kept()) if (isTampered(item)) found++;

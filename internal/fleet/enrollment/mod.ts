@@ -28,6 +28,7 @@ export {
   getState,
   labelEnrollment,
   listEnrollments,
+  listStrays,
   type OperatorEnrollmentDeps,
   type PeelEnrollmentDeps,
   type RevokeOperationDeps,
@@ -38,6 +39,7 @@ export {
   revokeEnrollment,
   revokeUserOfBus,
   type SuspendOperationDeps,
+  showEnrollment,
   submit,
   suspendEnrollment,
 } from "./operations.ts";
@@ -49,6 +51,7 @@ export {
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
+  fromStored,
   type StoredMap,
   summarize,
   toStored,
@@ -64,7 +67,6 @@ export {
   decodeRevocation,
   isOver,
   type Revocation,
-  readStrays,
   writeRevocation,
 } from "./revocations.ts";
 export { sealingKeyOf } from "./sealing-key.ts";

@@ -3,6 +3,7 @@ import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { described, timestamp, titled } from "../../base/schema.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
@@ -18,6 +19,7 @@ import {
   type LearnedKeys,
   learnedKeys,
 } from "./learned-keys.ts";
+import type { ShowEnrollmentDeps } from "./read-operations.ts";
 import {
   type Enrollment,
   type EnrollmentSummary,
@@ -38,6 +40,7 @@ import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
 
 export { labelEnrollment } from "./label-operation.ts";
+export { listStrays, type ShowEnrollmentDeps, showEnrollment } from "./read-operations.ts";
 export { findByKey, recoverCredentials } from "./recovery-operations.ts";
 export { revokeUserOfBus } from "./revoke-user-operation.ts";
 export { type ChallengeTpmDeps, challengeTpm } from "./tpm-operation.ts";
@@ -453,7 +456,9 @@ export const discardEnrollment = operation({
 });
 
 /** What the operations on enrollments of operators need. */
-export interface OperatorEnrollmentDeps extends SuspendOperationDeps {
+export interface OperatorEnrollmentDeps extends SuspendOperationDeps, ShowEnrollmentDeps {
+  /** The bucket `revocations`. */
+  refused: Pick<Bucket, "entries">;
   revocations: SuspendOperationDeps["revocations"] & RevokeUserDeps["revocations"];
   directory: Directory;
   clock: Clock;

@@ -68,6 +68,9 @@ const summary: v.GenericSchema<JobSummary> = titled(
   v.object({
     ...common,
     targets: described(integer, "Number of target peels"),
+    deadline: v.exactOptional(
+      described(timestamp, "Until then a peel may start it and run it; of a job that runs"),
+    ),
     runs: v.exactOptional(
       described(integer, "With `fold`: number of runs of its schedule, of which the row is the newest"),
     ),

@@ -1,3 +1,2 @@
-export { type HeldLease, type MasterBeat, readLeases, readMasters } from "./heartbeats.ts";
-export { listMasters, type MastersDeps } from "./operations.ts";
-export { askReadiness, hasFailed, type MasterReadiness } from "./readiness.ts";
+export { listMasters, type MastersDeps, type ProbeDeps, probeStorage } from "./operations.ts";
+export { askMasterReadiness, askReadiness, hasFailed, type MasterReadiness } from "./readiness.ts";

@@ -5,12 +5,14 @@ import {
   discardEnrollment,
   labelEnrollment,
   listEnrollments,
+  listStrays,
   type OperatorEnrollmentDeps,
   rejectEnrollment,
   restoreEnrollment,
   resumeEnrollment,
   revokeEnrollment,
   revokeUserOfBus,
+  showEnrollment,
   suspendEnrollment,
 } from "../enrollment/mod.ts";
 import { type BusDoor, overBus, serve } from "./bind.ts";
@@ -29,6 +31,8 @@ export const enrollmentsOverBus = {
   clearClone: overBus({ operation: clearClone, ...at("clear-clone") }),
   revokeUser: overBus({ operation: revokeUserOfBus, ...at("revoke-user") }),
   list: overBus({ operation: listEnrollments, ...at("list"), page: { usual: 500, max: 1_000 } }),
+  show: overBus({ operation: showEnrollment, ...at("show") }),
+  strays: overBus({ operation: listStrays, ...at("strays") }),
   restore: overBus({ operation: restoreEnrollment, ...at("restore") }),
   discard: overBus({ operation: discardEnrollment, ...at("discard") }),
 };
@@ -43,6 +47,8 @@ export function serveEnrollments(door: BusDoor, deps: OperatorEnrollmentDeps): v
   serve(door, enrollmentsOverBus.clearClone, deps);
   serve(door, enrollmentsOverBus.revokeUser, deps);
   serve(door, enrollmentsOverBus.list, deps);
+  serve(door, enrollmentsOverBus.show, deps);
+  serve(door, enrollmentsOverBus.strays, deps);
   serve(door, enrollmentsOverBus.restore, deps);
   serve(door, enrollmentsOverBus.discard, deps);
 }

@@ -12,6 +12,8 @@ export { exportsOverBus, serveExports } from "./export.ts";
 export { type FeedBinding, followFeed } from "./follow-feed.ts";
 export { jobsOverBus, serveJobs } from "./job.ts";
 export { joinTokensOverBus, serveJoinTokens } from "./join-token.ts";
+export { keysOverBus, serveKeys } from "./key.ts";
+export { mastersOverBus, serveMasters } from "./master.ts";
 export { operatorsOverBus, serveOperators } from "./operator.ts";
 export { peelsOverBus, servePeels } from "./peel.ts";
 export { policyOverBus, servePolicy } from "./policy.ts";

@@ -5,7 +5,15 @@ export { checkFactNames } from "./fact-names.ts";
 export { type FactsHistoryDeps, factsHistory } from "./facts-history-operation.ts";
 export { findFacts, mostShown } from "./find-facts-operation.ts";
 export { type FactsDeps, getFacts } from "./get-facts-operation.ts";
-export { listPeels, type PeelsDeps, showPeel } from "./operations.ts";
+export { clockDifferenceOf, type PeelBeat } from "./heartbeats.ts";
+export {
+  listPeels,
+  type PeelsDeps,
+  showHeartbeat,
+  showPeel,
+  surveyPeels,
+  surveyRoots,
+} from "./operations.ts";
 export { packedFact } from "./packed-fact.ts";
 export {
   type FoundDeps,
@@ -18,3 +26,4 @@ export {
 } from "./page-of-peels.ts";
 export { type MemberSources, type ShownPeel, showMember } from "./peel.ts";
 export { followSilences, type Silences, type SilencesDeps } from "./silences.ts";
+export type { SurveyDeps } from "./survey.ts";

@@ -3,6 +3,7 @@ import { defined } from "../../../base/defined.ts";
 import { inspectFullness } from "../../../bus/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
+import { askMasterReadiness } from "../../../fleet/masters/mod.ts";
 import {
   createStreams,
   type Streams,
@@ -17,6 +18,8 @@ import {
   serveExports,
   serveJobs,
   serveJoinTokens,
+  serveKeys,
+  serveMasters,
   serveOperators,
   servePeels,
   servePolicy,
@@ -27,6 +30,7 @@ import {
 } from "../../../fleet/over-bus/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { createJobLookup, tellClone } from "../../../fleet/reactor/mod.ts";
+import { createRecordMac } from "../../../identity/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
 import type { EnrollCertificate } from "../../certificate/mod.ts";
 import { carriedBundle, consoleRoutes } from "../../doors/console/mod.ts";
@@ -116,12 +120,11 @@ export const doors = {
       const { revocations, enforcer, disconnections } = deps;
       const { enrollments } = storage;
       const decisions = {
-        directory,
-        enrollments,
-        clock,
-        revocations,
+        ...{ directory, enrollments, clock, revocations },
         enforce: { enforcer, disconnections, metrics, clock, log },
         suspension: deps.suspension,
+        refused: storage.revocations,
+        pins: () => pinsOf(certificates.current()),
       };
       const operators = {
         rolesNow: (operator: string) => deps.registry.rolesNow(operator, clock.now()),
@@ -208,7 +211,7 @@ export const doors = {
       const joinTokens = {
         ...deps.joinTokens.operations,
         urls,
-        pins: () => pinsOf(certificates.current()),
+        pins: decisions.pins,
       };
       const events = {
         feed: createEventFeed({ bus, jobOf: createJobLookup(storage.jobs), enrollments, clock, log }),
@@ -219,7 +222,9 @@ export const doors = {
         ...{ directory, index: deps.index, resolver, facts: storage.facts, clock },
         ...{ settings: deps.settings.versions, jobs: jobs.controller, compliance: deps.compliance },
         ...{ silences: deps.silences, files: deps.stateFiles },
+        ...{ enrollments, peelHeartbeats: storage.peelHeartbeats },
       };
+      const masters = mastersOf(deps);
       const cluster = clusterOperations(deps);
       const sites = {
         ...{ bucket: storage.sites, mac: deps.recordMac, sites: deps.sites, system: deps.system },
@@ -285,10 +290,7 @@ export const doors = {
         ...approvalRoutes(door, approvals.operations),
         ...auditRoutes(door, deps.auditDeps),
         ...eventRoutes(door, events),
-        ...masterRoutes(door, {
-          ...{ bus, leases: storage.leases, heartbeats: storage.masterHeartbeats },
-          ...{ driven: rollouts.driven, self: deps.name },
-        }),
+        ...masterRoutes(door, masters),
         ...reactorRoutes(door, { own: deps.reacting, bus }),
       ];
       const docs = config["api.docs_enabled"] ? await createDocs(routes) : undefined;
@@ -328,6 +330,8 @@ export const doors = {
       serveJobs(busDoor, jobs);
       serveTargets(busDoor, { resolver });
       servePeels(busDoor, peels);
+      serveMasters(busDoor, masters);
+      serveKeys(busDoor, keysOf(deps));
       serveStates(busDoor, states);
       serveSettings(busDoor, settings);
       serveExports(busDoor, peels);
@@ -368,6 +372,22 @@ export const doors = {
       };
     }),
 };
+
+function mastersOf({ bus, storage, rollouts, name }: Connected & Stored & Work & { name: string }) {
+  return {
+    askReadiness: (master: string) => askMasterReadiness(bus, master),
+    ...{ bus, probed: "master-probe" as const, leases: storage.leases },
+    ...{ heartbeats: storage.masterHeartbeats, driven: rollouts.driven, self: name },
+  };
+}
+
+function keysOf({ storage, rollouts, keyring, clock }: MasterDeps & Connected & Stored & Work) {
+  // The key that goes first is the one that is dropped.
+  const macOf = (key: string) =>
+    key === keyring.first.publicKey ? createRecordMac(keyring.first) : undefined;
+  const { enrollments, jobs } = storage;
+  return { enrollments, jobs, rollouts: rollouts.bucket, macOf, clock };
+}
 
 /** SPKI pins of the roots of the fleet: two while the root is rotated, none when its CA is external. */
 function pinsOf({ root, rotation }: EnrollCertificate): string[] {

@@ -1,0 +1,1 @@
+export { type KeysDeps, listDependents } from "./operations.ts";
