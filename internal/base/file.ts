@@ -123,7 +123,7 @@ export function temporaryName(path: string): string {
   return join(dirname(path), `.${cutToBytes(basename(path), maxNameBytes - 1 - suffix.length)}${suffix}`);
 }
 
-/** The longest beginning of a name that takes at most so many bytes, and ends with a whole character. */
+/** The longest prefix of a name that fits a number of bytes, and ends with a whole character. */
 function cutToBytes(name: string, bytes: number): string {
   let length = 0;
   let cut = "";

@@ -6,7 +6,7 @@ import { systemClock } from "./clock.ts";
  */
 export const startPolicy = 32;
 
-/** After so long a command no longer starts: what runs then may run often. */
+/** After this time, a command no longer starts: code that runs then may run often. */
 const startMs = 300;
 
 /** Lets the runtime compile as late as during a start: for a program that has nothing to do. */

@@ -27,7 +27,7 @@ function controlled() {
   };
 }
 
-test("runs so many at a time, and gives the results in the order of the items", async () => {
+test("runs at most a number at a time, and gives the results in the order of the items", async () => {
   const work = controlled();
   const results = mapBounded([1, 2, 3], { atOnce: 2 }, work.run);
   expect(work.begun).toEqual([1, 2]);

@@ -6,10 +6,10 @@ export interface MapBounds {
 }
 
 /**
- * Runs `run` on every item, so many at a time, begun in their order. The items are taken one by one as there
+ * Runs `run` on every item, at most `atOnce` at a time, begun in their order. The items are taken one by one as there
  * is room, so they may be made on the way.
  *
- * The first failure ends it: nothing new is begun, and what runs is told by its signal and waited for.
+ * The first failure ends it: nothing new is begun, and what runs is stopped by its signal and awaited.
  *
  * @param run gets a signal that aborts when another item failed, or with the signal of `bounds`
  * @returns the results in the order of the items

@@ -162,7 +162,7 @@ function scan(bytes: Uint8Array, limits: DecodeLimits): void {
 /**
  * What follows the first byte of a value: bytes of content, or values inside.
  *
- * @param unsigned reads a length of so many bytes
+ * @param unsigned reads a length of a given number of bytes
  * @throws SvcError `bad_request`
  */
 function extentOf(head: number, unsigned: (length: 1 | 2 | 4) => number): [skip: number, children: number] {

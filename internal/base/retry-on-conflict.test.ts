@@ -5,7 +5,7 @@ import { conflict, retryOnConflict } from "./retry-on-conflict.ts";
 
 const exhausted = "it changed too often";
 
-/** An attempt that is overtaken so many times. */
+/** An attempt that is overtaken a number of times. */
 function overtaken(times: number) {
   const made = { attempts: 0 };
   const attempt = async () => (++made.attempts <= times ? conflict : "written");

@@ -38,7 +38,7 @@ test.each([{}, { NOTIFY_SOCKET: "" }])("without a service manager nothing happen
 
 test.each([
   ["nobody listens", "/nowhere/notify"],
-  ["it is of another kind", "vsock:2:1234"],
+  ["it has another kind", "vsock:2:1234"],
   ["it is longer than the system takes", `/${"a".repeat(108)}`],
 ])("an address is reported, and no more, when %s", (_, address) => {
   let failures = 0;
@@ -81,7 +81,7 @@ test.each([
   ["another process", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "1" }],
   ["no time", { WATCHDOG_USEC: "0" }],
   ["what is not a number", { WATCHDOG_USEC: "soon" }],
-])("a watchdog for %s is not told anything", (_, more) => {
+])("a watchdog for %s is not notified", (_, more) => {
   using files = temporaryDirectory("watchdog");
   const address = join(files.path, "notify");
   using _socket = openDatagramSocket(address);

@@ -23,7 +23,7 @@ export interface ServiceManager {
 }
 
 const variable = "NOTIFY_SOCKET";
-/** How soon it must be told again, in microseconds, and which process must do that (sd_watchdog_enabled(3)). */
+/** Time until the next notification is due, in microseconds, and which process must do that (sd_watchdog_enabled(3)). */
 const watchdogVariables = ["WATCHDOG_USEC", "WATCHDOG_PID"] as const;
 
 /**
@@ -32,7 +32,7 @@ const watchdogVariables = ["WATCHDOG_USEC", "WATCHDOG_PID"] as const;
  *
  * @param options.clock tells when to say again that the service is alive
  * @param options.onFailure called when a message could not be sent
- * @param options.onProblem called once when the manager is no longer told that the service is alive
+ * @param options.onProblem called once when notifications to the manager fail
  */
 export function takeServiceManager(
   env: Record<string, string | undefined>,

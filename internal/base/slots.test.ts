@@ -24,7 +24,7 @@ test("a failure gives the slot back", async () => {
   expect(slots.busy).toBe(0);
 });
 
-test("one key may have so many, and so many may wait of all", async () => {
+test("slots are limited for one key, and the queue is limited for all", async () => {
   const slots = createSlots({ atOnce: 1, ofOne: 2, waiting: 2 });
   const release = await slots.take("a");
   const second = slots.take("a");

@@ -1,11 +1,11 @@
 import { SvcError } from "./errors.ts";
 
-/** A bound on how much is done at the same time. Who finds no free slot waits, first come, first served. */
+/** A bound on how much is done at the same time. Work without a free slot waits, first come, first served. */
 export interface Slots {
   /**
    * Takes a slot as soon as one is free.
    *
-   * @param key who asks, for the bound of one
+   * @param key the caller, for the bound of one caller
    * @returns the way to give it back, to be called once
    * @throws SvcError `rate_limited` when this key has too many, or too many wait
    */

@@ -15,7 +15,7 @@ export interface WatchOptions {
   untilQuiet?: boolean;
   /** How often `onChange` is called in any case, milliseconds; a minute unless given. */
   rescanMs?: number;
-  /** Whether directories below count as well; they do unless told otherwise. */
+  /** Whether directories below count as well; they do by default. */
   recursive?: boolean;
   /** Called instead of the log, once until it is watched again, when the directory is there and cannot be. */
   onUnwatched?(thrown: unknown): void;

@@ -91,7 +91,7 @@ export const assets = {
   sites: { kind: "bucket", decisions: true },
   tokens: { kind: "bucket", decisions: true },
   "join-tokens": { kind: "bucket", decisions: true },
-  // Longer than a request waits: who asked can see how it ended.
+  // Longer than a request waits, so that the requester can see how it ended.
   approvals: { kind: "bucket", ttlMs: 7 * day, decisions: true },
   // What operators and masters write and read to see whether anything is stored at all.
   probe: { kind: "bucket", ttlMs: 3600 * second, discardsWhenFull: true },

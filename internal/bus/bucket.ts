@@ -194,7 +194,7 @@ function checkedKey(key: string): string {
 const mostRevisions = 64;
 
 const watchRetryMs = 1_000;
-/** A server sends thousands of values a second: when none has come for so long, it has stopped. */
+/** A server sends thousands of values a second: when none has come for this time, it has stopped. */
 const silenceMs = 5_000;
 const sayAgainMs = 60_000;
 const stoppedSending = "a stream stopped sending what it holds";

@@ -14,7 +14,7 @@ export interface ConnectedUser {
   /** The name in its JWT; empty when there is none. */
   name: string;
   jwt: string;
-  /** The key that the client told its server, which searches by it: a hostile client tells another one. */
+  /** The key that the client claimed to its server, which searches by it: a hostile client claims another one. */
   told: string;
 }
 

@@ -7,8 +7,8 @@ export const oldestToEnd = "2.10.0";
 export const mostEnded = 32;
 
 /**
- * A server looks through so many connections within a tenth of a second when it gets new claims of their account. Then
- * the claims alone do, and a client is told why its connection ends.
+ * A server looks through this number of connections within a tenth of a second when it gets new claims of their account. Then
+ * the claims alone do, and a client gets the reason why its connection ends.
  */
 export const fewConnections = 500;
 
@@ -17,7 +17,7 @@ const mostNamed = 256;
 /** How often it is asked whether any are left. */
 const rounds = 12;
 
-/** How a server is asked, and told. */
+/** How requests to a server are sent. */
 export interface EndingDeps {
   /** Sends a request to all servers and collects their answers. */
   ask(subject: string, payload: string): Promise<string[]>;
@@ -30,7 +30,7 @@ export interface EndingDeps {
  * Ends connections one by one, until all servers answer that none is left. What is ended is what a server of the bus
  * answers: an event may come from the server of a site, which could name any connection in it.
  *
- * @param told public keys that clients told their servers
+ * @param told public keys that clients claimed to their servers
  * @param isMeant which of these connections
  * @returns whether all servers answered so
  */

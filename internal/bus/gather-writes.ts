@@ -1,6 +1,6 @@
 import type { NatsConnection } from "nats";
 
-/** What of the client library sends; its types do not show it. */
+/** The part of the client library that sends, which its types do not show. */
 interface Protocol {
   flushPending(): void;
   close(): Promise<void>;

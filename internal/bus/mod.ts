@@ -88,7 +88,7 @@ export {
 } from "./request.ts";
 export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
-export { probeStorage } from "./storage-probe.ts";
+export { type Probed, probeStorage } from "./storage-probe.ts";
 export { assertStored, isTooLarge } from "./stored.ts";
 export { storedSubjects, tellsStored } from "./stored-subjects.ts";
 export { readLatest, readStream, type StoredMessage } from "./stream.ts";

@@ -19,7 +19,7 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-/** The bus, where so many readers are gone when they ask for messages, as after an election. */
+/** The bus, where a number of readers are gone when they request messages, as after an election. */
 function losing(readers: number): Bus {
   let left = readers;
   const lost = async (subject: string) => {

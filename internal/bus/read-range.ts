@@ -24,7 +24,7 @@ class BrokenOff extends Error {}
 /** How much is read. */
 interface Batch {
   count: number;
-  /** At most so many bytes, but always one message. */
+  /** Maximum size in bytes; one message is always read. */
   maxBytes?: number;
 }
 

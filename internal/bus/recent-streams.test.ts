@@ -39,7 +39,7 @@ test("readers share a list that is recent enough for them", async () => {
   expect(asked()).toBe(3);
 });
 
-test("a failure serves nobody who asks later", async () => {
+test("a failure is not served to later callers", async () => {
   const { away, bytes } = setup();
   away(true);
   await expect(bytes(5_000)).rejects.toThrow("no answer");

@@ -21,7 +21,7 @@ export function createRecentStreams(bus: Pick<Bus, "nats" | "clock">): RecentStr
       const streams = listStreams(bus);
       const began = { beganAt: now, streams };
       last = began;
-      // What failed serves nobody who asks later.
+      // A failure is not kept for later callers.
       streams.catch(() => {
         if (last === began) last = undefined;
       });

@@ -73,7 +73,7 @@ export function createReconciler({
       const late = Promise.withResolvers<boolean>();
       const timer = clock.after(confirmMs, () => late.resolve(false));
       const running = share();
-      // Also when it fails after the caller was told that it is not confirmed.
+      // Also when it fails after the caller got the answer that it is not confirmed.
       running.catch(lookAgainSoon);
       try {
         return await Promise.race([running, late.promise]);

@@ -102,7 +102,7 @@ export function isNotAllowed(thrown: unknown): boolean {
   return thrown instanceof SvcError && thrown.cause instanceof NatsError && thrown.cause.isPermissionError();
 }
 
-/** Who asks, what is lacking, and who can give it. */
+/** The caller, what is missing, and who can grant it. */
 function whyForbidden({ requester }: Bus, published: string): string {
   const { subject } = parseFromOperator(published);
   if (requester === undefined) return `these credentials may not publish on ${subject}: ${newerCredentials}`;

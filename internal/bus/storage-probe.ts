@@ -62,7 +62,7 @@ function problemOf(stream: string, what: string, thrown: unknown, timeoutMs: num
   }
   if (thrown.code === ErrorCode.NoResponders) {
     return failure(
-      `nobody stores ${stream}: start a master if there was none, else JetStream is off: make room on the disk of the bus, then restart its server`,
+      `no server stores ${stream}: start a master if none ran yet; otherwise JetStream is off: make room on the disk of the bus, then restart its server`,
     );
   }
   const limit = `within ${timeoutMs / 1000} s`;

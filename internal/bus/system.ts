@@ -72,7 +72,7 @@ export interface SystemBus {
    */
   lookupClaims(account: string): Promise<HeldClaims[]>;
   /**
-   * Ends the connections whose clients told these keys; they may connect again.
+   * Ends the connections whose clients claimed these keys; they may connect again.
    *
    * @param told at most 32 public keys
    * @param isMeant which of these connections; those whose JWT has such a key when absent
@@ -83,7 +83,7 @@ export interface SystemBus {
     told: readonly string[],
     isMeant?: (connection: ConnectedUser) => boolean,
   ): Promise<boolean>;
-  /** Whether a server has so many connections that it needs long to take new claims. */
+  /** Whether a server has too many connections to apply new claims quickly. */
   takesLong(): boolean;
   /** What each server with JetStream offers, as far as they answered within 2 s. */
   storage(): Promise<ServerStorage[]>;

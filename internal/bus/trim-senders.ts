@@ -8,7 +8,7 @@ import { readStream } from "./stream.ts";
 
 /**
  * Parts of the limit of a stream: from where on senders are compared, down to where they are cut together, and how
- * much one of them keeps at least and at most. At the least, 256 of them fill the stream, and are cut at a time.
+ * much one of them keeps at least and at most. With the smallest share, 256 of them fill the stream and are cut at a time.
  */
 const parts = { much: 1 / 2, enough: 3 / 8, least: 1 / 256, most: 1 / 16 } as const;
 /** What a stream stores of a message besides its data and its subject, about. */
@@ -75,7 +75,7 @@ export async function trimSenders(
   return trimmed;
 }
 
-/** The sequences of the oldest messages of a subject that have so many bytes together. */
+/** The sequences of the oldest messages of a subject that together have a number of bytes. */
 async function oldestOf(
   bus: Bus,
   name: string,

@@ -22,7 +22,7 @@ const pauseMs = 250;
 /** What is said when nobody serves a subject, by the group of its operation. */
 const noMaster: Readonly<Record<string, string>> = {
   cluster:
-    "no master that knows svc cluster is answering: start svc-master, or upgrade the masters if they are of an earlier version",
+    "no master that knows svc cluster is answering: start svc-master, or upgrade the masters if they run an earlier version",
   enrollments: "no master is answering: start one, or use --direct-kv to write to storage from here",
   reactor:
     "no master runs the reactor: start svc-master with reactor.enabled; after one was lost another takes over within 20 s",
@@ -52,7 +52,7 @@ interface Asking {
   timeoutMs?: number;
   /** Whether to give up at once when no master serves the operation: there is another way, or there are more masters. */
   isHasty?: boolean;
-  /** Who asks, for one who asks often: to look it up in the system takes time. */
+  /** The name of the caller, for callers that send many requests: the system takes time to find it. */
   as?: string | undefined;
   /** The name of the master, where each one answers for itself. */
   master?: string;
@@ -83,7 +83,7 @@ export async function ask<
   const requestId = newRequestId();
   const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
   const subject = lines.subject.replace("*", String(inSubject)).replace("{master}", master);
-  // Who asks is looked up in the system, which is too much for each of hundreds.
+  // The system is asked for the caller, which takes too long for each of hundreds.
   const operator = bulk === true ? undefined : (as ?? askerName(bus));
   const payload = encode({ ...fields, operator, request_id: requestId });
   // The pattern of the subject: no id is in the name of a span.
@@ -116,7 +116,7 @@ export async function ask<
   }
 }
 
-/** Who asks over this connection: the operator who signs, or else the user at the keyboard. */
+/** The caller of this connection: the operator who signs, or else the user at the keyboard. */
 export function askerName(bus: Pick<Bus, "requester">): string {
   return bus.requester?.name ?? operatorName();
 }

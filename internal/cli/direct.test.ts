@@ -36,7 +36,7 @@ function run(id: string) {
   };
 }
 
-test("what is done without a master is recorded on standard error, with who did it", async () => {
+test("what is done without a master is recorded on standard error, with the name of the operator", async () => {
   const { written, done } = run("good");
   expect(await done).toEqual({ by: operatorName() });
   expect(written).toEqual([

@@ -9,7 +9,7 @@ const mostUrls = 64;
 
 /**
  * Decides what an operator file takes over of what a master says about the way to the bus. The answer came over the
- * bus, and who controls one of its servers can change it: so a root counts only when the file has it, or when a root
+ * bus, and an attacker who controls one of its servers can change it. So a root is trusted only when the file has it, or when a root
  * in the file signed its key. Addresses count only where such a root verifies who answers there.
  *
  * @param told `ca_cross_pem` are certificates that lead from one root to the next

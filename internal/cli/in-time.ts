@@ -53,7 +53,7 @@ export async function inTime<T>(
     const giveUp = clock.after(closeMs, () => enough.abort());
     await abortable(closing, enough.signal).catch(() => {});
     giveUp.cancel();
-    // The client asks one server after the other, and cannot be told to stop.
+    // The client tries one server after the other, and cannot be stopped.
     if (connecting > 0) clock.after(closeMs, () => cli.end?.(1));
   }
 }

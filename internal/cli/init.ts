@@ -109,7 +109,7 @@ export const initCommand = command({
           ["  bus/", "certificate, configuration and data of the bus"],
           ["  peel/", "data of a peel on this host, and the CA it knows the bus by"],
           ["  states/", "for state files: the desired state of hosts"],
-          ["  settings/", "for settings files: what states and hosts are told"],
+          ["  settings/", "for settings files: values for states and hosts"],
           ["  reactor/", "for rules: what is to happen on events"],
           ["  systemd/", "units for master and peel"],
           ["CA pin", made.pin],

@@ -38,8 +38,8 @@ const connectMs = 5_000;
 /** Nobody waits long for an address that may be another one the next time. */
 const trialMs = 1_000;
 
-/** What of a command line tells how the operator connects. */
-type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr"> &
+/** The arguments that say how the operator connects. */
+export type OperatorCli = Pick<Cli, "config" | "context" | "env" | "clock" | "random" | "stderr"> &
   Partial<Pick<Cli, "span" | "warn">>;
 
 /**
@@ -60,7 +60,7 @@ export function operatorName(): string {
 /**
  * Connects to the bus as the configured operator, hands the connection over, and closes it.
  *
- * @param use gets the connection, and the fleet of the operator file that says who asks, if there is one
+ * @param use gets the connection, and the fleet of the operator file that names the caller, if there is one
  * @param as credentials in place of the configured ones
  * @throws SvcError naming the key or file that is missing, or that the bus cannot be reached
  */
@@ -98,7 +98,7 @@ function explainRefusal(thrown: unknown, cli: OperatorCli): unknown {
   const hasEnded = exp * 1000 <= cli.clock.now();
   const why = hasEnded
     ? `its JWT ended at ${rfc3339(exp * 1000)}`
-    : `${name} is disabled or removed, or has other roles, or this bus is of another fleet than the operator file (${fleet})`;
+    : `${name} is disabled or removed, or has other roles, or this bus belongs to another fleet than the operator file (${fleet})`;
   return new SvcError(
     thrown.kind,
     `${thrown.message}: ${why}; an operator with role admin makes another file with svc operator renew ${name}`,
@@ -109,7 +109,10 @@ function explainRefusal(thrown: unknown, cli: OperatorCli): unknown {
 /** The configuration of svc on this host, for this person. @throws SvcError as `loadOperatorConfig` */
 function configOf({ config, context, env }: OperatorCli): ReturnType<typeof loadOperatorConfig> {
   if (config !== undefined && context !== undefined) {
-    throw new SvcError("usage", "--config and --context exclude each other: each says who asks which fleet");
+    throw new SvcError(
+      "usage",
+      "--config and --context exclude each other: each names an operator and a fleet",
+    );
   }
   const login = loginFile(context);
   return loadOperatorConfig({
@@ -155,7 +158,7 @@ async function renewInTime(bus: Bus, configured: Configured, cli: OperatorCli): 
 }
 
 /**
- * Renews an operator file that could not ask for something: one of an earlier version lacks what its roles allow since.
+ * Renews an operator file that could not ask for something: a file of an earlier version lacks grants that its roles have now.
  * The command is not repeated, because a part of it may be done.
  *
  * @throws SvcError `forbidden` when the renewed file may ask for more
@@ -168,7 +171,7 @@ async function explainOutdated(bus: Bus, configured: Configured, cli: OperatorCl
   if (subjectsOf(file) === subjectsOf(readOperatorFile(configured.path))) return;
   throw new SvcError(
     "forbidden",
-    `${configured.path} was of an earlier version, and lacked what ${file.name} may do now: it is renewed, run the command again`,
+    `${configured.path} was made by an earlier version, and lacked what ${file.name} may do now: it is renewed, run the command again`,
   );
 }
 
@@ -259,7 +262,7 @@ function busOf(
 
 /**
  * Refuses an operator file of another fleet than the credentials that are configured next to it: its signature would
- * count for nothing there.
+ * have no effect there.
  *
  * @throws SvcError `forbidden` naming both fleets
  */
@@ -295,7 +298,7 @@ export function confirmAbove(cli: OperatorCli): number {
   return configOf(cli)["master.confirm_above"];
 }
 
-/** Signs with the key of an operator file; a file without one only says who asks. */
+/** Signs with the key of an operator file; a file without one only names the operator. */
 function requesterOf(file: OperatorFile | undefined, { clock, random }: OperatorCli): Requester | undefined {
   if (file?.key === undefined) return undefined;
   const { key, name } = file;

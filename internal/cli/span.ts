@@ -8,7 +8,7 @@ import type { loadOperatorConfig } from "../program/config/mod.ts";
 const exportMs = 750;
 const instanceBytes = 8;
 
-/** What of a command line a span needs. Completion has none. */
+/** The part of a command line that a span needs. Completion has none. */
 type SpanCli = Pick<Cli, "env" | "clock" | "random" | "stderr"> & Partial<Pick<Cli, "span" | "warn">>;
 
 /**

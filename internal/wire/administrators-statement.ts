@@ -127,7 +127,7 @@ export function decodeAdministrators(bytes: Uint8Array): SignedAdministratorsSta
   if (!Buffer.from(encodeAdministrators(statement)).equals(bytes)) {
     throw new SvcError(
       "bad_request",
-      "the statement about administrators is malformed: it is spelled another way",
+      "the statement about administrators is malformed: it is not in canonical form",
     );
   }
   return statement;

@@ -37,7 +37,7 @@ export interface Evidence {
   proof?: readonly ProofStep[];
   /** The record of the operator, then that of each signer, up to one that an administrator signed. */
   records: readonly Uint8Array[];
-  /** The agreements of others, each with the records of who agreed. */
+  /** The agreements of others, each with the records of its approver. */
   approvals?: readonly { request: Uint8Array; records: readonly Uint8Array[] }[];
   /** Of a rollout: the command is the check of a wave. */
   step?: "check";

@@ -41,7 +41,7 @@ test("a goodbye makes a peel silent at once, and is not a heartbeat", () => {
   expect(index.lifeOf("web-1")).toEqual({ alive: true, since: start + 3_000 });
 });
 
-test("a goodbye that a newer greeting overtook counts for nothing", () => {
+test("a goodbye that a newer greeting overtook has no effect", () => {
   const { index, store } = setup();
   store(7, {});
   store(8, {});

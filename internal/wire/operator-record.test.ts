@@ -134,7 +134,7 @@ describe("is refused", () => {
   test.each<[string, unknown, string]>([
     ["another form", { ...stored, v: 2 }, "v:"],
     ["an unknown field", { ...stored, admin: true }, "malformed"],
-    ["another order", { ...withoutForm, v: form }, "spelled another way"],
+    ["another order", { ...withoutForm, v: form }, "not in canonical form"],
     ["an account's key", { ...stored, public_key: `A${anna.publicKey.slice(1)}` }, "public_key"],
     [
       "a key with a wrong checksum",
@@ -168,7 +168,7 @@ describe("is refused", () => {
     // The version as a 16-bit number.
     const at = Buffer.from(bytes).indexOf(text("version")) + text("version").length;
     const longer = Buffer.concat([bytes.subarray(0, at), Buffer.from([0xcd, 0, 3]), bytes.subarray(at + 1)]);
-    expect(() => decodeOperator(longer)).toThrow("spelled another way");
+    expect(() => decodeOperator(longer)).toThrow("not in canonical form");
   });
 
   test("something after the record", () => {

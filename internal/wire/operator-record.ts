@@ -100,6 +100,6 @@ export const encodeOperator = signed.encode;
  */
 export function decodeOperator(bytes: Uint8Array): SignedOperatorRecord {
   const record = signed.decode(bytes);
-  if (!Buffer.from(encodeOperator(record)).equals(bytes)) throw malformed("it is spelled another way");
+  if (!Buffer.from(encodeOperator(record)).equals(bytes)) throw malformed("it is not in canonical form");
   return record;
 }

@@ -5,7 +5,7 @@ import { decode, encode } from "../base/msgpack.ts";
 import { sha256 } from "../base/sha256.ts";
 import { decodePublicKey, type KeyPair, verifySignature } from "../identity/mod.ts";
 
-// Who controls a bus server can send any request under any name. So an operator signs a request, for one subject
+// An attacker who controls a bus server can send any request under any name. So an operator signs a request, for one subject
 // and one moment, and masters judge the signature before they read what is asked.
 
 export const nonceBytes = 16;

@@ -39,7 +39,7 @@ export const runFields = {
     ),
   ),
   ...filesFields,
-  test: described(v.boolean(), "Whether the run only told what would change"),
+  test: described(v.boolean(), "Whether the run only reported what would change"),
   ok: count("States that were as described"),
   changed: count("States that the run corrected"),
   failed: count("States that failed, and one more where the run did not get to its end"),

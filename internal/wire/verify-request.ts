@@ -21,7 +21,7 @@ export interface RequestRegistry {
    */
   judge(name: string, key: string, at: number): { operator: RegisteredOperator } | { refused: string };
   /**
-   * The encoded records that prove an operator to who knows only the administrators: its own, then that of each
+   * The encoded records that prove an operator to a verifier that knows only the administrators: its own, then that of each
    * signer. None for an administrator.
    */
   recordsOf?(name: string, at: number): readonly Uint8Array[];
@@ -35,7 +35,7 @@ export const clockToleranceMs = 60_000;
  *
  * @param subject on which it arrived
  * @param now milliseconds since the Unix epoch
- * @returns the operator, or one line that tells who asked, and what is lacking
+ * @returns the operator, or one line that names the caller and what is missing
  */
 export function judgeRequest(
   request: SignedRequest,

@@ -120,7 +120,7 @@ test("settings are not sealed to a curve key that was put into an active record"
   expect(await jobFor(second, "victim")).toBe(404);
   expect(second.records).toContainEqual(
     expect.objectContaining({
-      event: "an enrollment record that no master vouches for counts for nothing",
+      event: "an enrollment record that no master vouches for is ignored",
       fields: expect.objectContaining({ enrollment_id: id }),
     }),
   );

@@ -115,7 +115,7 @@ describe("a member whose record was changed", () => {
     expect(master.records).toContainEqual(
       expect.objectContaining({
         level: "error",
-        event: "an enrollment record that no master vouches for counts for nothing",
+        event: "an enrollment record that no master vouches for is ignored",
         fields: expect.objectContaining({ enrollment_id: id }),
       }),
     );

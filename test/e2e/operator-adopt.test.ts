@@ -76,7 +76,7 @@ test("the first operator is made once, the masters take it over while they run, 
   });
 });
 
-test("who counts by the signature of one who goes is named first, and signed again when that was seen", async () => {
+test("an operator that is valid only through the signature of one that goes is named first, and signed again when that was seen", async () => {
   const config = join(bus.dir, "anna.yaml");
   const as = (who: string, ...args: string[]) => svc(["operator", ...args, "--config", join(bus.dir, who)]);
   const boss = await as("anna.yaml", "add", "boss", "--role", "admin", "--with-key");

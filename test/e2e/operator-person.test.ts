@@ -102,7 +102,7 @@ test("login --new, add, login FILE, whoami, disable: the connection is gone, and
   expect([after.code, after.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /anna is disabled or removed, or has other roles, or this bus is of another fleet than the operator file \(A\w{55}\); an operator with role admin/,
+      /anna is disabled or removed, or has other roles, or this bus belongs to another fleet than the operator file \(A\w{55}\); an operator with role admin/,
     ),
   ]);
   expect(await stateOf()).toBe("disabled");

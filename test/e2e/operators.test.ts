@@ -175,7 +175,9 @@ test("an administrator who goes is refused as long as others count by its signat
   expect(await ask(root, "showOperator", { name: "boss" })).toMatchObject({ dependents: ["dora"] });
   expect(await ask(root, "removeOperator", removal)).toMatchObject({
     ok: false,
-    error: { message: expect.stringContaining("1 operator counts by the signature of boss: dora") },
+    error: {
+      message: expect.stringContaining("1 operator is valid only through the signature of boss: dora"),
+    },
   });
   const again = { name: "dora", record: signedRecord({ ...ofDora, version: 2 }, root) };
   expect(await ask(root, "setOperatorRoles", again)).toMatchObject({ ok: true });

@@ -51,7 +51,7 @@ beforeAll(async () => {
     ["fay", ["viewer", "web-team"]],
   ] as const;
   const configured = entries.map(([username, has]) => {
-    // The harness enrolls peels with the token of eve, which is of an earlier version.
+    // The harness enrolls peels with the token of eve, which was made by an earlier version.
     const token = has === undefined ? testToken : Buffer.from(systemRandom(24)).toString("base64url");
     runRecord.register("token", token);
     tokens.set(username, token);

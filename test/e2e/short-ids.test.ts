@@ -119,9 +119,13 @@ test("a peel is read by the beginning of its id where no peel has that id", asyn
   expect((await svc("facts", "get", "db-1")).stderr).toContain("db-1 has stored no facts yet");
 });
 
-test("without a master, enrollments are found in storage", async () => {
+test("without a master, enrollments are found in storage with --direct-kv", async () => {
   await master?.[Symbol.asyncDispose]();
   master = undefined;
-  const shown = await svc("enroll", "show", "enr-1AAAA");
+  expect(await svc("enroll", "show", "enr-1AAAA")).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining("no master is answering"),
+  });
+  const shown = await svc("enroll", "show", "enr-1AAAA", "--direct-kv");
   expect([shown.exit, shown.stderr]).toEqual([0, `enr-1AAAA is ${idOf("1AAAAAAAAA")}\n`]);
 });

@@ -169,7 +169,7 @@ test("what cannot be used is one line, and nothing is written", async () => {
     ],
     [
       { "--recovery-seed": wrong },
-      `--recovery-seed is of ${publicKey}, which is not a key of ${join(copy, "auth", "recovery.pub")}: name the recovery.seed of that fleet`,
+      `--recovery-seed belongs to ${publicKey}, which is not a key of ${join(copy, "auth", "recovery.pub")}: name the recovery.seed of that fleet`,
     ],
     [
       { "--from": empty },

@@ -11,7 +11,7 @@ const readersOfAudit = [...workers, "auditor"] as const;
 const admins = ["admin"] as const;
 
 /** Scopes without an operation: of what is shown otherwise, or of a part of another request. */
-export const withoutOperation = ["enrollments show", "upgrades start", "keys read", "keys rotate"] as const;
+export const withoutOperation = ["upgrades start", "keys rotate"] as const;
 
 /** Which built-in roles have each scope of an operation, from the page on roles and not from the program. */
 export const mayUse: Readonly<
@@ -22,6 +22,7 @@ export const mayUse: Readonly<
   "jobs show": everyRole,
   "jobs cancel": workers,
   "enrollments list": everyRole,
+  "enrollments show": everyRole,
   "enrollments approve": deciders,
   "enrollments reject": deciders,
   "enrollments revoke": deciders,
@@ -43,6 +44,7 @@ export const mayUse: Readonly<
   "approvals show": deciders,
   "approvals approve": deciders,
   "approvals deny": deciders,
+  "keys read": admins,
   "roles read": admins,
   "reactor status": workers,
   "reactor rules": workers,

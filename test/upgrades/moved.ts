@@ -91,7 +91,7 @@ describe.each(replicatingServers())("with nats-server $version", ({ path }) => {
     const master = await svc("current", ...addArgs());
     expect([master.code, master.stderr]).toEqual([
       1,
-      expect.stringContaining("or upgrade the masters if they are of an earlier version"),
+      expect.stringContaining("or upgrade the masters if they run an earlier version"),
     ]);
     expect(existsSync(dirOf(2))).toBe(false);
   });

@@ -47,7 +47,7 @@ test.if(!earlierRenews)(
     const refused = await rotate("start");
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(
-      /^svc: running master .* is of an earlier version, .*upgrade all masters.*\n$/,
+      /^svc: running master .* has an earlier version, .*upgrade all masters.*\n$/,
     );
     expect(refused.stderr).toContain(earlier);
     expect(existsSync(join(fleet.dir, "auth/ca/next"))).toBe(false);

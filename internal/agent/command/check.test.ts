@@ -13,7 +13,7 @@ import { signSuccession } from "../../identity/succession/mod.ts";
 import { identityFiles } from "../joining/mod.ts";
 import { checkPeel } from "./check.ts";
 
-// What svc-peel check says of who this host is, without any server of its fleet.
+// What svc-peel check reports of the identity of this host, without any server of its fleet.
 
 const nobody = "https://127.0.0.1:1";
 let own: TestAuthority;

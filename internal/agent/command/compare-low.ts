@@ -77,7 +77,7 @@ interface Keyed<State> {
   state: State;
 }
 
-/** States that are alike in all three names are told apart by their number. */
+/** States that are alike in all three names are distinguished by their number. */
 function keyed<State>(states: readonly State[], nameOf: (state: State) => NamedState): Keyed<State>[] {
   const seen = new Map<string, number>();
   return states.map((state) => {

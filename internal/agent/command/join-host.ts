@@ -206,7 +206,7 @@ function withLines(
  * Verifies a master, and stores the root that did it, for the masters and for the bus.
  *
  * @returns a client that waits for the masters however long that takes
- * @throws SvcError `unavailable` when none answers; TrustError when none is of the fleet of the token
+ * @throws SvcError `unavailable` when none answers; TrustError when none belongs to the fleet of the token
  */
 async function firstContact(
   options: JoinHostOptions,

@@ -48,7 +48,7 @@ export async function lookAtSuccession(
   if (refusals.length === 0) {
     return {
       level: "warn",
-      message: "no master that it cannot trust serves a statement of succession",
+      message: "no master with an unknown root serves a statement of succession",
       next: "see the step masters",
     };
   }

@@ -16,7 +16,7 @@ export function reportRuns(reports: Pick<WaitingReports, "keep">, log: Log): (ru
     try {
       reports.keep(waitingOf(run));
     } catch (thrown) {
-      log.error("the masters are not told of a state run", { reason: describeError(thrown) });
+      log.error("a state run is not reported to the masters", { reason: describeError(thrown) });
     }
   };
 }

@@ -126,23 +126,23 @@ describe("a job that needs another operator", () => {
     ["it is to another request", [agree(request, { to: other })], "ben agreed to another request"],
     ["it does not say to which", [agree(request, { digest: undefined })], "did not sign which request"],
     ["its digest has another form", [agree(request, { digest: "00" })], "cannot be read"],
-    ["who asked agrees", [agree(request, { name: "ann", key: annKey })], "ann counts once"],
+    ["the requester agrees", [agree(request, { name: "ann", key: annKey })], "ann counts once"],
     [
-      "who asked agrees under another name",
+      "the requester agrees under another name",
       [agree(request, { name: "eve", key: annKey })],
       "eve counts once",
     ],
     [
-      "who agrees is disabled",
+      "the approver is disabled",
       [agree(request, { record: recordOf("ben", benKey, { disabled: true }) })],
       "ben is disabled",
     ],
     [
-      "who agrees has ended",
+      "the approver has expired",
       [agree(request, { record: recordOf("ben", benKey, { expiresAt: now }) })],
       "ben ended at",
     ],
-    ["who agrees was removed", [{ ...agree(request), records: [] }], "the operator ben does not exist"],
+    ["the approver was removed", [{ ...agree(request), records: [] }], "the operator ben does not exist"],
     [
       "the record is of someone else",
       [agree(request, { record: recordOf("cho", choKey) })],

@@ -12,7 +12,7 @@ import { readJob, readRollout } from "./signed-body.ts";
 import { type Rules, signerOf } from "./signer.ts";
 
 // A master signs commands, and anyone who steals one can sign any. So a peel may insist on what the operator signed:
-// then it judges by itself who asked for what, and believes no master.
+// then it verifies by itself which operator requested what, and trusts no master.
 
 /** A command that this peel obeys. */
 export type Consent =

@@ -5,7 +5,7 @@ import { rolloutDeadline } from "../../wire/rollout-deadline.ts";
 import { timeoutOf } from "../../wire/timeout.ts";
 import { refuse } from "./refusal.ts";
 
-/** What of a signed request a command is compared with. */
+/** The part of a signed request that a command is compared with. */
 export interface SignedCall {
   function: string;
   args: object;

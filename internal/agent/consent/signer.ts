@@ -15,7 +15,7 @@ export interface Rules {
   now: number;
 }
 
-/** @returns the name of the operator who signed for this subject, and counts by the administrators of this peel */
+/** @returns the name of the operator who signed for this subject, and is valid by the administrators of this peel */
 export function signerOf(
   request: SignedRequest,
   subject: string,

@@ -113,7 +113,7 @@ export function startHello(options: HelloOptions): Hello {
     if (asking !== undefined) againSpreadMs = Math.min(spreadMs, againSpreadMs ?? spreadMs);
     else schedule(Math.round(spreadMs * options.jitter()));
   };
-  /** Masters answer one hello of a peel at a time: who asks meanwhile joins it. */
+  /** Masters answer one hello of a peel at a time: a call in the meantime shares it. */
   const join = () => {
     asking ??= exchange().finally(() => {
       asking = undefined;

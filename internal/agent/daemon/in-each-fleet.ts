@@ -5,7 +5,7 @@ import { acrossRotations, masterUrls, rungOf } from "../joining/mod.ts";
 import { type Accepted, awaitSuccession, createPace, outrank } from "../succession/mod.ts";
 import type { PeelDeps } from "./options.ts";
 
-/** What of a peel differs between the fleets it is in. */
+/** What differs between the fleets that a peel is in. */
 export type FleetDeps = Pick<PeelDeps, "config" | "env" | "signal" | "succession">;
 
 /**

@@ -43,7 +43,7 @@ export interface PeelDeps extends PeelOptions {
   roots: Roots;
   recoveryKeys: RecoveryKeys;
   administrators: Administrators;
-  /** Judges who asked for a command, where this peel obeys operators only. */
+  /** Verifies the requester of a command, where this peel obeys operators only. */
   insistence?: Insistence;
   refusedStatements: RefusedStatements;
   /** Begins a span for each job; absent where nothing is traced. */

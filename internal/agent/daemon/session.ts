@@ -40,7 +40,7 @@ export interface SessionOptions {
   administrators?: Administrators;
   /** Handles the bootstrap document. After a failure, the masters are asked again later. */
   onCluster(document: BootstrapDocument): Promise<void>;
-  /** Judges who asked for a command; absent on a peel that obeys masters. */
+  /** Verifies the requester of a command; absent on a peel that obeys masters. */
   insistence?: Insistence;
   /** Begins a span for each job. */
   tracer?: Tracer;
@@ -54,7 +54,7 @@ export interface SessionOptions {
 
 export interface Session {
   readonly heartbeat: Pick<Heartbeat, "store">;
-  /** Resolves when the masters know, or cannot be told. */
+  /** Resolves when the masters know, or cannot be reached. */
   stop(): Promise<void>;
 }
 

@@ -14,7 +14,7 @@ export interface WorkerOptions {
   /** Read for each command, because keys can be replaced. */
   commandKeys: { readonly current: readonly string[] };
   local: Local;
-  /** Judges who asked for a command; absent on a peel that obeys masters. */
+  /** Verifies the requester of a command; absent on a peel that obeys masters. */
   insistence?: Insistence;
   /** Begins a span for each job. */
   tracer?: Tracer;

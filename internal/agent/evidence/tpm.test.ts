@@ -128,17 +128,23 @@ test("two keys of one TPM show the same endorsement key", () => {
 
 describe("refused", () => {
   test("evidence of another challenge, for another peel, or under other keys of masters", () => {
-    expect(reasonOf(evidence, { ...claim, challenge: Buffer.alloc(32, 8) })).toContain("the secret is not");
-    expect(reasonOf(evidence, { ...claim, publicKey: `U${"B".repeat(55)}` })).toContain("the secret is not");
-    expect(reasonOf(evidence, claim, { secretFor: () => Buffer.alloc(32) })).toContain("the secret is not");
+    expect(reasonOf(evidence, { ...claim, challenge: Buffer.alloc(32, 8) })).toContain(
+      "the secret does not match",
+    );
+    expect(reasonOf(evidence, { ...claim, publicKey: `U${"B".repeat(55)}` })).toContain(
+      "the secret does not match",
+    );
+    expect(reasonOf(evidence, claim, { secretFor: () => Buffer.alloc(32) })).toContain(
+      "the secret does not match",
+    );
   });
 
   test("a quote by a key that is not the one of the credential", () => {
     const { attest, signature } = another;
     expect(reasonOf({ ...evidence, attest, signature })).toContain("the quote is not signed");
     expect(reasonOf({ ...evidence, signature })).toContain("the quote is not signed");
-    // With the key as well, the secret is of another credential.
-    expect(reasonOf({ ...another, secret: evidence.secret })).toContain("the secret is not");
+    // With the key as well, the secret belongs to another credential.
+    expect(reasonOf({ ...another, secret: evidence.secret })).toContain("the secret does not match");
   });
 
   test("a quote over another challenge, with the right secret", async () => {

@@ -69,7 +69,7 @@ const stopped: Record<Stopped, { waiting: string; running: string }> = {
 interface Place {
   ready: boolean;
   running: boolean;
-  /** It was told to end, and has not yet. */
+  /** It was asked to end, and has not yet. */
   stopping: boolean;
   readonly left: Promise<JobReturn>;
   /** Aborts running calls and drops queued ones. */

@@ -36,7 +36,7 @@ export interface Administrators {
   readonly lacking: boolean;
   /**
    * Keeps the first list that names one. It must come from a master over verified TLS. What is kept is replaced by
-   * a statement of an administrator and nothing else: who steals a master has its certificate as well.
+   * a statement of an administrator and nothing else: an attacker who controls a master has its certificate as well.
    *
    * @throws SvcError `storage` when it cannot be stored
    */

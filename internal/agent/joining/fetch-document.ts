@@ -18,7 +18,7 @@ export interface FetchDocumentOptions {
   masters: Pick<MasterClient, "request">;
   /** Maximum number of failed requests. */
   attempts: number;
-  /** Where the bus URLs of the document are kept, and for which site; absent for who needs none. */
+  /** Where the bus URLs of the document are kept, and for which site; absent for callers that need none. */
   found?: { cache: Pick<BootstrapCache, "save">; site(): string | undefined };
   commandKeys: Pick<CommandKeys, "current" | "replace">;
   recoveryKeys?: Pick<RecoveryKeys, "learn">;

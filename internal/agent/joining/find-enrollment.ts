@@ -14,7 +14,7 @@ export interface FoundEnrollment {
  * Asks the masters for the newest enrollment of this peel's key.
  *
  * @param attempts maximum number of failed requests
- * @returns `undefined` when they have none, or are of a version that cannot tell
+ * @returns `undefined` when they have none, or run a version that cannot tell
  * @throws SvcError `unavailable` when no master answers, TrustError
  */
 export async function findEnrollment(

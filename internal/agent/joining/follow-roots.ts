@@ -85,7 +85,7 @@ export function followRoots(
   const own = held.roots.map(spkiPin);
   const at = own.indexOf(current);
   if (at < 0) {
-    // Otherwise it is of a master that has not noticed the end of the rotation, or of another fleet.
+    // Otherwise it comes from a master that has not noticed the end of the rotation, or from another fleet.
     if (!leadsToRoot(held, document, now)) return { kind: "keep" };
     const followed = { ancestors: [...held.ancestors, ...own], roots: [currentPem] };
     const further = followRoots(followed, document, knownKeys, now);
@@ -129,7 +129,7 @@ function replaceBy(held: HeldRoots, next: HeldRoots): RootDecision {
 
 /**
  * The roots of a file that verifies the bus, after the peel's own changed; `undefined` when the file stays as it is.
- * A file without any of these roots is of another CA.
+ * A file without any of these roots belongs to another CA.
  */
 export function followInFile(text: string, held: HeldRoots): string | undefined {
   const own = new Set([...held.ancestors, ...held.roots.map(spkiPin)]);

@@ -30,7 +30,7 @@ export interface KeyRing {
 
 export function createKeyRing(files: Pick<IdentityFiles, "seed" | "newSeed" | "oldSeed">, log: Log): KeyRing {
   const current = () => loadKey(files.seed);
-  /** A file that is damaged is of no use: it is as if there was none. */
+  /** A damaged file is treated as missing. */
   const whole = (file: string) => {
     const found = readPendingKey(file);
     if (found !== "damaged") return found;

@@ -96,7 +96,7 @@ async function recoverWith(
         throw ended(`the key of this peel is not that of the enrollment ${id}`, options);
       case 404:
         throw ended(
-          `no master knows the enrollment ${id} of this peel, or they are of a version that recovers no credentials`,
+          `no master knows the enrollment ${id} of this peel, or their version cannot recover credentials`,
           options,
         );
       case 403:

@@ -11,7 +11,7 @@ export interface RecoveryKeys {
   readonly current: readonly string[];
   /**
    * Keeps the first list that has a valid key. It must come from a master over verified TLS. What is kept is
-   * replaced by a statement of succession and nothing else: who steals a master has its certificate as well.
+   * replaced by a statement of succession and nothing else: an attacker who controls a master has its certificate as well.
    *
    * @throws SvcError `storage` when it cannot be stored
    */

@@ -92,7 +92,7 @@ export function startHeartbeat(options: {
       late.abort();
       if (storedAs === undefined || !connection.connected) return;
       try {
-        // It names what it ends: after a heartbeat of the next start it counts for nothing.
+        // It names what it ends: after a heartbeat of the next start it has no effect.
         await send(goodbyeFields(storedAs), goodbyeMs);
       } catch (thrown) {
         log.debug("goodbye not stored", { reason: describeError(thrown) });

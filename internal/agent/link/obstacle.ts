@@ -76,7 +76,7 @@ export function createObstacle(options: {
       );
     } else if (reason === undefined) {
       tell(
-        "the bus refuses the credentials of this peel: it is revoked or suspended, or the bus is of another fleet",
+        "the bus refuses the credentials of this peel: it is revoked or suspended, or the bus belongs to another fleet",
         `svc enroll list --state all shows which; if it is suspended, run svc enroll resume; if it is revoked, ${again}`,
         { reason: words },
       );

@@ -74,7 +74,7 @@ export interface Changes {
   renew(link: PeelLink | undefined): Promise<void>;
   /** Replaces the key of this peel and its credentials. @throws SvcError */
   rekey(link: PeelLink | undefined): Promise<void>;
-  /** Replaces credentials that are of no use. @throws EnrollmentEnded, TrustError, SvcError */
+  /** Replaces credentials that cannot be used. @throws EnrollmentEnded, TrustError, SvcError */
   recover(): Promise<void>;
 }
 

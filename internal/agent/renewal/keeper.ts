@@ -36,7 +36,7 @@ export interface KeeperOptions extends ChangeOptions {
   signal: AbortSignal;
 }
 
-/** Keeps the credentials of a peel valid: renews them in time, and recovers them when they are of no use. */
+/** Keeps the credentials of a peel valid: renews them in time, and recovers them when they cannot be used. */
 export interface Keeper {
   /**
    * Recovers credentials, as often as it takes.

@@ -5,7 +5,7 @@ const spread = 0.1;
 const fewLeft = 1 / 6;
 /** So often a server may refuse the credentials before new ones are fetched. */
 const mostRefusals = 3;
-/** So long it may refuse them, however often it was asked. */
+/** How long it may refuse them, however often it was asked. */
 const leastRefusedMs = 40_000;
 const mostRefusedMs = 60_000;
 

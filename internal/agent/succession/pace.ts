@@ -19,7 +19,7 @@ export function createPace(file: string, { clock, jitter }: { clock: Clock; jitt
   /** On a clock that does not jump. */
   let mayAt = clock.monotonic() + remaining(Date.parse(readTextIfPresent(file)?.trim() ?? ""));
 
-  /** A time in the future is of a clock that was wrong. */
+  /** A time in the future comes from a clock that was wrong. */
   function remaining(lastAt: number): number {
     if (Number.isNaN(lastAt)) return 0;
     const sinceMs = clock.now() - lastAt;

@@ -43,7 +43,7 @@ export interface WatchOptions extends AskOptions {
 
 /**
  * Waits until this peel accepts a statement of succession. While it is on the bus it asks for none; when the bus is
- * away for a minute it asks the masters, and when none of them is of its fleet it asks for a statement.
+ * away for a minute it asks the masters, and when none of them belongs to its fleet it requests a statement.
  *
  * @throws the reason of the signal
  */
@@ -111,7 +111,7 @@ export async function awaitSuccession(options: WatchOptions): Promise<SignedSucc
         const statement = options.isConnected() ? undefined : await askForStatement();
         if (statement !== undefined) {
           await store(statement, options);
-          // They were of the fleet before.
+          // They belonged to the previous fleet.
           for (const kind of ["succession", "rotation"] as const) options.refusedStatements.clear(kind);
           return statement;
         }

@@ -28,7 +28,7 @@ export interface WatchdogOptions {
   jitter: () => number;
   log: Log;
   signal: AbortSignal;
-  /** Is told when the first peel has started: nobody listens to the peel itself. */
+  /** Called when the first peel has started: nothing listens to the peel itself. */
   service?: ServiceManager;
 }
 

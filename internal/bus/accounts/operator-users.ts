@@ -2,7 +2,7 @@ import { fromOperatorSubject } from "../../base/operator-subject.ts";
 import { type AccountSigner, encodeJwt } from "../../identity/mod.ts";
 
 // What the bus user of an operator may do. Its JWT has no subjects of its own: it has tags, and the JWT of the account
-// has a template for the key that signs it. So the JWT stays small, and who steals that key gets no more than the
+// has a template for the key that signs it. So the JWT stays small, and a thief of that key gets no more than the
 // template. The tags come from this table, and from nothing else.
 
 /** The tags of a template, each with what may follow it. */
@@ -23,7 +23,7 @@ const jobs: Grant = { read: ["KV_jobs", "job-events"], hear: ["job.>"], follow: 
 const rollouts: Grant = { read: ["KV_rollouts"], follow: ["rollouts"] };
 const peels: Grant = { read: ["KV_facts", "KV_peel-heartbeat"] };
 const asks = (...ask: string[]): Grant => ({ ask });
-/** Who signs what runs on peels asks before which peels these are, and how many others must agree. */
+/** To sign what runs on peels, an operator first asks which peels these are, and how many others must agree. */
 const starting = (...ask: string[]): Grant => asks(...ask, "target.resolve", "admin.role.can");
 
 /**
@@ -35,8 +35,16 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "jobs list": [asks("job.list"), jobs],
   "jobs show": [jobs],
   "jobs cancel": [asks("job.*.cancel"), jobs],
-  "enrollments list": [enroll("list"), enroll("expected"), enroll("ways"), enroll("policy-test"), records],
-  "enrollments show": [records],
+  "enrollments list": [
+    enroll("list"),
+    enroll("strays"),
+    asks("admin.peel.survey"),
+    enroll("expected"),
+    enroll("ways"),
+    enroll("policy-test"),
+    records,
+  ],
+  "enrollments show": [enroll("show"), records],
   "enrollments approve": [enroll("approve"), records],
   "enrollments reject": [enroll("reject"), records],
   "enrollments revoke": [enroll("revoke"), records],
@@ -49,7 +57,9 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "enrollments discard": [enroll("discard"), records],
   "enrollments revoke-user": [enroll("revoke-user"), records],
   "rollouts list": [asks("rollout.list"), rollouts],
-  "rollouts show": [rollouts],
+  "rollouts show": [asks("rollout.show"), rollouts],
+  "keys read": [asks("admin.key.*")],
+  "masters read": [asks("admin.master.*")],
   "rollouts start": [starting("rollout.start"), rollouts, jobs],
   "rollouts pause": [asks("rollout.pause"), rollouts],
   "rollouts resume": [asks("rollout.resume"), rollouts],

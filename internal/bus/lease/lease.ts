@@ -146,7 +146,7 @@ export function contend(options: LeaseOptions): Lease {
     const { revision } = mine;
     mine = undefined;
     await bucket.remove(name, revision).catch((thrown) => {
-      log.warn("lease not given back; it will expire", { lease: name, reason: describeError(thrown) });
+      log.warn("lease not released; it will expire", { lease: name, reason: describeError(thrown) });
     });
   };
 

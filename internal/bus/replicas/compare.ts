@@ -7,7 +7,7 @@ export interface Difference {
   server: string;
   /** One sentence without a full stop. */
   message: string;
-  /** Which server is wrong cannot be told: `server` names all that may be. */
+  /** Unknown which server is wrong: `server` names all that may be. */
   unclear?: true;
 }
 

@@ -48,7 +48,7 @@ export const denyCommand = command({
     ...idArg,
     reason: {
       ...{ type: "string", valueHint: "text" },
-      description: "Why; who asked reads it, and the audit has it",
+      description: "Why; the requester and the audit see it",
     },
   },
   run: (args, cli) =>

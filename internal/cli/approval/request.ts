@@ -4,7 +4,7 @@ import { decodeOperator, type OperatorRecord } from "../../wire/operator-record.
 
 type Row = readonly [name: string, value: string];
 
-/** What a request asks for, as lines for who is to agree: they must see all of it. */
+/** A request, as lines for its approvers: they must see all of it. */
 export function describeRequest(request: unknown): Row[] {
   const { function: called, args, check, target, targets: _, ...rest } = Object(request) as Fields;
   const operator = operatorIn(request);

@@ -14,7 +14,7 @@ import { peelCount } from "../job/counts.ts";
 type Shown = Awaited<ReturnType<(typeof approvalOperations.getApproval)["operation"]["run"]>>["approval"];
 
 /**
- * Says what the operator who asks signed, in the words of that operator and not in those of a master.
+ * Shows what the requester signed, in the words of the requester and not in those of a master.
  *
  * @returns the digest of what was signed, by which an agreement counts for this request alone; `undefined` for a
  *   request without a signature, and for an operator who may not see it

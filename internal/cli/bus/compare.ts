@@ -1,8 +1,8 @@
 import { sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { type Bus, openBucket } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
 import { decisionOperations } from "../../fleet/decisions/mod.ts";
-import { readMasters } from "../../fleet/masters/mod.ts";
+import { masterOperations } from "../../fleet/masters/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 
 /** A master reads both buckets completely. */
@@ -24,6 +24,8 @@ type Compared = { master: string } & (
 /**
  * Asks every master that has a heartbeat to compare its log with the bus, until the result is settled: a decision that
  * is being made may not have reached every log, and a master that ended is listed until its heartbeat expires.
+ *
+ * @throws NoMaster when no master says which there are
  */
 export async function compareWithMasters(bus: Bus): Promise<Compared[]> {
   for (let attempt = 1; ; attempt++) {
@@ -36,14 +38,14 @@ export async function compareWithMasters(bus: Bus): Promise<Compared[]> {
 }
 
 async function compareOnce(bus: Bus): Promise<Compared[]> {
-  const masters = await readMasters(await openBucket(bus, "master-heartbeat"));
+  const { masters } = await ask(bus, masterOperations.listMasters, {}, { isHasty: true });
   return Promise.all(
     masters.map(async ({ name: master }): Promise<Compared> => {
       try {
         return { master, ...(await askMaster(bus, master)) };
       } catch (cause) {
         if (!(cause instanceof NoMaster)) return { master, error: describeError(cause) };
-        const error = "it does not answer: it has ended, or is of an earlier version";
+        const error = "it does not answer: it has ended, or runs an earlier version";
         return { master, error, isSilent: true };
       }
     }),

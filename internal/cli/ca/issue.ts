@@ -108,7 +108,8 @@ async function issue(
       ...data.files.map((path, i) => [i === 0 ? "Files" : "", path] as const),
     ]),
   );
-  if (issued.clamped) cli.warn(`it ends at ${data.not_after} with the intermediate, before --validity`);
+  if (issued.clamped)
+    cli.warn(`it ends at ${data.not_after}, when the intermediate ends, and not after --validity`);
 }
 
 function writeAll(files: readonly NewFile[], force: boolean): void {

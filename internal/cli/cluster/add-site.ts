@@ -103,16 +103,13 @@ async function planOf(
 ): Promise<{ steps: string[]; isElsewhere: boolean }> {
   const { sites } = await readStatus(cli);
   if (sites === undefined) {
-    throw new SvcError(
-      "conflict",
-      "the masters are of an earlier version, without sites: upgrade them first",
-    );
+    throw new SvcError("conflict", "the masters run an earlier version, without sites: upgrade them first");
   }
   const known = sites.find((one) => one.site === site);
   const isHere = hasSiteDirectory(own, site);
   const dir = siteDirectoryOf(own, site);
   if (isHere && known === undefined) {
-    throw new SvcError("conflict", `${dir} is of a site that was removed: remove that directory first`);
+    throw new SvcError("conflict", `${dir} belongs to a site that was removed: remove that directory first`);
   }
   // Another host of the cluster, where the site was not added, only listens for it.
   const isElsewhere = known !== undefined && !isHere && siteKeys(own, site, undefined) === undefined;

@@ -95,7 +95,7 @@ function argumentCases(places: readonly Place[]): string {
     .join("\n");
 }
 
-/** Where all remaining words are of one kind, which the word before the first of them decides. */
+/** Where all remaining words have one kind, which the word before the first of them decides. */
 function restCases(places: readonly Place[]): string {
   return places
     .flatMap(({ path, rest }) => {

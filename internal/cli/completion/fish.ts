@@ -81,7 +81,7 @@ function valuePart(taken: Place["valued"][number] | undefined): string {
   return taken.values.length === 0 ? " -r" : ` -x -a ${quoted(taken.values.join(" "))}`;
 }
 
-/** Where all remaining words are of one kind, which the word before the first of them decides. */
+/** Where all remaining words have one kind, which the word before the first of them decides. */
 function restLine(path: string, { position, ids }: NonNullable<Place["rest"]>): string {
   // In front of the arguments, the walk has three values.
   const offered = quoted(`(__svc_ids ${ids} ${3 + position})`);

@@ -1,13 +1,19 @@
 import { sleep } from "../../base/clock.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { type Enrollment, readEnrollments, transitions } from "../../fleet/enrollment/mod.ts";
+import {
+  type EnrollmentState,
+  type EnrollmentSummary,
+  enrollmentOperations,
+  memberStates,
+  transitions,
+} from "../../fleet/enrollment/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { type IdKind, idKinds, type Machine, visible } from "../../program/command-line/mod.ts";
+import { allPages } from "../all-pages.ts";
 import { ask } from "../ask.ts";
-import { openEnrollments } from "../enroll/ask.ts";
 import { factCell } from "../facts/cell.ts";
 import { withBus } from "../operator.ts";
 
@@ -124,13 +130,13 @@ const readers: Record<
   Exclude<IdKind, keyof typeof own>,
   (bus: Bus, before: string, prefix: string) => Promise<Offer[]>
 > = {
-  members: (bus) => readPeels(bus, ({ state }) => state === "issued" || state === "active"),
+  members: (bus) => readPeels(bus, ({ state }) => memberStates.has(state)),
   peels: (bus) => readPeels(bus, () => true),
-  enrollments: (bus) => readIds(bus, () => true),
-  "pending-enrollments": (bus) => readIds(bus, ({ state }) => state === "pending"),
-  "revocable-enrollments": (bus) => readIds(bus, ({ state }) => "revoke" in transitions[state]),
-  "cloned-enrollments": (bus) => readIds(bus, ({ cloneSuspected }) => cloneSuspected === true),
-  "suspended-enrollments": (bus) => readIds(bus, ({ suspended }) => suspended !== undefined),
+  enrollments: (bus) => readIds(bus, "all", () => true),
+  "pending-enrollments": (bus) => readIds(bus, "pending", () => true),
+  "revocable-enrollments": (bus) => readIds(bus, "all", ({ state }) => "revoke" in transitions[state]),
+  "cloned-enrollments": async (bus) => marked((await survey(bus)).clones, "two hosts"),
+  "suspended-enrollments": async (bus) => marked((await survey(bus)).suspended, "suspended"),
   jobs: (bus) => readJobs(bus, {}),
   "running-jobs": (bus) => readJobs(bus, { status: "running" }),
   rollouts: readRollouts,
@@ -156,22 +162,35 @@ async function anyPeel(bus: Bus): Promise<string | undefined> {
   return (peels.find(({ alive }) => alive) ?? peels[0])?.id;
 }
 
-async function readPeels(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Offer[]> {
-  const found = await chosen(bus, choose);
+async function readPeels(bus: Bus, choose: (one: EnrollmentSummary) => boolean): Promise<Offer[]> {
+  const found = (await list(bus, "all")).filter(choose);
   return found
-    .map(({ peelId, state }) => ({ id: displayPeelId(peelId), text: state }))
+    .map(({ peel_id, state }) => ({ id: displayPeelId(peel_id), text: state }))
     .sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-async function readIds(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Offer[]> {
-  const found = await chosen(bus, choose);
-  return found.map(({ id, peelId, state }) => ({ id, text: `${displayPeelId(peelId)}, ${state}` }));
+async function readIds(
+  bus: Bus,
+  state: EnrollmentState | "all",
+  choose: (one: EnrollmentSummary) => boolean,
+): Promise<Offer[]> {
+  const found = (await list(bus, state)).filter(choose);
+  return found.map(({ id, peel_id, state }) => ({ id, text: `${displayPeelId(peel_id)}, ${state}` }));
 }
 
 /** Newest first, as in `svc enroll list`. */
-async function chosen(bus: Bus, choose: (record: Enrollment) => boolean): Promise<Enrollment[]> {
-  return (await readEnrollments(await openEnrollments(bus))).filter(choose).reverse();
+function list(bus: Bus, state: EnrollmentState | "all"): Promise<EnrollmentSummary[]> {
+  const asked = { state, limit: 1_000 };
+  return allPages(
+    (after) => ask(bus, enrollmentOperations.listEnrollments, { ...asked, ...after }, { isHasty: true }),
+    "enrollments",
+  );
 }
+
+const survey = (bus: Bus) => ask(bus, peelOperations.surveyPeels, {}, { isHasty: true });
+
+const marked = (found: readonly { id: string; peel_id: string }[], text: string): Offer[] =>
+  found.map(({ id, peel_id }) => ({ id, text: `${displayPeelId(peel_id)}, ${text}` }));
 
 async function readRollouts(bus: Bus): Promise<Offer[]> {
   const { rollouts } = await ask(bus, rolloutOperations.listRollouts, { limit: newest }, { isHasty: true });

@@ -1,6 +1,6 @@
+import type { PeelBeat } from "../../fleet/peels/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
 import { digestOfAdministrators } from "../../wire/administrators-statement.ts";
-import type { PeelBeat } from "../status/heartbeats.ts";
 
 interface Named {
   name: string;

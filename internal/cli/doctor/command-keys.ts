@@ -1,6 +1,6 @@
+import type { PeelBeat } from "../../fleet/peels/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
 import type { MasterKeys } from "../keys/fleet-keys.ts";
-import type { PeelBeat } from "../status/heartbeats.ts";
 
 const next =
   "run svc-peel check on its host: it learns command keys only over HTTPS, from a master in master_urls; upgrade a peel of an earlier version";

@@ -1,5 +1,6 @@
 import { peelIdFromConfig } from "../../base/peel-id.ts";
 import { command, readFlag } from "../../program/command-line/mod.ts";
+import { directArgs } from "../direct-args.ts";
 
 export const doctorCommand = command({
   name: "doctor",
@@ -13,9 +14,10 @@ export const doctorCommand = command({
       ids: "peels",
       description: "Also check this peel",
     },
+    ...directArgs,
   },
-  async run({ peel }, cli) {
-    const id = peel === undefined ? undefined : readFlag("<peel>", peel, peelIdFromConfig);
-    await (await import("./look.ts")).lookForTrouble(cli, id);
+  async run({ peel: named, direct, creds }, cli) {
+    const peel = named === undefined ? undefined : readFlag("<peel>", named, peelIdFromConfig);
+    await (await import("./look.ts")).lookForTrouble(cli, { peel, direct, creds });
   },
 });

@@ -11,16 +11,19 @@ import {
   quietLog,
   type Step,
   showSteps,
-  storageSteps,
   takeSteps,
   tracesStep,
 } from "../../program/diagnosis/mod.ts";
+import type { DirectWords } from "../direct-args.ts";
+import { directOf } from "../direct-credentials.ts";
+import { readDirectly } from "../direct-reads.ts";
+import { askFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan, operatorTracing } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
 import { leaseStep, masterStep } from "./masters.ts";
 import { peelSteps } from "./peel.ts";
-import { probeStep } from "./probe.ts";
+import { storageSteps } from "./storage.ts";
 
 /** The steps from this machine to the masters. Each depends on those before it. */
 const steps: readonly Step<DoctorContext>[] = [
@@ -51,16 +54,7 @@ const steps: readonly Step<DoctorContext>[] = [
     },
   },
   ...busSteps(["configuration"], ["credentials"]),
-  ...storageSteps([
-    "master-heartbeat",
-    "enrollments",
-    "jobs",
-    "facts",
-    "peel-heartbeat",
-    "revocations",
-    "leases",
-  ]),
-  probeStep,
+  ...storageSteps,
   masterStep,
   leaseStep,
   tracesStep,
@@ -82,12 +76,20 @@ function judgeOperatorFile(credentials: string, now: number): Finding | undefine
 /**
  * Runs all steps and prints the results. The bus may be unreachable.
  *
- * @param peel encoded id of a peel to check as well
+ * @param options.peel encoded id of a peel to check as well
  * @throws Exit 1 when a step failed
  */
-export async function lookForTrouble(cli: Cli, peel: string | undefined): Promise<void> {
-  const options = once(() => operatorBus(cli));
+export async function lookForTrouble(
+  cli: Cli,
+  { peel, ...words }: DirectWords & { peel: string | undefined },
+): Promise<void> {
+  const direct = directOf(cli, words);
+  const options = once(() => operatorBus(cli, direct));
   await inTime(cli, async ({ late, connect }) => {
+    const bus = once(async () =>
+      connect({ ...options(), log: quietLog(cli), span: await operatorSpan(cli) }),
+    );
+    const reads = async () => (direct === undefined ? askFleet(await bus()) : readDirectly(await bus(), cli));
     const context: DoctorContext = {
       clock: cli.clock,
       urls: () => options().urls,
@@ -95,7 +97,16 @@ export async function lookForTrouble(cli: Cli, peel: string | undefined): Promis
       client: () => options().clientCertificate,
       identity: () => options().identity,
       tracing: once(() => operatorTracing(cli)),
-      connect: once(async () => connect({ ...options(), log: quietLog(cli), span: await operatorSpan(cli) })),
+      connect: bus,
+      reads,
+      masters: once(async () => (await reads()).masters()),
+      probe: once(async () => {
+        const reader = await reads();
+        const askedAt = cli.clock.now();
+        const begun = cli.clock.monotonic();
+        const found = await reader.probe();
+        return { ...found, askedAt, roundTripMs: cli.clock.monotonic() - begun };
+      }),
     };
     const all = peel === undefined ? steps : [...steps, ...peelSteps(peel)];
     await showSteps(await takeSteps(all, context, late), cli);

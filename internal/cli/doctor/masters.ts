@@ -1,22 +1,16 @@
+import { SvcError } from "../../base/errors.ts";
 import { version } from "../../base/version.ts";
-import {
-  askReadiness,
-  hasFailed,
-  type MasterReadiness,
-  readLeases,
-  readMasters,
-} from "../../fleet/masters/mod.ts";
+import { hasFailed, type MasterReadiness } from "../../fleet/masters/mod.ts";
 import { judgeEnd, type Step } from "../../program/diagnosis/mod.ts";
-import { bucketOf, type DoctorContext } from "./context.ts";
+import type { DoctorContext } from "./context.ts";
 
 /** Checks that masters run, are ready as they say themselves, have the same version, and certificates that do not expire soon. */
 export const masterStep: Step<DoctorContext> = {
   name: "masters",
-  needs: ["storage"],
+  needs: ["bus credentials"],
   next: "run svc-master check on the host of a master",
-  async look(context) {
-    const { clock } = context;
-    const masters = await readMasters(await bucketOf(context, "master-heartbeat"));
+  async look({ clock, ...context }) {
+    const { masters } = await context.masters();
     if (masters.length === 0) {
       return {
         level: "fail",
@@ -24,10 +18,7 @@ export const masterStep: Step<DoctorContext> = {
         next: "check the log of a master, and run svc-master check on its host",
       };
     }
-    const asked = await Promise.all(
-      masters.map(async ({ name }) => ({ name, ...(await askReadiness(await context.connect(), name)) })),
-    );
-    const failed = asked.filter(hasFailed);
+    const failed = masters.filter(hasFailed);
     if (failed.length > 0) {
       return {
         level: "fail",
@@ -56,7 +47,7 @@ export const masterStep: Step<DoctorContext> = {
       // A certificate from the embedded CA is renewed automatically.
       if (ends.level === "fail") return ends;
     }
-    const degraded = asked.filter(({ readiness }) => readiness !== "up");
+    const degraded = masters.filter(({ readiness }) => readiness !== "up");
     if (degraded.length > 0) {
       return { level: "warn", message: degraded.map(tell).join("; "), next: "check the log of that master" };
     }
@@ -73,7 +64,13 @@ export const leaseStep: Step<DoctorContext> = {
   needs: ["masters"],
   next: "search the logs of the masters for lease",
   async look(context) {
-    const held = await readLeases(await bucketOf(context, "leases"));
+    const [{ leases: held }, { missing }] = await Promise.all([context.masters(), context.probe()]);
+    if (missing.includes("leases")) {
+      throw new SvcError(
+        "not_found",
+        "leases does not exist: start or restart a master: it creates what is missing",
+      );
+    }
     if (held.length === 0)
       return { level: "ok", message: "no lease is held; masters acquire them within 16 s" };
     const named = held.map(

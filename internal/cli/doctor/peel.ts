@@ -1,27 +1,22 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { SvcError } from "../../base/errors.ts";
-import { suggestName } from "../../base/nearest.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { toSvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import {
   awaitsRecovery,
   type Enrollment,
   type EnrollmentState,
-  findByPeel,
-  readEnrollments,
+  fromStored,
   trustOf,
 } from "../../fleet/enrollment/mod.ts";
-import { decodeJob } from "../../fleet/jobs/mod.ts";
-import { readMasters } from "../../fleet/masters/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
+import { clockDifferenceOf } from "../../fleet/peels/mod.ts";
 import type { Finding, Step } from "../../program/diagnosis/mod.ts";
 import { ask } from "../ask.ts";
-import { readMasterKeys } from "../keys/fleet-keys.ts";
-import { clockDifferenceOf, differenceWords, readPeel } from "../status/heartbeats.ts";
+import { differenceWords } from "../clock-difference.ts";
 import { judgeAdministrators } from "./administrators.ts";
 import { judgeCommandKeys } from "./command-keys.ts";
-import { bucketOf, type DoctorContext } from "./context.ts";
+import type { DoctorContext } from "./context.ts";
 import { judgeClone, judgeCredentials, recoveryWindowOf } from "./credentials.ts";
 import { readReportedTrust } from "./reported.ts";
 import { judgeRoots } from "./roots.ts";
@@ -41,7 +36,7 @@ const meanings: Record<EnrollmentState, (record: Enrollment) => Finding> = {
     awaitsRecovery(record)
       ? {
           level: "fail",
-          message: "taken over by a succession, and the peel has not come to this fleet yet",
+          message: "taken over by a succession, and the peel has not joined this fleet yet",
           next: "on its host: svc-peel check, and search its log for statements of succession that it refuses",
         }
       : {
@@ -71,19 +66,18 @@ const because = (reason: string | undefined) => (reason === undefined || reason 
 
 /** All checks of one peel that are possible from this machine. @param peel its encoded id */
 export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
-  const name = displayPeelId(peel);
-  const recordOf = async (context: DoctorContext) => {
-    const enrollments = await bucketOf(context, "enrollments");
-    const found = await findByPeel(enrollments, peel);
-    if (found?.current !== undefined) return found.current.record;
-    const known = (await readEnrollments(enrollments)).map(({ peelId }) => displayPeelId(peelId));
-    throw new SvcError("not_found", `${name} has never enrolled${suggestName(name, known)}`);
-  };
-  const mastersOf = async (context: DoctorContext) =>
-    readMasters(await bucketOf(context, "master-heartbeat"));
-  const beatOf = async (context: DoctorContext) => readPeel(await bucketOf(context, "peel-heartbeat"), peel);
+  const recordOf = shared(async ({ reads }) =>
+    fromStored((await (await reads()).enrollment({ peel })).enrollment),
+  );
+  const beatOf = shared(async ({ reads }) => (await reads()).heartbeat(peel));
+  const factsOf = shared(async ({ reads }) =>
+    (await reads()).facts(peel).catch((thrown) => {
+      if (toSvcError(thrown).kind === "not_found") return undefined;
+      throw thrown;
+    }),
+  );
   const reportOf = async (context: DoctorContext) => {
-    const facts = await (await bucketOf(context, "facts")).get(peel);
+    const facts = await factsOf(context);
     return facts === undefined ? undefined : readReportedTrust(facts.value);
   };
   return [
@@ -122,7 +116,7 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       needs: ["enrollment"],
       next: "see the step storage",
       async look(context) {
-        const window = recoveryWindowOf(await mastersOf(context));
+        const window = recoveryWindowOf((await context.masters()).masters);
         return judgeCredentials(await recordOf(context), context.clock.now(), window);
       },
     },
@@ -138,7 +132,7 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       next: "see svc ca rotate status",
       async look(context) {
         const isAlive = (await beatOf(context)) !== undefined;
-        return judgeRoots(await reportOf(context), await mastersOf(context), isAlive);
+        return judgeRoots(await reportOf(context), (await context.masters()).masters, isAlive);
       },
     },
     {
@@ -146,7 +140,11 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       needs: ["enrollment"],
       next: "see svc keys status",
       async look(context) {
-        return judgeCommandKeys(await beatOf(context), await readMasterKeys(await context.connect()));
+        const { masters } = await context.masters();
+        return judgeCommandKeys(
+          await beatOf(context),
+          masters.map(({ keys }) => keys),
+        );
       },
     },
     {
@@ -175,8 +173,8 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       async look(context) {
         const beat = await beatOf(context);
         if (beat !== undefined) {
-          const message = `${ageOf(beat.storedAt, context)} ago`;
-          const difference = clockDifferenceOf(beat);
+          const message = `${ageOf(beat.stored_at, context)} ago`;
+          const difference = clockDifferenceOf({ ...beat, storedAt: beat.stored_at });
           if (difference === undefined) return { level: "ok", message };
           return {
             level: "fail",
@@ -196,11 +194,12 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       needs: ["enrollment"],
       next: "see the step storage",
       async look(context) {
-        const facts = await (await bucketOf(context, "facts")).get(peel);
+        const facts = await factsOf(context);
         const next = "check the log of the peel; its facts are stored when it connects";
         if (facts === undefined) return { level: "warn", message: "no facts are stored", next };
-        const old = context.clock.now() - facts.storedAt > oldFactsMs;
-        const message = `stored ${ageOf(facts.storedAt, context)} ago`;
+        const storedAt = Date.parse(facts.stored_at);
+        const old = context.clock.now() - storedAt > oldFactsMs;
+        const message = `stored ${ageOf(storedAt, context)} ago`;
         return old ? { level: "warn", message, next } : { level: "ok", message };
       },
     },
@@ -209,19 +208,24 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       needs: ["enrollment"],
       next: "see the step storage",
       async look(context) {
-        const entries = await (await bucketOf(context, "jobs")).entries();
-        const jobs = entries.map(({ value }) => decodeJob(value));
-        const last = jobs
-          .filter(({ targets }) => targets.includes(peel))
-          .sort((one, other) => other.createdAt - one.createdAt)[0];
+        const last = await (await context.reads()).lastJob(peel);
         if (last === undefined) return { level: "ok", message: "none within 7 days" };
-        const status = last.settled?.status ?? "running";
+        const { status } = last;
         const message = `${last.jid} ${last.function}: ${status}`;
         if (status !== "failed") return { level: "ok", message };
         return { level: "warn", message, next: `svc job show ${last.jid}` };
       },
     },
   ];
+}
+
+/** Reads once for all steps. */
+function shared<T>(read: (context: DoctorContext) => Promise<T>): (context: DoctorContext) => Promise<T> {
+  let reading: Promise<T> | undefined;
+  return (context) => {
+    reading ??= read(context);
+    return reading;
+  };
 }
 
 /** What the masters say; `undefined` where none answers, or this operator may not ask. */

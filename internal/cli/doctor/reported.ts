@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { decodeForeign } from "../../base/msgpack.ts";
 
 /** The most characters of a text that a peel chose in one line. */
 const mostCharacters = 200;
@@ -27,9 +26,9 @@ export interface ReportedTrust {
 }
 
 /** Reads the facts of a peel. What cannot be read reports nothing. */
-export function readReportedTrust(value: Uint8Array): ReportedTrust {
+export function readReportedTrust(facts: unknown): ReportedTrust {
   try {
-    const { trust_roots, bus_ca_file, refused_statements } = v.parse(factsForm, decodeForeign(value));
+    const { trust_roots, bus_ca_file, refused_statements } = v.parse(factsForm, facts);
     const refused = refused_statements.flatMap((one) => {
       const parsed = v.safeParse(refusedForm, one);
       return parsed.success ? [parsed.output] : [];

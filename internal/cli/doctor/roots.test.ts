@@ -1,5 +1,4 @@
 import { expect, test } from "bun:test";
-import { encode } from "../../base/msgpack.ts";
 import { type ReportedTrust, readReportedTrust } from "./reported.ts";
 import { judgeRoots } from "./roots.ts";
 
@@ -75,15 +74,12 @@ test("a peel that is off learns the next root when it starts", () => {
 test("facts are claims: whatever a peel stores is read as nothing, or shown in one bounded line", () => {
   const nothing = { roots: undefined, busCaFile: undefined, refused: [] };
   for (const value of [1, [], { trust_roots: 5, bus_ca_file: {}, refused_statements: "x" }, null]) {
-    expect(readReportedTrust(encode(value))).toEqual(nothing);
+    expect(readReportedTrust(value)).toEqual(nothing);
   }
-  expect(readReportedTrust(new Uint8Array([0xc1]))).toEqual(nothing);
-  const hostile = readReportedTrust(
-    encode({
-      trust_roots: ["FAIL  x\n  next: run this", ...Array.from({ length: 5_000 }, () => foreign)],
-      bus_ca_file: `${"long ".repeat(10_000)}`,
-    }),
-  );
+  const hostile = readReportedTrust({
+    trust_roots: ["FAIL  x\n  next: run this", ...Array.from({ length: 5_000 }, () => foreign)],
+    bus_ca_file: `${"long ".repeat(10_000)}`,
+  });
   const found = judgeRoots(hostile, [before], true);
   expect(found.message).not.toContain("run this");
   expect(found.message.length).toBeLessThan(600);

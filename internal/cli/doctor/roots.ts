@@ -1,8 +1,8 @@
-import type { MasterBeat } from "../../fleet/masters/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
+import type { Masters } from "../fleet-reads.ts";
 import { excerpt, type ReportedTrust } from "./reported.ts";
 
-type MasterRoots = Pick<MasterBeat, "name" | "ca_spki" | "ca_next_spki" | "ca_phase">;
+type MasterRoots = Pick<Masters["masters"][number], "name" | "ca_spki" | "ca_next_spki" | "ca_phase">;
 
 const pinForm = /^sha256:[0-9a-f]{64}$/;
 const mostShown = 4;
@@ -60,7 +60,7 @@ export function judgeRoots(
   }
   const phase = presenting.some(({ ca_phase }) => ca_phase === "activate") ? "activate" : "start";
   return {
-    // Before activate there is time: a peel that was just told needs a few seconds.
+    // Before activate there is time: a peel that just got the root needs a few seconds.
     level: phase === "activate" ? "fail" : "warn",
     message: `next root missing: the root is rotated (phase ${phase}), and it has not confirmed ${nextPin}`,
     next: `before svc ca rotate finish, ${remedyOf(reported, alive)}`,

@@ -1,11 +1,9 @@
 import { expect, test } from "bun:test";
-import { encode } from "../../base/msgpack.ts";
 import { readReportedTrust } from "./reported.ts";
 import { judgeStatements } from "./statements.ts";
 
 const at = "2026-01-01T00:00:00.000Z";
-const judged = (refused: unknown) =>
-  judgeStatements(readReportedTrust(encode({ refused_statements: refused })));
+const judged = (refused: unknown) => judgeStatements(readReportedTrust({ refused_statements: refused }));
 const unknownKey = { kind: "rotation", reason: "this peel does not know the command key that signed it", at };
 const malformed = { kind: "rotation", reason: "its signature does not match", at };
 const succession = { kind: "succession", reason: "its serial 1 is not greater than 1", at };
@@ -32,7 +30,7 @@ test.each([
 
 test("a peel without facts, and one of an earlier version", () => {
   expect(judgeStatements(undefined)).toMatchObject({ level: "skip", next: "see the step facts" });
-  expect(judgeStatements(readReportedTrust(encode({ os: "Debian" })))).toMatchObject({ level: "ok" });
+  expect(judgeStatements(readReportedTrust({ os: "Debian" }))).toMatchObject({ level: "ok" });
 });
 
 test("what a peel says is one bounded line, and no line of its own", () => {

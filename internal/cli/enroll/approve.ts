@@ -39,7 +39,7 @@ export const approveCommand = command({
           : undefined,
       );
       await decide(args, bus, cli, {
-        ...{ verb: "approve", done: "approved", operation: approve.operation.name, states: ["pending"] },
+        ...{ verb: "approve", done: "approved", states: ["pending"] },
         leavesOut: new Set(["MISMATCH!", "TAMPERED"]),
         decide: async (id, isNamed) => (await ask({ id, force: isNamed && args.force === true })).enrollment,
       });

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { type Bus, openBucket } from "../../bus/mod.ts";
 import {
@@ -9,6 +7,7 @@ import {
   signingVouchers,
 } from "../../fleet/enrollment/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
+import { directCredentials } from "../direct-credentials.ts";
 import { operatorFiles, ownOperatorFile, withBus } from "../operator.ts";
 
 /** The argument that every changing command of the group takes. */
@@ -17,10 +16,10 @@ export const directArg = {
   description: "Write to storage directly, with direct.creds, for use when no master runs",
 } as const;
 
-/** The same, for a command that always reads from storage, where the option of the group is accepted too. */
+/** The same, for a command that only reads. */
 export const directReadArg = {
   type: "boolean",
-  description: "Accepted for symmetry: this command always reads storage directly",
+  description: "Read storage directly, with direct.creds, for use when no master runs",
 } as const;
 
 export const credsArg = {
@@ -29,40 +28,15 @@ export const credsArg = {
   description: "Credentials for --direct-kv (default: direct.creds next to master.creds_file)",
 } as const;
 
-/**
- * Connects to the bus for a decision: as the operator, or with the credentials that may write it to storage.
- * A fleet of an earlier version has no such file, and the operator's own may write there.
- */
+/** Connects to the bus for a decision: as the operator, or with the credentials that may write it to storage. */
 export async function withBusFor<T>(
   cli: Parameters<typeof withBus>[0],
   args: { "direct-kv"?: boolean | undefined; creds?: string | undefined },
   use: (bus: Bus) => Promise<T>,
 ): Promise<T> {
-  if (args["direct-kv"] !== true) {
-    if (args.creds === undefined) return withBus(cli, use);
-    throw new SvcError("usage", "--creds is for --direct-kv");
-  }
-  const file = args.creds ?? directFiles(cli).find(existsSync);
-  if (file !== undefined) return withBus(cli, use, { credsFile: file });
-  try {
-    return await withBus(cli, use);
-  } catch (cause) {
-    if (!(cause instanceof SvcError) || (cause.kind !== "forbidden" && cause.kind !== "storage")) throw cause;
-    throw new SvcError(
-      cause.kind,
-      `${cause.message}: --direct-kv needs direct.creds next to master.creds_file, or --creds FILE; make it with svc nats-auth credentials --role direct`,
-      { cause },
-    );
-  }
-}
-
-/** Where the credentials for decisions without a master may be: next to those of the operator, or as svc init has it. */
-function directFiles(cli: Parameters<typeof withBus>[0]): string[] {
-  const { credsFile, operatorFile } = operatorFiles(cli);
-  return [
-    ...(credsFile === "" ? [] : [join(dirname(credsFile), "direct.creds")]),
-    ...(operatorFile === "" ? [] : [join(dirname(operatorFile), "..", "auth", "direct.creds")]),
-  ];
+  if (args["direct-kv"] === true) return withBus(cli, use, directCredentials(cli, args.creds));
+  if (args.creds === undefined) return withBus(cli, use);
+  throw new SvcError("usage", "--creds is for --direct-kv");
 }
 
 export const idArg = {

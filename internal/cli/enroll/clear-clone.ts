@@ -8,7 +8,7 @@ import { idArg } from "./ask.ts";
 
 export const clearCloneCommand = command({
   name: "clear-clone",
-  description: "Take away the mark that two hosts appear to hold the identity of a peel.",
+  description: "Remove the mark that two hosts appear to hold the identity of a peel.",
   examples: ["svc enroll clear-clone enr-3MRx"],
   args: {
     id: { ...idArg, ids: "cloned-enrollments" },

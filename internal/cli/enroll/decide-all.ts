@@ -3,7 +3,7 @@ import { mapBounded } from "../../base/map-bounded.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import { NoMaster } from "../ask.ts";
 
-/** How many requests are under way at the same time; so many silences in a row end a run. */
+/** How many requests are in progress at the same time; the same number of silences in a row ends a run. */
 const atOnce = 64;
 
 /** What became of one enrollment. */
@@ -22,7 +22,7 @@ export interface Decisions<T> {
 }
 
 /**
- * Decides on many enrollments, so many at a time. What waits for other operators, or is refused, does not keep it
+ * Decides on many enrollments, a number at a time. What waits for other operators, or is refused, does not keep it
  * from the rest. What has begun is always waited for.
  *
  * @param signal begins nothing new once it aborts

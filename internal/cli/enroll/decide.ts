@@ -11,12 +11,11 @@ import {
   type RestWords,
   type TableStyle,
 } from "../../program/command-line/mod.ts";
-import { NoMaster } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "../job/interrupt.ts";
 import { startProgress } from "../job/progress.ts";
 import { type Decisions, decideAll } from "./decide-all.ts";
-import { readList, readStored } from "./read-list.ts";
+import { readList, storedCandidates } from "./read-list.ts";
 import {
   type Chosen,
   choose,
@@ -56,8 +55,6 @@ export interface Decision {
   verb: string;
   /** `approved` */
   done: string;
-  /** The operation, for what is said without a master. */
-  operation: string;
   /** The states in which it can be made, in the order in which an enrollment takes them. */
   states: readonly EnrollmentState[];
   /** What must be looked at one by one, and is not selected. */
@@ -88,7 +85,7 @@ export function namedIds({ id, more }: Pick<DecisionWords, "id" | "more">): stri
  */
 export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision: Decision): Promise<void> {
   const selection = readSelection(words);
-  const named = await fullIds(namedIds(words), bus, cli);
+  const named = await fullIds(namedIds(words), bus, cli, words["direct-kv"] === true);
   if (selection !== undefined) return decideOnSelected(words, { selection, named }, bus, cli, decision);
   const [only, ...others] = named;
   if (only === undefined) {
@@ -103,9 +100,10 @@ export async function decide(words: DecisionWords, bus: Bus, cli: Cli, decision:
 }
 
 /** Whole ids, each once. */
-async function fullIds(ids: readonly string[], bus: Bus, cli: Cli): Promise<string[]> {
+async function fullIds(ids: readonly string[], bus: Bus, cli: Cli, isDirect: boolean): Promise<string[]> {
   const found = new Set<string>();
-  for (const id of ids) found.add(await fullId("enr", id, bus, cli));
+  const candidatesOf = isDirect ? storedCandidates : undefined;
+  for (const id of ids) found.add(await fullId("enr", id, bus, cli, candidatesOf));
   return [...found];
 }
 
@@ -174,22 +172,10 @@ async function decideOnSelected(
 }
 
 /** All that the decision could be made on. */
-async function list(
-  bus: Bus,
-  { states, operation }: Decision,
-  isDirect: boolean,
-): Promise<EnrollmentSummary[]> {
+async function list(bus: Bus, { states }: Decision, isDirect: boolean): Promise<EnrollmentSummary[]> {
   const found: EnrollmentSummary[] = [];
   // One state after the other: what moves on meanwhile is found in the next.
-  for (const state of states) {
-    if (isDirect) {
-      found.push(...(await readStored(bus, state)));
-      continue;
-    }
-    const page = await readList(bus, state);
-    if (page.distrusted === undefined) throw new NoMaster(operation);
-    found.push(...page.found);
-  }
+  for (const state of states) found.push(...(await readList(bus, state, isDirect)).found);
   return found;
 }
 
@@ -234,10 +220,10 @@ export function formatChosen(
 
 const countOf = (count: number) => (count === 1 ? "1 enrollment" : `${count} enrollments`);
 
-/** @throws SvcError `usage` where nobody can be asked */
+/** @throws SvcError `usage` where no one can confirm */
 async function agrees(count: number, { ask }: Cli, { verb }: Decision): Promise<boolean> {
   if (ask === undefined) {
-    throw new SvcError("usage", `nobody can be asked, as this is not a terminal: add --yes to ${verb} them`);
+    throw new SvcError("usage", `this is not a terminal, so no one can confirm: add --yes to ${verb} them`);
   }
   const question = `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${countOf(count)}? [y/N] `;
   return ["y", "yes"].includes((await ask(question)).trim().toLowerCase());

@@ -1,11 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId, namesOf } from "../../base/peel-id.ts";
-import { enrollmentOperations, type Labels, loadEnrollment } from "../../fleet/enrollment/mod.ts";
+import type { Labels } from "../../fleet/enrollment/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { idArg, openEnrollments } from "./ask.ts";
+import { idArg } from "./ask.ts";
 import { type Change, formatLabels, readChange } from "./label-change.ts";
 
 /** How often it begins again when another operator changes the labels at the same time. */
@@ -28,20 +29,19 @@ export const labelCommand = command({
     const changes = args.changes.words.map(readChange);
     await withBus(cli, async (bus) => {
       const id = await fullId("enr", args.id, bus, cli);
-      const enrollments = await openEnrollments(bus);
       for (let left = attempts; ; left--) {
-        const { record } = await loadEnrollment(enrollments, id);
-        const { labels: expected = {}, peelId } = record;
+        const { enrollment } = await ask(bus, enrollmentOperations.showEnrollment, { id });
+        const { labels: expected = {}, peel_id: peelId } = enrollment;
         const labels = apply(expected, changes);
         try {
           if (changes.length > 0)
-            await ask(bus, enrollmentOperations.labelEnrollment, { id: record.id, labels, expected });
+            await ask(bus, enrollmentOperations.labelEnrollment, { id, labels, expected });
         } catch (thrown) {
           // Another operator changed them after they were read.
           if (thrown instanceof SvcError && thrown.kind === "conflict" && left > 1) continue;
           throw thrown;
         }
-        const shown = { id: record.id, ...namesOf(peelId), labels };
+        const shown = { id, ...namesOf(peelId), labels };
         return cli.print(shown, () => `${displayPeelId(peelId)}: ${formatLabels(labels)}`);
       }
     });

@@ -5,8 +5,7 @@ import {
   enrollmentStates,
 } from "../../fleet/enrollment/mod.ts";
 import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { withBus } from "../operator.ts";
-import { directReadArg } from "./ask.ts";
+import { credsArg, directReadArg, withBusFor } from "./ask.ts";
 import { readList } from "./read-list.ts";
 
 export const listCommand = command({
@@ -21,26 +20,27 @@ export const listCommand = command({
       description: "Only enrollments in this state",
     },
     "direct-kv": directReadArg,
+    creds: credsArg,
   },
   run: (args, cli) =>
-    withBus(cli, async (bus) => {
+    withBusFor(cli, args, async (bus) => {
       const state = args.state as EnrollmentState | "all";
-      const { found, distrusted } = await readList(bus, state);
+      const { found, distrusted } = await readList(bus, state, args["direct-kv"] === true);
       await cli.print(found, () => formatEnrollments(found, cli));
       if (found.length === 0)
         cli.say(state === "all" ? "no enrollments" : `no enrollments in state ${state}`);
       if (distrusted === undefined) {
-        cli.say("no master is answering: which records are TAMPERED is not known here");
+        cli.say("no master was asked: which records are TAMPERED is not known here");
       } else if (distrusted > 0) {
         cli.say(
-          `${distrusted} of all records count for nothing, as no master vouches for them: ` +
+          `${distrusted} of all records are ignored, because no master vouches for them: ` +
             "find those that are TAMPERED with svc enroll list --state all, and restore them with svc enroll restore ID",
         );
       }
     }),
 });
 
-/** Enrollments as a table. The fingerprint of a key is for who compares it with the host: it is never cut. */
+/** Enrollments as a table. The fingerprint of a key is never cut: people compare it with the host. */
 export function formatEnrollments(found: readonly EnrollmentSummary[], style: TableStyle): string {
   // A fleet without evidence needs no column for it.
   const proves = found.some(({ evidence }) => evidence !== undefined);

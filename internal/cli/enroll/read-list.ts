@@ -7,40 +7,48 @@ import {
   readEnrollments,
   summarize,
 } from "../../fleet/enrollment/mod.ts";
-import { ask, NoMaster } from "../ask.ts";
+import { ask } from "../ask.ts";
+import type { Candidate } from "../ids/choose.ts";
 import { openEnrollments } from "./ask.ts";
 
 interface Listed {
   /** Newest first. */
   found: EnrollmentSummary[];
-  /** How many records count for nothing; `undefined` when no master said. */
+  /** How many records are ignored because no master vouches for them; `undefined` without the judgement of one. */
   distrusted: number | undefined;
 }
 
-/** Asks a master, which can judge records; without one, reads what is stored. */
-export async function readList(bus: Bus, state: EnrollmentState | "all"): Promise<Listed> {
+/** Lists the enrollments in a state. @param isDirect whether storage is read, without a master */
+export async function readList(bus: Bus, state: EnrollmentState | "all", isDirect: boolean): Promise<Listed> {
+  if (isDirect) return { found: await readStored(bus, state), distrusted: undefined };
   const found: EnrollmentSummary[] = [];
   let cursor: string | undefined;
-  try {
-    for (;;) {
-      const after = cursor === undefined ? {} : { cursor };
-      const input = { state, limit: 1_000, ...after };
-      const page = await ask(bus, enrollmentOperations.listEnrollments, input, { isHasty: true });
-      found.push(...page.enrollments);
-      if (page.next === undefined) return { found, distrusted: page.distrusted };
-      cursor = page.next;
-    }
-  } catch (thrown) {
-    if (!(thrown instanceof NoMaster)) throw thrown;
-    return { found: await readStored(bus, state), distrusted: undefined };
+  for (;;) {
+    const input = { state, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) };
+    const page = await ask(bus, enrollmentOperations.listEnrollments, input, { isHasty: true });
+    found.push(...page.enrollments);
+    if (page.next === undefined) return { found, distrusted: page.distrusted };
+    cursor = page.next;
   }
 }
 
-/** What is stored, newest first, without the judgement of a master. */
-export async function readStored(bus: Bus, state: EnrollmentState | "all"): Promise<EnrollmentSummary[]> {
+/** What is stored, newest first. */
+async function readStored(bus: Bus, state: EnrollmentState | "all"): Promise<EnrollmentSummary[]> {
   const stored = await readEnrollments(await openEnrollments(bus));
   return stored
     .filter((record) => state === "all" || record.state === state)
     .reverse()
     .map((record) => ({ ...namesOf(record.peelId), ...summarize(record) }));
 }
+
+/** The stored enrollments whose ids begin so, for those who ask no master. */
+export async function storedCandidates(bus: Bus, _: "enr", beginning: string): Promise<Candidate[]> {
+  const stored = await readStored(bus, "all");
+  return stored.map(enrollmentOf).filter(({ id }) => id.startsWith(beginning));
+}
+
+/** An enrollment as one of several that a beginning may mean. */
+export const enrollmentOf = ({ id, peel_id, state }: EnrollmentSummary): Candidate => ({
+  id,
+  text: `${namesOf(peel_id).peel}, ${state}`,
+});

@@ -36,7 +36,7 @@ export const rejectCommand = command({
           : undefined,
       );
       await decide(args, bus, cli, {
-        ...{ verb: "reject", done: "rejected", operation: reject.operation.name, states: ["pending"] },
+        ...{ verb: "reject", done: "rejected", states: ["pending"] },
         leavesOut: new Set(["TAMPERED"]),
         decide: async (id) => (await ask({ id, reason })).enrollment,
       });

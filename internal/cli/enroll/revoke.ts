@@ -75,7 +75,7 @@ export const revokeCommand = command({
         return printClosed(await askFor({ id: whole, reason }), cli);
       }
       await decide(args, bus, cli, {
-        ...{ verb: "revoke", done: "revoked", operation: revoke.operation.name },
+        ...{ verb: "revoke", done: "revoked" },
         states: ["approved", "issued", "active"],
         leavesOut: new Set(["TAMPERED"]),
         decide: async (one) => (await askFor({ id: one, reason })).enrollment,

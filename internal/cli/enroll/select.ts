@@ -20,7 +20,7 @@ export const selectionArgs = {
     options: [...evidenceTypes] as string[],
     description: "Only those that proved this in addition to their key",
   },
-  limit: { type: "string", valueHint: "n", description: "At most so many of them, oldest first" },
+  limit: { type: "string", valueHint: "n", description: "Maximum number of them, oldest first" },
   yes: { type: "boolean", description: "Do not ask before, for scripts" },
 } as const;
 

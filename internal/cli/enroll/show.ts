@@ -1,59 +1,59 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import { type Bus, openBucket } from "../../bus/mod.ts";
-import { type Enrollment, loadEnrollment, toStored, trustOf } from "../../fleet/enrollment/mod.ts";
-import { readMasters } from "../../fleet/masters/mod.ts";
-import { keyFingerprint } from "../../identity/mod.ts";
-import { command, formatFields } from "../../program/command-line/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
+import { type Cli, command, formatFields } from "../../program/command-line/mod.ts";
+import { type AnswerTo, ask } from "../ask.ts";
+import { readDirectly } from "../direct-reads.ts";
 import { fullId } from "../ids/full-id.ts";
-import { withBus } from "../operator.ts";
-import { directReadArg, idArg, openEnrollments } from "./ask.ts";
+import { credsArg, directReadArg, idArg, withBusFor } from "./ask.ts";
+import { storedCandidates } from "./read-list.ts";
+
+type Shown = AnswerTo<typeof enrollmentOperations.showEnrollment>;
 
 export const showCommand = command({
   name: "show",
   description: "Show the full record of an enrollment.",
   examples: ["svc enroll show enr-3MRx"],
-  args: { id: idArg, "direct-kv": directReadArg },
+  args: { id: idArg, "direct-kv": directReadArg, creds: credsArg },
   run: (args, cli) =>
-    withBus(cli, async (bus) => {
-      const id = await fullId("enr", args.id, bus, cli);
-      const { record } = await loadEnrollment(await openEnrollments(bus), id);
-      const fleet = record.trustedCaSpki === undefined ? [] : await fleetPins(bus);
+    withBusFor(cli, args, async (bus) => {
+      const found =
+        args["direct-kv"] === true ? await readStored(bus, args.id, cli) : await read(bus, args.id, cli);
+      const { enrollment, fleet_ca_spki } = found;
       const shown = {
-        peel: displayPeelId(record.peelId),
-        ...toStored(record),
-        ...(fleet.length === 0 ? {} : { fleet_ca_spki: fleet }),
+        peel: displayPeelId(enrollment.peel_id),
+        ...enrollment,
+        ...(fleet_ca_spki === undefined ? {} : { fleet_ca_spki }),
       };
-      await cli.print(shown, () => formatRecord(record, fleet));
+      await cli.print(shown, () => formatRecord(found));
     }),
 });
 
-/** SPKI pins of the CA roots of the live masters: one, unless the root is being replaced. */
-async function fleetPins(bus: Bus): Promise<string[]> {
-  const masters = await readMasters(await openBucket(bus, "master-heartbeat"));
-  return [...new Set(masters.flatMap(({ ca_spki }) => ca_spki ?? []))];
+async function read(bus: Bus, id: string, cli: Cli): Promise<Shown> {
+  return ask(bus, enrollmentOperations.showEnrollment, { id: await fullId("enr", id, bus, cli) });
 }
 
-/**
- * A record for people: the stored fields in their order, the peel id dotted.
- *
- * @param fleet pins to compare with the one that the peel trusted
- */
-function formatRecord(record: Enrollment, fleet: readonly string[]): string {
-  const fields = Object.entries(toStored(record)).flatMap(([name, value]) =>
-    name === "evidence" && record.evidence !== undefined
-      ? evidenceRows(record.evidence)
-      : [[name, textOf(value)] as const],
+async function readStored(bus: Bus, id: string, cli: Cli): Promise<Shown> {
+  const whole = await fullId("enr", id, bus, cli, storedCandidates);
+  return readDirectly(bus, cli).enrollment({ id: whole });
+}
+
+/** A record for people: the stored fields in their order, the peel id dotted. */
+function formatRecord({ enrollment, trust, fingerprint, fleet_ca_spki = [] }: Shown): string {
+  const { evidence } = enrollment;
+  const fields = Object.entries(enrollment).flatMap(([name, value]) =>
+    name === "evidence" && evidence !== undefined ? evidenceRows(evidence) : [[name, textOf(value)] as const],
   );
   return formatFields([
     ...fields.map(([name, value]) => [name, name === "peel_id" ? displayPeelId(value) : value] as const),
-    ["trust", trustOf(record)],
-    ...fleet.map((pin) => ["fleet_ca_spki", pin] as const),
-    ["fingerprint", keyFingerprint(record.publicKey)],
+    ["trust", trust],
+    ...fleet_ca_spki.map((pin) => ["fleet_ca_spki", pin] as const),
+    ["fingerprint", fingerprint],
   ]);
 }
 
 /** One line for each thing that the evidence names: there are too many for one. */
-function evidenceRows({ type, fields }: NonNullable<Enrollment["evidence"]>) {
+function evidenceRows({ type, fields }: NonNullable<Shown["enrollment"]["evidence"]>) {
   const rows = Object.entries(fields).map(([name, value]) => [`evidence.${name}`, textOf(value)] as const);
   return [["evidence", type] as const, ...rows];
 }

@@ -1,8 +1,7 @@
-import { rfc3339 } from "../../base/clock.ts";
-import { displayPeelId, namesOf } from "../../base/peel-id.ts";
-import { openBucket } from "../../bus/mod.ts";
-import { readStrays } from "../../fleet/enrollment/mod.ts";
+import { displayPeelId } from "../../base/peel-id.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
 export const straysCommand = command({
@@ -12,15 +11,9 @@ export const straysCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const strays = await readStrays(await openBucket(bus, "revocations"), cli.clock.now());
-      const found = strays.map(({ busPublicKey, peelId, revokedAt, expiresAt }) => ({
-        ...namesOf(peelId),
-        bus_public_key: busPublicKey,
-        refused_at: rfc3339(revokedAt),
-        creds_expires_at: rfc3339(expiresAt),
-      }));
-      await cli.print(found, () => formatStrays(found, cli));
-      if (found.length === 0) cli.say("no strays");
+      const { strays } = await ask(bus, enrollmentOperations.listStrays, {});
+      await cli.print(strays, () => formatStrays(strays, cli));
+      if (strays.length === 0) cli.say("no strays");
     }),
 });
 

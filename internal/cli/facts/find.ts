@@ -33,7 +33,10 @@ export const findCommand = command({
     const names = [...new Set(readListFlag("--show", show, (name) => name))];
     await withBus(cli, async (bus) => {
       const asked = { target, show: names.join(","), limit: mostPeels };
-      const found = await allPages((after) => ask(bus, peelOperations.findFacts, { ...asked, ...after }));
+      const found = await allPages(
+        (after) => ask(bus, peelOperations.findFacts, { ...asked, ...after }),
+        "peels",
+      );
       if (found.length === 0) await assertSomeone(target, (id) => ask(bus, peelOperations.showPeel, { id }));
       await cli.print(
         found,

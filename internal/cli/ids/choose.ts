@@ -4,7 +4,7 @@ import type { IdPrefix } from "../../base/id.ts";
 /** A record that an id may mean. */
 export interface Candidate {
   id: string;
-  /** What it is, for who must choose: `web-1.example.com, pending`. */
+  /** What it is, for the person who chooses: `web-1.example.com, pending`. */
   text: string;
   /** What it is called as well; to be called exactly so counts more than to begin so. */
   name?: string;

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
-import { chooseOne, isShortId, nounOf, type ShortKind } from "./choose.ts";
+import { type Candidate, chooseOne, isShortId, nounOf, type ShortKind } from "./choose.ts";
 import { readCandidates } from "./read-candidates.ts";
 
 /**
@@ -10,17 +10,19 @@ import { readCandidates } from "./read-candidates.ts";
  * meanwhile is never meant.
  *
  * @param text a whole id, or what is not the beginning of one, stays as it is without a look
+ * @param candidatesOf lists what begins so; the masters unless given
  * @throws SvcError `not_found` when none begins so, `conflict` with the candidates when several do, `forbidden`
  *   without the right to list them
  */
-export async function fullId(
-  kind: ShortKind,
+export async function fullId<Kind extends ShortKind>(
+  kind: Kind,
   text: string,
   bus: Bus,
   cli: Pick<Cli, "say">,
+  candidatesOf: (bus: Bus, kind: Kind, beginning: string) => Promise<Candidate[]> = readCandidates,
 ): Promise<string> {
   if (!isShortId(kind, text)) return text;
-  const candidates = await readCandidates(bus, kind, text).catch((thrown) => {
+  const candidates = await candidatesOf(bus, kind, text).catch((thrown) => {
     if (!(thrown instanceof SvcError)) throw thrown;
     throw new SvcError(thrown.kind, `${text} cannot be looked up, give the whole id: ${thrown.message}`, {
       cause: thrown,

@@ -1,5 +1,4 @@
 import { timeOfId } from "../../base/id.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
@@ -7,8 +6,8 @@ import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { joinTokenOperations } from "../../fleet/join-tokens/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { tokenOperations } from "../../fleet/tokens/mod.ts";
-import { ask, NoMaster } from "../ask.ts";
-import { readStored } from "../enroll/read-list.ts";
+import { ask } from "../ask.ts";
+import { enrollmentOf } from "../enroll/read-list.ts";
 import { type Candidate, lengthOfIds, mostShown, type ShortKind } from "./choose.ts";
 
 /** A page of a list, newest first. */
@@ -28,18 +27,13 @@ const slackMs = 60_000;
 /** What the masters list, newest first. Anyone who may see a list may use the beginnings of its ids. */
 const listers: Record<ShortKind, Lister> = {
   async enr(bus, page) {
-    try {
-      const found = await ask(
-        bus,
-        enrollmentOperations.listEnrollments,
-        { state: "all", ...page },
-        { isHasty: true },
-      );
-      return { items: found.enrollments.map(enrollmentOf), next: found.next };
-    } catch (thrown) {
-      if (!(thrown instanceof NoMaster)) throw thrown;
-      return { items: (await readStored(bus, "all")).map(enrollmentOf) };
-    }
+    const found = await ask(
+      bus,
+      enrollmentOperations.listEnrollments,
+      { state: "all", ...page },
+      { isHasty: true },
+    );
+    return { items: found.enrollments.map(enrollmentOf), next: found.next };
   },
   async job(bus, page) {
     const { jobs, next } = await ask(bus, jobOperations.listJobs, page);
@@ -68,11 +62,6 @@ const listers: Record<ShortKind, Lister> = {
     return { items: tokens.map(({ id, peel, state }) => ({ id, text: `${peel}, ${state}` })) };
   },
 };
-
-const enrollmentOf = ({ id, peel_id, state }: { id: string; peel_id: string; state: string }) => ({
-  id,
-  text: `${displayPeelId(peel_id)}, ${state}`,
-});
 
 /**
  * The records whose ids begin so, and enough of them to see that there are many. They are read from the lists of a master

@@ -34,7 +34,7 @@ test.each([
   ["the record has other arguments", jobOf(envelope(call), changed)],
   ["the record has another function", jobOf(envelope(call), { ...call, function: "cmd.retcode" })],
   ["it was signed for another subject", jobOf(envelope(call, mine, "svc.rollout.start"))],
-  ["it is of another job", { ...jobOf(envelope(call)), jid: newId("job", at + 1_000, systemRandom) }],
+  ["it belongs to another job", { ...jobOf(envelope(call)), jid: newId("job", at + 1_000, systemRandom) }],
   ["the envelope is malformed", jobOf(Buffer.of(1))],
   ["the request is malformed", jobOf(envelope({}))],
 ])("is asked about when %s", (_, job) => {

@@ -22,12 +22,12 @@ const second = 1_000;
 /**
  * Reads what a job did, to do it again on those of its peels where it did not end well.
  *
- * Who controls the bus can write another function into a record, and what is signed here counts on the peels. So
+ * An attacker who controls the bus can write another function into a record, and what is signed here counts on the peels. So
  * what someone else asked for, or nobody signed, is shown before it is signed.
  *
  * @param named the id of the job, or its beginning
  * @param options.isAsked whether the person has agreed already
- * @throws SvcError `not_found`; `conflict` when the job has nothing to run again; `usage` when nobody can be asked
+ * @throws SvcError `not_found`; `conflict` when the job has nothing to run again; `usage` when no one can confirm
  * @throws Exit 1 when the person does not want it
  */
 export async function readAgain(

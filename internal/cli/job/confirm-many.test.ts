@@ -41,7 +41,7 @@ test.each([
   ["many, and no answer", 26, "", {}, false, [question]],
   ["many, and another word", 26, "sure", {}, false, [question]],
   ["many with --yes", 26, "n", { isAsked: true }, true, []],
-  ["many where nobody can be asked", 26, undefined, {}, true, []],
+  ["many where no one can confirm", 26, undefined, {}, true, []],
   ["one above the number of the configuration", 26, "n", { above: 26 }, true, []],
   ["all, where the configuration says 0", 1, "n", { above: 0 }, false, ["Run cmd.run on 1 peel? [y/N] "]],
 ] as const)("%s", async (_, count, answer, more, runs, questions) => {

@@ -3,7 +3,7 @@ import { confirmAbove } from "../operator.ts";
 import { peelCount } from "./counts.ts";
 
 /**
- * Asks the person at a terminal before something runs on many peels. Where nobody can be asked, it runs: scripts and
+ * Asks the person at a terminal before something runs on many peels. Where no one can confirm, it runs: scripts and
  * pipelines name their targets, and have nobody to mistype them.
  *
  * @param options.isAsked `--yes`

@@ -90,7 +90,7 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
   });
 }
 
-/** A mistake in the words is told before the bus is asked for anything. @returns what reads the rest from there */
+/** A mistake in the words is reported before anything is sent to the bus. @returns what reads the rest from there */
 function workOf({ what, timeout, isAsked }: RunRequest, cli: Cli): (bus: Bus) => Promise<Work> {
   if ("again" in what) {
     return async (bus) => {

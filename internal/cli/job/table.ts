@@ -5,7 +5,7 @@ import { formatTable } from "../../program/command-line/mod.ts";
 import type { AnswerOptions, Answers } from "./answers.ts";
 import { cellOf, type Group, groupAnswers, namesOf } from "./group.ts";
 
-/** Lines of a table of answers: more are of no use to people, and go to a file with `--full` or `--output jsonl`. */
+/** Lines of a table of answers: more would not help people, and go to a file with `--full` or `--output jsonl`. */
 const mostLines = 2_000;
 
 /**

@@ -7,15 +7,18 @@ import {
   replaceKey,
 } from "../../bus/accounts/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
+import { keyOperations } from "../../fleet/keys/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { dirArg, keyArg, readKeyName } from "./args.ts";
-import { dependentsOf, readRecords } from "./dependents.ts";
-import { type MasterKeys, readMasterKeys } from "./fleet-keys.ts";
+import { issuingSince, type MasterKeys, readMasterKeys } from "./fleet-keys.ts";
 import { accountObstacle, commandObstacle } from "./obstacle.ts";
-import { readOpenRecords } from "./open-records.ts";
 import { assertAuthDirectory } from "./rotate.ts";
+
+/** A master reads every record for it. */
+const slow = { timeoutMs: 30_000 };
 
 export const finishCommand = command({
   name: "finish",
@@ -41,7 +44,7 @@ export const finishCommand = command({
         }
         return key === "command"
           ? mayDropCommand(bus, next, current, masters)
-          : mayDropAccount(bus, next, masters, cli.clock.now());
+          : mayDropAccount(bus, next, masters);
       });
       replaceKey(dir, key, records);
     } else replaceKey(dir, key);
@@ -65,19 +68,18 @@ async function mayDropCommand(
   masters: readonly MasterKeys[],
 ): Promise<string[]> {
   refuse("command", commandObstacle(next.publicKey, masters));
-  return current === undefined ? [] : readOpenRecords(bus, current);
+  if (current === undefined) return [];
+  return (await ask(bus, keyOperations.listDependents, { command_key: current.publicKey }, slow)).records;
 }
 
 /** @throws SvcError `conflict` */
-async function mayDropAccount(
-  bus: Bus,
-  next: KeyPair,
-  masters: readonly MasterKeys[],
-  now: number,
-): Promise<string[]> {
-  const since = Math.max(...masters.map(({ issues_since }) => Date.parse(issues_since ?? "")));
-  const dependents = Number.isNaN(since) ? [] : dependentsOf(await readRecords(bus), since, now);
-  refuse("account", accountObstacle(next.publicKey, masters, dependents));
+async function mayDropAccount(bus: Bus, next: KeyPair, masters: readonly MasterKeys[]): Promise<string[]> {
+  const since = issuingSince(masters);
+  const { peels } =
+    since === undefined
+      ? { peels: [] }
+      : await ask(bus, keyOperations.listDependents, { issued_before: since }, slow);
+  refuse("account", accountObstacle(next.publicKey, masters, peels));
   return [];
 }
 

@@ -1,38 +1,19 @@
-import * as v from "valibot";
-import { decode } from "../../base/msgpack.ts";
-import { type Bus, openBucket } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { masterOperations } from "../../fleet/masters/mod.ts";
+import { ask, NoMaster } from "../ask.ts";
+import type { Masters } from "../fleet-reads.ts";
 
-const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
-const heartbeat = v.object({
-  command_keys: v.optional(v.array(v.string()), []),
-  signs_with: v.optional(v.string(), ""),
-  keys_problem: v.optional(v.string()),
-  unconfirmed_peels: v.optional(v.array(v.string())),
-  unconfirmed_count: v.optional(count),
-  account_keys: v.optional(v.array(v.string()), []),
-  issues_with: v.optional(v.string(), ""),
-  issues_since: v.optional(v.string()),
-});
+/** What one live master reports about its keys. */
+export type MasterKeys = { name: string } & Masters["masters"][number]["keys"];
 
-/** What one live master reports about its keys; a master of an earlier version reports nothing. */
-export type MasterKeys = { name: string } & v.InferOutput<typeof heartbeat>;
-
-/** Reads what the live masters report, sorted by name. @throws SvcError `storage` */
+/** What the live masters report, sorted by name; nothing when none answers. @throws SvcError what a master answers */
 export async function readMasterKeys(bus: Bus): Promise<MasterKeys[]> {
-  const bucket = await openBucket(bus, "master-heartbeat");
-  const entries = await bucket.entries();
-  return entries
-    .map(({ key, value }) => ({ name: key, ...v.parse(heartbeat, mapOf(value)) }))
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
-}
-
-/** Only masters write here; what is not a map is from none. */
-function mapOf(value: Uint8Array): unknown {
   try {
-    const found = decode(value);
-    return v.is(heartbeat, found) ? found : {};
-  } catch {
-    return {};
+    const { masters } = await ask(bus, masterOperations.listMasters, {}, { isHasty: true });
+    return masters.map(({ name, keys }) => ({ name, ...keys }));
+  } catch (thrown) {
+    if (thrown instanceof NoMaster) return [];
+    throw thrown;
   }
 }
 
@@ -40,4 +21,10 @@ function mapOf(value: Uint8Array): unknown {
 export function unconfirmedOf(masters: readonly MasterKeys[]): { named: string[]; count: number } {
   const named = [...new Set(masters.flatMap((one) => one.unconfirmed_peels ?? []))].sort();
   return { named, count: Math.max(named.length, ...masters.map((one) => one.unconfirmed_count ?? 0)) };
+}
+
+/** Since when every master issues with the next key of the account, RFC 3339; `undefined` when one does not say. */
+export function issuingSince(masters: readonly MasterKeys[]): string | undefined {
+  const since = masters.map(({ issues_since }) => issues_since ?? "").sort();
+  return since.includes("") ? undefined : since.at(-1);
 }

@@ -1,6 +1,8 @@
 import { describeError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { readCommandKeys, readKeySlot } from "../../bus/accounts/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { keyOperations } from "../../fleet/keys/mod.ts";
 import {
   type Cli,
   command,
@@ -9,10 +11,10 @@ import {
   formatTable,
   type TableStyle,
 } from "../../program/command-line/mod.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { dirArg } from "./args.ts";
-import { dependentsOf, readRecords } from "./dependents.ts";
-import { type MasterKeys, readMasterKeys, unconfirmedOf } from "./fleet-keys.ts";
+import { issuingSince, type MasterKeys, readMasterKeys, unconfirmedOf } from "./fleet-keys.ts";
 import { type KeyRow, listKeys } from "./inventory.ts";
 import { accountObstacle, commandObstacle } from "./obstacle.ts";
 import { assertAuthDirectory } from "./rotate.ts";
@@ -55,13 +57,12 @@ async function readKeysStatus(dir: string, cli: Cli): Promise<{ status: KeysStat
   const account = readKeySlot(dir, "account");
   const notes: string[] = [];
   let failed = false;
-  const { masters, records } = await withBus(cli, async (bus) => ({
-    masters: await readMasterKeys(bus),
-    records: await readRecords(bus),
-  })).catch((thrown) => {
+  const { masters, members, dependents } = await withBus(cli, (bus) =>
+    readFleet(bus, account.next !== undefined),
+  ).catch((thrown) => {
     failed = true;
     notes.push(`only the files of ${dir} are shown: ${describeError(thrown)}`);
-    return { masters: [], records: [] };
+    return { masters: [], members: 0, dependents: [] };
   });
   if (!failed && masters.length === 0)
     notes.push("no master is running: nothing is known about confirmations");
@@ -69,10 +70,6 @@ async function readKeysStatus(dir: string, cli: Cli): Promise<{ status: KeysStat
   const waits = (obstacle: string | undefined): Pick<Change, "phase" | "reason"> =>
     obstacle === undefined ? { phase: "ready" } : { phase: "waiting", reason: obstacle };
   const { named, count } = unconfirmedOf(masters);
-  const sinces = masters.map(({ issues_since }) => Date.parse(issues_since ?? ""));
-  const since = sinces.length === 0 ? Number.NaN : Math.max(...sinces);
-  const dependents =
-    account.next === undefined || Number.isNaN(since) ? [] : dependentsOf(records, since, cli.clock.now());
   const nobody = masters.length === 0 ? "no master is running" : undefined;
   const status: KeysStatus = {
     keys,
@@ -98,10 +95,20 @@ async function readKeysStatus(dir: string, cli: Cli): Promise<{ status: KeysStat
       dependents,
     },
     masters,
-    peels: records.filter(({ state }) => state === "issued" || state === "active").length,
+    peels: members,
     notes,
   };
   return { status, failed };
+}
+
+/** What the masters report, and which peels depend on the account key before, while it is replaced. */
+async function readFleet(bus: Bus, isReplaced: boolean) {
+  const masters = await readMasterKeys(bus);
+  if (masters.length === 0) return { masters, members: 0, dependents: [] };
+  const since = isReplaced ? issuingSince(masters) : undefined;
+  const asked = since === undefined ? {} : { issued_before: since };
+  const { members, peels } = await ask(bus, keyOperations.listDependents, asked, { timeoutMs: 30_000 });
+  return { masters, members, dependents: peels };
 }
 
 /** What masters have that this directory lacks, and the other way round. */
@@ -121,7 +128,7 @@ function differences(
     const { name, command_keys, account_keys, keys_problem } = master;
     if (command_keys.length === 0) {
       return [
-        `master ${name} is of an earlier version: it reports no keys, and no key can be replaced until it is upgraded`,
+        `master ${name} runs an earlier version: it reports no keys, and no key can be replaced until it is upgraded`,
       ];
     }
     return [

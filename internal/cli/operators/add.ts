@@ -30,7 +30,7 @@ export const addCommand = command({
     },
     "with-key": {
       type: "boolean",
-      description: "Make the key here, and put it into the file, for who cannot make one",
+      description: "Make the key here, and put it into the file, for a person who cannot make one",
     },
     expires: { type: "string", valueHint: "90d", description: "When the operator ends (default: never)" },
   },

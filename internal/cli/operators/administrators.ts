@@ -89,7 +89,7 @@ const linesOf = (list: readonly Named[]): string =>
 function readList(path: string) {
   const list = parseAdministrators(path, readTextFile(path, "--replace"));
   if (list.length > 0) return list;
-  throw new SvcError("bad_request", `${path} names no administrator: peels would obey nobody`);
+  throw new SvcError("bad_request", `${path} names no administrator: peels would refuse every request`);
 }
 
 function signerOf(cli: Cli, path: string | undefined): NonNullable<OperatorFile["key"]> {

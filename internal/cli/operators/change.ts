@@ -15,7 +15,7 @@ const existingArg = { ...nameArg, description: "Name of the operator" } as const
 
 const signAgainArg = {
   type: "boolean",
-  description: "Sign the records of those who count by the signature of this operator only",
+  description: "Sign the records of operators that are valid only through the signature of this one",
 } as const;
 const comparedArg = {
   type: "string",

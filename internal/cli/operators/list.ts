@@ -33,7 +33,7 @@ export function formatOperators(
 
 export const showCommand = command({
   name: "show",
-  description: "Show an operator, and who counts by its signature only.",
+  description: "Show an operator, and the operators that are valid only through its signature.",
   examples: ["svc operator show alice"],
   args: { name: { ...nameArg, description: "Name of the operator" } },
   run: ({ name }, cli) =>

@@ -72,7 +72,7 @@ export async function readExisting(
 }
 
 /**
- * Refuses to sign what a person has not seen: an answer may come from who controls a bus server, and a record that
+ * Refuses to sign what a person has not seen: an answer may come from an attacker who controls a bus server, and a record that
  * an administrator signs counts. What this administrator signed before is genuine; the rest needs a look.
  *
  * @param compared the public key that the person compared
@@ -100,10 +100,10 @@ export function sayWhereFileIs(thrown: unknown, name: string, cli: Pick<Cli, "sa
 }
 
 /**
- * Signs the records of those who count only by the signature of an operator who goes.
+ * Signs the records of operators that are valid only through the signature of one that goes.
  *
  * @param isAsked whether the person has seen who they are
- * @returns their names, and what of it waits for other operators
+ * @returns their names, and which of the changes wait for other operators
  * @throws SvcError `conflict` naming them with roles and keys, when the person has not
  */
 export async function signAgain(
@@ -119,7 +119,7 @@ export async function signAgain(
     const shown = known.map((one) => `${one.name} (${one.roles.join(", ")}, ${one.publicKey})`).join("; ");
     throw new SvcError(
       "conflict",
-      `these operators count by that signature only: ${shown}: compare their keys, and repeat with --sign-again, which signs them with yours`,
+      `these operators are valid only through that signature: ${shown}: compare their keys, and repeat with --sign-again, which signs them with yours`,
     );
   }
   const waiting: WaitingRequest[] = [];

@@ -7,5 +7,5 @@ import { ask } from "../ask.ts";
 /** Asks the masters for the peels of a target with these facts, sorted by id. @throws SvcError what a master answers */
 export function readInventory(bus: Bus, target: string, facts: readonly string[]): Promise<InventoryPeel[]> {
   const asked = { target, facts: [...facts] };
-  return allPages((after) => ask(bus, exportOperations.exportInventory, { ...asked, ...after }));
+  return allPages((after) => ask(bus, exportOperations.exportInventory, { ...asked, ...after }), "peels");
 }

@@ -6,5 +6,5 @@ import { ask } from "../ask.ts";
 /** Asks the masters for all peels of a target, sorted by id. @throws SvcError what a master answers */
 export function readPeels(bus: Bus, target: string): Promise<ShownPeel[]> {
   const asked = { target, limit: mostPeels };
-  return allPages((after) => ask(bus, peelOperations.listPeels, { ...asked, ...after }));
+  return allPages((after) => ask(bus, peelOperations.listPeels, { ...asked, ...after }), "peels");
 }

@@ -11,5 +11,5 @@ export function sayProblem(
 ): void {
   if (refused !== undefined) cli.say(`${master}: ${refused}`);
   if (problem === undefined) return;
-  cli.say(`the rules on ${master} are the last good ones, as the files are not: ${problem}`);
+  cli.say(`the rules on ${master} are the last valid ones, because the files are not valid: ${problem}`);
 }

@@ -41,7 +41,7 @@ export async function watchRollout(
   const onChange = (rollout: Rollout) => {
     const { step, finishedAt } = rollout;
     const asked = heldOf(rollout);
-    // Several steps may have passed since the last look, and each is told.
+    // Several steps may have passed since the last read, and each is reported.
     const news = linesOf(rollout).filter((line) => !said.has(line));
     if (asked !== undefined && asked !== held) news.push(asked);
     held = asked;
@@ -68,7 +68,7 @@ export async function watchRollout(
   }
 }
 
-/** Shows how far a job is; what goes wrong with it is told by the rollout. */
+/** Shows how far a job is; the rollout reports its failures. */
 function showProgress(deps: RolloutDeps, jid: string, cli: Cli, signal: AbortSignal): void {
   if (cli.stderr.isTTY !== true) return;
   const progress = startProgress(cli.stderr, cli.clock, cli.env);

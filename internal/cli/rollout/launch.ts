@@ -45,7 +45,7 @@ export function readMode(words: Pick<PlanWords, "async" | "dry-run">): LaunchMod
 }
 
 /**
- * The plan as the masters take it. They read it again; here it is only told early what is wrong with it.
+ * The plan as the masters take it. They read it again; this check only reports mistakes early.
  *
  * @throws SvcError `usage` naming the option
  */

@@ -22,7 +22,7 @@ export function mapTag(tag: string): MappedTag | string {
   if (parts[1] === "minion" && parts[3] === "start") {
     return {
       match: `svc/peel/${glob(parts[2])}/regained`,
-      note: "the event arrives when a peel is heard again, not when it starts for the first time",
+      note: "the event arrives when a peel is back, not when it starts for the first time",
     };
   }
   if (parts[1] === "job" && parts[3] === "ret") {

@@ -88,7 +88,7 @@ function convert(node: YamlNode): PeelEntry {
     ...(typeof cron === "string" ? { cron } : { interval: formatDuration(every) }),
     ...defined({ splay: splay === undefined ? undefined : formatDuration(splay * 1_000) }),
     ...defined({ maxrunning: fields.maxrunning }),
-    // Salt runs an interval at the start of the minion, and returns the result, unless told otherwise.
+    // Salt runs an interval at the start of the minion, and returns the result by default.
     ...(typeof cron !== "string" && fields.run_on_start !== false ? { run_on_start: true } : {}),
     ...(fields.return_job === false ? {} : { return_job: true }),
     ...(fields.enabled === false ? { enabled: false } : {}),

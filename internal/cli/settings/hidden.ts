@@ -10,5 +10,7 @@ export const revealArg = {
 /** Says how to see what is hidden in an answer, if anything is. */
 export function sayHidden(cli: Pick<Cli, "say">, answer: unknown): void {
   if (!JSON.stringify(answer).includes(masked)) return;
-  cli.say(`${masked} hides a secret: --reveal shows it to who may, and the audit records that`);
+  cli.say(
+    `${masked} hides a secret: --reveal shows it to operators who may see it, and the audit records that`,
+  );
 }

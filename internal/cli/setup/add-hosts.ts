@@ -82,7 +82,7 @@ export function readOwnHost(directory: string, routePort: number): OwnHost {
 }
 
 /**
- * Refuses a directory of another fleet than that of the operator who asks.
+ * Refuses a directory of another fleet than that of the operator file.
  *
  * @param fleet of the operator file; `undefined` without one
  * @throws SvcError `conflict`
@@ -91,7 +91,7 @@ export function assertOwnFleet(own: OwnHost, fleet: string | undefined): void {
   if (fleet === undefined || fleet === own.fleet) return;
   throw new SvcError(
     "conflict",
-    `${own.dir} is of another fleet than your operator file: choose the fleet with --config or --context`,
+    `${own.dir} belongs to another fleet than your operator file: choose the fleet with --config or --context`,
   );
 }
 

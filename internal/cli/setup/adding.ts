@@ -7,7 +7,7 @@ import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.
 import { writing } from "../../base/new-files.ts";
 import { lockOwn } from "./change-own.ts";
 
-/** Hidden: it is of this host only, and no directory of another one gets it. */
+/** Hidden: it belongs to this host only, and no directory of another one gets it. */
 const name = ".cluster-add.json";
 const schema = v.object({ hosts: v.array(v.string()) });
 

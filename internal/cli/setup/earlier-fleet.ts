@@ -39,7 +39,7 @@ export function readEarlierFleet(dir: string, recovery: KeyPair): EarlierFleet {
   if (!parseRecoveryKeys(path, text).includes(recovery.publicKey)) {
     throw new SvcError(
       "bad_request",
-      `--recovery-seed is of ${recovery.publicKey}, which is not a key of ${path}: name the recovery.seed of that fleet`,
+      `--recovery-seed belongs to ${recovery.publicKey}, which is not a key of ${path}: name the recovery.seed of that fleet`,
     );
   }
   const seed = join(auth, "account.seed");

@@ -9,7 +9,7 @@ export const staleArg = {
   description: "How long a run counts; a peel without a later one is stale",
 } as const;
 
-/** The text of `--stale` as masters read it: a mistake is told before one is asked. @throws SvcError `usage` */
+/** The text of `--stale` as masters read it: a mistake is reported before a request is sent. @throws SvcError `usage` */
 export function checkStale(text: string): string {
   readFlag("--stale", text, parseStale);
   return text;

@@ -39,7 +39,10 @@ export const driftCommand = command({
     const chosen = { target, stale: checkStale(stale) };
     await withBus(cli, async (bus) => {
       const asked = { ...chosen, ...defined({ status }), limit: mostDrifting };
-      const found = await allPages((after) => ask(bus, stateOperations.listDrift, { ...asked, ...after }));
+      const found = await allPages(
+        (after) => ask(bus, stateOperations.listDrift, { ...asked, ...after }),
+        "peels",
+      );
       if (found.length === 0) await assertTarget(bus, chosen);
       await cli.print(
         found,

@@ -1,9 +1,10 @@
 import { command } from "../../program/command-line/mod.ts";
+import { directArgs } from "../direct-args.ts";
 
 export const statusCommand = command({
   name: "status",
-  description: "Show the state of the fleet, even when no master runs.",
-  examples: ["svc status", "svc status --output json"],
-  args: {},
-  run: async (_, cli) => (await import("./show.ts")).showStatus(cli),
+  description: "Show the state of the fleet, as the masters know it; with --direct as it is stored.",
+  examples: ["svc status", "svc status --output json", "svc status --direct"],
+  args: directArgs,
+  run: async (args, cli) => (await import("./show.ts")).showStatus(cli, args),
 });

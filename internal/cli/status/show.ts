@@ -9,22 +9,27 @@ import {
   formatTable,
   type TableStyle,
 } from "../../program/command-line/mod.ts";
+import { differenceWords } from "../clock-difference.ts";
+import type { DirectWords } from "../direct-args.ts";
+import { directOf } from "../direct-credentials.ts";
+import { readDirectly } from "../direct-reads.ts";
+import { askFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan } from "../operator.ts";
-import { differenceWords } from "./heartbeats.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 
 /** Maximum number of listed items per kind. `--output json` lists all. */
 const mostNamed = 10;
 
 /**
- * Reads the status with the operator's credentials, and prints it.
+ * Reads the status through the masters, or directly, and prints it.
  *
  * @throws Exit 1 when something did not answer, or a master is not ready
  */
-export async function showStatus(cli: Cli): Promise<void> {
+export async function showStatus(cli: Cli, words: DirectWords): Promise<void> {
   await inTime(cli, async ({ late, connect }) => {
-    const options = operatorBus(cli);
+    const direct = directOf(cli, words);
+    const options = operatorBus(cli, direct);
     const { urls, ca, clientCertificate: client } = options;
     const bus = await connect({ ...options, span: await operatorSpan(cli) });
     // The server that was reached, when there are several.
@@ -32,7 +37,9 @@ export async function showStatus(cli: Cli): Promise<void> {
     const certificate = await inspectCertificate(place, { ca, client, clock: cli.clock }).catch(
       () => undefined,
     );
-    const { status, failed } = await readStatus(bus, certificate?.notAfter, late);
+    const reads = direct === undefined ? askFleet(bus) : readDirectly(bus, cli);
+    const now = cli.clock.now();
+    const { status, failed } = await readStatus(reads, { certificateEnds: certificate?.notAfter, late, now });
     await cli.print(status, () => formatStatus(status, cli));
     if (failed) throw new Exit(1);
   });
@@ -68,7 +75,7 @@ export function formatStatus(status: FleetStatus, style: TableStyle): string {
   return [
     formatFields([
       ["enrollments", states.join(", ") || "none"],
-      ["peels", `${peels.alive} alive, ${peels.silent.length} silent`],
+      ["peels", `${peels.alive} alive, ${peels.silent_count} silent`],
       ...(versions.length === 0 ? [] : [["versions", versions.join(", ")] as const]),
       ["pending", `${pending.length}`],
       ...(strays.length === 0 ? [] : [["strays", `${strays.length}`] as const]),
@@ -107,7 +114,7 @@ export function formatStatus(status: FleetStatus, style: TableStyle): string {
     ),
     ...table(
       { RUNNING: "id", FUNCTION: "name", PEELS: "spare word", DEADLINE: "until" },
-      jobs.map((job) => [job.jid, job.function, `${job.targets}`, job.deadline]),
+      jobs.map((job) => [job.jid, job.function, `${job.targets}`, job.deadline ?? "-"]),
     ),
     ...table(
       {

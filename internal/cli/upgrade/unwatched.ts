@@ -1,23 +1,32 @@
-import { decodeForeign } from "../../base/msgpack.ts";
+import { toSvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
-import { type Bus, openBucket } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { mostPeels, peelOperations } from "../../fleet/peels/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
+import { allPages } from "../all-pages.ts";
+import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
 
 const mostNamed = 10;
 
 /**
- * Names the peels that report that they run without a watchdog, and so refuse an upgrade. Peels of earlier
- * versions report nothing.
+ * Names the peels that report that they run without a watchdog, and so refuse an upgrade.
  *
  * @param peels encoded ids
  */
 export async function warnOfUnwatched(bus: Bus, peels: readonly string[], cli: Pick<Cli, "warn">) {
   const wanted = new Set(peels);
-  const entries = await (await openBucket(bus, "facts")).entries();
-  const unwatched = entries
-    .filter(({ key, value }) => wanted.has(key) && reportsNone(value))
-    .map(({ key }) => displayPeelId(key))
+  const target = "G@svc_watchdog:false";
+  const found = await allPages(
+    (after) => ask(bus, peelOperations.listPeels, { target, limit: mostPeels, ...after }),
+    "peels",
+  ).catch((thrown) => {
+    // Who may upgrade need not be allowed to read facts.
+    if (toSvcError(thrown).kind === "forbidden") return [];
+    throw thrown;
+  });
+  const unwatched = found
+    .flatMap(({ peel_id }) => (wanted.has(peel_id) ? [displayPeelId(peel_id)] : []))
     .sort();
   if (unwatched.length === 0) return;
   const named = unwatched.slice(0, mostNamed).join(", ");
@@ -25,13 +34,4 @@ export async function warnOfUnwatched(bus: Bus, peels: readonly string[], cli: P
   cli.warn(
     `${peelCount(unwatched.length)} without a watchdog would refuse: ${named}${more}; start them with svc-peel watchdog`,
   );
-}
-
-function reportsNone(value: Uint8Array): boolean {
-  try {
-    const facts = decodeForeign(value);
-    return typeof facts === "object" && facts !== null && "svc_watchdog" in facts && !facts.svc_watchdog;
-  } catch {
-    return false;
-  }
 }

@@ -4,14 +4,14 @@ import { type Cli, formatFields } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
-/** Shows who asks, as the masters see it. @throws SvcError `forbidden` with the operator file of another fleet */
+/** Shows the caller, as the masters see it. @throws SvcError `forbidden` with the operator file of another fleet */
 export function showWho(cli: Cli): Promise<void> {
   return withBus(cli, async (bus, expected) => {
     const who = await ask(bus, operatorOperations.whoAmI, {});
     if (expected !== undefined && expected !== who.fleet) {
       throw new SvcError(
         "forbidden",
-        `your operator file is of the fleet ${expected}, and these masters are of the fleet ${who.fleet}: choose another --context`,
+        `your operator file belongs to the fleet ${expected}, and these masters to the fleet ${who.fleet}: choose another --context`,
       );
     }
     await cli.print(who, () =>

@@ -1,4 +1,4 @@
-/** Of items that are read by their ids, so many are asked for together. */
+/** How many items are requested together by their ids. */
 const together = 100;
 /** The address of a request and its other headers have at most 16 KiB. */
 const mostText = 6_000;

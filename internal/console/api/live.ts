@@ -27,7 +27,7 @@ export function eventsPath(after: string | undefined, query = new URLSearchParam
 export interface Live {
   /** Since when nothing arrives, milliseconds since the Unix epoch; `undefined` while the stream is open. */
   readonly brokenSince: ReadonlySignal<number | undefined>;
-  /** Counts how often the stream came back, or told more than is kept: what was read before may be old. */
+  /** Counts how often the stream came back, or sent more than is kept: what was read before may be old. */
   readonly returns: ReadonlySignal<number>;
   /**
    * Tells events whose tag begins with one of these, together, at most ten times a second.
@@ -40,7 +40,7 @@ export interface Live {
   /**
    * A page has a stream of its own: this one closes meanwhile, so that the tab has one.
    *
-   * @returns what opens it again, behind the last event that it told
+   * @returns what opens it again, after the last event that it reported
    */
   rest(): () => void;
 }

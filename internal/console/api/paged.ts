@@ -23,7 +23,7 @@ export interface Renewal<Item> {
   behind: Item | undefined;
 }
 
-/** Of so many changed items each is read; of more, the whole list. */
+/** Up to this number, changed items are read one by one; with more, the whole list is read. */
 const mostChanged = 1_000;
 
 /**

@@ -5,7 +5,7 @@ import { createSession } from "./session.ts";
 
 const viewOf = (name: string) => ({ name, csrf: `of-${name}`, may: {} });
 
-/** A browser whose cookie is of who is named; nobody is signed in without a name. */
+/** A browser with the cookie of the named person; without a name, no one is signed in. */
 function browser() {
   const cookie: { of: string | undefined } = { of: "ann" };
   let announced = 0;
@@ -30,7 +30,7 @@ function browser() {
   return { clock, cookie, session, refusals, announced: () => announced };
 }
 
-/** Who signs in after ann, and what becomes of what ann asked. */
+/** The person who signs in after ann, and what becomes of the requests of ann. */
 const comers = [
   ["ann", "sent"],
   ["bob", "ann asked, and bob signed in: it was not sent"],
@@ -50,7 +50,7 @@ test("a request that waits is sent when the same person is signed in again, and 
   }
 });
 
-test("a refusal that comes after a sign-in is of the session before, and ends nothing", async () => {
+test("a refusal that comes after a sign-in belongs to the previous session, and ends nothing", async () => {
   for (const [name, sent] of comers) {
     const { session } = browser();
     await session.find();
@@ -93,7 +93,7 @@ test("a tab takes the session that another tab has, and ends with it", async () 
   expect(session.state.value).toBe("ended");
 });
 
-test("a master that has enough is asked for the session again later, and who signs in is told so at once", async () => {
+test("a master that has enough is asked for the session again later, and a person who signs in gets the refusal at once", async () => {
   const { clock, session, refusals } = browser();
   const tooMany = () => Response.json({ error: "rate limit exceeded" }, { status: 429 });
   refusals.push(tooMany());

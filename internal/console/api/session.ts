@@ -29,7 +29,7 @@ export interface Session {
    *
    * @param asked the session of the request. An answer may come late: what was sent before the last sign-in says
    *   nothing of the session of now
-   * @throws ApiError when that is of another person, in whose name the request must not be sent
+   * @throws ApiError when that belongs to another person, in whose name the request must not be sent
    */
   signedInAgain(asked: SessionView | undefined): Promise<void>;
   /** Whether a request of this kind is allowed at all; what is not is not offered. */

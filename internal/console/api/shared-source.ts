@@ -25,7 +25,7 @@ const name = "svc-events";
  * The window that holds the lock has the stream, and tells the others what arrives. When that window closes or is
  * hidden, the next one opens the stream behind the last event.
  *
- * @param after the position behind which this window wants to be told
+ * @param after the position after which this window wants events
  */
 export function sharedSource({ locks, channel, open }: Shared, after: string | undefined): Source {
   const listeners = new Map<string, (event: MessageEvent) => void>();
@@ -45,7 +45,7 @@ export function sharedSource({ locks, channel, open }: Shared, after: string | u
       readyState = sourceStates.open;
       return tell("event", { data: told.data, lastEventId: told.lastEventId });
     }
-    // A window that comes later is told that the stream is open, and the others hear it again.
+    // A window that comes later is notified that the stream is open, and the others get that again.
     if (told.type === "hello" || (told.type === "open" && readyState === sourceStates.open)) return;
     readyState = told.type === "open" ? sourceStates.open : told.readyState;
     tell(told.type);
@@ -60,7 +60,7 @@ export function sharedSource({ locks, channel, open }: Shared, after: string | u
     say(told);
   };
   const lead = () => {
-    // What happened between the stream of another window and this one is not told where no event was seen.
+    // Without a seen event, events between the stream of another window and this one are not repeated.
     let hasGap = readyState === sourceStates.open && position === undefined;
     const opened = open(position);
     own = opened;

@@ -12,7 +12,7 @@ export type ListedJob = NonNullable<(typeof routes.listJobs)["types"]>["answer"]
 export interface JobFilter {
   status?: "running" | "failed" | "completed" | "cancelled";
   function?: string;
-  /** Only those that were created within so many milliseconds. */
+  /** Only those that were created within this time, in milliseconds. */
   withinMs?: number;
 }
 

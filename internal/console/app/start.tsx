@@ -18,7 +18,7 @@ import { createTheme } from "./theme.ts";
 
 const sayMs = 5_000;
 
-/** Events of so long before the stream is asked for are told too: pages may have read before it opens. */
+/** How far back the stream starts: pages may have read before it opens. */
 const overlapMs = 2_000;
 
 /** The stream of events, which all windows of a browser share. */
@@ -90,7 +90,7 @@ export function startConsole(window: Window & typeof globalThis, clock: Clock) {
       case "out":
         return <SignIn app={app} />;
       default:
-        // Pages of somebody else do not stay open.
+        // Pages of another person do not stay open.
         return <Shell key={session.view.value?.name} app={app} theme={theme} says={says} />;
     }
   }

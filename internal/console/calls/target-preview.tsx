@@ -3,10 +3,14 @@ import type { Preview } from "./use-preview.ts";
 
 const mostNamed = 24;
 
-/** Who is meant, while a target is typed. */
+/** The peels that a target selects, while it is typed. */
 export function TargetPreview({ preview }: { preview: Preview | undefined }) {
   if (preview === undefined) {
-    return <p class="muted small">Type a target to see who is meant: a peel ID, a glob, or G@os:Debian.</p>;
+    return (
+      <p class="muted small">
+        Type a target to see which peels it selects: a peel ID, a glob, or G@os:Debian.
+      </p>
+    );
   }
   const { total, peels, problem } = preview;
   if (problem !== undefined) return <p class="problem">{problem}</p>;

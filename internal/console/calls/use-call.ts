@@ -12,7 +12,7 @@ export interface TypedCall extends ReadArgs {
   functions: readonly Documented[];
   /** The function with the typed name. */
   known: Documented | undefined;
-  /** Whether it was submitted since the function was typed: only then is it told what is missing. */
+  /** Whether it was submitted since the function was typed: only then is what is missing shown. */
   tried: Signal<boolean>;
   /** Why it cannot be called yet, in a sentence; empty when it can, or when the fields of arguments say why. */
   lacking(): string;

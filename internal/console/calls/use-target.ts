@@ -27,7 +27,7 @@ export function useTarget(app: App, first = ""): TypedTarget {
       if (wanted === "") return "Say on which peels: type a target.";
       if (wrong.value !== undefined) return `Target: ${wrong.value}`;
       if (preview?.problem !== undefined) return preview.problem;
-      if (preview?.target !== wanted) return "Wait until it is known who is meant.";
+      if (preview?.target !== wanted) return "Wait until the target is resolved.";
       return preview.total === 0 ? "The target means no peel." : "";
     },
   };

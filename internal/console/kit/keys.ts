@@ -19,7 +19,7 @@ export interface Keys {
 /** With Ctrl or Cmd, and also while something is typed. */
 export const palette = "Ctrl+K";
 
-/** The first of two keys counts for so long. */
+/** How long the first of two keys is remembered. */
 const chordMs = 1_500;
 
 /** @param monotonic milliseconds on a clock that never jumps */

@@ -9,7 +9,7 @@ export interface Place {
 
 export interface Router {
   readonly place: ReadonlySignal<Place>;
-  /** Goes to a path with its query below `/console`; `replace` leaves no step to go back to. */
+  /** Goes to a path with its query below `/console`; `replace` replaces the entry of the history. */
   go(to: string, options?: { replace?: boolean }): void;
   stop(): void;
 }

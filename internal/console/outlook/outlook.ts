@@ -37,7 +37,7 @@ export function useOutlook(app: App, question: Question, speech: Speech = runnin
   return outlookOf(value ?? (problem === undefined ? "asked" : "unknown"), speech);
 }
 
-/** What the answer of a master means for who is about to ask for it. */
+/** What the answer of a master means for the person who is about to send the request. */
 export function outlookOf(
   answer: Pick<Types["answer"], "allowed" | "approvals" | "rule" | "reason"> | "asked" | "unknown",
   { subject, does, infinitive }: Speech = running,

@@ -11,6 +11,7 @@ import { expectedOperations } from "../../fleet/expected/mod.ts";
 import { exportOperations } from "../../fleet/exports/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { joinTokenOperations } from "../../fleet/join-tokens/mod.ts";
+import { keyOperations } from "../../fleet/keys/mod.ts";
 import { masterOperations } from "../../fleet/masters/mod.ts";
 import type { DepsOf } from "../../fleet/operation/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
@@ -49,6 +50,7 @@ export const rooms = {
   audit: auditOperations,
   events: eventOperations,
   masters: masterOperations,
+  keys: keyOperations,
   decisions: decisionOperations,
   binaries: binaryOperations,
   reactor: reactorOperations,

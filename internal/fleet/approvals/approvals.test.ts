@@ -84,7 +84,7 @@ function fleet() {
   return { clock, bucket, gone, unable, ran, signed, failures, master, caller, party, park };
 }
 
-test("the last agreement starts a request, once, as who asked, and names who agreed", async () => {
+test("the last agreement starts a request, once, in the name of the requester, and names the approvers", async () => {
   const one = fleet();
   const id = await one.park(2);
   const [first, second] = [one.master(), one.master()];
@@ -115,7 +115,7 @@ test("two masters with the last agreement at the same time start it once", async
   }
 });
 
-test("who asked cannot agree, also not with a token or the same key; nobody agrees twice", async () => {
+test("the requester cannot agree, not even with a token or the same key; no one agrees twice", async () => {
   const one = fleet();
   const id = await one.park(2);
   const token = { kind: "token", id: "tok-1", creator: "ann" } as const;
@@ -136,7 +136,7 @@ test("who asked cannot agree, also not with a token or the same key; nobody agre
   expect(one.ran).toEqual([]);
 });
 
-test("who may not do the same cannot agree, and who lost the role meanwhile does not count", async () => {
+test("an operator without the right cannot agree, and an agreement ends with the role", async () => {
   const one = fleet();
   const id = await one.park(2);
   one.unable.add("eve");

@@ -61,14 +61,14 @@ export interface Approvals {
    * Agrees to a request, and starts it when that was the last agreement that it needs.
    *
    * @param digest SHA-256 of the signed request that the operator saw, if it says which one
-   * @throws SvcError `not_found`; `conflict` when it waits no longer, or is another one; `forbidden` for who asked, agreed before, or
+   * @throws SvcError `not_found`; `conflict` when it waits no longer, or is another one; `forbidden` for the requester, for an operator who agreed before, or
    *   may not do the same; `storage`
    */
   approve(id: string, by: Party, digest?: Uint8Array): Promise<Approval>;
   /**
    * Ends a request that waits.
    *
-   * @param why for who asked; shortened to 500 characters
+   * @param why for the requester; shortened to 500 characters
    * @throws SvcError `not_found`, `conflict`, `storage`
    */
   deny(id: string, by: Party, why?: string): Promise<Approval>;
@@ -222,12 +222,12 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 /** What is stored must be read back as it was written: half of a character is not. */
 const reasonOf = (text: string): string => text.slice(0, longestReason).toWellFormed();
 
-/** Starts a request as the operator who asked, with the roles that this operator has now. */
+/** Starts a request in the name of the requester, with the roles that the requester has now. */
 async function startNow(deps: ApprovalsDeps, approval: Approval): Promise<unknown> {
   const { id, operation, asker, agreed, requestId, input, startedAt = 0, targets } = approval;
   const starter = deps.starters.get(operation);
   if (starter === undefined) throw unknownOperation(approval);
-  // Who controls the bus can put back the record of a request that was started, as if its start had been cut off.
+  // An attacker who controls the bus can put back the record of a request that was started, as if its start had been cut off.
   if (approval.expiresAt <= deps.clock.now()) {
     throw new SvcError("conflict", `the request ${id} expired before it could be started: ask again`);
   }
@@ -297,7 +297,7 @@ const judge = (
     touched: targets === undefined ? touched(input) : { peels: { peels: targets } },
   });
 
-/** @throws SvcError `forbidden` for who may not do the same */
+/** @throws SvcError `forbidden` for a caller who may not do the same */
 async function assertMay(
   deps: ApprovalsDeps,
   starter: Starter,

@@ -30,7 +30,7 @@ const summaryFields = {
   rollout: v.exactOptional(described(v.string(), "Id of the rollout that it started")),
 };
 const summary = titled("ApprovalSummary", v.object(summaryFields));
-/** What who asked signed; an agreement names its digest, so that it counts for nothing else. */
+/** What the requester signed. An agreement names its digest, so that it is not valid for another request. */
 const signedRequest = v.object({
   subject: described(v.string(), "The subject that it was signed for"),
   envelope: described(v.string(), "The signed envelope, base64"),
@@ -44,7 +44,7 @@ const view = titled(
       v.string(),
       "SHA-256 of the signed request, or of its fields, in hexadecimal, as in the audit",
     ),
-    signed: v.exactOptional(described(signedRequest, "What who asked signed; absent without a key")),
+    signed: v.exactOptional(described(signedRequest, "What the requester signed; absent without a key")),
     targets: v.exactOptional(described(v.array(v.string()), "Encoded ids of the peels that it is about")),
     request_id: v.exactOptional(described(v.string(), "Id of the request, as in the logs of masters")),
   }),
@@ -93,7 +93,7 @@ export const approveRequest = operation({
   name: "approvals.approve",
   kind: "decide",
   summary: "Agree to the request of another operator",
-  description: "The last agreement that it needs starts it, as the operator who asked.",
+  description: "The last agreement that it needs starts it in the name of the requester.",
   admits: ["operator"],
   scope: { kind: "approvals", action: "approve" },
   input: v.strictObject({
@@ -124,7 +124,7 @@ export const denyRequest = operation({
     reason: v.optional(
       described(
         v.pipe(v.string(), v.maxLength(longestReason, `must have at most ${longestReason} characters`)),
-        "Why, as free text; who asked reads it, and the audit has it",
+        "Why, as free text; the requester and the audit see it",
       ),
     ),
   }),

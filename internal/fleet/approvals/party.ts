@@ -4,10 +4,10 @@ import type { Caller, OperatorCaller } from "../operation/mod.ts";
 import type { Party } from "./record.ts";
 
 /**
- * Who asks or agrees, as it is stored.
+ * The requester of an approval, or an approver, as it is stored.
  *
  * @param at milliseconds since the Unix epoch
- * @throws SvcError `forbidden` for who only claims a name: anyone could agree in the name of another
+ * @throws SvcError `forbidden` for a caller who only claims a name: anyone could agree in the name of another
  */
 export function partyOf(caller: Caller, at: number): Party {
   if (caller.kind !== "operator" || caller.roles === undefined) {

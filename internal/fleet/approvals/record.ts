@@ -12,7 +12,7 @@ const text = v.pipe(v.string(), v.maxLength(1_000));
 const party = part({
   /** As it is recorded: of a token `token:NAME`. */
   name: text,
-  /** Who answers for it: of a token its creator. */
+  /** The operator who is responsible: for a token, its creator. */
   person: text,
   door: v.picklist(["rest", "bus", "console", "direct"]),
   roles: list(text, 64),
@@ -25,7 +25,7 @@ const party = part({
   /** What a request over REST showed: `file`, `oidc`, or the id of a token. */
   bearer: optional(text),
 });
-/** Who asked, or agreed. Times are milliseconds since the Unix epoch. */
+/** The requester or an approver. Times are milliseconds since the Unix epoch. */
 export type Party = v.InferOutput<typeof party.read>;
 
 const fields = {

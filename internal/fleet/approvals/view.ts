@@ -65,7 +65,7 @@ export function followApprovals({
   });
   watch.ready.then(
     () => teller?.loaded(),
-    // It stopped before, and then nothing is told of what was there.
+    // It stopped before: then no events are published about records that existed.
     () => {},
   );
   const seen = () =>

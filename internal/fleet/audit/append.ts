@@ -104,7 +104,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
       return newest?.seq === last ? newest : { seq: last, hash: beginning().hash };
     const link = { seq: message.sequence, hash: sha256(message.data) };
     const at = genuineEntry(message.data, link.seq, keys())?.at;
-    // Of what no master wrote no peel is told. The chain continues behind it, and the verification finds it.
+    // Peels get no head that another party wrote. The chain continues after it, and the verification finds it.
     if (at !== undefined) note(link, at);
     return link;
   };

@@ -93,7 +93,7 @@ export const listAudit = operation({
   input: v.strictObject({
     since: v.optional(described(timestamp, "Only entries of this time or later")),
     until: v.optional(described(timestamp, "Only entries of this time or earlier")),
-    // Not `operator`: over the bus that is who asks.
+    // Not `operator`: over the bus that names the caller.
     by: v.optional(described(v.string(), "Only what this operator asked for")),
     action: v.optional(described(v.string(), "Only this operation; with `*` at its end all that begin so")),
     peel: v.optional(described(v.string(), "Only what names this peel")),

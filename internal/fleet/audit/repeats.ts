@@ -35,7 +35,7 @@ export interface Repeats {
 }
 
 /**
- * Finds requests that are sent a second time, by who controls the bus and deleted the nonces that were used: the
+ * Finds requests that are sent a second time by an attacker who controls the bus and deleted the nonces that were used: the
  * audit still has their beginning. Of two masters that take one at the same moment, the later entry loses.
  *
  * @param options.keys the public command keys that the fleet has or had

@@ -11,7 +11,7 @@ export interface RevokedToken {
 
 /**
  * Follows the revocations of tokens in the audit, from its oldest entry on. A master that was stopped learns those
- * that it missed, also when who controls the bus has put the tokens back.
+ * that it missed, also when an attacker who controls the bus has put the tokens back.
  *
  * @param options.take called with each revocation, at least once
  * @returns reads what was written since the last time, with the ends of the audit, asked for just now; it throws

@@ -45,7 +45,7 @@ async function write(count: number, signer = key): Promise<void> {
   await until(async () => (await manager.streams.info("audit")).state.last_seq >= end.seq);
 }
 
-/** A new stream with so many entries. */
+/** A new stream with a number of entries. */
 async function begin(count: number) {
   const manager = await owner.nats.jetstreamManager();
   // A server that still writes can leave messages behind, which the next stream of the name begins with.

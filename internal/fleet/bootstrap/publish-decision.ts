@@ -36,7 +36,7 @@ function isConsistent(document: BootstrapDocument, pinOf: (pem: string) => strin
   return certificates.every((pem, at) => pinOf(pem) === pins[at]);
 }
 
-/** Whether two documents are of one CA: masters of one fleet can be in neighboring phases of a rotation. */
+/** Whether two documents come from one CA: masters of one fleet can be in neighboring phases of a rotation. */
 export function isSameAuthority(one: BootstrapDocument, other: BootstrapDocument): boolean {
   if (one.fingerprint === other.fingerprint) return true;
   return pinsOf(one).includes(other.fingerprint) || pinsOf(other).includes(one.fingerprint);
@@ -55,7 +55,7 @@ export interface Stance {
   yields: boolean;
   /**
    * The roots in the document of this master changed: equal content is written again, once. Another master that
-   * was first told the peels, and some of them then asked this one, which had not noticed the change yet.
+   * was first sent to the peels, and some of them then asked this one, which had not noticed the change yet.
    */
   repeats?: boolean;
 }

@@ -6,7 +6,7 @@ const minuteMs = 60_000;
 /** Causes of peels that are counted at a time; what is forgotten may log again. */
 const mostCounted = 65_536;
 
-/** Log lines that peels cause, so many a minute of one cause and peel. */
+/** Log lines that peels cause, limited by the minute for each cause and peel. */
 export interface LogLines {
   say(level: LogLevel, event: string, peel: string, fields?: LogFields): void;
   stop(): void;

@@ -30,7 +30,7 @@ test("0 means no limit, and no flood", () => {
     expect(charge(meter, budget, 1, n)).toEqual({ within: true, flooding: false });
 });
 
-/** When flooding is reported, sending so many a second for so long. */
+/** When flooding is reported, at a rate by the second and for a duration. */
 function floodedAt(budget: Budget, perSecond: number, ms: number, pauseAt?: number): number | undefined {
   const meter = newMeter(budget, 0);
   for (let now = 0; now < ms; now += 1_000 / perSecond) {

@@ -142,7 +142,7 @@ export const checkCluster = operation({
           stream: v.string(),
           server: described(v.string(), "The server that differs, or all that may"),
           message: v.string(),
-          unclear: v.exactOptional(described(v.boolean(), "Which server is wrong cannot be told")),
+          unclear: v.exactOptional(described(v.boolean(), "Whether it is unknown which server is wrong")),
         }),
       ),
     }),

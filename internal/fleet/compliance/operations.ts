@@ -157,7 +157,7 @@ async function resolveKnown({ resolver, compliance }: ComplianceDeps, expression
   return [...found];
 }
 
-/** The differences of this run; `undefined` when the stored ones are of another, or cannot be read. */
+/** The differences of this run; `undefined` when the stored ones belong to another, or cannot be read. */
 async function diffsOf(
   { diffs }: ComplianceDeps,
   peelId: string,

@@ -28,7 +28,7 @@ export function followCompliance(options: {
   let running = false;
   const watch = reports.watch(({ key, value, revision, storedAt }) => {
     const before = known.get(key);
-    // A watch that continues repeats what it told.
+    // A watch that continues repeats what it delivered.
     if (before !== undefined && before.revision >= revision) return;
     if (value === undefined) return void known.delete(key);
     try {

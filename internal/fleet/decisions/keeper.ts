@@ -14,7 +14,7 @@ import { type Verification, verificationOf } from "./verify.ts";
 
 /** How often the number of stored records is compared: a bucket of records never has fewer than earlier. */
 const countMs = 60_000;
-/** Every so many looks at the numbers, all records are compared: a replica that diverged shows no other sign. */
+/** After this number of comparisons of the numbers, all records are compared: a replica that diverged shows no other sign. */
 const looksPerComparison = 10;
 /** Longer than a new leader needs until it has applied everything that its cluster agreed on. */
 const settleMs = 1_000;

@@ -13,7 +13,7 @@ const writeAt = promisify(write);
 const sync = promisify(fdatasync);
 const truncate = promisify(ftruncate);
 
-/** Records that may be outdated before the file is written again: so many, and as many as are current. */
+/** Records that may be outdated before the file is written again: this number, and as many as are current. */
 const slack = 1_000;
 
 /** The decisions of a master on its own disk, which the bus cannot take back. */

@@ -34,7 +34,7 @@ export interface Judge {
   now: number;
   /** How long an enrollment may be pending, milliseconds: masters remove it after that. */
   pendingTtlMs: number;
-  /** Whether a master wrote this enrollment record: any other counts for nothing. */
+  /** Whether a master wrote this enrollment record: any other is ignored. */
   vouched(stored: StoredMap): boolean;
 }
 

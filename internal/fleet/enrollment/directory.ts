@@ -40,7 +40,7 @@ export interface Directory {
   holds(peelId: string, busPublicKey: string): boolean;
   /** The enrollment that is in force and has this key of the bus. */
   holderOf(busPublicKey: string): string | undefined;
-  /** Number of records that no master vouches for, which lists show as `TAMPERED`: they count for nothing. */
+  /** Number of records that no master vouches for, which lists show as `TAMPERED` and masters ignore. */
   countTampered(): number;
   /** State of the enrollment that the index of this peel points to. */
   stateOf(peelId: string): EnrollmentState | undefined;
@@ -52,6 +52,8 @@ export interface Directory {
   labelsOf(peelId: string): Labels | undefined;
   /** Whether this peel is suspended. */
   isSuspended(peelId: string): boolean;
+  /** The valid enrollments that are suspended, or of which a clone is suspected. */
+  marked(): string[];
   /** Number of suspended peels. */
   countSuspended(): number;
   /** Number of valid enrollments in each state. */
@@ -117,7 +119,7 @@ export interface DirectoryDeps {
 
 /**
  * Starts following the bucket `enrollments`. Membership is judged here: a record without a valid voucher of a
- * master appears in lists, and counts for nothing.
+ * master appears in lists, and is ignored otherwise.
  */
 export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): Directory {
   const { vouchers } = enrollments;
@@ -135,7 +137,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     if (direct === true && onDirect !== undefined) onDirect(id);
     else {
       const fields = { enrollment_id: id, peel_id, state, revision };
-      log.error("an enrollment record that no master vouches for counts for nothing", fields);
+      log.error("an enrollment record that no master vouches for is ignored", fields);
     }
   };
   const readListed = (value: Uint8Array, id: string, revision: number): Listed => {
@@ -240,6 +242,12 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
     }
   });
 
+  /** The ids of the valid records that are such. */
+  const valid = (isSuch: (item: Listed) => boolean): string[] => {
+    const found: string[] = [];
+    for (const { item } of view.kept()) if (isSuch(item) && isVisible(item)) found.push(item.id);
+    return found;
+  };
   const listed = (record: Listed, state: EnrollmentState | "all"): EnrollmentSummary | undefined => {
     if (!isVisible(record) && !isTampered(record)) return undefined;
     if (state !== "all" && record.state !== state) return undefined;
@@ -272,13 +280,7 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
         .sort((a, b) => (a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : 0))[0];
       return newest === undefined ? undefined : { id: newest.id, state: newest.state };
     },
-    countClones() {
-      let found = 0;
-      for (const { item } of view.kept()) {
-        if (item.cloneSuspected && memberStates.has(item.state) && isVisible(item)) found++;
-      }
-      return found;
-    },
+    countClones: () => valid((item) => item.cloneSuspected && memberStates.has(item.state)).length,
     stateOf,
     idOf: (peelId) => index.get(peelId),
     memberOf: (peelId) => (members.has(peelId) ? indexed(peelId) : undefined),
@@ -287,11 +289,8 @@ export function createDirectory({ enrollments, log, onDirect }: DirectoryDeps): 
       const record = indexed(peelId);
       return record !== undefined && !isTampered(record) && record.trust === "SUSPENDED";
     },
-    countSuspended() {
-      let found = 0;
-      for (const { item } of view.kept()) if (item.trust === "SUSPENDED" && isVisible(item)) found++;
-      return found;
-    },
+    marked: () => valid((item) => item.trust === "SUSPENDED" || item.cloneSuspected),
+    countSuspended: () => valid(({ trust }) => trust === "SUSPENDED").length,
     countTampered() {
       let found = 0;
       for (const { item } of view.kept()) if (isTampered(item)) found++;

@@ -174,6 +174,8 @@ export const enrollmentDoors = {
     },
     bus: { subject: "svc.admin.enroll.restore" },
   },
+  showEnrollment: { bus: { subject: "svc.admin.enroll.show" }, hints },
+  listStrays: { bus: { subject: "svc.admin.enroll.strays" } },
   discardEnrollment: { bus: { subject: "svc.admin.enroll.discard" }, hints },
   revokeUserOfBus: {
     bus: { subject: "svc.admin.enroll.revoke-user" },

@@ -25,7 +25,7 @@ export interface RefusedConnections {
   revoked(entry: Revocation): void;
   /** @returns whether the client named another key than that of its JWT */
   heard(connection: ConnectedUser): boolean;
-  /** Connections may have begun that nobody told: until it was looked through all of them. */
+  /** Connections may have begun without a report, until all of them were inspected. */
   unsure(): void;
   /** All connections were looked through that began before the last call of `unsure`. */
   sure(): void;

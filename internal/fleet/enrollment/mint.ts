@@ -4,7 +4,7 @@ import { type AccountSigner, encodeJwt, type KeyPair } from "../../identity/mod.
 import { peelLimits, peelPermissions } from "./permissions.ts";
 import type { Enrollment } from "./record.ts";
 
-/** The longest that `enroll.creds_validity` allows: credentials of which nothing is known last no longer. */
+/** The longest that `enroll.creds_validity` allows: no unknown credentials are valid for longer. */
 export const longestValidityMs = 87_600 * 60 * 60 * 1000;
 
 export interface MintDeps {

@@ -25,6 +25,7 @@ export {
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
+  fromStored,
   type StoredMap,
   summarize,
   toStored,
@@ -40,7 +41,6 @@ export {
   decodeRevocation,
   isOver,
   type Revocation,
-  readStrays,
   writeRevocation,
 } from "./revocations.ts";
 export { sealingKeyOf } from "./sealing-key.ts";

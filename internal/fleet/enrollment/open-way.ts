@@ -22,5 +22,5 @@ export interface OpenWay {
   by?: string;
 }
 
-/** Tells what of one way in is open now. */
+/** Reports which entries of one way in are open now. */
 export type ListOpenWays = () => Promise<OpenWay[]>;

@@ -3,6 +3,7 @@ import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { described, timestamp, titled } from "../../base/schema.ts";
+import type { Bucket } from "../../bus/mod.ts";
 import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
@@ -18,6 +19,7 @@ import {
   type LearnedKeys,
   learnedKeys,
 } from "./learned-keys.ts";
+import type { ShowEnrollmentDeps } from "./read-operations.ts";
 import {
   type Enrollment,
   type EnrollmentSummary,
@@ -38,6 +40,7 @@ import { isStreamTerminal } from "./transition.ts";
 import { peelIdField, publicKeyField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
 
 export { labelEnrollment } from "./label-operation.ts";
+export { listStrays, type ShowEnrollmentDeps, showEnrollment } from "./read-operations.ts";
 export { findEnrollmentOfKey, recoverCredentials } from "./recovery-operations.ts";
 export { revokeUserOfBus } from "./revoke-user-operation.ts";
 export { type ChallengeTpmDeps, challengeTpm } from "./tpm-operation.ts";
@@ -246,7 +249,7 @@ const summary: v.GenericSchema<EnrollmentSummary> = titled(
     created_at: timestamp,
     trust: described(
       v.picklist(trustWords),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and it counts for nothing.",
+      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and masters ignore it.",
     ),
     fingerprint: described(
       v.string(),
@@ -276,7 +279,7 @@ export const listEnrollments = operation({
     ids: v.optional(
       described(
         v.pipe(v.array(v.string()), v.maxLength(mostPicked, `must have at most ${mostPicked} ids`)),
-        "Of these only those with these ids, in no order and on one page",
+        "Only those of them that have these ids, unordered and on one page",
       ),
     ),
     ...pageFields("enr"),
@@ -284,7 +287,7 @@ export const listEnrollments = operation({
   output: v.object({
     enrollments: v.array(summary),
     next: v.exactOptional(v.string()),
-    /** Records of the whole fleet that count for nothing. */
+    /** Records of the whole fleet that are ignored. */
     distrusted: v.number(),
   }),
   touches: () => ({ fleet: true }),
@@ -405,7 +408,7 @@ export const resumeEnrollment = operation({
 export const clearClone = operation({
   name: "enrollments.clear-clone",
   kind: "decide",
-  summary: "Take away the mark that two hosts appear to hold an identity",
+  summary: "Remove the mark that two hosts appear to hold an identity",
   admits: ["operator"],
   scope: { kind: "enrollments", action: "clear-clone" },
   input: onlyId,
@@ -419,7 +422,7 @@ export const clearClone = operation({
   },
 });
 
-/** What suspension and its end need: only masters can make them felt on the bus. */
+/** What suspension and its end need: only masters can enforce them on the bus. */
 export interface SuspendOperationDeps extends ResumeRecordDeps {
   enforce: EnforceRevocation;
   suspension: SuspensionEffects;
@@ -461,7 +464,9 @@ export const discardEnrollment = operation({
 });
 
 /** What the operations on enrollments of operators need. */
-export interface OperatorEnrollmentDeps extends SuspendOperationDeps {
+export interface OperatorEnrollmentDeps extends SuspendOperationDeps, ShowEnrollmentDeps {
+  /** The bucket `revocations`. */
+  refused: Pick<Bucket, "entries">;
   revocations: SuspendOperationDeps["revocations"] & RevokeUserDeps["revocations"];
   directory: Directory;
   clock: Clock;

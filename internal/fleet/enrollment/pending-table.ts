@@ -23,7 +23,7 @@ export interface PendingTable {
 const openPart = 0.75;
 /** More than a new record and its index take: a submission is at most 4 KiB. */
 const largestBytes = 8 * 1024;
-/** A measurement serves so many enrollments and so long, while there is room. */
+/** How many enrollments one measurement serves, and for how long, while there is room. */
 const measuredFor = { enrollments: 64, ms: 1_000 };
 
 /** What was pending and stored at one moment, and what was admitted since. */

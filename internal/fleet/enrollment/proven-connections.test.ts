@@ -76,7 +76,7 @@ test("where no site is, all reports come from servers of the bus", () => {
   expect(setup(false).report("web-9", key())).toEqual(both("web-9"));
 });
 
-test("a flood of unknown users is not verified without end: known ones are heard meanwhile, and who missed some is told", () => {
+test("a flood of unknown users is not verified without end: known ones are received meanwhile, and a reader that missed some is notified", () => {
   const { report, known, clock } = setup();
   const user = key();
   const genuine = jwtOf("web-2", user, account);
@@ -87,7 +87,7 @@ test("a flood of unknown users is not verified without end: known ones are heard
   expect(report("web-2", user, genuine)).toEqual(both("web-2"));
 });
 
-test("gaps are passed on, other accounts are followed as they are, and who left hears nothing", () => {
+test("gaps are passed on, other accounts are followed as they are, and a reader that left gets nothing", () => {
   const { proven, listener, stop, given, heard, report, known } = setup();
   given.get("A")?.unsure();
   proven.followConnections("B", listener);

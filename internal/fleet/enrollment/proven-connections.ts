@@ -22,7 +22,7 @@ export interface ProvenConnectionsDeps {
 /**
  * The connections of peels that servers report, without those that the server of a site may have invented: all of them
  * report on one subject. A report counts when it has the key with which this peel may connect, or its JWT, as a master
- * signed it. A site has seen these of the peels that were connected there. When so many are unknown that not all can be
+ * signed it. A site has seen these of the peels that were connected there. When too many are unknown, so that not all can be
  * verified, listeners are unsure: they look for themselves what servers of the bus have.
  */
 export function provenConnections(deps: ProvenConnectionsDeps): Pick<SystemBus, "followConnections"> & {

@@ -25,7 +25,7 @@ export async function restore(enrollments: Enrollments, id: string): Promise<Enr
   if (now !== undefined && readEntry(enrollments, now) !== undefined) {
     throw new SvcError(
       "invalid_transition",
-      `the enrollment ${id} is as a master made it: nothing to restore`,
+      `the enrollment ${id} was not changed by others: nothing to restore`,
     );
   }
   const found = await findByPeel(enrollments, record.peelId);

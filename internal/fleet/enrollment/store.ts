@@ -8,7 +8,7 @@ import { liveStates } from "./transition.ts";
 import { isVouched, type Vouchers } from "./vouchers.ts";
 
 /**
- * The bucket `enrollments`, with the vouchers of its records. A record that counts for nothing does not exist
+ * The bucket `enrollments`, with the vouchers of its records. A record that is ignored does not exist
  * for readers of this bucket. `svc` has no key, so it reads without vouchers and judges nothing.
  */
 export interface Enrollments extends Bucket {
@@ -226,7 +226,7 @@ export function decodeIndex(entry: Pick<Entry, "key" | "value">): string {
   return id;
 }
 
-/** The record of an entry; `undefined` when it counts for nothing. */
+/** The record of an entry; `undefined` when it is ignored. */
 export function readEntry(
   enrollments: Pick<Enrollments, "vouchers" | "readings">,
   entry: Pick<Entry, "key" | "value" | "revision">,

@@ -19,12 +19,12 @@ export interface StrayDeps {
   directory: Pick<Directory, "holds" | "caughtUp" | "onMember">;
   revocations: Pick<Revocations, "add" | "current" | "lift">;
   enforcer: Pick<Reconciler, "enforce">;
-  /** Is told of each connection that begins, and of all of them now and then. */
+  /** Called for each connection that begins, and for all of them now and then. */
   connections: {
     heard(user: ConnectedUser): void;
-    /** Some may have begun that were not told. */
+    /** Some may have begun without a report. */
     unsure(): void;
-    /** All were told that began before the last call of `unsure`. */
+    /** All were reported that began before the last call of `unsure`. */
     sure(): void;
   };
   /** How long a fleet takes to come back after the bus was away. */

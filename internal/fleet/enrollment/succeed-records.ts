@@ -16,7 +16,7 @@ export interface Succeeded {
   records: Enrollment[];
   /** IDs of the members that no master of that fleet vouches for. They are not taken over. */
   tampered: string[];
-  /** Whether no record is of that fleet: the vouchers of all are of another one. */
+  /** Whether no record belongs to that fleet: the vouchers of all were made by another one. */
   isForeign: boolean;
 }
 

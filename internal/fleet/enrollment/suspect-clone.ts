@@ -46,7 +46,7 @@ export async function reportClone(deps: SuspectCloneDeps, id: string): Promise<v
     deps.metrics.cloneSuspected();
     log.error("enrollment.clone.suspected", { ...fields, on_clone: deps.onClone });
     deps.tellClone(id, peelId).catch((cause) => {
-      log.warn("the reactor was not told of a clone", { ...fields, reason: describeError(cause) });
+      log.warn("the reactor was not notified of a clone", { ...fields, reason: describeError(cause) });
     });
     if (deps.onClone === "alert") return;
     // Not awaited: it ends the connection on which the answer goes out.

@@ -69,7 +69,7 @@ export async function suspend(
     }
   });
   const told = deps.tell(record.peelId, reason).catch((cause) =>
-    deps.log.warn("the reactor was not told of a suspension", {
+    deps.log.warn("the reactor was not notified of a suspension", {
       peel_id: record.peelId,
       reason: describeError(cause),
     }),

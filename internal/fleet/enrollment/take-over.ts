@@ -71,7 +71,7 @@ async function takeOver(deps: TakeOverDeps, id: string): Promise<void> {
   // Another master was first.
   if (now === undefined || (last?.byMaster === true && last.revision === now.revision)) return;
   if (last === undefined || last.revision !== now.revision) {
-    log.error("an enrollment record that no master vouches for counts for nothing", {
+    log.error("an enrollment record that no master vouches for is ignored", {
       enrollment_id: id,
       revision: now.revision,
       reason:

@@ -4,7 +4,7 @@ import { decodeMap, type Enrollment, encodeRecord, type StoredMap } from "./reco
 
 // Enrollment records are stored on the bus, where others can write. So each record has two MACs of a master: one
 // over the identity of the peel, one over the decision. A record without them, or one that does not match them,
-// counts for nothing.
+// is ignored.
 
 /** Marks records that are written, and judges records that are read. */
 export interface Vouchers {

@@ -27,7 +27,7 @@ export interface Admission {
   /**
    * Called right before the record is stored as decided.
    *
-   * @throws SvcError `unavailable` when that took so long that what this decision took may be another one's by now
+   * @throws SvcError `unavailable` when the decision took too long, so that another master may hold what it took
    */
   assertHeld?(): void;
   /**

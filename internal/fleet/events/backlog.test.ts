@@ -13,7 +13,7 @@ test("what was stored within a minute of the newest is told, whenever that was",
   expect(backlog.take(20 * hour)).toEqual([]);
 });
 
-test("what the bus may have forgotten is not told again", () => {
+test("what the bus may have forgotten is not published again", () => {
   const backlog = createBacklog<string>();
   backlog.add("newest", hour);
   expect(backlog.take(13 * hour + 1)).toEqual([]);

@@ -1,12 +1,12 @@
 /** Between the end of one master and what the last of its work was stored is less than this. */
 const lateMs = 60_000;
-/** Events are stored for a day: what is older may have been told and forgotten. */
+/** Events are stored for a day: older ones may have been published and deleted. */
 const oldestMs = 12 * 3600_000;
 const mostKept = 2_000;
 
 /**
  * What a master finds when it starts, and may have to tell: its predecessor may have ended after it stored something
- * and before it told. Only what is among the last things that were stored can be that.
+ * and before it published. Only what is among the last things that were stored can be that.
  */
 export interface Backlog<T> {
   /** @param at when it was stored last, milliseconds since the Unix epoch */

@@ -67,7 +67,7 @@ export function createEventFeed(deps: ReadDeps & { clock: Clock; log: Log }): Ev
     clock,
     log,
   });
-  /** Who reads a long past alone would keep all of it here. */
+  /** A reader of a long past would keep all of it here. */
   const forgetOldest = () => {
     const [oldest] = shared.keys();
     if (oldest !== undefined && shared.size > mostShared) shared.delete(oldest);

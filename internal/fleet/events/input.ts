@@ -66,7 +66,7 @@ function checked(schema: typeof tagGlob | typeof sourceGlob, text: string): stri
   throw new SvcError("bad_request", read.issues[0].message);
 }
 
-/** A set that is never closed is a typing mistake: it would match nothing, and nobody would be told. */
+/** A set that is never closed is a typing mistake: it would match nothing, without a message. */
 function setProblem(pattern: string): string | undefined {
   let start = 0;
   for (const segment of pattern.split("/")) {

@@ -36,7 +36,7 @@ test("the bus is asked once for all who wait, and not at all when nobody waits",
   expect(state.asked).toBe(2);
   clock.advance(500);
   expect([state.asked, clock.pending]).toEqual([2, 0]);
-  // Who is behind need not wait.
+  // A reader that is behind need not wait.
   expect(await looks.beyond(at(4), never)).toEqual(at(6));
 });
 

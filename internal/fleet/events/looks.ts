@@ -45,7 +45,7 @@ export function createLooks(options: {
   let answeredAt = clock.monotonic();
 
   const look = async () => {
-    // Who comes while the bus is asked may have read further than its answer.
+    // A reader that comes during the request may have read further than its answer.
     const asked = [...waiting];
     const end = await options.endOf();
     latest = end;

@@ -17,7 +17,7 @@ export const tellApprovals = (deps: Parameters<typeof tellChanges>[1]): Approval
         typeof state === "string" && typeof agreed === "number"
           ? stateOf(state, agreed, typeof outcome === "string" ? outcome : undefined)
           : undefined,
-      // What is asked for is read with a role for approvals: it may contain secrets.
+      // The request itself needs a role for approvals: it may contain secrets.
       dataOf: ({ id, operation, state, needs, agreed, asker, deniedBy, outcome, job, rollout }) => ({
         ...{ id, operation, state, needs, agreed: agreed.length, asked_by: asker.name },
         ...defined({ by: deniedBy ?? agreed.at(-1)?.name, outcome, job, rollout }),

@@ -16,7 +16,7 @@ export interface ChangeTeller<T> {
   stop(): Promise<void>;
 }
 
-/** What is told of a kind of records. */
+/** The events of a kind of records. */
 export interface ToldKind<T> {
   /** The second segment of the tags: `rollout` gives `svc/rollout/<id>/changed`. */
   name: string;
@@ -44,7 +44,7 @@ export function tellChanges<T>(
 ): ChangeTeller<T> {
   const teller = createTeller({ clock, log });
   const backlog = createBacklog<{ item: T; revision: number }>();
-  /** Of those that have not ended: a record may be written without a change that is told. */
+  /** Records that have not ended. A record may be written without a change worth an event. */
   const noted = new Map<string, string>();
   let isLoaded = false;
 

@@ -34,7 +34,7 @@ type Told = Pick<Job, "jid" | "function" | "target" | "createdBy" | "settled"> &
 export function tellJobs({ bus, clock, log }: { bus: Bus; clock: Clock; log: Log }): JobTeller {
   const teller = createTeller({ clock, log });
   const backlog = createBacklog<Told>();
-  /** How much of a job is told. */
+  /** How much of a job is published. */
   const told = createBoundedMap<"created" | "ended">(2 * mostRemembered);
   let isLoaded = false;
 

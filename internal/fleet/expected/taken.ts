@@ -32,7 +32,7 @@ async function usedBy(
 /**
  * Takes the entry of a host for an enrollment by compare-and-swap: of two masters one takes it.
  *
- * @returns `undefined` when it was used, has ended, or is of another key
+ * @returns `undefined` when it was used, has ended, or has another key
  */
 export async function take(
   deps: TakeDeps,

@@ -177,7 +177,7 @@ test.each<[Caller, Partial<Content>]>([
     { kind: "reactor", rule: "web", door: "reactor" },
     { via: "reactor", operator: "reactor:web" },
   ],
-])("who asked and how: %j", async (caller, expected) => {
+])("the caller and the door: %j", async (caller, expected) => {
   const one = gated();
   await ask(one, { caller });
   expect(one.written[0]).toMatchObject(expected);

@@ -225,8 +225,8 @@ export function createJobController(deps: JobControllerDeps): JobController {
   };
   const shown = (listed: ListedJob): JobSummary => {
     const summary = summaryOf(listed);
-    const now = standingNow(listed.jid);
-    return now === undefined ? summary : { ...summary, counts: now.counts, status: now.status };
+    const { counts, status } = standingNow(listed.jid) ?? summary;
+    return { ...summary, counts, status, ...deadlineOf(running.get(listed.jid)) };
   };
   return {
     ready,
@@ -289,4 +289,9 @@ export function createJobController(deps: JobControllerDeps): JobController {
       for (const { job } of [...running.values()]) running.end(job.jid);
     },
   };
+}
+
+/** Of a job that runs. */
+function deadlineOf(entry: RunningJob | undefined): Pick<JobSummary, "deadline"> {
+  return entry === undefined ? {} : { deadline: rfc3339(entry.job.deadline) };
 }

@@ -7,7 +7,7 @@ const returned = (fields: Record<string, unknown>) =>
 const read = (kind: string, data: Uint8Array) =>
   readEvent({ subject: `svc.job.j.${kind}.web1`, data, storedAt: 1 });
 
-test("an acknowledgement above 4 KiB counts for nothing", () => {
+test("an acknowledgement above 4 KiB is ignored", () => {
   expect(read("ack", new Uint8Array(4096))).toEqual({ jid: "j", peel: "web1", at: 1 });
   expect(read("ack", new Uint8Array(4097))).toBeUndefined();
 });

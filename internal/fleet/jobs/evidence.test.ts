@@ -84,7 +84,7 @@ test("a command of a job that nobody signed carries nothing more", () => {
   expect(decodeEvidence(new Uint8Array())).toBeUndefined();
 });
 
-test("a command to stop carries what was signed to stop it, and the records of who did", () => {
+test("a command to stop carries what was signed to stop it, and the records of its signer", () => {
   const cancelRequest = { subject: "svc.job.x.cancel", envelope: systemRandom(50) };
   const job = { ...signed, cancelledAt: 5, cancelledBy: "bob", cancelRequest };
   const evidence = decodeEvidence(bodyFor("stop", withCancelMac(mac, withJobMac(mac, job)), "web-1"));

@@ -13,7 +13,7 @@ const random = (size: number) => Buffer.alloc(size, ++made);
 const sets = createTargetSets();
 const lister = createLister(sets);
 
-/** A job that was created so many seconds after the start. */
+/** A job that was created a number of seconds after the start. */
 function job(at: number, fields: Partial<Job> = {}): ListedJob {
   const createdAt = start + at * second;
   const { settled = { status: "completed", counts: { ok: 1 }, finishedAt: createdAt, offline: [] } } = fields;

@@ -68,8 +68,11 @@ const summary: v.GenericSchema<JobSummary> = titled(
   v.object({
     ...common,
     targets: described(integer, "Number of target peels"),
+    deadline: v.exactOptional(
+      described(timestamp, "Until then a peel may start it and run it; of a job that runs"),
+    ),
     runs: v.exactOptional(
-      described(integer, "With `fold`: the row is the newest of so many runs of its schedule"),
+      described(integer, "With `fold`: number of runs of its schedule, of which the row is the newest"),
     ),
     failed_runs: v.exactOptional(described(integer, "How many of these did not end well")),
   }),
@@ -155,7 +158,7 @@ export const listJobs = operation({
   scope: { kind: "jobs", action: "list" },
   input: v.strictObject({
     status: v.optional(described(status, "Only those of this status")),
-    // Not `operator`: over the bus that is who asks.
+    // Not `operator`: over the bus that names the caller.
     by: v.optional(described(v.string(), "Only those that this operator or rule asked for")),
     function: v.optional(described(v.string(), "Only those whose function matches this glob")),
     target: v.optional(

@@ -1,6 +1,6 @@
 import { type Ending, endings } from "../../wire/return.ts";
 
-/** What of a return a small reader can judge, by the field: its value has one of these forms. */
+/** The parts of a return that a small reader can judge, by the field: its value has one of these forms. */
 type Form = "boolean" | "number" | "text" | "scalar" | "ending";
 
 /** Each with a bit of its own. */

@@ -4,7 +4,7 @@ import { described, describedDigest, plainMap, titled } from "../../base/schema.
 import { mostApprovals } from "../../wire/call.ts";
 import { oneTarget, targetFields } from "../targeting/mod.ts";
 
-/** What the operator who asks signs about peels and others, so that no master can change it. */
+/** What the requester signs about peels and others, so that no master can change it. */
 export const frozenFields = {
   targets_digest: v.optional(
     describedDigest(

@@ -28,7 +28,7 @@ export interface Commands {
   sign(kind: CommandKind, job: Job, peel: string): Uint8Array | undefined;
 }
 
-/** From so many peels of one site on, one command is sent for all of them. */
+/** From this number of peels of one site on, one command is sent for all of them. */
 const fewestOfSite = 4;
 
 const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
@@ -44,7 +44,7 @@ export function createCommands(deps: {
   bus: Pick<Bus, "publish">;
   key: KeyPair;
   mac: RecordMac;
-  /** The encoded records that prove an operator to who knows the administrators alone. */
+  /** The encoded records that prove an operator to a verifier that knows only the administrators. */
   recordsOf?(operator: string): readonly Uint8Array[];
   /** The site whose commands a peel hears. */
   siteOf?(peel: string): string | undefined;
@@ -63,8 +63,7 @@ export function createCommands(deps: {
     if (known !== undefined) return known;
     const genuine = isGenuineJob(mac, kind, job);
     judged[kind].set(job, genuine);
-    if (!genuine)
-      log.error("a stored job is not as a master made it: nothing is sent", { jid: job.jid, kind });
+    if (!genuine) log.error("a stored job was changed by others: nothing is sent", { jid: job.jid, kind });
     return genuine;
   };
   /** A reconnecting fleet asks for one command each, about the same job. */

@@ -16,6 +16,8 @@ export interface JobSummary {
   created_at: string;
   created_by: string;
   finished_at?: string;
+  /** Of a job that runs. */
+  deadline?: string;
   /** Of a row that stands for all runs of a schedule: how many there are, and how many did not end well. */
   runs?: number;
   failed_runs?: number;

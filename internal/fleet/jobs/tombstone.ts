@@ -12,7 +12,7 @@ export type PlannedJob = Pick<
  * Ensures that a job that may have been requested is never created: a tombstone takes its ID, which is a
  * cancelled job that was never sent. A delayed request for the job finds the tombstone.
  *
- * @param by who forbids the job
+ * @param by the operator who forbids the job
  * @returns the job with this ID: one that is `forbidden`, or the real one, when it was created earlier
  * @throws SvcError `storage`
  */

@@ -84,7 +84,7 @@ export async function createToken(
   };
   const value = encodeToken(mac, token);
   const revision = await tokens.create(id, value);
-  // Of a signed request that was sent again, by who controls the bus.
+  // Made by a signed request that an attacker who controls the bus sent again.
   if (revision === undefined) throw new SvcError("conflict", "this request has made a token already");
   view.apply({ key: id, value, revision });
   return { token, secret };

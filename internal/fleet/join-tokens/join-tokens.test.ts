@@ -145,7 +145,7 @@ async function countIn(id: string): Promise<number> {
 }
 
 describe("a token", () => {
-  test("lets a host in, with its labels, and is shown with who used it", async () => {
+  test("admits a host, with its labels, and is shown with the hosts that used it", async () => {
     const master = startMaster();
     const token = await create(master, { label: { env: "lab" }, note: "rack 7" });
     expect(token).toMatchObject({ urls: ["https://svc.example.com:8443"], pins: [pin], state: "open" });

@@ -15,7 +15,7 @@ import { findToken, revokeToken } from "./revoke.ts";
 import { sealContext } from "./seal-context.ts";
 import { joinTokenStates, stateOf } from "./state.ts";
 
-/** A list of who joined fits into one message. */
+/** A list of the hosts that joined fits into one message. */
 const mostShown = 2_000;
 
 const { id, peel, uses, labels, hold, note, created_by, ...times } = joinTokenRecord.shownEntries;
@@ -137,7 +137,7 @@ export const listJoinTokens = operation({
 export const showJoinToken = operation({
   name: "join-tokens.show",
   kind: "read",
-  summary: "Show a token that hosts join with, and who used it",
+  summary: "Show a token that hosts join with, and which hosts used it",
   admits: ["operator"],
   scope: { kind: "join-tokens", action: "show" },
   input: v.strictObject({ id: described(v.string(), "Its id: `jtk-` and a KSUID") }),

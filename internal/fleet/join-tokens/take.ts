@@ -19,7 +19,7 @@ export interface Joining {
 /** A use that was taken. */
 export interface Taken {
   /**
-   * Refuses to continue when it took so long that another master may have the use by now.
+   * Refuses to continue when it took too long, so that another master may have the use by now.
    *
    * @throws SvcError `unavailable`
    */

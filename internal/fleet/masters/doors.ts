@@ -8,5 +8,7 @@ export const masterDoors = {
       ...{ method: "GET", path: "/api/v1/masters", tag: "Masters", readsAll: true },
       answers: { 200: "The masters, and who holds which lease" },
     },
+    bus: { subject: "svc.admin.master.list" },
   },
+  probeStorage: { bus: { subject: "svc.admin.master.probe" } },
 } as const satisfies Doors<typeof operations>;

@@ -2,6 +2,20 @@ import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { type Bucket, readValues } from "../../bus/mod.ts";
 
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+/** What a master reports about its keys. */
+export const masterKeys = v.object({
+  command_keys: v.optional(v.array(v.string()), []),
+  signs_with: v.optional(v.string(), ""),
+  keys_problem: v.optional(v.string()),
+  unconfirmed_peels: v.optional(v.array(v.string())),
+  unconfirmed_count: v.optional(count),
+  account_keys: v.optional(v.array(v.string()), []),
+  issues_with: v.optional(v.string(), ""),
+  issues_since: v.optional(v.string()),
+});
+
 const masterBeat = v.object({
   hostname: v.string(),
   version: v.string(),
@@ -13,6 +27,7 @@ const masterBeat = v.object({
   ca_phase: v.optional(v.string()),
   /** How long after the end of its credentials a peel may recover them. */
   recovery_window_ms: v.optional(v.pipe(v.number(), v.minValue(0))),
+  ...masterKeys.entries,
 });
 const leaseValue = v.object({
   holder: v.string(),

@@ -1,3 +1,2 @@
-export { type HeldLease, type MasterBeat, readLeases, readMasters } from "./heartbeats.ts";
 export { masterOperations } from "./joined.ts";
-export { askReadiness, hasFailed, type MasterReadiness } from "./readiness.ts";
+export { askMasterReadiness, askReadiness, hasFailed, type MasterReadiness } from "./readiness.ts";

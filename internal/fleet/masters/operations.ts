@@ -1,14 +1,16 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
-import type { Bucket, Bus } from "../../bus/mod.ts";
+import type { Bucket, Bus, Probed } from "../../bus/mod.ts";
 import { operation } from "../operation/mod.ts";
-import { readLeases, readMasters } from "./heartbeats.ts";
-import { askMasterReadiness, readinesses } from "./readiness.ts";
+import { masterKeys, readLeases, readMasters } from "./heartbeats.ts";
+import { probe } from "./probe.ts";
+import { type MasterReadiness, readinesses } from "./readiness.ts";
 
-/** What the operation on masters needs. */
+/** What the list of masters needs. */
 export interface MastersDeps {
-  bus: Bus;
+  /** Asks a master for its own readiness. */
+  askReadiness(name: string): Promise<MasterReadiness>;
   /** The buckets `master-heartbeat` and `leases`. */
   heartbeats: Pick<Bucket, "entries">;
   leases: Pick<Bucket, "entries">;
@@ -16,6 +18,13 @@ export interface MastersDeps {
   driven(): ReadonlyMap<string, number>;
   /** Of this master. */
   self: string;
+}
+
+/** What the probe of storage needs. */
+export interface ProbeDeps {
+  bus: Bus;
+  /** Where these credentials may store a value that means nothing. */
+  probed: Probed;
 }
 
 const master = titled(
@@ -34,6 +43,13 @@ const master = titled(
     leases: described(v.array(v.string()), "The leases that it holds: each has one holder"),
     rollouts: described(integer, "How many rollouts it drives"),
     certificate_ends_at: v.exactOptional(timestamp),
+    ca_spki: v.exactOptional(described(v.string(), "SPKI pin of the root that it presents")),
+    ca_next_spki: v.exactOptional(described(v.string(), "That of the next root, while it is replaced")),
+    ca_phase: v.exactOptional(described(v.string(), "How far that is")),
+    recovery_window_ms: v.exactOptional(
+      described(v.number(), "How long after the end of its credentials a peel may recover them"),
+    ),
+    keys: described(masterKeys, "The public keys that it signs and issues with, and what they wait for"),
   }),
 );
 const lease = v.object({
@@ -54,18 +70,57 @@ export const listMasters = operation({
   input: v.strictObject({}),
   output: v.object({ masters: v.array(master), leases: v.array(lease) }),
   touches: () => ({ fleet: true }),
-  async run({ bus, heartbeats, leases, driven, self }: MastersDeps) {
-    const [beats, held] = await Promise.all([readMasters(heartbeats), readLeases(leases)]);
+  async run({ askReadiness, heartbeats, leases, driven, self }: MastersDeps) {
+    // Without the bucket of leases the masters are not ready, and say why: that is worth more than an error.
+    const [beats, held] = await Promise.all([readMasters(heartbeats), readLeases(leases).catch(() => [])]);
     const rollouts = driven();
     const masters = await Promise.all(
-      beats.map(async ({ name, hostname, version, started_at, certificate_ends_at }) => ({
-        ...{ name, hostname, version, since: started_at, answers: name === self },
-        ...(await askMasterReadiness(bus, name)),
-        leases: held.filter(({ holder }) => holder === name).map((one) => one.name),
-        rollouts: rollouts.get(name) ?? 0,
-        ...defined({ certificate_ends_at }),
+      beats.map(async (beat) => ({
+        ...{ name: beat.name, hostname: beat.hostname, version: beat.version, since: beat.started_at },
+        answers: beat.name === self,
+        ...(await askReadiness(beat.name)),
+        leases: held.filter(({ holder }) => holder === beat.name).map((one) => one.name),
+        rollouts: rollouts.get(beat.name) ?? 0,
+        ...defined({
+          certificate_ends_at: beat.certificate_ends_at,
+          ca_spki: beat.ca_spki,
+          ca_next_spki: beat.ca_next_spki,
+          ca_phase: beat.ca_phase,
+          recovery_window_ms: beat.recovery_window_ms,
+        }),
+        keys: v.parse(masterKeys, beat),
       })),
     );
     return { masters, leases: held };
   },
+});
+
+export const probeStorage = operation({
+  name: "masters.probe",
+  kind: "read",
+  summary: "See whether the storage of the bus takes and returns values",
+  description: "Of the master that answers, over its own connection. Nothing else is stored by it.",
+  admits: ["operator"],
+  scope: { kind: "masters", action: "read" },
+  input: v.strictObject({}),
+  output: titled(
+    "StorageProbe",
+    v.object({
+      missing: described(v.array(v.string()), "Buckets and streams that do not exist yet"),
+      count: described(integer, "How many there should be"),
+      problem: v.exactOptional(described(v.string(), "Why a value could not be written and read")),
+      full: v.exactOptional(
+        described(
+          v.object({ message: v.string(), refuses: v.boolean() }),
+          "The fullest of those near their limit",
+        ),
+      ),
+      replicas: described(integer, "How many replicas the most replicated of them has"),
+      stored_at: v.exactOptional(
+        described(v.number(), "When the bus stored that value, milliseconds by its clock"),
+      ),
+    }),
+  ),
+  touches: () => ({ fleet: true }),
+  run: ({ bus, probed }: ProbeDeps) => probe(bus, probed),
 });

@@ -3,7 +3,7 @@ import type { ErrorKind } from "../../base/errors.ts";
 import type { FieldsSchema, InputSchema, Kind } from "./operation.ts";
 import type { ScopeName } from "./scope.ts";
 
-// The table of a room: by which doors each of its operations is reached. It is data alone, so that who needs only the
+// The table of a room: by which doors each of its operations is reached. It is data alone, so that code which needs only the
 // lines of a door, such as the console, loads no operation.
 
 /** Groups of operations in the description of the REST interface. */

@@ -43,7 +43,7 @@ function doing({
 
 const about = { operation: "things.rename", operator: "ann", door: "bus", request_id: "r-1" };
 
-test("the beginning and the end are recorded with who, what and how long", async () => {
+test("the beginning and the end are recorded with caller, operation and duration", async () => {
   const { log, done } = doing({});
   expect(await done).toEqual({ name: "new" });
   const touched = { ...about, enrollment_id: "enr-1" };

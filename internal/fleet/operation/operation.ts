@@ -13,7 +13,7 @@ export interface OperatorCaller {
   name: string;
   door: "rest" | "bus" | "console" | "direct";
   /**
-   * The roles that count for this request. Absent for those who are not registered: who uses credentials or a
+   * The roles that count for this request. Absent for callers that are not registered: those who use credentials or a
    * token of earlier versions may do everything, as long as `operators.require_signed` is off.
    */
   roles?: readonly string[];
@@ -43,7 +43,7 @@ export interface SessionOfCaller {
   expiresAt: number;
 }
 
-/** What let a request over REST or of the console in. */
+/** How a request over REST or from the console was authenticated. */
 export type Bearer =
   /** A token that the configuration of the master names. */
   | { kind: "file" }
@@ -150,7 +150,7 @@ export interface Gate {
    * Lets a request pass.
    *
    * @returns called exactly once, when the operation has ended
-   * @throws SvcError `forbidden` naming who asks, what is lacking and who can give it; `unavailable` when the
+   * @throws SvcError `forbidden` naming the caller, what is missing and who can grant it; `unavailable` when the
    *   decision cannot be recorded
    */
   enter(passenger: Passenger): Promise<(ending: Ending) => Promise<void>>;

@@ -36,7 +36,7 @@ export interface Applied {
  * Verifies a signed record, stores it, and makes the bus agree: who may do less is disconnected. The revocation is
  * written before the record: after a crash between the two it is enforced, and the request can be repeated.
  *
- * @throws SvcError as `assertChange`; `conflict` when others depend on the signature of who goes; `unavailable` when
+ * @throws SvcError as `assertChange`; `conflict` when others depend on the signature of the operator that goes; `unavailable` when
  *   it is stored, but the bus did not confirm in time: masters continue to enforce it
  */
 export async function applyChange(
@@ -82,7 +82,7 @@ function narrows(
   return scopesOf(before.roles).some((scope) => !now.has(scope));
 }
 
-/** @throws SvcError `conflict` naming those who would count no longer */
+/** @throws SvcError `conflict` naming those that would no longer be valid */
 function assertNoDependents(
   { registry }: ApplyDeps,
   change: OperatorChange,
@@ -96,10 +96,10 @@ function assertNoDependents(
   const dependents = registry.dependents(name, at);
   if (dependents.length === 0) return;
   const shown = dependents.slice(0, 5).join(", ") + (dependents.length > 5 ? ", …" : "");
-  const count = dependents.length === 1 ? "1 operator counts" : `${dependents.length} operators count`;
+  const count = dependents.length === 1 ? "1 operator is valid" : `${dependents.length} operators are valid`;
   throw new SvcError(
     "conflict",
-    `${count} by the signature of ${name}: ${shown}: sign them again first, as svc operator does`,
+    `${count} only through the signature of ${name}: ${shown}: sign them again first, as svc operator does`,
   );
 }
 

@@ -113,14 +113,14 @@ export const listOperators = operation({
 export const showOperator = operation({
   name: "operators.show",
   kind: "read",
-  summary: "Show an operator, what its next version is, and who depends on its signature",
+  summary: "Show an operator, its next version, and the operators that depend on its signature",
   admits: ["operator"],
   scope: { kind: "operators", action: "show" },
   input: v.strictObject({ name }),
   output: v.object({
     operator: v.exactOptional(described(shown, "Absent when there is none")),
     next_version: described(integer, "The version that the next record of this name must have"),
-    dependents: described(v.array(v.string()), "Operators who would count no longer without this one"),
+    dependents: described(v.array(v.string()), "Operators that are valid only with this one"),
   }),
   touches: touchesName,
   async run(deps: OperatorReadDeps, { name: asked }) {
@@ -138,7 +138,7 @@ export const showOperator = operation({
 export const whoAmI = operation({
   name: "operators.whoami",
   kind: "read",
-  summary: "Show who asks, and with which roles",
+  summary: "Show the caller and its roles",
   admits: ["operator"],
   scope: "self",
   input: v.strictObject({}),
@@ -146,7 +146,7 @@ export const whoAmI = operation({
     name: v.string(),
     registered: described(v.boolean(), "Whether masters know this name and, if a key signed, its key"),
     signed: described(v.boolean(), "Whether the request was signed; otherwise the name is only what it says"),
-    roles: v.exactOptional(described(v.array(v.string()), "Absent for who is not registered")),
+    roles: v.exactOptional(described(v.array(v.string()), "Absent for callers that are not registered")),
     public_key: v.exactOptional(v.string()),
     expires_at: v.exactOptional(timestamp),
     fleet: fileFields.fleet,

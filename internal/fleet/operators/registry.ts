@@ -38,7 +38,7 @@ export interface Registry {
   /** The roles that a name has now; `undefined` when it does not count. */
   rolesNow(name: string, at: number): readonly string[] | undefined;
   /**
-   * The records that prove an operator to who knows only the administrators: its own, then that of each signer.
+   * The records that prove an operator to a verifier that knows only the administrators: its own, then that of each signer.
    *
    * @returns `undefined` when it does not count; empty for an administrator of the file
    */

@@ -54,7 +54,7 @@ export function followStatements(deps: {
     const statement = decodeAdministrators(value);
     const isInPlace = `${prefix}${statement.version}` === key && statement.fleet === fleet;
     if (isInPlace && isSignedStatement(statement)) return statement;
-    throw new SvcError("bad_request", "it is of another fleet, in another place, or not signed");
+    throw new SvcError("bad_request", "it belongs to another fleet, is in another place, or is not signed");
   };
   const watch = bucket.watch(({ key, value }) => {
     // A statement that was removed stays in memory: a peel that was off needs it.

@@ -26,7 +26,7 @@ test("every row of the table is a scope", () => {
 });
 
 test.each(bindings.map((binding) => [binding.bus.subject, binding] as const))(
-  "%s may be asked by who has its scope",
+  "%s may be requested with its scope",
   (subject, { operation }) => {
     const { scope } = operation as { scope: Scope | "self" | "public" };
     if (scope === "public") return;
@@ -38,7 +38,7 @@ test.each(bindings.map((binding) => [binding.bus.subject, binding] as const))(
 );
 
 test.each(["jobs run", "rollouts start", "upgrades start"])(
-  "who has %s may ask what it signs: which peels, and how many others must agree",
+  "the holder of %s may ask what it signs: which peels, and how many others must agree",
   (scope) => {
     for (const { bus } of [targetDoors.resolveTarget, roleDoors.mayDo])
       expect(mayAsk(scope, bus.subject)).toBe(true);

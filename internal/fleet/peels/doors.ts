@@ -50,4 +50,7 @@ export const peelDoors = {
     },
     bus: { subject: "svc.admin.peel.count-facts" },
   },
+  showHeartbeat: { bus: { subject: "svc.admin.peel.heartbeat" } },
+  surveyPeels: { bus: { subject: "svc.admin.peel.survey" } },
+  surveyRoots: { bus: { subject: "svc.admin.peel.roots" } },
 } as const satisfies Doors<typeof operations>;

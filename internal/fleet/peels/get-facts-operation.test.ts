@@ -23,9 +23,9 @@ const get = (id: string, name?: string) =>
 test("facts of a member are shown as it stored them, whole or one", async () => {
   const all = { os: "Debian", mounts: { "/": { fstype: "ext4" } }, text: "x".repeat(5_000), none: null };
   await facts.put("web-1_example", encode(all));
-  expect(await get("web-1.example")).toEqual({ value: all });
-  expect(await get("web-1_example", "mounts:/:fstype")).toEqual({ value: "ext4" });
-  expect(await get("web-1.example", "none")).toEqual({ value: null });
+  expect(await get("web-1.example")).toMatchObject({ value: all, stored_at: expect.stringMatching(/Z$/) });
+  expect(await get("web-1_example", "mounts:/:fstype")).toMatchObject({ value: "ext4" });
+  expect(await get("web-1.example", "none")).toMatchObject({ value: null });
 });
 
 test.each([

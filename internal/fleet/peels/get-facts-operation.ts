@@ -1,10 +1,11 @@
 import * as v from "valibot";
+import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decodeForeign, type Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { isMap } from "../../base/plain-map.ts";
-import { described, plain } from "../../base/schema.ts";
+import { described, plain, timestamp } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { lookUpFact } from "../../host/facts/mod.ts";
 import { memberNamed } from "../enrollment/mod.ts";
@@ -28,7 +29,7 @@ export const getFacts = operation({
     id: described(v.string(), "Peel id, with dots or encoded"),
     name: v.optional(factName),
   }),
-  output: v.object({ value: plain }),
+  output: v.object({ value: plain, stored_at: described(timestamp, "When the bus stored the facts") }),
   touches: ({ id }) => ({ peel: encodePeelId(id) }),
   async run({ directory, facts }: FactsDeps, { id, name }) {
     await directory.caughtUp();
@@ -38,9 +39,10 @@ export const getFacts = operation({
     if (entry === undefined) throw new SvcError("not_found", `${shown} has stored no facts yet`);
     const all = factsIn(entry.value);
     if (all === undefined) throw new SvcError("not_found", `the stored facts of ${shown} cannot be read`);
-    if (name === undefined) return { value: all };
+    const stored = { stored_at: rfc3339(entry.storedAt) };
+    if (name === undefined) return { value: all, ...stored };
     const value = lookUpFact(all, name);
-    if (value !== undefined) return { value };
+    if (value !== undefined) return { value, ...stored };
     const near = suggestion(name, Object.keys(all));
     throw new SvcError("not_found", `${shown} has no fact ${JSON.stringify(name.slice(0, 100))}${near}`);
   },

@@ -1,11 +1,15 @@
 import * as v from "valibot";
 import { encodePeelId } from "../../base/peel-id.ts";
-import { described } from "../../base/schema.ts";
-import { memberNamed } from "../enrollment/mod.ts";
+import { described, integer, timestamp, titled } from "../../base/schema.ts";
+import type { Bucket } from "../../bus/mod.ts";
+import { enrollmentStates, memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
+import { peelBeat, readPeel } from "./heartbeats.ts";
 import { pageOfPeels, peelPageFields } from "./page-of-peels.ts";
 import { type PeelsDeps, showMember, shownPeel } from "./peel.ts";
+import { type SurveyDeps, survey } from "./survey.ts";
+import { surveyTrust, type TrustDeps } from "./trust.ts";
 
 export { countFacts } from "./count-facts-operation.ts";
 export { getFactsHistory } from "./facts-history-operation.ts";
@@ -50,4 +54,96 @@ export const showPeel = operation({
     const { peelId, member } = memberNamed(directory, id);
     return { peel: showMember(peelId, member, deps) };
   },
+});
+
+const peelId = described(v.string(), "Encoded peel id");
+
+export const showHeartbeat = operation({
+  name: "peels.heartbeat",
+  kind: "read",
+  summary: "Show the last heartbeat of a peel",
+  admits: ["operator"],
+  scope,
+  input: v.strictObject({ id: described(v.string(), "Peel id, with dots or encoded") }),
+  output: v.object({
+    heartbeat: v.exactOptional(
+      described(
+        v.object({ ...peelBeat.entries, stored_at: described(v.number(), "By the clock of the bus") }),
+        "Absent when the peel is not alive",
+      ),
+    ),
+  }),
+  touches: ({ id }) => ({ peel: encodePeelId(id) }),
+  async run({ peelHeartbeats }: { peelHeartbeats: Pick<Bucket, "get"> }, { id }) {
+    const beat = await readPeel(peelHeartbeats, encodePeelId(id));
+    if (beat === undefined) return {};
+    const { storedAt, key: _, revision: __, ...heartbeat } = beat;
+    return { heartbeat: { ...heartbeat, stored_at: storedAt } };
+  },
+});
+
+const counted = (schema: v.GenericSchema<string>) => v.record(schema, integer);
+
+export const surveyPeels = operation({
+  name: "peels.survey",
+  kind: "read",
+  summary: "Count the enrollments and peels, and list what needs attention",
+  description: "Of a long list the first 5,000 are shown.",
+  admits: ["operator"],
+  scope: { kind: "enrollments", action: "list" },
+  input: v.strictObject({}),
+  output: titled(
+    "PeelSurvey",
+    v.object({
+      states: described(counted(v.picklist(enrollmentStates)), "Number of enrollments by state"),
+      alive: described(integer, "Number of members with a heartbeat"),
+      silent: described(v.array(v.string()), "Encoded ids of the members without one"),
+      silent_count: integer,
+      versions: described(counted(v.string()), "Number of members that are alive by version"),
+      wrong_clocks: described(
+        v.array(v.object({ peel_id: peelId, ahead_ms: v.number() })),
+        "Those whose clock differs from that of the bus",
+      ),
+      refusing: described(
+        v.array(v.object({ peel_id: peelId, commands_refused: counted(v.string()) })),
+        "Those that refused commands since their start, by reason",
+      ),
+      suspended: v.array(v.object({ id: v.string(), peel_id: peelId, at: timestamp, reason: v.string() })),
+      clones: described(
+        v.array(v.object({ id: v.string(), peel_id: peelId, seen_at: timestamp })),
+        "Members whose identity two hosts appear to hold",
+      ),
+      credentials: described(
+        v.object({ ended: integer, within_7_days: integer, within_30_days: integer }),
+        "Credentials of members that have ended, or end soon",
+      ),
+      ending: described(
+        v.array(v.object({ peel_id: peelId, ends_at: timestamp })),
+        "Whose credentials end within 30 days or have ended, the earliest first",
+      ),
+    }),
+  ),
+  touches: () => ({ fleet: true }),
+  run: (deps: SurveyDeps) => survey(deps),
+});
+
+export const surveyRoots = operation({
+  name: "peels.roots",
+  kind: "read",
+  summary: "Count which roots the peels trust, while one is replaced",
+  admits: ["operator"],
+  scope,
+  input: v.strictObject({
+    current: described(v.string(), "SPKI pin of the root in force"),
+    next: described(v.string(), "That of the next root"),
+  }),
+  output: v.object({
+    counts: v.object({ both: integer, next_only: integer, current_only: integer, unknown: integer }),
+    lacking: described(
+      v.array(v.object({ peel_id: peelId, alive: v.boolean(), reason: v.string() })),
+      "The members that do not trust the next root; the first 5,000",
+    ),
+  }),
+  touches: () => ({ fleet: true }),
+  run: (deps: TrustDeps, pins) => surveyTrust(deps, pins),
 });

@@ -27,7 +27,7 @@ export const peelPageFields = {
   ),
 };
 
-/** Where the peels of a target are known, and what of them. */
+/** Where the peels of a target are known, and which facts about them. */
 export interface FoundDeps {
   directory: Pick<Directory, "members">;
   index: Pick<FleetIndex, "factsOf" | "caughtUp" | "running">;

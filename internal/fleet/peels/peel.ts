@@ -42,7 +42,7 @@ export const shownPeel = titled(
     silent_since: v.exactOptional(
       described(
         timestamp,
-        "When it stopped being alive, or where no master saw that, when one knew it alive last; absent when it was never heard",
+        "When it stopped being alive or, if no master observed that, when a master last knew it to be alive; absent if it never reported",
       ),
     ),
     version: v.exactOptional(described(v.string(), "Version of svc-peel, as it reports it")),
@@ -69,14 +69,14 @@ export const shownPeel = titled(
 );
 export type ShownPeel = v.InferOutput<typeof shownPeel>;
 
-/** What of a master's memory is shown of a member, by the part of the master that has it. */
+/** What a master shows of a member from its memory, by the part of the master that has it. */
 export interface MemberSources {
   index: Pick<FleetIndex, "factsOf" | "lifeOf">;
   settings: Pick<SettingsVersions, "versionOf">;
   jobs: Pick<JobController, "lastJobOf">;
   compliance: Pick<ComplianceView, "runOf">;
   silences: Pick<Silences, "sinceOf">;
-  /** The state files that masters publish for a peel that is not told otherwise. */
+  /** The state files that masters publish for a peel by default. */
   files: { published(): { environment: string; commit?: string } | undefined };
   clock: Pick<Clock, "now">;
 }

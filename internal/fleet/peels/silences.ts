@@ -32,7 +32,7 @@ export interface Silences {
   readonly ready: Promise<void>;
   /**
    * Since when a silent peel is silent, milliseconds since the Unix epoch. Where no master saw it fall silent, this is
-   * the last time at which one knew it alive. `undefined` for one that was never heard.
+   * the last time at which one knew it alive. `undefined` for one that never reported.
    */
   sinceOf(peel: string): number | undefined;
   /** Writes down what changed since the last look. Called when heartbeats had the time to arrive. */
@@ -95,7 +95,7 @@ export function followSilences(deps: SilencesDeps): Silences {
       (at) => at !== undefined,
     );
     if (entry !== undefined) return Math.max(entry.since, ...told);
-    // One that never told anything was never alive.
+    // One that never reported was never alive.
     return told.length === 0 ? undefined : Math.max(firstMark ?? 0, ...told);
   };
   const sinceOf = (peel: string): number | undefined => {

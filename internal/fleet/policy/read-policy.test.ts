@@ -74,7 +74,7 @@ describe("the first rule that matches decides:", () => {
     expect(verdict.rules.map(({ result }) => result)).toEqual(expected);
   });
 
-  test("what it claims about itself counts for nothing", () => {
+  test("what it claims about itself is ignored", () => {
     const claims = { hostname: "lab-1", metadata: { address: "10.20.3.4" }, labels: { env: "lab" } };
     expect(explainPolicy(policy, { ...host("x"), ...claims }).rule).toBe("rule-6");
   });

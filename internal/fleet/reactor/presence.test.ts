@@ -95,7 +95,7 @@ function setup(stream = memoryStream()) {
     asked: () => asked,
     /** It says goodbye. */
     leave: (peel: string) => beats.delete(peel),
-    /** The process stands still for so long: no timer runs, and nothing is read. */
+    /** The process stands still for this time: no timer runs, and nothing is read. */
     pause(ms: number) {
       pausedMs += ms;
     },

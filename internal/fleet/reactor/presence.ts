@@ -19,7 +19,7 @@ const againMs = 10_000;
 /** Reports at a time: a whole site may be lost at once. */
 const mostAtOnce = 32;
 
-/** The report about a peel: it fell silent, or it is heard again. */
+/** The report about a peel: it fell silent, or it is back. */
 export type Presence = "lost" | "regained";
 
 export interface PresenceOptions {
@@ -46,7 +46,7 @@ interface Heard {
 }
 
 /**
- * Reports members that fall silent, and members that are heard again, to the reactor. Every master watches
+ * Reports members that fall silent, and members that are back, to the reactor. Every master watches
  * and reports. A report names its heartbeat and is stored only after the previous report about the peel, so
  * that the stream has each loss and each return once. A master does not report what happened before it
  * started, nor silence while the bus was unreachable.
@@ -70,7 +70,7 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
           log.info(presence === "lost" ? "peel lost" : "peel regained", { peel_id: peel });
       } catch (thrown) {
         if (stopped) return;
-        log.warn("the reactor was not told of a peel yet", {
+        log.warn("the reactor was not notified of a peel yet", {
           ...{ peel_id: peel, presence, reason: describeError(thrown), retry_in_ms: againMs },
         });
         clock.after(againMs, () => stopped || say(peel, presence, revision));

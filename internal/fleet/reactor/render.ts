@@ -97,8 +97,8 @@ function jobOf(
   name: string,
   args: Record<string, Plain>,
 ): Rendered {
-  const whom = "expression" in target ? { target: target.expression } : { targets: [peelOf(event)] };
-  const request = { ...whom, function: name, args, ...defined({ timeout }) };
+  const targets = "expression" in target ? { target: target.expression } : { targets: [peelOf(event)] };
+  const request = { ...targets, function: name, args, ...defined({ timeout }) };
   return { kind: "job", request };
 }
 

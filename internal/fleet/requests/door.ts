@@ -16,8 +16,8 @@ export interface RequestJudge {
    *
    * @param subject on which it arrived
    * @param changes whether the operation may change something
-   * @returns the bytes of the request, and the operator who asks
-   * @throws SvcError `unauthorized` telling who asks and what is lacking; `storage` and `unavailable` when nobody
+   * @returns the bytes of the request, and its operator
+   * @throws SvcError `unauthorized` naming the caller and what is missing; `storage` and `unavailable` when nobody
    *   can know whether it was taken before
    */
   open(

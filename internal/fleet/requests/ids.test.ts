@@ -28,7 +28,7 @@ test("a request has one id for each kind, on every master and however often it i
   expect(idOfRequest("rol", signed(), mac).slice(4)).not.toBe(id.slice(4));
 });
 
-test("another request has another id, and who lacks the key of the masters cannot predict it", () => {
+test("another request has another id, which no one without the key of the masters can predict", () => {
   const ids = [
     idOfRequest("job", signed(), mac),
     idOfRequest("job", signed({ nonce: systemRandom(16) }), mac),

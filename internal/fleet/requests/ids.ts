@@ -4,7 +4,7 @@ import type { RecordMac } from "../../identity/mod.ts";
 import { openRequest } from "../../wire/signed-request.ts";
 
 /**
- * The id of what a signed request creates. It follows from the request: when who controls the bus makes a second
+ * The id of what a signed request creates. It follows from the request: when an attacker who controls the bus makes a second
  * master take the same request, that master creates the same thing, which peels have done already.
  *
  * @param request verified before

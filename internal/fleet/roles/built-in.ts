@@ -34,7 +34,7 @@ const declared: Readonly<Record<string, Declared>> = {
     settings: scopes.settings.filter((action) => action !== "reveal"),
     cluster: ["read"],
   },
-  // Who decides about what waits is told at once that something waits. Events say what was asked for, without its arguments.
+  // Approvers get an event at once for each request that waits. Events name the request without its arguments.
   approver: { ...reads, events: ["read"], ...all(["enrollments", "join-tokens", "approvals"]) },
   viewer: reads,
   auditor: { ...reads, ...all(["audit"]) },

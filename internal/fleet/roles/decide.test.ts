@@ -122,7 +122,7 @@ describe("jobs and rollouts", () => {
     expect(judge(roles, asked, ...(of === undefined ? ([] as const) : ([of] as const)))).toEqual(expected);
   });
 
-  test("a decision names its rules, and a refusal what is lacking and who has it", () => {
+  test("a decision names its rules, and a refusal what is missing and who has it", () => {
     const ping = { scope: scope("jobs run"), ...work("start", "test.ping", "web-1", "db-1") };
     expect(decide(book, ["web-team", "db-team"], ping)).toEqual({
       allowed: true,

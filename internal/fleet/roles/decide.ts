@@ -5,7 +5,7 @@ import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
 /** What a request asks to be allowed. */
 export interface Wanted {
   scope: Scope;
-  /** What of it concerns peels: the job or the rollout that it starts, or that it is about. */
+  /** The part that concerns peels: the job or the rollout that it starts, or that it is about. */
   work?: Work;
 }
 

@@ -101,7 +101,7 @@ test.each<[name: string, passenger: Passenger, approvals: number]>([
 test.each<Caller>([
   { kind: "reactor", rule: "web", door: "reactor" },
   { kind: "anonymous", door: "bus" },
-])("who is not an operator passes: %j", async (caller) => {
+])("a caller that is not an operator passes: %j", async (caller) => {
   const { gate, resolved } = setup();
   expect(await gate.authorize({ ...ping("*"), caller })).toEqual({ approvals: 0 });
   expect(resolved).toEqual([]);
@@ -210,7 +210,7 @@ test.each<[name: string, passenger: Passenger, message: string]>([
     "no rule allows cmd.run",
   ],
   [
-    "a job that does not exist, for who may see no jobs",
+    "a job that does not exist, for a caller who may not see jobs",
     { ...ping("*", "idle"), scope: { kind: "jobs", action: "cancel" }, touched: { job: "job-2" } },
     "no rule allows jobs show",
   ],
@@ -219,7 +219,7 @@ test.each<[name: string, passenger: Passenger, message: string]>([
   expect([refused.kind, refused.message]).toEqual(["forbidden", expect.stringContaining(message)]);
 });
 
-test("a job is cancelled by who may run it; peels that have left the fleet do not matter", async () => {
+test("a job is cancelled by an operator who may run it; peels that have left the fleet do not matter", async () => {
   const cancel = (jid: string, ...roles: string[]): Passenger => ({
     ...ping("*", ...roles),
     scope: { kind: "jobs", action: "cancel" },

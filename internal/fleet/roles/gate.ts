@@ -46,8 +46,8 @@ export interface RoleGate {
    * meanwhile.
    *
    * @returns how many others must agree before it happens, and the rules that allow it
-   * @throws SvcError `forbidden` naming who asks, what is lacking and who has it; `bad_request` for an unknown
-   *   function or a malformed target; `unavailable` or `storage` when the peels cannot be told
+   * @throws SvcError `forbidden` naming the caller, what is missing and who has it; `bad_request` for an unknown
+   *   function or a malformed target; `unavailable` or `storage` when the peels cannot be determined
    */
   authorize(passenger: Passenger): Promise<{ approvals: number; rule?: string }>;
 }
@@ -113,7 +113,7 @@ const isDryRun = (input: unknown) => v.is(dryRun, input);
 /** What a request does, before its peels are known. */
 type Asked = Pick<Work, "to" | "functions"> & { target: Target };
 
-/** What a request does to peels; `undefined` for one that does nothing to any, or of which it cannot be told. */
+/** What a request does to peels; `undefined` for one that does nothing to any, or where that is unknown. */
 async function askedOf(
   { jobOf, rolloutOf }: RoleGateDeps,
   { scope, input, touched }: Question,
@@ -138,7 +138,7 @@ async function askedOf(
         : undefined;
   if (stored === undefined) return "missing";
   const to = scope.action === "resume" ? "continue" : "stop";
-  // Of these the resolver leaves out those that have left the fleet since, which are in nobody's targets.
+  // Of these the resolver leaves out those that have left the fleet since, which no role covers.
   return { to, functions: stored.functions.map(ownName), target: { peels: stored.peels } };
 }
 
@@ -186,7 +186,7 @@ async function coveredBy(
   return { covered, problems };
 }
 
-/** One line on a refusal: who asks, what is lacking, and who has it. */
+/** One line on a refusal: the caller, what is missing, and who has it. */
 function refusal(
   { name }: Pick<OperatorCaller, "name">,
   roles: readonly string[],

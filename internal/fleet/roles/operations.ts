@@ -97,7 +97,7 @@ const mostAdministrators = 3;
 
 const question = {
   kind: described(v.string(), "Kind of what is asked for, such as `jobs`"),
-  action: described(v.string(), "What of it, such as `run`"),
+  action: described(v.string(), "The action, such as `run`"),
   ...targetFields,
   function: v.optional(described(v.string(), "For `jobs run` and `rollouts start`: the function")),
   check: v.optional(described(v.strictObject({ function: v.string() }), "For `rollouts start`: its check")),

@@ -62,7 +62,7 @@ function holderOf(value: Uint8Array): string | undefined {
   }
 }
 
-/** With a dot, so that who watches the records does not see it. */
+/** With a dot, so that a watch of the records does not see it. */
 function claimKey({ function: name, args }: Pick<Rollout, "function" | "args">, targets: readonly string[]) {
   return `place.${sha256Hex(encode([name, args, targets]))}`;
 }

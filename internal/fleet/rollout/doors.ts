@@ -41,6 +41,7 @@ export const rolloutDoors = {
       ...{ method: "GET", path: "/api/v1/rollouts/:id", tag, show: "view" },
       answers: { 200: "The rollout", 404: noSuchRollout },
     },
+    bus: { subject: "svc.rollout.show", queue },
     hints,
   },
   pauseRollout: {

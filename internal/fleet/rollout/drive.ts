@@ -87,7 +87,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
    * @returns `undefined` when there is nothing to drive: the rollout belongs to another driver, or was not made by a
    * master
    * @throws SvcError `unavailable` when the bus answers with what was before this master began to drive it: a server
-   * that has just come to lead the stream may. The driver of a rollout that was removed is told to leave it.
+   * that has just come to lead the stream may. The driver of a rollout that was removed is stopped.
    */
   const load = async () => {
     const entry = await rollouts.get(id);
@@ -100,7 +100,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     if (isGenuineRollout(deps.mac, rollout, frozen.digest)) {
       return { rollout, peels: frozen.peels, revision: entry.revision };
     }
-    log.error("a stored rollout is not as a master made it: nothing of it begins");
+    log.error("a stored rollout was changed by others: nothing of it begins");
     return undefined;
   };
   const newIntent = () => ({ jid: newId("job", clock.now(), deps.random), createdAt: clock.now() });

@@ -51,7 +51,7 @@ export function createDrives(deps: DriveDeps): Drives {
     async giveBack() {
       const given = [...drives].map(([id, running]) =>
         giveBackOne(id, running).catch((thrown) => {
-          log.warn("a rollout was not given back; another master takes it in a minute", {
+          log.warn("a rollout was not released; another master takes it over in a minute", {
             rollout: id,
             reason: describeError(thrown),
           });

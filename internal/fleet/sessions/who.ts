@@ -5,7 +5,7 @@ import type { Who } from "./record.ts";
 /** What someone may do now; without `roles` everything, and `refused` says why they are not admitted any more. */
 export type Standing = { readonly roles?: readonly string[] } | { readonly refused: string };
 
-/** What a caller over a session shows to operations that judge or store who asks. */
+/** What a caller over a session shows to operations that judge or store the caller. */
 export function bearerOfSession(who: Who): Pick<OperatorCaller, "bearer"> {
   const bearer = ((): Bearer | undefined => {
     switch (who.by) {
@@ -30,7 +30,7 @@ export function bearerOfSession(who: Who): Pick<OperatorCaller, "bearer"> {
  * @throws SvcError `forbidden` for a caller that cannot be judged later by more than a name, or has only a session
  */
 export function whoOfCaller(caller: Caller): Who {
-  if (caller.kind !== "operator") throw new SvcError("forbidden", "a link needs an operator who asks for it");
+  if (caller.kind !== "operator") throw new SvcError("forbidden", "only an operator can create a link");
   const { name, key, roles, bearer, session } = caller;
   if (session !== undefined) {
     throw new SvcError(

@@ -88,7 +88,7 @@ test("a record that cannot be read is an error, however often it is asked for", 
   }
 });
 
-test("what follows the start counts, and an error that went away is not told again", async () => {
+test("what follows the start counts, and an error that went away is not reported again", async () => {
   const { bucket, ask, asked } = await world();
   await bucket.put(peelId, record({ envelope }));
   expect(await ask(4)).toHaveProperty("envelope");
@@ -107,7 +107,7 @@ test("a master whose view lags reads what is stored", async () => {
   expect(await ask(0)).toHaveProperty("envelope");
 });
 
-test("a thousand who ask at the same time share two looks", async () => {
+test("a thousand calls at the same time share two reads", async () => {
   const { ask, asked } = await world(record({ envelope }));
   const told = await Promise.all(Array.from({ length: 1_000 }, () => ask(5)));
   expect(told.every((one) => Object.keys(one).length === 0)).toBe(true);

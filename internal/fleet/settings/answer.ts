@@ -26,7 +26,7 @@ export async function answerSettings(
   peelId: string,
   version: number,
 ): Promise<SettingsAnswer> {
-  // What cannot be told from memory is read.
+  // What memory does not hold is read.
   if (await versions.isCurrent(peelId, version).catch(() => false)) return {};
   const entry = await slots.run(() => bucket.get(peelId));
   if (entry === undefined) return {};

@@ -59,7 +59,7 @@ function nearInside(
   const meant = word === undefined ? undefined : entries.get(word);
   if (word === undefined || meant === undefined) return "";
   const shown = (words: readonly string[]) => ` (did you mean ${[...path, ...words].join(":")}?)`;
-  // Of what is masked, only its name may be told.
+  // Of a masked value, only the name may be shown.
   if (rest.length === 0 || isMasked(meant, showing)) return shown([word]);
   const found = descend(meant, rest, showing);
   if (!("near" in found)) return shown([word, ...rest]);

@@ -83,7 +83,7 @@ describe("what is secret", () => {
     });
   });
 
-  test("is shown to who may see it", async () => {
+  test("is shown to operators who may see it", async () => {
     const { reveal } = masterOf(files);
     expect(await reveal("db:replicas:1:deep")).toBe(`${secret}-5`);
     expect(await reveal("passwords")).toEqual({ root: `${secret}-8` });
@@ -141,7 +141,7 @@ describe("an explanation", () => {
     value,
   });
 
-  test("names file and line, who asked for the file, and what was covered in the order of merging", async () => {
+  test("names file and line, the target that assigns the file, and the overridden values in the order of merging", async () => {
     const { explain, revealExplained } = masterOf(files);
     expect(await explain("app:port")).toEqual([
       {

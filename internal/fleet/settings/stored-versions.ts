@@ -11,7 +11,7 @@ export interface Stored {
   digest?: string;
   /** Public key of the command key that signed them and keys the digest; absent without a digest. */
   signer?: string;
-  /** Whether these settings are empty. Told once: the digest depends on the peel's key, which can be replaced. */
+  /** Whether these settings are empty. Computed once: the digest depends on the peel's key, which can be replaced. */
   isEmpty?: boolean;
   /** The unverified claims of the envelope, until they are checked. */
   claim?: Claim;

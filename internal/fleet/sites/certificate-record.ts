@@ -27,7 +27,7 @@ export const { encode: encodeCertificate, decode: decodeCertificate } = vouched(
   { kind: "site-certificate", keyOf: ({ site }) => site },
 );
 
-/** Whether a site got so many certificates in one day that it gets no further one now. */
+/** Whether a site has used up its certificates of one day. */
 export function hasTooMany(before: Pick<SiteCertificate, "recent"> | undefined, now: number): boolean {
   return (before?.recent ?? []).filter((at) => at > now - windowMs).length >= mostInWindow;
 }

@@ -35,7 +35,7 @@ export function followSites(options: { bucket: Pick<Bucket, "watch">; mac: Recor
   ): T | undefined => {
     try {
       const found = decode(mac, name, value);
-      if (found === undefined) log.error("a stored site is not as a master made it", { site: name });
+      if (found === undefined) log.error("a stored site was changed by others", { site: name });
       return found;
     } catch (thrown) {
       log.error("a stored site cannot be read", { site: name, reason: describeError(thrown) });
@@ -55,7 +55,7 @@ export function followSites(options: { bucket: Pick<Bucket, "watch">; mac: Recor
     const site = read(decodeSite, key, value);
     if (site === undefined) return;
     const before = known.get(key)?.site;
-    // Who controls the bus can put an earlier revision back.
+    // An attacker who controls the bus can put an earlier revision back.
     if (before?.removedAt !== undefined && before.account === site.account && site.removedAt === undefined) {
       log.error("a site that was removed is stored again: it stays removed", { site: key });
       return;

@@ -61,7 +61,7 @@ function isAt({ labels, leftSites }: Placed, site: string, now: number): boolean
 
 /**
  * The server of a site can send in the name of every peel. Of what comes over its link, only what is from its own peels
- * counts. The rest is counted, and at most two lines a minute are logged for each site: who stole a site chooses how much it
+ * counts. The rest is counted, and at most two lines a minute are logged for each site: an attacker who controls a site chooses how much it
  * sends, and for which names.
  */
 export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {

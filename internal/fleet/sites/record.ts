@@ -13,7 +13,7 @@ const former = part({
   /** Public key of its user of the system account. */
   system: key,
 });
-/** A site that was there before under the same name: its keys never count again. */
+/** An earlier site of the same name: its keys are never valid again. */
 export type FormerSite = v.InferOutput<typeof former.read>;
 
 const fields = {
@@ -27,7 +27,7 @@ const fields = {
   users: part({ link: key, system: key }),
   /** Public key that signed its user of the system account. */
   systemSigner: ["system_signer", key],
-  /** JWTs of its users, which are of no use without their seeds. */
+  /** JWTs of its users, which do not work without their seeds. */
   jwts: part({ link: text, system: text }),
   createdAt: ["created_at", time],
   createdBy: ["created_by", text],

@@ -62,7 +62,7 @@ test("a site is unknown before a server answered, up with both links, and degrad
     { state: "up", link: { server: "n1", roundTripMs: 12, hasClaims: true } },
   ]);
   expect(links.check()).toEqual({ status: "up" });
-  // The second link is of another server, such as of a site that takes this name.
+  // The second link comes from another server, such as one of a site that takes this name.
   seen.nodes = [...up().slice(0, 1), ...up("site-munich").slice(1)];
   await links.look();
   expect(links.check()).toMatchObject({

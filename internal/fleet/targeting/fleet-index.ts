@@ -114,7 +114,7 @@ export function createFleetIndex(options: {
     if (value === undefined) return endLife(peel.life, clock.monotonic(), storedAt);
     const after = readGoodbye(value);
     if (after !== undefined) {
-      // One that was overtaken by a greeting, such as that of the next start, counts for nothing.
+      // One that was overtaken by a greeting, such as that of the next start, has no effect.
       if (before <= after) endLife(peel.life, clock.monotonic(), storedAt);
       return;
     }

@@ -64,7 +64,7 @@ export function wasAlive({ present, earlier }: Life, at: number, knownSince: num
 
 /**
  * Whether a peel is alive, and since when, by the clock of the bus: since the first heartbeat of its present span, or
- * since the last one expired. Of a peel that was never heard, nobody knows since when.
+ * since the last one expired. For a peel that never reported, that time is unknown.
  */
 export function standingAt({ present }: Life, at: number): { alive: boolean; since?: number } {
   if (at >= present.since && at < present.end) return { alive: true, since: present.sinceAt };

@@ -37,7 +37,7 @@ export function newTokenText(random: Random): string {
   return `svct_${Buffer.from(random(32)).toString("base64url")}`;
 }
 
-/** Who creates a token, and with which roles. @throws SvcError `forbidden` for who may not */
+/** Who creates a token, and with which roles. @throws SvcError `forbidden` for a caller who may not */
 export function creatorOf(caller: Caller): { creator: CreatorKind; name: string; has?: readonly string[] } {
   if (caller.kind !== "operator") {
     throw new SvcError("forbidden", "a token needs an operator who answers for it");
@@ -108,7 +108,7 @@ export async function storeToken(
     roles,
     ...{ createdBy, creator, createdAt: now, expiresAt: now + lifetimeMs },
   };
-  // Of a signed request that was sent again, by who controls the bus.
+  // Made by a signed request that an attacker who controls the bus sent again.
   if (deps.ended.has(token.id)) throw new SvcError("conflict", "this token has ended: create another one");
   const attempt = async () => {
     const entry = await tokens.get(token.name);

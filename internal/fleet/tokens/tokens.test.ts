@@ -373,7 +373,7 @@ test("a token that ended elsewhere is refused, whatever the bus shows, and its n
   const { create, deps, signIn } = setUp();
   const first = await create();
   expect(await signIn.find(first.text)).toBeDefined();
-  // The audit reports it, and who controls the bus keeps the record of the revocation away.
+  // The audit reports it, and an attacker who controls the bus keeps the record of the revocation away.
   deps.ended.add({ id: first.id, expiresAt: Date.parse(first.expires_at) });
   expect(await signIn.find(first.text)).toBeUndefined();
   expect(await signIn.find((await create()).text)).toBeDefined();

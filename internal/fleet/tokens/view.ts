@@ -89,7 +89,7 @@ export function createTokenView({
   return {
     byDigest(digest) {
       const token = byDigest.get(digest);
-      // The audit may have told of its end after the bus had shown an earlier record.
+      // The audit may have reported its end after the bus had shown an earlier record.
       return token === undefined || isPutBack(token) ? undefined : token;
     },
     all: () => [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),

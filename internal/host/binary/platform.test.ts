@@ -33,7 +33,7 @@ test.each([
   expect(platformOf(head)).toBe(expected as ReturnType<typeof platformOf>);
 });
 
-test("the program that runs this test is of the platform of this host", () => {
+test("the program that runs this test is built for the platform of this host", () => {
   const head = Buffer.alloc(headBytes);
   readSync(openSync(process.execPath, "r"), head);
   expect(platformOf(head)).toStartWith(`linux-${process.arch}`);

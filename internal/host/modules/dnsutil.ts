@@ -40,7 +40,7 @@ export function serialOf(
   const first = `${today.getFullYear()}${two(today.getMonth() + 1)}${two(today.getDate())}01`;
   const isStored = typeof stored === "string" || typeof stored === "number";
   if (!raised) return isStored ? String(stored) : first;
-  // A serial beyond that of today is of a zone that changed often; it must never fall.
+  // A serial beyond that of today belongs to a zone that changed often; it must never fall.
   return isStored && Number(stored) >= Number(first) ? String(Number(stored) + 1) : first;
 }
 

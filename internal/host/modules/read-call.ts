@@ -6,7 +6,7 @@ import type { ModuleFunction } from "./function.ts";
 import { checkCall, functionNamed } from "./registry.ts";
 
 /**
- * Reads a function and its arguments from the command line, so that a mistake is told before anything
+ * Reads a function and its arguments from the command line, so that a mistake is reported before anything
  * is sent.
  *
  * @throws SvcError `usage` naming the function or the argument, with the nearest valid name

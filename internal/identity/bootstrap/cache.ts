@@ -14,7 +14,7 @@ export interface BootstrapCache {
   /**
    * Stores a validated list. Only logs a failure, because the peel works without the cache.
    *
-   * @param ofSite those of the list that are of the site of the peel
+   * @param ofSite those of the list that belong to the site of the peel
    */
   save(urls: readonly string[], ofSite?: readonly string[]): void;
   /** Of the list that was loaded or saved last, those of the site of the peel. */

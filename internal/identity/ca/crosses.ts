@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { rootsOf, spkiPin } from "../trust/mod.ts";
 
-/** So many rotations may pass while a host is off. Everyone who fetches the bootstrap document gets all of these. */
+/** How many rotations may pass while a host is off. Everyone who fetches the bootstrap document gets all of these. */
 const most = 4;
 
 /**

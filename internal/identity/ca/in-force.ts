@@ -17,7 +17,7 @@ export interface Root {
   pin: string;
 }
 
-/** The rotation of a root, as everyone is told of it. */
+/** The rotation of a root, as masters publish it. */
 export interface Rotation {
   phase: "start" | "activate";
   next: Root;
@@ -69,7 +69,7 @@ export function readPhase(dir: string): RotationPhase | undefined {
 }
 
 /**
- * Reads what issues certificates now, and which roots the fleet is told of.
+ * Reads what issues certificates now, and which roots are sent to the fleet.
  *
  * @param options.lenient an incomplete next authority, as during a copy, does not count before it is activated
  * @throws SvcError `bad_request` naming the file that is missing or does not fit

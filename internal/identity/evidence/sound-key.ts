@@ -3,7 +3,7 @@ import type { KeyObject } from "node:crypto";
 const curves = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 const rsaBits = { least: 2048, most: 8192 };
 
-/** Whether a public key is of a supported kind, strong enough, and not so large that it costs too much to use. */
+/** Whether a public key has a supported kind, is strong enough, and not so large that it costs too much to use. */
 export function isSoundKey(key: KeyObject | undefined): boolean {
   const { asymmetricKeyType, asymmetricKeyDetails } = key ?? {};
   switch (asymmetricKeyType) {

@@ -162,9 +162,9 @@ describe("a certificate", () => {
   });
 
   test.each([
-    ["of another host", "of another host", ["-h", "-n", "web-2.example.com"]],
-    ["without a host", "of another host", ["-h"]],
-    ["with a wildcard", "of another host", ["-h", "-n", "*.example.com"]],
+    ["of another host", "issued for another host", ["-h", "-n", "web-2.example.com"]],
+    ["without a host", "issued for another host", ["-h"]],
+    ["with a wildcard", "issued for another host", ["-h", "-n", "*.example.com"]],
     ["of a user", "is not for a host", ["-n", host]],
     ["that has expired", "has expired", ["-h", "-n", host, "-V", "20260101000000Z:20260601000000Z"]],
     ["of tomorrow", "is not valid yet", ["-h", "-n", host, "-V", "20260602000000Z:20270101000000Z"]],

@@ -75,7 +75,7 @@ function checkCertificate(
   // OpenSSH defines none for hosts, and one that is not understood must be refused.
   if (certificate.hasCriticalOptions) throw refused("the SSH certificate has critical options");
   if (!certificate.principals.some((name) => name.toLowerCase() === host.toLowerCase())) {
-    throw refused("the SSH certificate is of another host: none of its principals is the peel ID");
+    throw refused("the SSH certificate was issued for another host: none of its principals is the peel ID");
   }
 }
 

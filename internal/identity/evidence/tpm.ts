@@ -79,7 +79,7 @@ export function verifyTpm(evidence: TpmEvidence, claim: Claim, rules: TpmRules):
   );
   const expected = secretOf({ endorsement, attestation }, claim, rules);
   if (secret?.length !== expected.length || !timingSafeEqual(secret, expected)) {
-    throw refused("the secret is not that of the credential for this TPM, this key and this challenge");
+    throw refused("the secret does not match the credential for this TPM, this key and this challenge");
   }
   if (attest === undefined || signature === undefined || !isTpmSigned(attestation, attest, signature)) {
     throw refused("the quote is not signed by the attestation key");

@@ -123,26 +123,26 @@ describe("refused", () => {
   const rows: Record<string, () => [reason: string, chain: readonly Issued[], change?: Partial<X509Rules>]> =
     {
       "another host": () => [
-        "of another host",
+        "issued for another host",
         [leafOf({ extensions: leafExtensions("web-2.example.com") }), middle],
       ],
       "a wildcard for the host": () => [
-        "of another host",
+        "issued for another host",
         [leafOf({ extensions: leafExtensions("*.example.com") }), middle],
       ],
       "the host as common name next to another DNS name": () => [
-        "of another host",
+        "issued for another host",
         [leafOf({ subject: `/CN=${host}`, extensions: leafExtensions("web-2.example.com") }), middle],
       ],
       "the host as common name next to a URI": () => [
-        "of another host",
+        "issued for another host",
         [
           leafOf({ subject: `/CN=${host}`, extensions: ["subjectAltName=URI:spiffe://example.com/web"] }),
           middle,
         ],
       ],
       "the host as one of two common names": () => [
-        "of another host",
+        "issued for another host",
         [leafOf({ subject: `/CN=web-2/CN=${host}`, extensions: [] }), middle],
       ],
       "an expired certificate": () => ["has expired", [leaf, middle], { now: now + 31 * day }],

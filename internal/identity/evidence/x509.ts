@@ -52,7 +52,7 @@ export function verifyX509(evidence: X509Evidence, claim: Claim, rules: X509Rule
   }
   const names = namesOf(leaf, "dns");
   if (rules.names === "peel" && !isNamed(leaf, names, claim.host)) {
-    throw refused("the certificate is of another host: none of its DNS names is the peel ID");
+    throw refused("the certificate was issued for another host: none of its DNS names is the peel ID");
   }
   return {
     type: "x509",

@@ -25,7 +25,7 @@ const damaged = "the join token is damaged or cut off";
 test.each<[string, string]>([
   ["", "it is empty"],
   ["svct_abc", "this is not a join token"],
-  ["svcjoin2.AAAA", "the join token is of a later version; upgrade svc-peel"],
+  ["svcjoin2.AAAA", "the join token was made by a later version; upgrade svc-peel"],
   ["svcjoin1.", damaged],
   ["svcjoin1.!", damaged],
   [`svcjoin1.${"A".repeat(9_000)}`, damaged],

@@ -58,7 +58,7 @@ export function parseJoinToken(source: string, text: string): JoinToken {
   if (word === "") return fail("it is empty", again);
   if (!word.startsWith("svcjoin")) return fail("this is not a join token", again);
   if (!word.startsWith(prefix)) {
-    return fail("the join token is of a later version", "upgrade svc-peel on this host");
+    return fail("the join token was made by a later version", "upgrade svc-peel on this host");
   }
   const bytes = word.length > longestText ? undefined : decodeBase64Url(word.slice(prefix.length));
   const parsed = bytes === undefined ? undefined : v.safeParse(schema, decodeOrNothing(bytes));

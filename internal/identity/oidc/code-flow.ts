@@ -95,7 +95,7 @@ export async function redeemCode(
 /** Refuses a verified token that is not of this sign-in. @throws SvcError `unauthorized` */
 export function assertOfSignIn(token: string, verifier: string): void {
   if (decodeJwt(token).nonce === nonceOf(verifier)) return;
-  throw new SvcError("unauthorized", "the token of the provider is of another sign-in: sign in again");
+  throw new SvcError("unauthorized", "the token of the provider belongs to another sign-in: sign in again");
 }
 
 /** When a verified token ends, milliseconds since the Unix epoch. */

@@ -76,13 +76,13 @@ async function discover<Schema extends v.GenericSchema<unknown, { issuer: string
   if (found.output.issuer === issuer) return found.output;
   throw new SvcError(
     "unavailable",
-    `${url} is of the issuer ${JSON.stringify(found.output.issuer.slice(0, 200))}`,
+    `${url} names the issuer ${JSON.stringify(found.output.issuer.slice(0, 200))}`,
   );
 }
 
 /** Gets the keys of a provider. @throws SvcError `unavailable` */
 export async function discoverKeys(issuer: string, get: GetText): Promise<PublicKey[]> {
-  const { jwks_uri: at } = await discover(issuer, get, document, "names no jwks_uri with https://");
+  const { jwks_uri: at } = await discover(issuer, get, document, "has no jwks_uri with https://");
   return parseKeySet(parseJson(at, await get(at)));
 }
 

@@ -193,7 +193,7 @@ test.each<[string, () => Promise<string> | string, string]>([
     "is not valid",
   ],
   ["a cut signature", () => `${header}.${payload}.${signature.slice(0, -4)}`, "is not valid"],
-  ["a logout token", () => token({}, { header: { typ: "logout+jwt" } }), "of another type"],
+  ["a logout token", () => token({}, { header: { typ: "logout+jwt" } }), "has another type"],
   ["another audience", () => token({ aud: "other" }), "is for another audience than svc"],
   ["no audience", () => token({ aud: undefined }), "is for another audience"],
   ["an audience that contains it", () => token({ aud: "svc2" }), "is for another audience"],
@@ -229,7 +229,7 @@ test.each([
   "..",
   `svct_${"a".repeat(43)}`,
   `${"a".repeat(4000)}.${"b".repeat(4000)}.${"c".repeat(4000)}`,
-])("what is not a JWT is of another kind: %#", async (text) => {
+])("what is not a JWT has another kind: %#", async (text) => {
   using at = await setUp();
   expect(await at.oidc.verify(text)).toBeUndefined();
   expect(at.state.fetched).toEqual([]);
@@ -335,12 +335,12 @@ test.each<[string, (url: string) => string, string]>([
   [
     "another issuer",
     () => JSON.stringify({ issuer: "https://x", jwks_uri: "https://x/" }),
-    'is of the issuer "https://x"',
+    'names the issuer "https://x"',
   ],
   [
     "keys without TLS",
     () => JSON.stringify({ issuer, jwks_uri: "http://x/" }),
-    "names no jwks_uri with https://",
+    "has no jwks_uri with https://",
   ],
   ["no JSON", () => "<html>", "is not JSON"],
   [

@@ -72,7 +72,7 @@ export function createOidc(options: {
         throw new SvcError("unauthorized", `your token must be signed with ${algorithms.join(", ")}`);
       }
       if (read.type !== undefined && !types.includes(read.type.toLowerCase())) {
-        throw new SvcError("unauthorized", "your token is of another type than JWT or at+jwt");
+        throw new SvcError("unauthorized", "your token has another type than JWT or at+jwt");
       }
       return judge(found.provider, await verifySigned(token, found, clock));
     },

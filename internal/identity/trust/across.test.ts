@@ -110,5 +110,7 @@ test("what does not lead to the new root says what to do, with the pin to compar
   );
   const whole = await serve(after);
   const late = clock.now() + rootValidityMs + 1000;
-  await expect(ask(whole.url, { now: late })).rejects.toThrow(/this peel trusts ended at 20\S+Z: compare/);
+  await expect(ask(whole.url, { now: late })).rejects.toThrow(
+    /from trusted roots to it ended at 20\S+Z: compare/,
+  );
 });

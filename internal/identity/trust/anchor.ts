@@ -177,7 +177,7 @@ export function createTrust(options: TrustOptions): Trust {
     const reason =
       ended === undefined
         ? "and nothing leads there from the roots that this peel trusts"
-        : `and what led there from the roots that this peel trusts ended at ${ended}`;
+        : `and the last certificate that led from trusted roots to it ended at ${ended}`;
     throw new TrustError(
       `${failed.message}. It serves the root ${spkiPin(first)}, ${reason}: compare this pin with svc ca fingerprint on a master; if it is the same, ${across.remedy}`,
     );

@@ -54,7 +54,7 @@ export async function watchClock(options: {
   const aheadMs = () => (compared === undefined ? undefined : compared.ahead + wall() - compared.wall);
   const judge = (): CheckResult => judgeClock({ own: aheadMs() ?? 0, others });
   const tell = () => {
-    // Who waits looks at the clock as it is now, which may have changed before it was told.
+    // A waiting caller gets the current state of the clock, which may have changed before it was reported.
     changed.resolve();
     changed = Promise.withResolvers();
     const { status, message = "" } = judge();

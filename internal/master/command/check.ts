@@ -56,7 +56,7 @@ export interface CheckOptions {
 
 interface Context extends CheckOptions, BusContext {
   config(): MasterConfig;
-  /** What of it says where traces go. */
+  /** The options that say where traces go. */
   tracing(): MasterConfig;
   connectAs(who: "master" | "system"): Promise<Bus>;
 }

@@ -91,6 +91,7 @@ test("a binary that an unfinished rollout or job references stays, even when fou
     counts: {},
     created_at: "",
     created_by: "",
+    deadline: "",
   };
   const controller = { list: async () => ({ jobs: [running], unsearched: 0 }) };
   const binaries = await startBinaries({

@@ -7,7 +7,7 @@ import { startEmbeddedBus } from "../bus/mod.ts";
 import { followMasters, judgeBusCertificate, readHeldCertificate } from "../site/mod.ts";
 import type { MasterOptions } from "./options.ts";
 
-/** Why a bus without a master, which is of no site, keeps its certificate. */
+/** Why a bus without a master, which belongs to no site, keeps its certificate. */
 const byHand =
   'it is not renewed by itself: see "Hosts without a master" of the page on replacing the root, and for a site set site and master_urls';
 

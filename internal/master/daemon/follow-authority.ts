@@ -43,7 +43,7 @@ export function followAuthority({
     const { inForce } = certificates.current();
     if (inForce === undefined) return;
     try {
-      // Who verifies the bus must know the root before the bus shows what it signed.
+      // Clients must know the root before the bus shows a certificate that it signed.
       for (const path of roots) renewRootFile(path, { inForce, log });
       if (config.embedded_bus && (await renewBusCertificate(dir, { inForce, clock, random, log }))) {
         unread = server === undefined;

@@ -119,7 +119,7 @@ const askRest = ({ method, path, body }: Route) =>
   });
 
 describe.each([...builtInRoles])("the role %s", (one) => {
-  // Who asks, what is lacking, and who can give it.
+  // The caller, what is missing, and who can grant it.
   const refusal = expect.stringMatching(
     new RegExp(
       `^ann \\(role ${one}\\) may not do this: no rule allows [a-z-]+( [a-z-]+|\\.[a-z]+); ask an operator with role admin( or [a-z]+|, [a-z]+ or [a-z]+)?, such as root$`,

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tracer } from "../../base/trace.ts";
-import { type Bus, openBucket } from "../../bus/mod.ts";
+import { type Bucket, type Bus, openBucket } from "../../bus/mod.ts";
 import type { Recorder } from "../../fleet/audit/mod.ts";
 import type { RolloutTeller } from "../../fleet/events/mod.ts";
 import type { CancelDeps, DispatchDeps } from "../../fleet/jobs/mod.ts";
@@ -25,6 +25,7 @@ export interface MasterRollouts {
   /** How many of those that have not ended each master drives, by its name. */
   driven(): ReadonlyMap<string, number>;
   view: NonNullable<MasterView["rollouts"]>;
+  bucket: Bucket;
   /** Resolves when every existing rollout was seen. */
   ready: Promise<void>;
   stop(): Promise<void>;
@@ -61,6 +62,7 @@ export async function startRollouts(options: {
   const command = { rollouts, self, clock, log };
   const operations = { start, command, controller, follow: { bus, rollouts } };
   return {
+    bucket: rollouts,
     operations,
     start,
     ready: controller.ready,

@@ -39,7 +39,7 @@ export interface MasterSettings {
   versions: SettingsVersions;
   /** For operators who look at the settings of a peel. */
   reader: SettingsReader;
-  /** What a peel that has this version is told. @throws SvcError `storage` */
+  /** The answer to a peel that has this version. @throws SvcError `storage` */
   answer(peelId: string, version: number): Promise<SettingsAnswer>;
   lease: Pick<Lease, "name" | "tenure">;
   stop(): Promise<void>;

@@ -21,7 +21,7 @@ export function startDocument(options: {
   /** `bus_advertise_urls` */
   urls: readonly string[];
   /**
-   * Both command keys are told while one takes the place of the other. The one in use signs what peels are told of
+   * Both command keys are sent while one replaces the other. The one in use signs what peels get about
    * the rotation of a root.
    */
   keyring: Pick<Keyring, "publicKeys" | "signer" | "onChange">;

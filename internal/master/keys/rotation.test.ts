@@ -14,7 +14,7 @@ test.each([
   ["a peel has not confirmed", [has], 1, false],
   ["the fleet is not known yet", [has], undefined, false],
   ["a master lacks it", [has, lacks], 0, false],
-  ["a master is of an earlier version", [earlier], 0, false],
+  ["a master runs an earlier version", [earlier], 0, false],
   ["another master uses it already", [has, uses], 1, true],
   ["another master has finished", [finished], undefined, true],
   ["another master uses it, and one lacks it", [uses, lacks], 0, false],

@@ -94,7 +94,7 @@ function showEnrollments(
   );
   gaugeBy(
     "svc_enrollments_distrusted",
-    "Enrollment records that no master vouches for; lists show them as TAMPERED, and they count for nothing",
+    "Enrollment records that no master vouches for; lists show them as TAMPERED, and masters ignore them",
     "trust",
     () => {
       const tampered = view().tampered?.();

@@ -18,7 +18,7 @@ export function countRelayed({ counter }: Pick<MetricsRegistry, "counter">): Rel
   for (const outcome of ["answered", "unanswered", "full", "late"]) relayed.inc({ outcome }, 0);
   const refused = counter(
     "svc_site_messages_refused_total",
-    "Messages that a site sent for peels that do not have its label, by site: they count for nothing",
+    "Messages that a site sent for peels that do not have its label, by site: they are ignored",
     ["site"],
   );
   return {

@@ -35,7 +35,7 @@ export interface OperatorRoles {
   knownRoles(): readonly string[];
   /** Whether these roles allow everything that another role allows. */
   covers(has: readonly string[], role: string): boolean;
-  /** Whether who is not registered may do everything, as with credentials of earlier versions. */
+  /** Whether callers that are not registered may do everything, as with credentials of earlier versions. */
   admitsUnregistered(): boolean;
 }
 
@@ -44,7 +44,7 @@ export interface MasterSignIn {
   /** Besides those of files. */
   bearers: readonly Bearers[];
   /**
-   * The roles that a bearer has now who asked or agreed before; `undefined` for one whose token has ended. A token
+   * The current roles of a bearer that requested or agreed before; `undefined` for one whose token has ended. A token
    * of an identity provider cannot be asked about again.
    *
    * @param bearer `file`, `operator`, or the id of a token
@@ -56,7 +56,7 @@ export interface MasterSignIn {
   whoShows(token: string): Promise<Shown>;
   /** Whose ID token a sign-in got. @throws SvcError as for a request with it, or `unauthorized` for another sign-in */
   whoBrings(idToken: string, verifier: string): Promise<Shown>;
-  /** What who signed in to the console by a token or without a registered key may do now. */
+  /** What a caller may do now who signed in to the console by a token or without a registered key. */
   standingOf(who: Exclude<Who, { by: "operator" }>): Promise<Standing>;
   /** What the operations on tokens need. */
   operations: TokenDeps;

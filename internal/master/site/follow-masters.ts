@@ -56,7 +56,7 @@ export interface SiteFollower {
 
 /**
  * Follows the masters, as the bus of a master follows its authority: the site asks them over HTTPS which roots count,
- * and for a certificate of a key that it makes, when the one it has ends, is of another root or was made elsewhere. It
+ * and for a certificate of a key that it makes, when the one it has ends, was issued by another root or was made elsewhere. It
  * proves who it is with the key of its link. What fails is tried again.
  *
  * @throws SvcError `bad_request` for files that are missing or damaged, `storage`
@@ -151,7 +151,7 @@ export function followMasters(options: SiteOptions): SiteFollower {
   const look = async (): Promise<void> => {
     settleFiles(files);
     const issuing = await followDocument();
-    // Who verifies the others must know a root before they show what it signed.
+    // A verifier of the others must know a root before they show a certificate that it signed.
     reloadIfChanged();
     const before = held();
     const now = clock.now();
@@ -231,7 +231,7 @@ function refusal(status: number, error: string): SvcError {
   }
 }
 
-/** @throws Refused for a certificate that is of no use here */
+/** @throws Refused for a certificate that cannot be used here */
 function assertUsable(
   next: HeldCertificate | undefined,
   before: HeldCertificate | undefined,

@@ -82,7 +82,7 @@ test("the one that a command wrote is renewed at once, and one of another CA nev
 
 test("it follows the root that masters issue from, if the site trusts that", async () => {
   const [held, issuing] = [await hold(fleet), spkiPin(next.rootPem)];
-  expect(cause(held, { roots: [fleet.rootPem, next.rootPem], issuing })).toBe("is of another root");
+  expect(cause(held, { roots: [fleet.rootPem, next.rootPem], issuing })).toBe("was issued by another root");
   expect(cause(held, { issuing })).toBeUndefined();
   expect(cause(held, { issuing: undefined })).toBeUndefined();
   // Only a signature leads to a root: both have one name.

@@ -18,7 +18,7 @@ export interface HeldCertificate {
   fits: boolean;
   /** Whether a root signed the authority in its chain. @param root PEM */
   leadsTo(root: string): boolean;
-  /** Whether it is of the CA of this root, or of one before or after it: they have one name. @param root PEM */
+  /** Whether the CA of this root issued it, or one before or after it: they have one name. @param root PEM */
   isOfFleet(root: string): boolean;
 }
 
@@ -56,7 +56,7 @@ export function readHeldCertificate(
 }
 
 /** Why a site asks for another certificate. */
-export type Cause = "cannot be used" | "was made elsewhere" | "is of another root" | "ends";
+export type Cause = "cannot be used" | "was made elsewhere" | "was issued by another root" | "ends";
 
 /**
  * Decides whether a site asks for another certificate. One of another CA is not touched.
@@ -78,7 +78,7 @@ export function causeToRenew(
   if (held === undefined || !held.fits) return "cannot be used";
   if (!held.isOwn) return roots.some(held.isOfFleet) ? "was made elsewhere" : undefined;
   const wanted = roots.find((root) => spkiPin(root) === issuing);
-  if (wanted !== undefined && !held.leadsTo(wanted)) return "is of another root";
+  if (wanted !== undefined && !held.leadsTo(wanted)) return "was issued by another root";
   return nextRenewal(held.from, held.until, now, jitter) === 0 ? "ends" : undefined;
 }
 

@@ -29,7 +29,7 @@ export interface MasterStateFiles {
    * next publication, `undefined` before the first one.
    */
   inForce(): Promise<{ base: string; statement: Uint8Array } | undefined>;
-  /** The state files that a peel uses unless it is told otherwise, as this master knows them. */
+  /** The state files that a peel uses by default, as this master knows them. */
   published(): { environment: string; commit?: string } | undefined;
   /** `gitfs` of /readyz; absent without repositories. */
   check?: Check;

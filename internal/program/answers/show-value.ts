@@ -42,14 +42,14 @@ export function plainOrOutput(value: Plain): string[] {
   return output === undefined ? plainLines(value) : outputLines(output);
 }
 
-/** What a command wrote, and whatever else is told about it. */
+/** What a command wrote, and other facts about it. */
 interface CommandOutput {
   stdout: string;
   stderr: string;
   rest: Record<string, Plain>;
 }
 
-/** Told of every command, and seen in the outcome or of no use to people. */
+/** Fields of every command that the outcome shows or that do not help people. */
 const untold = new Set(["retcode", "pid", "signal"]);
 
 function outputOf(value: Plain): CommandOutput | undefined {

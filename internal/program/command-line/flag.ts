@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 
 /**
- * Reads the value of an option; what is wrong with it is told with the name of the option.
+ * Reads the value of an option; a mistake is reported with the name of the option.
  *
  * @param flag `--validity`
  * @throws SvcError `usage`

@@ -99,7 +99,7 @@ export const masterOptions = {
     group: "Bus",
     type: bool,
     default: true,
-    doc: "create what is stored on a bus that has nothing of this fleet; false on a host that joined a fleet, which waits until it is there",
+    doc: "create what is stored on a bus that has nothing of this fleet; false on a host that joins a fleet: its master then waits for that storage",
   }),
   "jobs.max_bytes": option({
     group: "Bus",

@@ -25,7 +25,7 @@ const sharedFile = "/etc/svc/master.yaml";
  * @param input.home home directory of the operator; empty means none
  * @param input.login the operator file of the context in use
  * @param input.context whether the context was asked for by name: then it counts before everything in `~/.svc`
- * @param input.isPerson whether it is not root who asks
+ * @param input.isPerson whether the caller is not root
  * @throws SvcError `bad_request`, or `forbidden` when a file exists but none is readable
  */
 export function loadOperatorConfig(input: {
@@ -83,7 +83,7 @@ export function loadOperatorConfig(input: {
 
 const withoutCredentials = { "master.creds_file": "", "master.nkey_seed_file": "" };
 
-/** Whether a configuration says itself who asks. */
+/** Whether a configuration itself names the operator. */
 function namesCredentials(values: OperatorConfig): boolean {
   const keys = ["master.creds_file", "master.nkey_seed_file", "master.operator_file"] as const;
   return keys.some((key) => values[key] !== "");

@@ -136,7 +136,7 @@ export const peelOptions = {
     group: "Enrollment",
     type: path,
     default: "",
-    doc: "directory of the commands of tpm2-tools; empty means where the system has them",
+    doc: "directory of the commands of tpm2-tools; empty means that the system finds them",
   }),
   "evidence.tpm_tcti": option({
     group: "Enrollment",

@@ -24,7 +24,7 @@ export interface DaemonContext {
   log: Log;
   /** Aborts when the daemon is to end. */
   signal: AbortSignal;
-  /** Is told by the daemon when it has started. */
+  /** Called by the daemon when it has started. */
   service: ServiceManager;
 }
 

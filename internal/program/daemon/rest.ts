@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { compileAsUsual, compileLate } from "../../base/jit-policy.ts";
 
-/** After so long without work, what the last work left is given back. */
+/** After this time without work, memory that the last work used is released. */
 const quietMs = 30_000;
 /** At most so often: what runs next is decoded again, which takes some milliseconds of the processor. */
 const apartMs = 10 * 60_000;

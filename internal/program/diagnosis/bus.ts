@@ -89,7 +89,7 @@ export function busSteps(
     {
       name: "bus credentials",
       needs: ["bus TLS", ...identity],
-      next: "use credentials of this bus: these may be of another fleet, revoked, or expired",
+      next: "use credentials of this bus: these may belong to another fleet, or be revoked or expired",
       async look({ connect }) {
         const { nats } = await connect();
         return { level: "ok", message: `accepted by ${nats.info?.server_name ?? nats.getServer()}` };
@@ -131,7 +131,7 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
     {
       name: "bus servers",
       needs: ["storage"],
-      look: (context) => judgeServers(context, names),
+      look: (context) => judgeServers(context, (bus) => mostReplicas(bus, names)),
     },
     {
       name: "clock",
@@ -149,14 +149,21 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
   ];
 }
 
-/** Whether every server of the cluster may store the replicas that there are, or would be. */
-async function judgeServers(context: BusContext, names: readonly AssetName[]): Promise<Finding> {
+/**
+ * Whether every server of the cluster may store the replicas that there are, or would be.
+ *
+ * @param replicasOf how many replicas the most replicated asset has
+ */
+export async function judgeServers(
+  context: BusContext,
+  replicasOf: (bus: Bus) => Promise<number>,
+): Promise<Finding> {
   const bus = await context.connect();
   const { servers: surveyed, silent } = await surveyServers(bus);
   const known = (await context.knownServers?.()) ?? [];
   const servers = [...new Map([...surveyed, ...known].map((one) => [one.name, one])).values()];
   const problem = replicaProblem(servers);
-  const replicas = Math.max(await mostReplicas(bus, names), context.replicasOn?.(servers.length) ?? 1);
+  const replicas = Math.max(await replicasOf(bus), context.replicasOn?.(servers.length) ?? 1);
   if (problem !== undefined && (replicas > 1 || servers.length > 1)) {
     return { level: replicas > 1 ? "fail" : "warn", message: problem, next: replicaAdvice };
   }

@@ -1,4 +1,4 @@
-export { type BusContext, busSteps, storageSteps } from "./bus.ts";
+export { type BusContext, busSteps, judgeServers, storageSteps } from "./bus.ts";
 export { checkCommand, quietLog, showSteps } from "./check-command.ts";
 export { findOpenSecrets, findUnreadable, findUnwritable } from "./files.ts";
 export { judgeClock, judgeCredentials, judgeEnd, soonMs } from "./findings.ts";

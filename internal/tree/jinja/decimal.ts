@@ -4,7 +4,7 @@
 /** Digits of JavaScript's functions at most; floats that are halves of a digit have fewer. */
 const most = 100;
 
-/** The digits of a float of at least zero with so many after the point, as `%.2f`. */
+/** The digits of a float of at least zero with a number of decimals, as `%.2f`. */
 export function fixed(number: number, places: number): string {
   const wanted = Math.min(places, most);
   if (number >= 1e21) return `${BigInt(number)}${wanted > 0 ? `.${"0".repeat(wanted)}` : ""}`;

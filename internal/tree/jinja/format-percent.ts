@@ -129,7 +129,7 @@ function digitsOf(
   }
 }
 
-/** `%g`: as short as so many digits allow. */
+/** `%g`: as short as the number of digits allows. */
 export function general(number: number, precision: number): string {
   const digits = Math.max(1, precision);
   if (number === 0) return "0";

@@ -146,7 +146,7 @@ function title(text: string): string {
   return text.replace(/\p{L}+/gu, capitalize);
 }
 
-/** Replaces at most so many, all with a negative count. @throws Fault when the result is too large */
+/** Replaces at most `count` occurrences, all with a negative count. @throws Fault when the result is too large */
 export function replaceText(text: string, old: string, fresh: string, count: number, budget: Budget): string {
   const pieces = old === "" ? ["", ...Array.from(text), ""] : text.split(old);
   const most = count < 0 ? pieces.length - 1 : Math.min(count, pieces.length - 1);

@@ -12,9 +12,9 @@ import {
   View,
 } from "./values/mod.ts";
 
-/** More levels are of a value that contains itself. */
+/** More levels mean a value that contains itself. */
 const deepest = 100;
-/** More values are of a list that contains lists many times. */
+/** More values mean a list that contains lists many times. */
 const mostWritten = 2_000_000;
 
 /** The text that an output or `string` gives, as Python's `str()`. @throws Fault for what is not defined */

@@ -1,7 +1,7 @@
 import type { Budget } from "./budget.ts";
 import { type Args, Fault, itemsOf, type Value, ValueMap } from "./values/mod.ts";
 
-/** More levels are of a value that contains itself. */
+/** More levels mean a value that contains itself. */
 const deepest = 100;
 
 /**

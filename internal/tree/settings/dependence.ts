@@ -54,7 +54,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
   const choices: Place[] = [];
   const choose = (line: number, tokens: Tokens, what: string) => {
     if (names.isTextual(tokens)) {
-      faults.push({ line, reason: `${what} uses text in which facts are held: use the fact itself` });
+      faults.push({ line, reason: `${what} uses text that contains facts: use the fact itself` });
     }
     if (names.isTold(tokens)) choices.push({ line, reason: `${what} uses facts` });
   };
@@ -74,7 +74,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
       if (use !== "plain" && use !== "composed" && tokens.length > 1 && names.isTextual(tokens)) {
         faults.push({
           line,
-          reason: "this expression uses text in which facts are held: use the fact itself",
+          reason: "this expression uses text that contains facts: use the fact itself",
         });
       }
       outputs.push({ tag, use, tokens });
@@ -83,7 +83,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
       if (value.length > 1 && names.isTextual(value) && !names.isComposed(value)) {
         faults.push({
           line,
-          reason: "this expression uses text in which facts are held: use the fact itself",
+          reason: "this expression uses text that contains facts: use the fact itself",
         });
       }
     } else if (word === "if" || word === "elif") choose(line, rest, "a condition");

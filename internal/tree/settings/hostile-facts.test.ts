@@ -109,7 +109,7 @@ test.each<[string, string, string]>([
   [
     "text of a macro that is compared",
     "{% macro m() %}{{ facts.v }}{% endmacro %}{% if m() == 'a' %}x: 1{% endif %}",
-    "a.sls:1: a condition uses text in which facts are held",
+    "a.sls:1: a condition uses text that contains facts",
   ],
 ])("%s is refused", async (_, text, expected) => {
   const facts = { v: "secret", list: ["secret"], map: { include: ["secret"] } };

@@ -3,7 +3,7 @@ import { tagsOf } from "../template/mod.ts";
 
 // A template writes text, and the lines of the text are not those of the file. So the template is rendered a second
 // time with a mark in front of everything that it writes, which tells where that is written. Where the text without its
-// marks is not the same, a template looked at what it had written, and nothing is told.
+// marks is not the same, a template inspected what it had written, and no lines are reported.
 
 /** A line of a file. */
 export interface SourceLine {

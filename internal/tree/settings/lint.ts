@@ -55,7 +55,7 @@ function oldWordsInLines(text: string): Found[] {
   });
 }
 
-/** One line `file:line: …` for each place where a fact chooses what a peel is told, in order. */
+/** One line `file:line: …` for each place where a fact chooses what a peel gets, in order. */
 export function problemsOf(tree: SettingsTree): string[] {
   const templates = templatesOf(tree);
   const found = [...analyse(templates)].flatMap(([path, dependence]) =>

@@ -72,7 +72,7 @@ function addresses(value: Value, args: Args, version: Version): Value {
   return (isText ? kept(value, wanted, version) : undefined) ?? null;
 }
 
-/** An address as Python writes it, if it is of the version and of the kinds that the options name. */
+/** An address as Python writes it, if it has the version and the kinds that the options name. */
 function kept(value: Value, options: string, version: Version): string | undefined {
   const found = addressIn(value);
   if (found === undefined || (version !== undefined && found.version !== version)) return undefined;

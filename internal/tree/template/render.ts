@@ -93,7 +93,7 @@ function createRenderer(read: Read, engine: Engine, paths: (() => readonly strin
   };
 }
 
-/** What was looked for, and what of it there is. */
+/** What was looked for, and what was found. */
 interface Files {
   templates: Map<string, string>;
   absent: Set<string>;

@@ -151,7 +151,7 @@ export function moveCases({ path, version }: ServerVersion): void {
       expect(full).not.toMatch(/^\.?fleet-/m);
     }, 60_000);
 
-    test("the hosts get their directories once, whoever asks how often; this host waits for them", async () => {
+    test("the hosts get their directories once, anyone who asks how often; this host waits for them", async () => {
       const before = snapshot();
       const killed = hosts.start(1, addWords());
       await killed.waitFor(`${dirOf(3)}: written`);

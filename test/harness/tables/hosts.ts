@@ -60,7 +60,7 @@ export const hostTables: Samples = {
     formatStatus(
       {
         peels: {
-          ...{ states: {}, alive: many, silent: [name], versions: {} },
+          ...{ states: {}, alive: many, silent: [name], silent_count: 1, versions: {} },
           wrong_clocks: [{ ...namesOf(name), ahead_ms: many }],
           refusing: [{ ...namesOf(name), commands_refused: { expired: many, unknown_key: many } }],
         },

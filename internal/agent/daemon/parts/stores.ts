@@ -9,7 +9,7 @@ import { openStateFiles } from "../../state-files/mod.ts";
 import { hasWatchdog } from "../../upgrade/mod.ts";
 import type { PeelDeps } from "../options.ts";
 
-/** What is known of this host, and what masters told it: facts, settings and state files. */
+/** Facts of this host, and what masters sent to it: settings and state files. */
 export const stores = {
   async start(deps: PeelDeps) {
     const { config, dataDir, env, hostname, peelId, clock, log, signal } = deps;

@@ -86,7 +86,7 @@ test("bad input is one line with what to do, exit 1; a bad option exits 2; nothi
   expect(await pinOf()).toBe(pin);
 });
 
-test("a directory without a CA is refused with who rotates in external mode", async () => {
+test("a directory without a CA is refused, and the message names who rotates in external mode", async () => {
   const empty = join(files.path, "empty");
   mkdirSync(empty);
   for (const name of ["start", "status", "activate", "finish", "abort"]) {

@@ -12,10 +12,10 @@ export function earlierMastersProblem(
 ): SvcError | undefined {
   const earlier = masters.filter(({ command_keys }) => command_keys.length === 0).map(({ name }) => name);
   if (earlier.length === 0) return undefined;
-  const [subject, verb] = earlier.length === 1 ? ["master", "is"] : ["masters", "are"];
+  const [subject, verb] = earlier.length === 1 ? ["master", "has"] : ["masters", "have"];
   return new SvcError(
     "conflict",
-    `running ${subject} ${earlier.join(", ")} ${verb} of an earlier version, which removes the next root from the document of the fleet: upgrade all masters, or use --force`,
+    `running ${subject} ${earlier.join(", ")} ${verb} an earlier version, which removes the next root from the document of the fleet: upgrade all masters, or use --force`,
   );
 }
 

@@ -46,7 +46,7 @@ export const expectCommand = command({
       if (waiting.length > 0) {
         const shown = waiting.slice(0, 3).map(displayPeelId).join(", ");
         cli.say(
-          `${waiting.length} wait for a decision already, and ask again only when they are restarted: ${shown}${waiting.length > 3 ? ", ..." : ""}; approve them with svc enroll approve`,
+          `${waiting.length} already wait for a decision, and ask again only after a restart: ${shown}${waiting.length > 3 ? ", ..." : ""}; approve them with svc enroll approve`,
         );
       }
     });

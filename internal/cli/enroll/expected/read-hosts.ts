@@ -23,7 +23,7 @@ const mostProblems = 20;
 
 /**
  * Reads a list of hosts: lines with a peel id, a public key and labels, separated by blanks, or CSV with these three
- * fields, with a header or without. Empty lines and those that begin with `#` count for nothing.
+ * fields, with a header or without. Empty lines and those that begin with `#` are ignored.
  *
  * @param file its name, for messages
  * @returns the hosts, or a line `<file>:<line>: <field>: <reason>` for each of the first 20 problems; never both

@@ -78,9 +78,9 @@ export const createCommand = command({
       await cli.print(data, () => formatToken(format, word, data));
       if (warning !== undefined) cli.warn(warning);
       const hosts = uses === 1 ? "one host" : `${uses} hosts`;
-      const whom = peel === "*" ? hosts : `${hosts} that match ${peel}`;
+      const admitted = peel === "*" ? hosts : `${hosts} that match ${peel}`;
       cli.say(
-        `${made.id} admits ${whom} until ${made.expires_at}${made.hold ? ", to wait for an operator" : ""}. The token is a secret, and is not shown again.`,
+        `${made.id} admits ${admitted} until ${made.expires_at}${made.hold ? ", to wait for an operator" : ""}. The token is a secret, and is not shown again.`,
       );
     });
   },

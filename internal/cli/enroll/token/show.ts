@@ -14,7 +14,8 @@ export const tokenIdArg = {
 
 export const showCommand = command({
   name: "show",
-  description: "Show a token that hosts join with, and who used it. The token itself is shown by nothing.",
+  description:
+    "Show a token that hosts join with, and which hosts used it. No command shows the token itself.",
   examples: ["svc enroll token show jtk-3MRx"],
   args: { id: tokenIdArg },
   run: (args, cli) =>

@@ -7,7 +7,7 @@ import { rootsOf, spkiPin } from "../../../identity/trust/mod.ts";
  * name a root of its own, and hosts would join there.
  *
  * @param from.ca PEM that the operator verifies the bus with; absent where the host's trust store does
- * @throws SvcError `forbidden` when it is another token, or none of its pins is of a root that the operator knows
+ * @throws SvcError `forbidden` when it is another token, or none of its pins matches a root that the operator knows
  */
 export function vouchedToken(
   text: string,

@@ -24,7 +24,7 @@ export function ApprovalFacts({ app: { now }, approval }: { app: App; approval: 
         <dl class="facts">
           <Fact name="SHA-256" as="mono" value={approval.request_digest} />
           <Fact name="Signed">
-            {approval.signed === undefined ? "by no key" : "by the key of the operator who asked"}
+            {approval.signed === undefined ? "by no key" : "by the key of the requester"}
           </Fact>
           <Targets of={approval} />
         </dl>

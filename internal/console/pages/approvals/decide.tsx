@@ -50,7 +50,7 @@ export function Decide(props: {
         </p>
       )}
       {isApproved && left > 0 && <p>{left} more must agree before it starts.</p>}
-      {!isApproved && <p>It never starts. The operator who asked can ask again.</p>}
+      {!isApproved && <p>It never starts. The requester can send it again.</p>}
       {verb === "Deny" && (
         <ReasonField id="deny-reason" label={`Reason, which ${asked_by} reads`} reason={reason} />
       )}

@@ -59,7 +59,7 @@ function NoEntry({ filtered, isWhole }: { filtered: boolean; isWhole: boolean })
   if (!isWhole) {
     return (
       <Empty title="No entry matches here">
-        A page looks at a limited number of entries: go on with Earlier entries.
+        A page looks at a limited number of entries: continue with Earlier entries.
       </Empty>
     );
   }

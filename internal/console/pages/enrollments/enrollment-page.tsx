@@ -39,7 +39,7 @@ export function EnrollmentPage(props: {
       {one !== undefined && <OneEnrollment app={app} one={one} />}
       {isRead && one === undefined && (
         <Empty title={`No enrollment ${id} is ${isAll ? "known" : state}`}>
-          Somebody may have decided about it.{" "}
+          Someone may have decided about it.{" "}
           <a href={hrefOf(`/enrollments/${id}?state=all`)}>Look among all</a>
         </Empty>
       )}

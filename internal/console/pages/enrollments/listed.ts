@@ -40,7 +40,7 @@ export function inHandOf(
 export const trustTexts: Readonly<Record<Listed["trust"], { word: string; outcome: Outcome }>> = {
   ok: { word: "this fleet", outcome: "ok" },
   "MISMATCH!": { word: "another root", outcome: "failed" },
-  "-": { word: "not told", outcome: "skipped" },
+  "-": { word: "not reported", outcome: "skipped" },
   SUSPENDED: { word: "suspended", outcome: "timeout" },
   "CLONE!": { word: "two hosts", outcome: "failed" },
   TAMPERED: { word: "tampered", outcome: "failed" },

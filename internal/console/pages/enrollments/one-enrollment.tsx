@@ -55,7 +55,7 @@ function Details({ app, one }: { app: App; one: Listed }) {
       <Fact name="State">
         <Status word={one.state} />
       </Fact>
-      <Fact name="Host name">{one.hostname || "not told"}</Fact>
+      <Fact name="Host name">{one.hostname || "not reported"}</Fact>
       <Fact name="Address" as="mono" value={one.address ?? "not recorded"} />
       <Fact name="Proved">{one.evidence ?? "only its key"}</Fact>
       <Fact name="Asked">

@@ -4,7 +4,7 @@ import { Fact } from "../../kit/fact.tsx";
 import { Duration, Time } from "../../kit/time.tsx";
 import type { ShownJob } from "./job-rows.ts";
 
-/** What was asked for, by whom and when. */
+/** The request, its operator and its time. */
 export function JobFacts({ app, job }: { app: App; job: ShownJob }) {
   return (
     <dl class="facts">

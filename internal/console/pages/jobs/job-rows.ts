@@ -5,7 +5,7 @@ import type { routes } from "../../api/mod.ts";
 /** A job with the returns of its peels. */
 export type ShownJob = NonNullable<(typeof routes.getJob)["types"]>["answer"];
 export type JobOutcome = ShownJob["outcomes"][string];
-/** A return that the stream of events told before the job was read again. */
+/** A return that the stream of events reported before the job was read again. */
 export interface Told {
   outcome: JobOutcome;
   error?: string;
@@ -35,7 +35,7 @@ interface Made {
 }
 
 /**
- * The peels of a job, in the order of their ids. What masters stored counts more than what was told. It is called for
+ * The peels of a job, in the order of their ids. What masters stored takes precedence over what was reported. It is called for
  * each change: the row of a peel whose outcome and return are the same stays the same object.
  */
 export function createRows(): (job: Outcomes, told: ReadonlyMap<string, Told>) => JobRow[] {

@@ -15,12 +15,12 @@ import type { Place } from "../../kit/router.ts";
 import { useDialog } from "../../kit/use-dialog.ts";
 import { RunDialog } from "./run-dialog.tsx";
 
-/** Runs a function: which, with which arguments, on whom. `?target=` and `?function=` fill it in. */
+/** Runs a function: which, with which arguments, on which peels. `?target=` and `?function=` fill it in. */
 export function NewJob({ app, place }: { app: App; place: Place }) {
   const call = useCall(place.query.get("function") ?? "");
   const target = useTarget(app, place.query.get("target") ?? "");
   const timeout = useSignal("1m");
-  /** It was submitted: what is missing is told until it is there. */
+  /** It was submitted: what is missing is shown until it is entered. */
   const asked = useSignal(false);
   const refused = useSignal("");
   const confirming = useDialog();

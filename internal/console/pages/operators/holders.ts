@@ -5,7 +5,7 @@ export interface Holders {
   tokens: string[];
 }
 
-/** The roles that someone has, by name, with who has them. */
+/** The roles that someone has, by name, with their holders. */
 export function holdersOf(
   operators: readonly { name: string; roles: readonly string[] }[],
   tokens: readonly { name: string; state: string; roles: readonly string[] }[],

@@ -7,7 +7,7 @@ import { Table } from "../../kit/table.tsx";
 import { standingColumn } from "./standing.tsx";
 import { Tags } from "./tags.tsx";
 
-/** Everyone whom masters know. */
+/** Every operator that masters know. */
 export function OperatorList({ app }: { app: App }) {
   const { value, problem } = useAnswer(app, routes.listOperators, {});
   return (

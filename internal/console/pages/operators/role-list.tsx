@@ -32,7 +32,7 @@ const columns: readonly Column<HeldRole>[] = [
   holdersColumn("tokens", "Tokens"),
 ];
 
-/** The roles in force on the master that answers, with who has them; or one of them: `?view=roles&role=<name>`. */
+/** The roles in force on the master that answers, with their holders; or one of them: `?view=roles&role=<name>`. */
 export function RoleList({ app, place }: { app: App; place: Place }) {
   const name = place.query.get("role");
   const { value, problem } = useQuery(app, "roles", async (signal) => {

@@ -27,7 +27,7 @@ const columns: readonly Column<Rule>[] = [
   },
 ];
 
-/** What one role allows, and who has it. */
+/** What one role allows, and its holders. */
 export function RolePage(props: {
   name: string;
   /** The roles file of the masters. */

@@ -9,6 +9,7 @@ const master = (
   rollouts = 0,
 ) => ({
   ...{ name, readiness, leases, rollouts, since, hostname: name, version: "1.0.0", answers: false },
+  keys: { command_keys: [], signs_with: "", account_keys: [], issues_with: "" },
 });
 
 test("masters that need a look come first, then those that hold nothing, then the others", () => {

@@ -97,7 +97,7 @@ function SilentPeels({ now, peels: { silent, silentPeels } }: PeelsProps) {
   return (
     <Card id="silent-head" title="Silent peels" beside={all} body="facts">
       {silentPeels.map(({ id, since }) => (
-        <Fact key={id} name={since === undefined ? "never heard" : <Time at={since} now={now} />}>
+        <Fact key={id} name={since === undefined ? "never seen" : <Time at={since} now={now} />}>
           <a href={hrefOf(`/peels/${id}`)}>{id}</a>
         </Fact>
       ))}

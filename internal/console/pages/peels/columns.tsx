@@ -4,7 +4,7 @@ import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/colu
 import { Status } from "../../kit/status.tsx";
 import { Since } from "../../kit/time.tsx";
 
-/** Columns that are shown until somebody chooses others. */
+/** Columns that are shown until a person chooses others. */
 export const usualColumns: readonly string[] = ["id", "alive", "os", "labels", "version", "states", "job"];
 
 const wide = { wide: true } as const;

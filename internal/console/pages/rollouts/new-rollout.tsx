@@ -16,10 +16,10 @@ import { StartDialog } from "./start-dialog.tsx";
 import { useRolloutForm } from "./use-rollout-form.ts";
 import { WaveFields } from "./wave-fields.tsx";
 
-/** Starts a rollout: a function, on whom, in which waves, and what stops it. `?target=` and `?function=` fill it in. */
+/** Starts a rollout: a function, on which peels, in which waves, and what stops it. `?target=` and `?function=` fill it in. */
 export function NewRollout({ app, place }: { app: App; place: Place }) {
   const form = useRolloutForm(app, place);
-  /** It was submitted: what is missing is told until it is there. */
+  /** It was submitted: what is missing is shown until it is entered. */
   const asked = useSignal(false);
   const confirming = useDialog();
   const { call, check, target, timeout, checkTimeout, hasCheck, total } = form;

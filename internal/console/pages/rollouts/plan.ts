@@ -43,7 +43,7 @@ export function planWaves(all: number, typed: TypedSizes): Plan {
 /** `10%, 25%` as a request has it. */
 export const sizesOf = (text: string): string[] => text.split(/[\s,]+/).filter((size) => size !== "");
 
-/** `5 waves: 1, then 3 of 25, then 9`: waves of the same size are told together. */
+/** `5 waves: 1, then 3 of 25, then 9`: waves of the same size are named together. */
 export function wavesInWords(waves: readonly number[]): string {
   const runs: { size: number; times: number }[] = [];
   for (const size of waves) {

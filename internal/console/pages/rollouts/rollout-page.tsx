@@ -39,7 +39,7 @@ const texts = {
   },
 } as const;
 
-/** What a rollout in this status can be told. */
+/** The commands that a rollout in this status accepts. */
 const possible: Readonly<Record<string, readonly Action[]>> = {
   running: ["pause", "abort"],
   paused: ["resume", "abort"],

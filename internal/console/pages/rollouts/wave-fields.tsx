@@ -58,5 +58,5 @@ export function WaveFields({ form }: { form: RolloutForm }) {
   );
 }
 
-/** A wave of so many peels, as the picture takes it: which peels they are is decided by masters. */
+/** A wave of a number of peels, as the picture takes it: which peels they are is decided by masters. */
 const wave = (size: number) => ({ peels: new Array<string>(size).fill("") });

@@ -33,7 +33,7 @@ const maxWidth = 180;
  * Lays out the waves of a rollout from left to right: each as wide as it has peels, within reason, with a gate
  * between two.
  *
- * @param width of the picture, px; it becomes wider when so many waves do not fit
+ * @param width of the picture, px; it becomes wider when the waves do not fit
  */
 export function drawWaves(
   { waves, status }: Pick<ShownRollout, "waves" | "status">,

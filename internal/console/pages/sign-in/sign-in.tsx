@@ -71,7 +71,7 @@ export function SignInAgain({ app }: { app: App }) {
           <a href={hrefOf("/overview")} target="_blank" rel="noreferrer">
             sign in in another tab
           </a>
-          : this page goes on by itself.
+          : this page continues by itself.
         </p>
         <div class="actions">
           <button type="button" class="button plain" onClick={() => app.session.refuse("")}>

@@ -4,9 +4,11 @@ import { inspectFullness } from "../../../bus/mod.ts";
 import { type RoomDeps, restRooms, rooms, served } from "../../../doors/rooms/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
+import { askMasterReadiness } from "../../../fleet/masters/mod.ts";
 import { createStreams, type Streams, serveRoom } from "../../../fleet/over-bus/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
 import { createJobLookup, tellClone } from "../../../fleet/reactor/mod.ts";
+import { createRecordMac } from "../../../identity/mod.ts";
 import { assemble } from "../../../program/health/mod.ts";
 import type { EnrollCertificate } from "../../certificate/mod.ts";
 import { carriedBundle, consoleRoutes } from "../../doors/console/mod.ts";
@@ -70,12 +72,11 @@ export const doors = {
       const { revocations, enforcer, disconnections } = deps;
       const { enrollments } = storage;
       const decisions = {
-        directory,
-        enrollments,
-        clock,
-        revocations,
+        ...{ directory, enrollments, clock, revocations },
         enforce: { enforcer, disconnections, metrics, clock, log },
         suspension: deps.suspension,
+        refused: storage.revocations,
+        pins: () => pinsOf(certificates.current()),
       };
       const operators = {
         rolesNow: (operator: string) => deps.registry.rolesNow(operator, clock.now()),
@@ -160,7 +161,7 @@ export const doors = {
       const joinTokens = {
         ...deps.joinTokens.operations,
         urls,
-        pins: () => pinsOf(certificates.current()),
+        pins: decisions.pins,
       };
       const events = {
         feed: createEventFeed({ bus, jobOf: createJobLookup(storage.jobs), enrollments, clock, log }),
@@ -170,6 +171,7 @@ export const doors = {
         ...{ directory, index: deps.index, resolver, facts: storage.facts, clock },
         ...{ settings: deps.settings.versions, jobs: jobs.controller, compliance: deps.compliance },
         ...{ silences: deps.silences, files: deps.stateFiles },
+        ...{ enrollments, peelHeartbeats: storage.peelHeartbeats },
       };
       const sites = {
         ...{ bucket: storage.sites, mac: deps.recordMac, sites: deps.sites, system: deps.system },
@@ -240,10 +242,8 @@ export const doors = {
         approvals: approvals.operations,
         audit: deps.auditDeps,
         events,
-        masters: {
-          ...{ bus, leases: storage.leases, heartbeats: storage.masterHeartbeats },
-          ...{ driven: rollouts.driven, self: deps.name },
-        },
+        masters: mastersOf(deps),
+        keys: keysOf(deps),
         decisions: deps.decisions,
         reactor: { own: deps.reacting, bus },
       };
@@ -307,6 +307,22 @@ export const doors = {
       };
     }),
 };
+
+function mastersOf({ bus, storage, rollouts, name }: Connected & Stored & Work & { name: string }) {
+  return {
+    askReadiness: (master: string) => askMasterReadiness(bus, master),
+    ...{ bus, probed: "master-probe" as const, leases: storage.leases },
+    ...{ heartbeats: storage.masterHeartbeats, driven: rollouts.driven, self: name },
+  };
+}
+
+function keysOf({ storage, rollouts, keyring, clock }: MasterDeps & Connected & Stored & Work) {
+  // The key that goes first is the one that is dropped.
+  const macOf = (key: string) =>
+    key === keyring.first.publicKey ? createRecordMac(keyring.first) : undefined;
+  const { enrollments, jobs } = storage;
+  return { enrollments, jobs, rollouts: rollouts.bucket, macOf, clock };
+}
 
 /** SPKI pins of the roots of the fleet: two while the root is rotated, none when its CA is external. */
 function pinsOf({ root, rotation }: EnrollCertificate): string[] {

@@ -39,7 +39,7 @@ export interface ConsolePages {
   isServed(): boolean;
 }
 
-/** The pages of the console: one page for each address, and its files. Nothing here depends on who asks. */
+/** The pages of the console: one page for each address, and its files. Nothing here depends on the caller. */
 export function consoleRoutes({ bundle = withoutPages, isServed }: ConsolePages): Route[] {
   const files = new Map(
     bundle.assets.map((asset) => [asset.path, { ...asset, etag: etagOf(asset.bytes) }] as const),

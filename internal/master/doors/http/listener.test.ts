@@ -72,7 +72,7 @@ test("another method of a path is 405, also one that no Request can hold", async
   expect((await ask("TRACE", "/nothing")).status).toBe(404);
 });
 
-test("the budget is that of the route: a route without one is served to who has spent theirs", async () => {
+test("the budget is that of the route: a route without one is served to clients that have spent theirs", async () => {
   const from = "192.0.2.7";
   const statuses = async (target: string, count: number) =>
     Promise.all(Array.from({ length: count }, async () => (await ask("GET", target, "", {}, from)).status));

@@ -327,7 +327,7 @@ function withCommonHeaders(response: Response, requestId: string): Response {
 function failure(thrown: unknown, log: Log): Response {
   const error = toSvcError(thrown);
   const meaning = meaningOf(error.kind);
-  // A client that is asked to come later does not mean a failure of the master: anyone could fill the log with it.
+  // A refusal with a time to come back is not a failure of the master. Logged as one, anyone could fill the log.
   if (meaning.http >= 500 && error.retryAfterMs === undefined)
     log.error("request failed", { error: describeError(thrown) });
   const laterMs = error.retryAfterMs ?? meaning.retryAfterMs;

@@ -12,7 +12,7 @@ export interface LimitedNetwork {
   readonly refill: number;
 }
 
-/** The budgets of all who ask, by where they ask from. */
+/** The budgets of all clients, by their addresses. */
 export interface RateLimits {
   allow(budget: BudgetName, ip: string): boolean;
 }

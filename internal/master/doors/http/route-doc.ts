@@ -19,7 +19,7 @@ export const tags: Readonly<Record<Tag, string>> = {
   Operators: "Who may ask: persons and pipelines with keys of their own",
   Roles: "What an operator may do, and on which peels",
   Cluster: "The servers of the bus, and where they store what",
-  Audit: "What was decided and who asked for it, in a chain that cannot be rewritten unseen",
+  Audit: "Decisions and the callers that requested them, in a chain that cannot be rewritten unseen",
   Documentation: "This description",
 };
 

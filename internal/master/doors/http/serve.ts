@@ -283,7 +283,7 @@ async function sendResponse(response: Response, outgoing: ServerResponse): Promi
     return ended;
   }
   outgoing.writeHead(response.status, headers);
-  // Who follows events knows at once that the stream is open; the first of them may come much later.
+  // A client of events learns at once that the stream is open; the first of them may come much later.
   outgoing.flushHeaders();
   const reader = response.body.getReader();
   const stop = () => void reader.cancel().catch(() => {});

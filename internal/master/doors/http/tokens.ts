@@ -189,7 +189,7 @@ function readToken(path: string): string | undefined {
   return readFileSync(path, "utf8").trim() || undefined;
 }
 
-/** A file that is missing or not readable for this user has no token; other errors are of the moment. */
+/** A file that is missing or not readable for this user has no token; other errors are temporary. */
 const lasting: ReadonlySet<unknown> = new Set(["ENOENT", "EACCES", "EPERM", "ENOTDIR", "EISDIR"]);
 
 function attempt(read: () => string | undefined): string | undefined | SvcError {

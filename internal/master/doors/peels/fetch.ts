@@ -24,7 +24,7 @@ const maxDigests = 256;
 const maxAnswerBytes = 640 * 1024;
 /** For answers that are made or on their way. */
 const stateFileBounds = { atOnce: 32, ofOne: 8, waiting: 8192 };
-/** Every answer is large: who would wait long is sent away, and comes again. */
+/** Every answer is large: a peel that would wait long is refused, and asks again. */
 const binaryBounds = { atOnce: 16, ofOne: 4, waiting: 1024 };
 
 const digests = v.pipe(

@@ -37,7 +37,7 @@ export interface HelloDeps {
   document(): BootstrapDocument;
   /** Signed commands that this peel missed, oldest first. */
   missed(peelId: string, limit: number): readonly Uint8Array[];
-  /** What a peel that has settings of this version (0: none) is told of its settings. @throws SvcError `storage` */
+  /** The answer about settings to a peel that has this version of them (0: none). @throws SvcError `storage` */
   settings(peelId: string, version: number): Promise<SettingsAnswer>;
   /**
    * The snapshot of state files of `base` in force and what was signed of it, the same object as long as nothing is
@@ -88,7 +88,7 @@ export function serveHello(deps: HelloDeps): {
       if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
       else log.debug("peel said hello", { peel_id: peelId });
       const told = await settings(peelId, version).catch((thrown): SettingsAnswer | undefined => {
-        log.error("settings not told", { peel_id: peelId, reason: describeError(thrown) });
+        log.error("settings not sent", { peel_id: peelId, reason: describeError(thrown) });
         return undefined;
       });
       return encodeAnswer(
@@ -134,7 +134,7 @@ export function serveHello(deps: HelloDeps): {
 const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
 
 /**
- * Encodes answers from what all peels are told and what one is told. The former is encoded again only when a part of it
+ * Encodes answers from a part for all peels and a part for one. The former is encoded again only when a part of it
  * is another object or number.
  */
 function createAnswerEncoder(): (all: Fields, one: Fields) => Uint8Array {

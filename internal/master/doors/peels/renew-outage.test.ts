@@ -19,7 +19,7 @@ import { renewalMessage } from "../../../wire/enrollment-messages.ts";
 import { serveRenewals } from "./renew.ts";
 
 // The renewals of 10,000 peels as one master answers them, with its real limits, records and signatures, after
-// masters were away for an hour. Time is simulated in seconds, and storage accepts so many writes in each.
+// masters were away for an hour. Time is simulated in seconds, and storage accepts a limited number of writes in each.
 
 const second = 1_000;
 const minute = 60 * second;
@@ -200,7 +200,7 @@ test("10,000 peels that were due in an hour without masters are all renewed once
   expect(seen.mostAtOnce).toBeLessThanOrEqual(64);
 }, 60_000);
 
-test("even if all 10,000 ask in one second, 64 are in progress, and who waited too long gets the answer again", async () => {
+test("even if all 10,000 ask in one second, 64 are in progress, and a peel that waited too long gets the answer again", async () => {
   const seen = await simulate(2, () => hour, hour);
   // Those whose answer came late ask once more, for the same key.
   expect(seen.outcomes).toEqual({ renewed: peels, repeated: seen.asked - peels });

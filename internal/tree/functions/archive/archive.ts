@@ -70,7 +70,7 @@ const archiveExtracted = defineState({
     },
     trim_output: {
       type: "any",
-      doc: "Taken and not used: a result never lists all files.",
+      doc: "Accepted and ignored: a result never lists all files.",
     },
   },
   refuse({ source, source_hash, skip_verify, options }) {

@@ -22,7 +22,7 @@ export function contentOf(data: string | Uint8Array): Content {
   return { size: bytes.length, bytes: () => bytes };
 }
 
-/** The same content, whose bytes are read once if they are at most so many: for a comparison, and for the file. */
+/** The same content, whose bytes are read once if they are not too many: for a comparison, and for the file. */
 export function readOnce(content: Content, mostBytes: number): Content {
   if (content.size === undefined || content.size > mostBytes) return content;
   let held: Promise<Uint8Array> | Uint8Array | undefined;

@@ -185,7 +185,7 @@ async function planRule(
   return planRules(system, adding, saved, name, ["is in the chain", "would be added", "was added"]);
 }
 
-/** How nft is told a position: it counts from 0, and takes only the position of a rule that is there. */
+/** How nft takes a position: it counts from 0, and takes only the position of a rule that is there. */
 async function placeWords(
   system: System,
   args: Where & { chain: string },

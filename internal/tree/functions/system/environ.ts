@@ -6,7 +6,7 @@ import { defineState, StateFailure, type StateFunction } from "../../function/mo
 export const environStates: readonly StateFunction[] = [
   defineState({
     name: "environ.setenv",
-    doc: "Sets variables for the commands of later states of this run, and for their unless and onlyif. It changes nothing on the host, and nothing of it is left after the run.",
+    doc: "Sets variables for the commands of later states of this run, and for their unless and onlyif. It changes nothing on the host, and the variables end with the run.",
     args: {
       value: { type: "any", doc: "The value of the variable, or a map of variables with their values." },
       false_unsets: {

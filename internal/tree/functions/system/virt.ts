@@ -20,7 +20,7 @@ const places = {
 } as const;
 
 /** Salt's masters make keys with certtool. Here settings have them, made by the authority of the operator. */
-const unused = { type: "any", doc: "Taken and not used: no certificate is made here." } as const;
+const unused = { type: "any", doc: "Accepted and ignored: no certificate is made here." } as const;
 
 /** States of libvirt. */
 export const virtStates: readonly StateFunction[] = [

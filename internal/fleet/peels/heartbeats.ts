@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { formatDuration } from "../../base/duration.ts";
 import { type Bucket, type Entry, readValues, type Stored } from "../../bus/mod.ts";
 import { readGoodbye } from "../../wire/goodbye.ts";
 
-const peelBeat = v.object({
+/** What a live peel says of itself every few seconds. */
+export const peelBeat = v.object({
   version: v.string(),
   started_at: v.string(),
   sent_at: v.optional(v.string()),
@@ -14,15 +14,17 @@ const peelBeat = v.object({
   knows_command_keys: v.optional(v.fallback(v.optional(v.array(v.string())), undefined)),
 });
 
-/** The heartbeat of a live peel. */
 export type PeelBeat = v.InferOutput<typeof peelBeat>;
 
 /** The live peels, by encoded id: the entries of others expire within 30 s. */
-export const readPeels = async (bucket: Bucket): Promise<Stored<PeelBeat>[]> =>
+export const readPeels = async (bucket: Pick<Bucket, "entries">): Promise<Stored<PeelBeat>[]> =>
   readValues((await bucket.entries()).filter(isHeard), peelBeat);
 
 /** The heartbeat of one live peel. @param peel encoded id */
-export async function readPeel(bucket: Bucket, peel: string): Promise<Stored<PeelBeat> | undefined> {
+export async function readPeel(
+  bucket: Pick<Bucket, "get">,
+  peel: string,
+): Promise<Stored<PeelBeat> | undefined> {
   const entry = await bucket.get(peel);
   return entry === undefined || !isHeard(entry) ? undefined : readValues([entry], peelBeat)[0];
 }
@@ -43,9 +45,4 @@ export function clockDifferenceOf(beat: {
 }): number | undefined {
   const difference = Date.parse(beat.sent_at ?? "") - beat.storedAt;
   return Math.abs(difference) > clockToleranceMs ? difference : undefined;
-}
-
-/** `10m ahead`, `2h behind` */
-export function differenceWords(ms: number): string {
-  return `${formatDuration(Math.round(Math.abs(ms) / 1000) * 1000)} ${ms > 0 ? "ahead" : "behind"}`;
 }

@@ -1,0 +1,18 @@
+/** The arguments of a command that looks at storage itself when no master answers. */
+export const directArgs = {
+  direct: {
+    type: "boolean",
+    description: "Read storage directly, with direct.creds, for use when no master answers",
+  },
+  creds: {
+    type: "string",
+    valueHint: "file",
+    description: "Credentials for --direct (default: direct.creds next to master.creds_file)",
+  },
+} as const;
+
+/** What was given of them. */
+export interface DirectWords {
+  direct?: boolean | undefined;
+  creds?: string | undefined;
+}

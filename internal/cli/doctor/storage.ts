@@ -1,0 +1,49 @@
+import { judgeClock, judgeServers, type Step } from "../../program/diagnosis/mod.ts";
+import type { DoctorContext } from "./context.ts";
+
+/** What storage looks like to the master that answers, or with `--direct` from here. */
+export const storageSteps: readonly Step<DoctorContext>[] = [
+  {
+    name: "storage",
+    needs: ["bus credentials"],
+    next: "check the masters and the log of the bus: JetStream must be enabled; svc doctor --direct looks with direct.creds",
+    async look({ probe }) {
+      const { missing, count } = await probe();
+      if (missing.length === 0) return { level: "ok", message: `${count} buckets and streams exist` };
+      return {
+        level: "warn",
+        message: `do not exist yet: ${missing.join(", ")}`,
+        next: "start or restart a master: it creates the missing ones",
+      };
+    },
+  },
+  {
+    name: "bus servers",
+    needs: ["storage"],
+    look: (context) => judgeServers(context, async () => (await context.probe()).replicas),
+  },
+  {
+    name: "clock",
+    needs: ["storage"],
+    async look({ probe }) {
+      const { stored_at: storedAt, roundTripMs, askedAt } = await probe();
+      if (storedAt === undefined) {
+        return { level: "warn", message: "not compared: nothing is stored on the bus yet" };
+      }
+      return judgeClock("the bus", storedAt - askedAt - roundTripMs / 2, roundTripMs / 2);
+    },
+  },
+  {
+    name: "writes",
+    needs: ["storage"],
+    async look({ probe }) {
+      const { problem, full } = await probe();
+      if (problem !== undefined) {
+        return { level: "fail", message: problem, next: "search the log of the bus for JetStream" };
+      }
+      if (full === undefined) return { level: "ok", message: "a value was written and read" };
+      const [message = "", next = ""] = full.message.split(/: (.*)/);
+      return { level: full.refuses ? "fail" : "warn", message, next };
+    },
+  },
+];

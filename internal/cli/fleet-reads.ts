@@ -1,0 +1,79 @@
+import type { Bus } from "../bus/mod.ts";
+import type { EnrollmentSummary } from "../fleet/enrollment/mod.ts";
+import { enrollmentOperations } from "../fleet/enrollment/mod.ts";
+import type { JobSummary } from "../fleet/jobs/mod.ts";
+import { jobOperations } from "../fleet/jobs/mod.ts";
+import { masterOperations } from "../fleet/masters/mod.ts";
+import { peelOperations } from "../fleet/peels/mod.ts";
+import type { RolloutSummary } from "../fleet/rollout/mod.ts";
+import { rolloutOperations } from "../fleet/rollout/mod.ts";
+import { allPages } from "./all-pages.ts";
+import { type AnswerTo, ask } from "./ask.ts";
+
+/** Below the 5 s in which a command must say that no master answers; a master asks each other one for 3 s at most. */
+const timeoutMs = 4_000;
+const page = 1_000;
+
+export type Masters = AnswerTo<typeof masterOperations.listMasters>;
+export type StorageProbe = AnswerTo<typeof masterOperations.probeStorage>;
+export type PeelSurvey = AnswerTo<typeof peelOperations.surveyPeels>;
+export type Stray = AnswerTo<typeof enrollmentOperations.listStrays>["strays"][number];
+export type Heartbeat = AnswerTo<typeof peelOperations.showHeartbeat>["heartbeat"];
+
+/** What svc status and svc doctor read: from the masters, or from what is stored. */
+export interface FleetReads {
+  masters(): Promise<Masters>;
+  probe(): Promise<StorageProbe>;
+  survey(): Promise<PeelSurvey>;
+  pending(): Promise<EnrollmentSummary[]>;
+  strays(): Promise<Stray[]>;
+  /** Those that run, without runs of schedules. */
+  jobs(): Promise<Pick<JobSummary, "jid" | "function" | "targets" | "created_at" | "deadline">[]>;
+  /** Those that have not ended, oldest first. */
+  rollouts(): Promise<RolloutSummary[]>;
+  /** One by its id, or the one of a peel that is in force, or its last one. */
+  enrollment(
+    which: { id: string } | { peel: string },
+  ): Promise<AnswerTo<typeof enrollmentOperations.showEnrollment>>;
+  heartbeat(peel: string): Promise<Heartbeat>;
+  /** @throws SvcError `not_found` for a peel that has none, or is not a member */
+  facts(peel: string): Promise<AnswerTo<typeof peelOperations.getFacts>>;
+  lastJob(peel: string): Promise<Pick<JobSummary, "jid" | "function" | "status"> | undefined>;
+}
+
+/** Reads through the masters. Each fails at once where none serves it. */
+export function askFleet(bus: Bus): FleetReads {
+  const at = { isHasty: true, timeoutMs } as const;
+  const rollouts = (status: "running" | "paused") =>
+    allPages(
+      (after) => ask(bus, rolloutOperations.listRollouts, { status, limit: page, ...after }, at),
+      "rollouts",
+    );
+  return {
+    masters: () => ask(bus, masterOperations.listMasters, {}, at),
+    probe: () => ask(bus, masterOperations.probeStorage, {}, at),
+    survey: () => ask(bus, peelOperations.surveyPeels, {}, at),
+    strays: async () => (await ask(bus, enrollmentOperations.listStrays, {}, at)).strays,
+    pending: () =>
+      allPages(
+        (after) => ask(bus, enrollmentOperations.listEnrollments, { limit: page, ...after }, at),
+        "enrollments",
+      ),
+    async jobs() {
+      const asked = { status: "running", limit: page } as const;
+      const found = await allPages(
+        (after) => ask(bus, jobOperations.listJobs, { ...asked, ...after }, at),
+        "jobs",
+      );
+      return found.filter(({ schedule }) => schedule === undefined);
+    },
+    async rollouts() {
+      const found = (await Promise.all([rollouts("running"), rollouts("paused")])).flat();
+      return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1));
+    },
+    enrollment: (which) => ask(bus, enrollmentOperations.showEnrollment, which, at),
+    heartbeat: async (peel) => (await ask(bus, peelOperations.showHeartbeat, { id: peel }, at)).heartbeat,
+    facts: (id) => ask(bus, peelOperations.getFacts, { id }, at),
+    lastJob: async (target) => (await ask(bus, jobOperations.listJobs, { target, limit: 1 }, at)).jobs[0],
+  };
+}

@@ -1,0 +1,6 @@
+import { joinDoors } from "../operation/mod.ts";
+import { keyDoors } from "./doors.ts";
+import * as operations from "./operations.ts";
+
+/** The operations of this room, each with its doors. */
+export const keyOperations = joinDoors(operations, keyDoors);

@@ -1,0 +1,1 @@
+export { keyOperations } from "./joined.ts";

@@ -1,0 +1,103 @@
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { mapBounded } from "../../base/map-bounded.ts";
+import type { Bucket, Stored } from "../../bus/mod.ts";
+import { type Directory, type Enrollments, enrollmentStates, loadEnrollment } from "../enrollment/mod.ts";
+import { clockDifferenceOf, type PeelBeat, readPeels } from "./heartbeats.ts";
+
+const dayMs = 24 * 3600_000;
+/** Credentials that end within this time are listed. */
+const soonMs = 30 * dayMs;
+/** An answer is one message: of a longer list the first ones are enough to act on. */
+const mostListed = 5_000;
+const atOnce = 16;
+
+/** Where the peels of a fleet are surveyed. */
+export interface SurveyDeps {
+  directory: Pick<Directory, "caughtUp" | "countByState" | "members" | "memberOf" | "marked">;
+  /** For the records of those that are marked: there are few. */
+  enrollments: Enrollments;
+  peelHeartbeats: Pick<Bucket, "entries">;
+  clock: Pick<Clock, "now">;
+}
+
+/** Counts what is well, and lists what needs attention. */
+export async function survey(deps: SurveyDeps) {
+  const { directory } = deps;
+  const [beats] = await Promise.all([readPeels(deps.peelHeartbeats), directory.caughtUp()]);
+  const marked = await readMarked(deps);
+  const members = directory.members();
+  const alive = new Map(beats.map(({ key, version }) => [key, version]));
+  const silent = members.filter((peel) => !alive.has(peel));
+  const states = directory.countByState();
+  return {
+    states: Object.fromEntries(
+      enrollmentStates.flatMap((state) => (states[state] === 0 ? [] : [[state, states[state]]])),
+    ),
+    alive: members.length - silent.length,
+    silent: silent.slice(0, mostListed),
+    silent_count: silent.length,
+    versions: countBy(members.flatMap((peel) => alive.get(peel) ?? [])),
+    ...judgeBeats(beats),
+    ...marked,
+    ...endingOf(deps, members),
+  };
+}
+
+function judgeBeats(beats: readonly Stored<PeelBeat>[]) {
+  return {
+    wrong_clocks: beats.flatMap((beat) => {
+      const ahead = clockDifferenceOf(beat);
+      return ahead === undefined ? [] : [{ peel_id: beat.key, ahead_ms: ahead }];
+    }),
+    refusing: beats.flatMap(({ key, commands_refused }) =>
+      commands_refused === undefined ? [] : [{ peel_id: key, commands_refused }],
+    ),
+  };
+}
+
+/** Those that are kept off the bus, and members whose identity two hosts appear to hold. */
+async function readMarked({ directory, enrollments }: SurveyDeps) {
+  const suspended: { id: string; peel_id: string; at: string; reason: string }[] = [];
+  const clones: { id: string; peel_id: string; seen_at: string }[] = [];
+  await mapBounded(directory.marked(), { atOnce }, async (id) => {
+    const found = await loadEnrollment(enrollments, id).catch(() => undefined);
+    // It has just ended.
+    if (found === undefined) return;
+    const { peelId, suspended: since, cloneSuspected, cloneSeenAt, updatedAt } = found.record;
+    if (since !== undefined) {
+      suspended.push({ id, peel_id: peelId, at: rfc3339(since.at), reason: since.reason });
+    }
+    if (cloneSuspected === true && directory.memberOf(peelId)?.id === id) {
+      clones.push({ id, peel_id: peelId, seen_at: rfc3339(cloneSeenAt ?? updatedAt) });
+    }
+  });
+  const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
+  return { suspended: suspended.sort(byId), clones: clones.sort(byId) };
+}
+
+/** How long the credentials of members last. */
+function endingOf({ directory, clock }: SurveyDeps, members: readonly string[]) {
+  const now = clock.now();
+  const ends = members.flatMap((peel) => {
+    const at = directory.memberOf(peel)?.credsExpiresAt;
+    return at === undefined ? [] : [{ peel_id: peel, at }];
+  });
+  const within = (days: number) => ends.filter(({ at }) => at > now && at - now < days * dayMs).length;
+  return {
+    credentials: {
+      ended: ends.filter(({ at }) => at <= now).length,
+      within_7_days: within(7),
+      within_30_days: within(30),
+    },
+    ending: ends
+      .filter(({ at }) => at - now < soonMs)
+      .sort((one, other) => one.at - other.at)
+      .slice(0, mostListed)
+      .map(({ peel_id, at }) => ({ peel_id, ends_at: rfc3339(at) })),
+  };
+}
+
+function countBy(keys: readonly string[]): Record<string, number> {
+  const counts = Map.groupBy(keys, (key) => key);
+  return Object.fromEntries([...counts].map(([key, same]) => [key, same.length]));
+}
