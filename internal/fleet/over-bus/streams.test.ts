@@ -12,7 +12,7 @@ import { newKeyPair } from "../../identity/mod.ts";
 import { type FeedPart, openPart } from "../../wire/feed-part.ts";
 import { type FeedSink, feed, operation } from "../operation/mod.ts";
 import { serveRoom } from "./bind.ts";
-import { followFeed } from "./follow-feed.ts";
+import { followFeed } from "./mod.ts";
 import { createStreams } from "./streams.ts";
 
 let bus: TestBus;
