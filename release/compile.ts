@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { basename, dirname, join } from "node:path";
 import { defined } from "../internal/base/defined.ts";
 import { startPolicy } from "../internal/base/jit-policy.ts";
-import { packBundle } from "../internal/master/doors/console/mod.ts";
+import { packBundle } from "../internal/doors/console/mod.ts";
 import { bundleConsole } from "./console.ts";
 import { pastDoors } from "./doors.ts";
 

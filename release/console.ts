@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { ConsoleAsset, ConsoleBundle } from "../internal/master/doors/console/mod.ts";
+import type { ConsoleAsset, ConsoleBundle } from "../internal/doors/console/mod.ts";
 import { pastDoors } from "./doors.ts";
 
 const folder = join(import.meta.dir, "../internal/console/app");

@@ -2,8 +2,8 @@ import { defined } from "../base/defined.ts";
 import { secretMode, writeFileAtomic } from "../base/file.ts";
 import { encode } from "../base/msgpack.ts";
 import { type Bus, requestAsOperator } from "../bus/mod.ts";
+import { readReply } from "../doors/bus/mod.ts";
 import { operatorOperations } from "../fleet/operators/mod.ts";
-import { readReply } from "../fleet/over-bus/mod.ts";
 import { formatOperatorFile, type OperatorFile, readClaims, readOperatorFile } from "../identity/mod.ts";
 
 /** Nobody waits long for what can be done with the next command. */

@@ -17,12 +17,12 @@ test("a door that reaches past the operations is found", () => {
           text: 'export { dispatchJob } from "./dispatch.ts";\nexport { jobOperations } from "./joined.ts";',
         },
         {
-          path: "internal/master/doors/http/more.ts",
-          text: 'import { jobOperations, dispatchJob } from "../../../fleet/jobs/mod.ts";',
+          path: "internal/doors/rest/more.ts",
+          text: 'import { jobOperations, dispatchJob } from "../../fleet/jobs/mod.ts";',
         },
-        { path: "internal/fleet/over-bus/job.ts", text: 'import type { Job } from "../jobs/record.ts";' },
-        { path: "internal/fleet/over-bus/more.ts", text: "bus.serve(subject, queue, answer);" },
-        { path: "internal/master/doors/peels/hello.ts", text: "bus.serve(subject, queue, answer);" },
+        { path: "internal/doors/bus/job.ts", text: 'import type { Job } from "../../fleet/jobs/record.ts";' },
+        { path: "internal/doors/bus/more.ts", text: "bus.serve(subject, queue, answer);" },
+        { path: "internal/doors/peels/hello.ts", text: "bus.serve(subject, queue, answer);" },
         {
           path: "internal/cli/enroll/approve.ts",
           text: 'import { approve } from "../../fleet/enrollment/approve.ts";',
@@ -38,9 +38,9 @@ test("a door that reaches past the operations is found", () => {
       ]),
     ),
   ).toEqual([
-    `internal/master/doors/http/more.ts: takes dispatchJob of ${jobs}/dispatch.ts; read its table, ${jobs}/joined.ts`,
-    `internal/fleet/over-bus/job.ts: takes Job of ${jobs}/record.ts; read its table, ${jobs}/joined.ts`,
-    "internal/fleet/over-bus/more.ts: serves a subject; bind an operation to it",
+    `internal/doors/rest/more.ts: takes dispatchJob of ${jobs}/dispatch.ts; read its table, ${jobs}/joined.ts`,
+    `internal/doors/bus/job.ts: takes Job of ${jobs}/record.ts; read its table, ${jobs}/joined.ts`,
+    "internal/doors/bus/more.ts: serves a subject; bind an operation to it",
     `internal/cli/enroll/approve.ts: takes approve of internal/fleet/enrollment/approve.ts; ${ask("enrollment")}`,
   ]);
 });

@@ -9,7 +9,7 @@ const domains = new Set(
 );
 
 /** Rooms that are doors: of a domain they take its table, and nothing else. */
-const doors = new Set(["master/doors/http", "fleet/over-bus"]);
+const doors = new Set(["doors/rest", "doors/bus"]);
 
 /** What decides and changes: `svc` may read what is stored, and does nothing else past an operation. */
 const acting = [
@@ -45,7 +45,7 @@ export function checkOperations(sources: Source[]): Violation[] {
         return [{ path: source.path, problem: `takes ${name} of ${origin}; ${instead}` }];
       });
     });
-    const isBinding = source.path === "internal/fleet/over-bus/bind.ts" || room !== "fleet/over-bus";
+    const isBinding = source.path === "internal/doors/bus/bind.ts" || room !== "doors/bus";
     const serves = !isBinding && /\bbus\s*\.\s*serve\s*\(/.test(parse(source).code);
     if (!serves) return reached;
     return [...reached, { path: source.path, problem: "serves a subject; bind an operation to it" }];

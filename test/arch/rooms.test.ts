@@ -13,18 +13,18 @@ test("imports go down the floors", () => {
 
 test("an import that goes up is found, whatever its form", () => {
   for (const text of [
-    'import { serve } from "../../master/doors/http/serve.ts";',
-    'import type { Serve } from "../../master/doors/http/serve.ts";',
-    'export * from "../../master/doors/http/serve.ts";',
-    'export { serve } from "../../master/doors/http/serve.ts";',
-    'type Serve = import("../../master/doors/http/serve.ts").Serve;',
-    'const serve = await import("../../master/doors/http/serve.ts");',
-    "const serve = await import(`../../master/doors/http/serve.ts`);",
-    'const serve = require("../../master/doors/http/serve.ts");',
-    'const serve = import.meta.require("../../master/doors/http/serve.ts");',
+    'import { serve } from "../../doors/rest/serve.ts";',
+    'import type { Serve } from "../../doors/rest/serve.ts";',
+    'export * from "../../doors/rest/serve.ts";',
+    'export { serve } from "../../doors/rest/serve.ts";',
+    'type Serve = import("../../doors/rest/serve.ts").Serve;',
+    'const serve = await import("../../doors/rest/serve.ts");',
+    "const serve = await import(`../../doors/rest/serve.ts`);",
+    'const serve = require("../../doors/rest/serve.ts");',
+    'const serve = import.meta.require("../../doors/rest/serve.ts");',
   ]) {
     expect(lines(checkDirection([{ path: "internal/fleet/jobs/run.ts", text }]))).toEqual([
-      `internal/fleet/jobs/run.ts: imports internal/master/doors/http/serve.ts: ${floor("fleet/jobs")} may not import ${floor("master/doors/http")}`,
+      `internal/fleet/jobs/run.ts: imports internal/doors/rest/serve.ts: ${floor("fleet/jobs")} may not import ${floor("doors/rest")}`,
     ]);
   }
 });

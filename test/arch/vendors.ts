@@ -3,21 +3,21 @@ import { isProduction, parse, type Source, type Violation } from "./source.ts";
 
 /** The folders that may import a vendor's package; everybody else goes through them. */
 export const vendors: Record<string, readonly string[]> = {
-  "@elysiajs/swagger": ["internal/master/doors/http/"],
+  "@elysiajs/swagger": ["internal/doors/rest/"],
   "@opentelemetry/api": ["internal/program/tracing/"],
   "@opentelemetry/exporter-trace-otlp-proto": ["internal/program/tracing/"],
   "@opentelemetry/resources": ["internal/program/tracing/"],
   "@opentelemetry/sdk-trace": ["internal/program/tracing/"],
   "@peculiar/x509": ["internal/identity/ca/", "internal/identity/evidence/"],
   "@preact/signals": ["internal/console/"],
-  "@valibot/to-json-schema": ["internal/base/", "internal/master/doors/http/"],
+  "@valibot/to-json-schema": ["internal/base/", "internal/doors/rest/"],
   citty: ["internal/program/command-line/", "internal/cli/"],
   consola: ["internal/base/"],
   croner: ["internal/base/"],
   "csv-parse": ["internal/cli/enroll/"],
   "csv-stringify": ["internal/program/command-line/"],
   diff: ["internal/tree/function/"],
-  elysia: ["internal/master/doors/http/", "internal/program/health/"],
+  elysia: ["internal/doors/rest/", "internal/program/health/"],
   "fastest-levenshtein": ["internal/base/"],
   jose: ["internal/identity/oidc/"],
   "js-yaml": ["internal/base/"],
@@ -28,7 +28,7 @@ export const vendors: Record<string, readonly string[]> = {
   "prom-client": ["internal/program/health/"],
   re2js: ["internal/tree/targets/"],
   "reflect-metadata": ["internal/identity/ca/"],
-  "swagger-ui-dist": ["internal/master/doors/http/"],
+  "swagger-ui-dist": ["internal/doors/rest/"],
   valibot: ["internal/"],
 };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { createHandler, type ServedRoute } from "../../internal/master/doors/http/listener.ts";
-import { json, type Route } from "../../internal/master/doors/http/route.ts";
+import { createHandler, type ServedRoute } from "../../internal/doors/rest/listener.ts";
+import { json, type Route } from "../../internal/doors/rest/route.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { manualClock } from "../harness/clock.ts";
 import { call, decide, enrollNew, newEnrollee } from "../harness/enrollee.ts";

@@ -1,7 +1,7 @@
 import { spyOn } from "bun:test";
 import type * as v from "valibot";
+import { schemaOf } from "../../internal/doors/rest/json-schema.ts";
 import type { Operation } from "../../internal/fleet/operation/operation.ts";
-import { schemaOf } from "../../internal/master/doors/http/json-schema.ts";
 import { sampleOf } from "./sample-of.ts";
 
 /** Makes an operation return a sample, and records its input. */

@@ -1,5 +1,5 @@
 import Ajv2020 from "ajv/dist/2020.js";
-import type { ServedRoute } from "../../internal/master/doors/http/listener.ts";
+import type { ServedRoute } from "../../internal/doors/rest/listener.ts";
 import type { Reply } from "./client.ts";
 
 /** An operation of the API description. */

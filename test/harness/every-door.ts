@@ -1,11 +1,11 @@
 import type { ServerInfo } from "nats";
 import { defined } from "../../internal/base/defined.ts";
 import type { Bus } from "../../internal/bus/mod.ts";
+import { type BusBinding, serveRoom } from "../../internal/doors/bus/bind.ts";
+import { routesOf } from "../../internal/doors/rest/bind.ts";
+import type { Route } from "../../internal/doors/rest/route.ts";
 import { restRooms, rooms } from "../../internal/doors/rooms/rooms.ts";
 import type { Gate } from "../../internal/fleet/operation/operation.ts";
-import { type BusBinding, serveRoom } from "../../internal/fleet/over-bus/bind.ts";
-import { routesOf } from "../../internal/master/doors/http/bind.ts";
-import type { Route } from "../../internal/master/doors/http/route.ts";
 import { manualClock } from "./clock.ts";
 import { type AnyOperation, joinedDoors } from "./joined-doors.ts";
 import { recordingLog } from "./log.ts";

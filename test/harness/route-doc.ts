@@ -1,4 +1,4 @@
-import type { RouteDoc } from "../../internal/master/doors/http/route-doc.ts";
+import type { RouteDoc } from "../../internal/doors/rest/route-doc.ts";
 
 /** What is said of a route that only a test serves. */
 export const anyDoc: RouteDoc = {

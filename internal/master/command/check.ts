@@ -13,6 +13,7 @@ import {
   replicasFor,
   resolveBusCa,
 } from "../../bus/mod.ts";
+import { warnOfTokenFiles } from "../../doors/rest/mod.ts";
 import { lintPolicy } from "../../fleet/policy/mod.ts";
 import { loadRules, refusedMessage } from "../../fleet/reactor/mod.ts";
 import { inspectRoles } from "../../fleet/roles/mod.ts";
@@ -37,7 +38,6 @@ import {
 } from "../../program/diagnosis/mod.ts";
 import { createFileCertificate, isEmbedded } from "../certificate/mod.ts";
 import { inspectEvidence } from "../daemon/mod.ts";
-import { warnOfTokenFiles } from "../doors/http/mod.ts";
 import { loadMasterKeys, readOperatorFiles } from "../keys/mod.ts";
 
 const needed = ["master-heartbeat", "enrollments", "jobs", "settings", "secrets", "leases"] as const;

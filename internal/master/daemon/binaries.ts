@@ -6,10 +6,10 @@ import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
 import { type Bucket, type Bus, openBlobStore, openBucket } from "../../bus/mod.ts";
+import { serveRoom } from "../../doors/bus/mod.ts";
 import { binaryOperations, openBinaries } from "../../fleet/binaries/mod.ts";
 import type { JobController } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
-import { serveRoom } from "../../fleet/over-bus/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import { type BlobCache, createBlobCache } from "../../tree/files/mod.ts";
 

@@ -18,14 +18,14 @@ import {
 import { digest, inputs } from "../../../test/harness/operation-inputs.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import { readReply } from "../../doors/bus/bind.ts";
+import { createHandler } from "../../doors/rest/listener.ts";
+import type { Route } from "../../doors/rest/route.ts";
 import { binaryOperations } from "../../fleet/binaries/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { feed } from "../../fleet/operation/feed.ts";
 import { namePeels } from "../../fleet/operation/name-peels.ts";
-import { readReply } from "../../fleet/over-bus/bind.ts";
-import { createHandler } from "../doors/http/listener.ts";
-import type { Route } from "../doors/http/route.ts";
 
 // Every operation through every door that binds it: what each refuses, and how each answers. What an
 // operation does is tested next to it; here it returns samples of its schema.

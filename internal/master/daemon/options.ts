@@ -3,11 +3,11 @@ import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
 import type { Tracer } from "../../base/trace.ts";
+import type { ServedRoute } from "../../doors/rest/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import type { RolloutTiming } from "../../fleet/rollout/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { RequestRegistry } from "../../wire/verify-request.ts";
-import type { ServedRoute } from "../doors/http/mod.ts";
 import type { AccountKeys, Keyring, MasterKeys } from "../keys/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
 

@@ -7,9 +7,9 @@ import { createWebhookAddresses } from "../../base/webhook/addresses.ts";
 import { addressesOf } from "../../base/webhook/addresses-of.ts";
 import type { Lease } from "../../bus/lease/mod.ts";
 import type { Bus } from "../../bus/mod.ts";
+import { serveRoom } from "../../doors/bus/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
-import { serveRoom } from "../../fleet/over-bus/mod.ts";
 import {
   answerMasters,
   createJobLookup,

@@ -20,12 +20,12 @@ import {
 } from "../../../test/harness/role-table.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { createHandler } from "../../doors/rest/listener.ts";
+import type { Route } from "../../doors/rest/route.ts";
 import type { Gate, Touch } from "../../fleet/operation/operation.ts";
 import { nameOfScope, scopes } from "../../fleet/operation/scope.ts";
 import { builtIn } from "../../fleet/roles/built-in.ts";
 import { createRoleGate } from "../../fleet/roles/gate.ts";
-import { createHandler } from "../doors/http/listener.ts";
-import type { Route } from "../doors/http/route.ts";
 
 // Every subject and every route, for every built-in role. Here the operations take any input, and tell that they were
 // reached.

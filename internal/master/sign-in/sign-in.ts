@@ -4,6 +4,14 @@ import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { Bucket } from "../../bus/mod.ts";
+import {
+  type Bearers,
+  rolesByTokenFile,
+  rolesOf,
+  signIn,
+  tokenFiles,
+  warnOfTokenFiles,
+} from "../../doors/rest/mod.ts";
 import type { Shown, Standing, Who } from "../../fleet/sessions/mod.ts";
 import {
   type CreatorRoles,
@@ -18,14 +26,6 @@ import { isEqualMac } from "../../identity/mod.ts";
 import { assertOfSignIn, createOidc, endOfToken } from "../../identity/oidc/mod.ts";
 import type { MasterConfig, OidcProvider } from "../../program/config/mod.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
-import {
-  type Bearers,
-  rolesByTokenFile,
-  rolesOf,
-  signIn,
-  tokenFiles,
-  warnOfTokenFiles,
-} from "../doors/http/mod.ts";
 
 /** What the tokens of a master need to know of operators and roles. */
 export interface OperatorRoles {

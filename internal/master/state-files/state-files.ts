@@ -4,11 +4,11 @@ import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { contend, type Lease, type Tenure } from "../../bus/lease/mod.ts";
 import { type Bucket, type Bus, hintSubject, openBlobStore } from "../../bus/mod.ts";
+import { serveFetch } from "../../doors/peels/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import { type BlobCache, createBlobCache, createHeadSeal, followCatalog } from "../../tree/files/mod.ts";
 import { type GitSync, openGit, openMirror, startGitSync } from "../../tree/git/mod.ts";
-import { serveFetch } from "../doors/peels/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
 import { publishStates } from "./publish-states.ts";
 

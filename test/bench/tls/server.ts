@@ -1,6 +1,6 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import { createLog } from "../../../internal/base/log.ts";
-import { type Certificate, serveHttps } from "../../../internal/master/doors/http/serve.ts";
+import { type Certificate, serveHttps } from "../../../internal/doors/rest/serve.ts";
 
 // The listener's server with a trivial handler, in a process of its own. Each line on standard input is
 // a certificate to serve from then on, as JSON.

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { encodePeelsAccount } from "../../../bus/accounts/mod.ts";
 import { isClustered, openBucket } from "../../../bus/mod.ts";
+import { fromPeels, passOnProgress, relayToStorage } from "../../../doors/peels/mod.ts";
 import { startBudgets } from "../../../fleet/budget/mod.ts";
 import {
   createDirectory,
@@ -22,7 +23,6 @@ import { judgeOrigins } from "../../../fleet/sites/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { adminRole } from "../../../wire/operator-standing.ts";
-import { fromPeels, passOnProgress, relayToStorage } from "../../doors/peels/mod.ts";
 import { followAccountRotation, followRotation } from "../../keys/mod.ts";
 import { startCompliance } from "../compliance.ts";
 import type { MasterDeps } from "../options.ts";

@@ -1,0 +1,205 @@
+import * as v from "valibot";
+import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { newRequestId, requestIdOf } from "../../base/request-id.ts";
+import { type Span, type Tracer, untraced } from "../../base/trace.ts";
+import { WaitingRequest } from "../../base/waiting.ts";
+import { adminQueue, type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
+import type { Starters } from "../../fleet/approvals/mod.ts";
+import {
+  type BusLines,
+  type Caller,
+  type DepsOf,
+  type Door,
+  type Feed,
+  type FieldsSchema,
+  feed,
+  type Gate,
+  type InputSchema,
+  invoke,
+  namePeels,
+  type Operation,
+} from "../../fleet/operation/mod.ts";
+import { listenToOperators, type RequestJudge, signedOrNot } from "../../fleet/requests/mod.ts";
+import { answerBytes } from "./answer-bytes.ts";
+import type { Streams } from "./streams.ts";
+
+/** An operation with its lines of the bus. Masters serve it, and `svc` uses it for its requests. */
+export interface BusBinding<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+> {
+  operation: Operation<Deps, Input, Output>;
+  bus: Omit<BusLines, "reply"> & { reply?: readonly Key[] };
+  hints?: Door["hints"];
+}
+
+/** What the bus door needs of a master. */
+export interface BusDoor {
+  bus: Pick<Bus, "serve"> & { nats: Pick<Bus["nats"], "info"> };
+  /** The name of the master, which some subjects have. */
+  master: string;
+  clock: Pick<Clock, "monotonic">;
+  log: Log;
+  /** Judges and records each request. */
+  gate?: Gate;
+  /** Verifies signed requests; without it they are refused. */
+  requests?: RequestJudge;
+  /** Learns how to start each operation whose requests may wait for others. */
+  starters?: Starters;
+  /** Begins a span for each request. */
+  tracer?: Tracer;
+  /** Sends what operations stream. */
+  streams?: Pick<Streams, "start">;
+}
+
+/** Serves each operation of a room that the bus reaches. */
+export function serveRoom<Table>(door: BusDoor, table: Table, deps: DepsOf<Table>): { stop(): void } {
+  const serving = Object.values(table as Readonly<Record<string, AnyBinding | { bus?: undefined }>>).flatMap(
+    (one) => (one.bus === undefined ? [] : [serve(door, one, deps as never)]),
+  );
+  return {
+    stop() {
+      for (const one of serving) one.stop();
+    },
+  };
+}
+
+type AnyBinding = BusBinding<never, never, never, never>;
+
+/**
+ * Serves an operation to operators. A request is a MessagePack map with the fields of the operation, and
+ * `operator` and `request_id` in addition, or an envelope with such a map, which an operator signed. The
+ * permissions on the subject decide who may send it.
+ */
+function serve<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+>(
+  { bus, master, clock, log: ofMaster, gate, requests, starters, tracer = untraced, streams }: BusDoor,
+  binding: BusBinding<Deps, Input, Output, Key>,
+  deps: Deps,
+): { stop(): void } {
+  const { operation, bus: lines } = binding;
+  const { queue = adminQueue, bulk } = lines;
+  const pattern = lines.subject.replace("{master}", master);
+  starters?.add(operation, (fields, call) => invoke(operation, deps, { fields }, call));
+  const ear = { bus, log: ofMaster, ...defined({ requests }) };
+  return listenToOperators(ear, pattern, queue, async (asking) => {
+    const { subject } = asking;
+    let log = ofMaster;
+    let span: Span | undefined;
+    try {
+      const { map, caller: signer } = await signedOrNot(asking, operation.kind !== "read", requests);
+      const { operator, request_id, ...fields } = map ?? {};
+      const requestId = requestIdOf(request_id) ?? newRequestId();
+      log = ofMaster.with({ request_id: requestId });
+      if (map === undefined) throw new SvcError("bad_request", "the request must be a MessagePack map");
+      span = tracer.begin(`request ${pattern}`, {
+        kind: "server",
+        attributes: { "messaging.system": "nats", "svc.request_id": requestId },
+        ...defined({ parent: asking.traceparent }),
+      });
+      const caller = signer ?? callerOf(operator, bulk === true);
+      const asked = { fields: pageOf(lines, fields), given: tokenOf(lines, subject) };
+      const answer = await invoke(operation, deps, asked, {
+        caller,
+        requestId,
+        log,
+        clock,
+        answerBytes: answerBytes(bus),
+        ...defined({ gate, span }),
+      });
+      span.end();
+      if (bulk !== true) log.info("bus request complete", { subject });
+      if (isFeed(operation)) {
+        streams?.start(answer as unknown as Feed, asking);
+        return undefined;
+      }
+      return encodeSuccess(replyOf(lines, answer as Record<string, unknown>));
+    } catch (thrown) {
+      if (thrown instanceof WaitingRequest) {
+        span?.end();
+        log.info("bus request waits for others", { subject, approval: thrown.approval });
+        return encodeFailure(thrown);
+      }
+      const { kind } = toSvcError(thrown);
+      span?.end(kind);
+      log[meaningOf(kind).level]("bus request refused", {
+        subject,
+        reason: describeError(thrown),
+      });
+      return encodeFailure(thrown);
+    }
+  });
+}
+
+/** Whether an operation streams its answer. */
+const isFeed = ({ output }: { output: unknown }): boolean => output === feed;
+
+const operatorName = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
+
+/** @throws SvcError `bad_request` when `operator` is missing or malformed */
+function callerOf(operator: unknown, isBulk: boolean): Caller {
+  if (v.is(operatorName, operator)) return { kind: "operator", name: operator, door: "bus" };
+  if (isBulk && operator === undefined) return { kind: "anonymous", door: "bus" };
+  if (operator === undefined) throw new SvcError("bad_request", "operator is required");
+  throw new SvcError("bad_request", "operator must be a text of 1 to 256 characters");
+}
+
+/** @throws SvcError `bad_request` for a page that is too long */
+function pageOf(
+  { page, ignored = [] }: Pick<BusLines, "page" | "ignored">,
+  fields: Record<string, unknown>,
+): Record<string, unknown> {
+  const known = Object.fromEntries(Object.entries(fields).filter(([name]) => !ignored.includes(name)));
+  if (page === undefined) return known;
+  const { limit = page.usual } = known;
+  if (typeof limit === "number" && limit > page.max) {
+    throw new SvcError("bad_request", `limit must be 1 to ${page.max}`);
+  }
+  return { ...known, limit };
+}
+
+function tokenOf(
+  { subject: pattern, token }: Pick<BusLines, "subject" | "token">,
+  subject: string,
+): Record<string, string> {
+  if (token === undefined) return {};
+  return { [token]: subject.split(".")[pattern.split(".").indexOf("*")] ?? "" };
+}
+
+function replyOf(
+  { reply }: { reply?: readonly PropertyKey[] },
+  answer: Record<string, unknown>,
+): Record<string, unknown> {
+  if (reply === undefined) return answer;
+  return Object.fromEntries(Object.entries(answer).filter(([name]) => reply.includes(name)));
+}
+
+/**
+ * Reads the reply of a master, and adds to encoded peel ids those with dots, as `peel`.
+ *
+ * @throws SvcError the error in the reply
+ */
+export function readReply<
+  Deps,
+  Input extends InputSchema,
+  Output extends FieldsSchema,
+  Key extends keyof v.InferOutput<Output>,
+>(
+  { operation, bus: { reply } }: Pick<BusBinding<Deps, Input, Output, Key>, "operation" | "bus">,
+  bytes: Uint8Array,
+): Pick<v.InferOutput<Output>, Key> {
+  const { entries } = operation.output;
+  const named: readonly PropertyKey[] = reply ?? Object.keys(entries);
+  const shown = Object.entries(entries).filter(([name]) => named.includes(name));
+  const schema = v.object(Object.fromEntries(shown));
+  return namePeels(schema, openReply(schema, bytes)) as Pick<v.InferOutput<Output>, Key>;
+}

@@ -1,0 +1,169 @@
+import * as v from "valibot";
+import { type Clock, sleep, type Timer } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import { encode } from "../../base/msgpack.ts";
+import { newRequestId } from "../../base/request-id.ts";
+import { type Bus, openReply, streamAsOperator } from "../../bus/mod.ts";
+import type { BusLines, feed, InputSchema, Operation } from "../../fleet/operation/mod.ts";
+import { type FeedItem, type FeedPart, openItem, openPart } from "../../wire/feed-part.ts";
+
+/** How long a master has to begin its answer. */
+const answerMs = 5_000;
+/** A master that sends nothing for this time is dead: while it lives, something comes each 10 s. */
+const patienceMs = 30_000;
+const pauseMs = 250;
+/** How often a request that reached nobody is sent again: longer than masters take to connect to a restarted bus. */
+const moreAttempts = 12;
+/** The same for a reader that was cut off: longer than a master takes to start again. */
+const attemptsToContinue = 120;
+
+/** An operation that streams, with its lines of the bus. */
+export interface FeedBinding<Deps, Input extends InputSchema> {
+  operation: Operation<Deps, Input, typeof feed>;
+  bus: Pick<BusLines, "subject" | "token">;
+}
+
+/**
+ * Follows what an operation streams, as the operator of the connection. Where its master dies or stops, it continues
+ * at another one behind the last item, if the operation has a field `after` and its items have places. Parts are
+ * acknowledged as they are taken: a master waits for a slow reader, and cuts it off after 30 s.
+ *
+ * @param input the fields of the operation
+ * @param operator who asks, where no operator signs
+ * @param signal ends it; its reason is thrown
+ * @throws SvcError what the master answered; `forbidden` without permission to ask; `unavailable` when no master answers,
+ *   or the stream broke off and cannot continue
+ */
+export async function* followFeed<Deps, Input extends InputSchema>(
+  bus: Bus,
+  { operation, bus: { subject: pattern, token = "" } }: FeedBinding<Deps, Input>,
+  input: v.InferInput<Input>,
+  signal: AbortSignal,
+  operator = bus.requester?.name,
+): AsyncGenerator<FeedItem, void> {
+  const { [token]: inSubject, ...fields } = input as Record<string, unknown>;
+  const subject = pattern.replace("*", String(inSubject));
+  const canContinue = Object.hasOwn(operation.input.entries, "after");
+  let after: string | undefined;
+  const attempts = () => (after === undefined ? moreAttempts : attemptsToContinue);
+  for (let left = attempts(); ; left--) {
+    const asked = {
+      ...fields,
+      ...(after === undefined ? {} : { after }),
+      operator,
+      request_id: newRequestId(),
+    };
+    const reader = readParts(bus, subject, encode(asked), signal);
+    let broken: SvcError;
+    try {
+      for await (const part of reader) {
+        if (part.place !== undefined) after = part.place;
+        left = attempts();
+        if (part.item !== undefined) yield part.item;
+      }
+      return;
+    } catch (thrown) {
+      if (!(thrown instanceof SvcError) || !mayPass(thrown, after !== undefined)) throw thrown;
+      broken = thrown;
+    }
+    if (left === 0 || (after !== undefined && !canContinue)) throw broken;
+    await sleep(bus.clock, pauseMs, signal);
+  }
+}
+
+/** Whether another attempt may help. @param isBegun whether there is a place to continue from */
+function mayPass(thrown: SvcError, isBegun: boolean): boolean {
+  return isBegun ? thrown instanceof CutOff || thrown.kind === "unavailable" : thrown instanceof Unserved;
+}
+
+/** The stream did not come to its end. */
+class CutOff extends SvcError {
+  constructor(reason: string) {
+    super("unavailable", `${reason}: check the masters with svc status`);
+  }
+}
+
+/** No master serves the subject. */
+class Unserved extends CutOff {
+  constructor() {
+    super("no master is answering");
+  }
+}
+
+interface Read {
+  place?: string;
+  item?: FeedItem;
+}
+
+/** Sends one request, and reads its answer to the end. @throws CutOff when it breaks off */
+async function* readParts(
+  bus: Bus,
+  subject: string,
+  request: Uint8Array,
+  signal: AbortSignal,
+): AsyncGenerator<Read, void> {
+  signal.throwIfAborted();
+  const arrived = createQueue<Parameters<Parameters<typeof streamAsOperator>[3]>[0]>(bus.clock, signal);
+  const asking = streamAsOperator(bus, subject, request, arrived.put);
+  const pieces: Uint8Array[] = [];
+  try {
+    for (let seq = 0; ; seq++) {
+      const message = await arrived.take(seq === 0 ? answerMs : patienceMs);
+      if (message instanceof SvcError) throw message;
+      if (message === "unserved") throw new Unserved();
+      if (message === undefined) throw new CutOff(`no answer on ${subject}`);
+      const part = openPart(message.data);
+      if (part === undefined) openReply(v.object({}), message.data);
+      if (part?.seq !== seq) throw new CutOff("a part of the answer is missing");
+      message.acknowledge?.();
+      if (part.kind === "item") {
+        for (const item of itemsOf(part, pieces))
+          yield { item, ...(item.id === undefined ? {} : { place: item.id }) };
+        continue;
+      }
+      if (part.place !== undefined) yield { place: part.place };
+      if (part.kind === "alive") continue;
+      if (part.reason !== undefined) throw new CutOff(part.reason);
+      return;
+    }
+  } finally {
+    asking.stop();
+    arrived.stop();
+  }
+}
+
+/** @param pieces what came before of an item that is larger than a part */
+function itemsOf({ items, more }: Extract<FeedPart, { kind: "item" }>, pieces: Uint8Array[]): FeedItem[] {
+  if (more === true || pieces.length > 0) {
+    pieces.push(...items);
+    return more === true ? [] : [openItem(Buffer.concat(pieces.splice(0)))];
+  }
+  return items.map(openItem);
+}
+
+/** What arrives and is not taken yet. */
+function createQueue<T>(clock: Clock, signal: AbortSignal) {
+  const waiting: T[] = [];
+  let wake = () => {};
+  const onAbort = () => wake();
+  signal.addEventListener("abort", onAbort);
+  return {
+    put(one: T) {
+      waiting.push(one);
+      wake();
+    },
+    /** @returns `undefined` when nothing arrives in time. @throws the reason of the signal */
+    async take(timeoutMs: number): Promise<T | undefined> {
+      if (waiting.length === 0 && !signal.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        const timer: Timer = clock.after(timeoutMs, resolve);
+        await promise;
+        timer.cancel();
+      }
+      signal.throwIfAborted();
+      return waiting.shift();
+    },
+    stop: () => signal.removeEventListener("abort", onAbort),
+  };
+}

@@ -1,0 +1,218 @@
+import { encodeBase64Url } from "../../base/base64.ts";
+import type { Clock, Timer } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Random } from "../../base/id.ts";
+import { fromOperatorSubject } from "../../base/operator-subject.ts";
+import { type Bus, followSubject } from "../../bus/mod.ts";
+import type { Feed, FeedSink } from "../../fleet/operation/mod.ts";
+import {
+  encodeItem,
+  encodePart,
+  type FeedPart,
+  itemHeadBytes,
+  maxPartBytes,
+  partHeadBytes,
+} from "../../wire/feed-part.ts";
+
+/** How often a stream shows that it lives. */
+const aliveMs = 10_000;
+/** A reader that does not acknowledge for this time is gone. */
+const patienceMs = 30_000;
+/** Each part with this number, and its multiples, is acknowledged. */
+const acknowledgedEvery = 64;
+/** How many acknowledgements may be missing before a feed waits. */
+const maxMissing = 3;
+const tokenBytes = 16;
+const itemsBytes = maxPartBytes - partHeadBytes;
+
+/** Where the answer of a request goes, and from where its parts are acknowledged. */
+interface Reader {
+  reply: string;
+  /** The bus user who asked, where the subject of the request has it. */
+  user?: string;
+}
+
+/** The streams over the bus that a master serves. */
+export interface Streams {
+  /** Answers a request with a feed, in parts. */
+  start(feed: Feed, reader: Reader): void;
+  /** Ends them all; their readers continue at another master. */
+  stop(): void;
+}
+
+export function createStreams({
+  bus,
+  clock,
+  random,
+}: {
+  bus: { nats: Pick<Bus["nats"], "publish" | "subscribe"> };
+  clock: Clock;
+  random: Random;
+}): Streams {
+  const ending = new Set<(reason: string) => void>();
+  return {
+    start(feed, { reply, user }) {
+      const subject = followSubject(encodeBase64Url(random(tokenBytes)));
+      const acknowledged = user === undefined ? subject : fromOperatorSubject(user, subject);
+      const writer = createPartWriter({ nats: bus.nats, clock, reply, acknowledged });
+      ending.add(writer.end);
+      writer.onEnd(() => ending.delete(writer.end));
+      writer.begin(feed);
+    },
+    stop() {
+      for (const end of [...ending]) end("the master stops");
+    },
+  };
+}
+
+/** What has no number yet. */
+type Unnumbered = FeedPart extends infer Part ? (Part extends FeedPart ? Omit<Part, "seq"> : never) : never;
+
+/** Writes the parts of one stream, and follows their acknowledgements. */
+function createPartWriter({
+  nats,
+  clock,
+  reply,
+  acknowledged,
+}: {
+  nats: Pick<Bus["nats"], "publish" | "subscribe">;
+  clock: Clock;
+  reply: string;
+  /** The subject of the acknowledgements. */
+  acknowledged: string;
+}) {
+  let seq = 0;
+  let place: string | undefined;
+  let isDone = false;
+  let stopFeed: (() => void) | undefined;
+  let timer: Timer | undefined;
+  const onEnd: (() => void)[] = [];
+  const receipts = createReceipts(clock, () => end("the reader does not acknowledge"));
+  const write = (part: Unnumbered) => {
+    const isAcknowledged = part.kind === "alive" || (seq + 1) % acknowledgedEvery === 0;
+    const bytes = encodePart({ ...part, seq } as FeedPart);
+    seq++;
+    if (!isAcknowledged || part.kind === "end") return nats.publish(reply, bytes);
+    receipts.expect();
+    nats.publish(reply, bytes, { reply: acknowledged });
+  };
+  const batch = createBatch((items, more) => {
+    if (!isDone) write({ kind: "item", items: [...items], ...(more ? { more: true } : {}) });
+  });
+  const end = (reason?: string) => {
+    if (isDone) return;
+    batch.flush();
+    write({ kind: "end", ...defined({ place, reason }) });
+    isDone = true;
+    timer?.cancel();
+    receipts.stop();
+    subscription.unsubscribe();
+    stopFeed?.();
+    for (const run of onEnd) run();
+  };
+  const subscription = nats.subscribe(acknowledged, {
+    // A server says in a header that nobody listens to the reply subject.
+    callback: (error, { headers }) =>
+      error === null && headers?.code === 503 ? end("the reader left") : receipts.take(),
+  });
+  const alive = () => write({ kind: "alive", ...defined({ place }) });
+  const sink: FeedSink = {
+    send(event, data, id) {
+      if (isDone) return;
+      place = id ?? place;
+      batch.add(encodeItem({ event, data, ...defined({ id }) }));
+    },
+    mark(id) {
+      place = id;
+    },
+    ready: (signal) => receipts.ready(signal),
+    close: end,
+  };
+  return {
+    end,
+    onEnd: (run: () => void) => void onEnd.push(run),
+    begin(feed: Feed) {
+      const stop = feed.start(sink);
+      if (isDone) return stop();
+      stopFeed = stop;
+      // At once: the reader learns that it is served and from where, and this master whether it is there.
+      alive();
+      timer = clock.every(aliveMs, alive);
+    },
+  };
+}
+
+/** Gathers encoded items that are ready in one turn of the event loop. */
+function createBatch(write: (items: readonly Uint8Array[], more: boolean) => void) {
+  let items: Uint8Array[] = [];
+  let bytes = 0;
+  const flush = () => {
+    if (items.length === 0) return;
+    const ready = items;
+    items = [];
+    bytes = 0;
+    write(ready, false);
+  };
+  return {
+    flush,
+    add(item: Uint8Array) {
+      const size = item.length + itemHeadBytes;
+      if (bytes + size > itemsBytes) flush();
+      if (size > itemsBytes) {
+        const whole = itemsBytes - itemHeadBytes;
+        for (let at = 0; at < item.length; at += whole) {
+          write([item.subarray(at, at + whole)], at + whole < item.length);
+        }
+        return;
+      }
+      if (items.length === 0) setImmediate(flush);
+      items.push(item);
+      bytes += size;
+    },
+  };
+}
+
+/** The acknowledgements that are missing, oldest first. */
+function createReceipts(clock: Clock, onLate: () => void) {
+  const missing: number[] = [];
+  let timer: Timer | undefined;
+  let moved = Promise.withResolvers<void>();
+  const arm = () => {
+    timer?.cancel();
+    const [oldest] = missing;
+    if (oldest === undefined) return;
+    timer = clock.after(Math.max(0, oldest + patienceMs - clock.monotonic()), onLate);
+  };
+  const move = () => {
+    moved.resolve();
+    moved = Promise.withResolvers();
+  };
+  return {
+    expect() {
+      missing.push(clock.monotonic());
+      if (missing.length === 1) arm();
+    },
+    take() {
+      missing.shift();
+      arm();
+      move();
+    },
+    async ready(signal: AbortSignal) {
+      while (missing.length > maxMissing) {
+        const left = Promise.withResolvers<never>();
+        const leave = () => left.reject(signal.reason ?? new SvcError("unavailable", "the reader left"));
+        signal.addEventListener("abort", leave, { once: true });
+        if (signal.aborted) leave();
+        await Promise.race([moved.promise, left.promise]).finally(() =>
+          signal.removeEventListener("abort", leave),
+        );
+      }
+    },
+    stop() {
+      timer?.cancel();
+      missing.length = 0;
+      move();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { expect, test } from "bun:test";
+import type { ServerInfo } from "nats";
+import { manualClock } from "../../../test/harness/clock.ts";
+import { recordingLog } from "../../../test/harness/log.ts";
+import { SvcError } from "../../base/errors.ts";
+import { decode, encode } from "../../base/msgpack.ts";
+import type { Bus } from "../../bus/mod.ts";
+import { targetOperations } from "../../fleet/targeting/joined.ts";
+import type { Target } from "../../fleet/targeting/resolve.ts";
+import { type BusDoor, serveRoom } from "./bind.ts";
+
+/** The service with a resolver that returns this, on a bus with this maximum message size in bytes. */
+function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 1024) {
+  const asked: Target[] = [];
+  const log = recordingLog();
+  const served = new Map<string, (data: Uint8Array) => ReturnType<Parameters<Bus["serve"]>[2]>>();
+  const bus: BusDoor["bus"] = {
+    nats: { info: { max_payload: maxPayload } as ServerInfo },
+    serve(subject, queue, answer) {
+      served.set(`${subject} ${queue}`, (data) => answer(data, subject, { reply: "_INBOX.test" }));
+      return { stop: () => {} };
+    },
+  };
+  serveRoom({ bus, master: "master-1", clock: manualClock(), log }, targetOperations, {
+    resolver: {
+      async resolveWithLife(target) {
+        asked.push(target);
+        if ("expression" in target && target.expression === "bad") {
+          throw new SvcError("bad_request", "target: column 1: bad");
+        }
+        return found;
+      },
+    },
+  });
+  const ask = async (request: unknown) => {
+    const answer = served.get("svc.target.resolve svc-target-resolvers");
+    return decode((await answer?.(encode(request))) ?? new Uint8Array());
+  };
+  return { asked, ask, log };
+}
+
+const operator = "alice";
+
+test("returns the peels that a target selects, and which of them are alive", async () => {
+  const { ask, asked } = serve([
+    { peelId: "a1", alive: true },
+    { peelId: "b1", alive: false },
+  ]);
+  expect(await ask({ target: "*", operator })).toEqual({
+    ok: true,
+    total: 2,
+    targets: [
+      { peel_id: "a1", alive: true },
+      { peel_id: "b1", alive: false },
+    ],
+  });
+  expect(await ask({ targets: ["a1"], operator, after: "a1" })).toMatchObject({
+    total: 2,
+    targets: [{ peel_id: "b1" }],
+  });
+  expect(await ask({ target: "x*", operator, after: "b1" })).toEqual({ ok: true, total: 2, targets: [] });
+  expect(asked).toEqual([{ expression: "*" }, { peels: ["a1"] }, { expression: "x*" }]);
+});
+
+test("an answer that is too large is split into several messages", async () => {
+  const found = Array.from({ length: 5_000 }, (_, i) => ({ peelId: `peel-${1_000_000 + i}`, alive: true }));
+  const maxPayload = 64 * 1024 + 50_000;
+  const { ask } = serve(found, maxPayload);
+  const all: string[] = [];
+  let after: string | undefined;
+  let pieces = 0;
+  do {
+    const answer = (await ask({ target: "*", operator, after })) as {
+      total: number;
+      targets: { peel_id: string }[];
+      next?: string;
+    };
+    expect(answer.total).toBe(5_000);
+    expect(encode(answer).length).toBeLessThan(maxPayload);
+    all.push(...answer.targets.map(({ peel_id }) => peel_id));
+    after = answer.next;
+    pieces++;
+  } while (after !== undefined);
+  expect(all).toEqual(found.map(({ peelId }) => peelId));
+  expect(pieces).toBe(4);
+});
+
+test("a malformed request is refused with the name of the field", async () => {
+  const { ask, log } = serve([]);
+  const refused = (message: string) => ({ ok: false, error: { code: "bad_request", message } });
+  expect(await ask({ target: "bad", operator })).toEqual(refused("target: column 1: bad"));
+  expect(await ask({ target: "*" })).toEqual(refused("operator is required"));
+  expect(await ask({ operator })).toEqual(refused("give either target or targets"));
+  expect(await ask({ operator, target: "*", targets: [] })).toEqual(refused("give either target or targets"));
+  expect(await ask({ operator, target: 5 })).toEqual(refused("target: expected string"));
+  expect(await ask({ operator, targets: ["a1", 5] })).toEqual(refused("targets.1: expected string"));
+  expect(new Set(log.records.map(({ level, event }) => `${level} ${event}`))).toEqual(
+    new Set(["info bus request refused", "debug operation begins", "info operation refused"]),
+  );
+});

@@ -1,0 +1,148 @@
+import * as v from "valibot";
+import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
+import { decodeForeign, encode } from "../../base/msgpack.ts";
+import { createSlots, type Slots } from "../../base/slots.ts";
+import {
+  type Bus,
+  badReply,
+  encodeFailure,
+  encodeRateLimited,
+  fetchSubject,
+  mastersQueue,
+} from "../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
+import { type BlobCache, type CatalogView, findSnapshot, isEnvironmentName } from "../../tree/files/mod.ts";
+
+const maxRequestBytes = 32 * 1024;
+const maxDigests = 256;
+/** Bytes of blobs in one answer; it always contains the first blob. */
+const maxAnswerBytes = 640 * 1024;
+/** For answers that are made or on their way. */
+const stateFileBounds = { atOnce: 32, ofOne: 8, waiting: 8192 };
+/** Every answer is large: a peel that would wait long is refused, and asks again. */
+const binaryBounds = { atOnce: 16, ofOne: 4, waiting: 1024 };
+
+const digests = v.pipe(
+  v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
+  v.minLength(1),
+  v.maxLength(maxDigests),
+);
+const requestSchema = v.union([
+  v.object({ digests }),
+  v.object({ binary: digests }),
+  v.object({
+    environment: v.pipe(v.string(), v.check(isEnvironmentName)),
+    commit: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/))),
+  }),
+]);
+
+export interface FetchDeps {
+  bus: Pick<Bus, "serve"> & { nats: Pick<Bus["nats"], "flush"> };
+  catalog: Pick<CatalogView, "current">;
+  blobs: BlobCache;
+  /** Chunks and manifests of binaries. */
+  binaries: BlobCache;
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
+}
+
+/**
+ * Serves state files and binaries to peels. Every peel may read all of them, and nothing else. A request is a
+ * MessagePack map of one of three kinds.
+ *
+ * - `{digests: [hexadecimal SHA-256, …]}` is answered with `{blobs: [bytes, …]}`: the first requested ones,
+ * in that order, as many as fit; or with an error map when the first one does not exist.
+ * - `{binary: [hexadecimal SHA-256, …]}` is the same for manifests and chunks of binaries.
+ * - `{environment, commit?}` is answered with `{manifest, commits}` of the snapshot in force, or of the
+ * newest one with that commit, and the signed `statement` of the catalog with this snapshot. The catalog is a
+ * blob like the others. Failures are answered with an error map. Each request goes to one master.
+ */
+export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: FetchDeps): { stop(): void } {
+  const refusal = encodeRateLimited();
+  const stateFileSlots = createSlots(stateFileBounds);
+  const binarySlots = createSlots(binaryBounds);
+  const find = async (environment: string, commit: string | undefined) => {
+    const published = await catalog.current();
+    // An empty catalog: a publisher that found nothing genuine is about to fill it.
+    if (published === undefined || published.catalog.size === 0)
+      throw new SvcError("unavailable", "no state files are published yet");
+    const { manifest, commits } = findSnapshot(published.catalog, environment, commit);
+    return encode({ manifest, commits: [...commits], statement: published.statement });
+  };
+  const handOut = async (peelId: string, slots: Slots, read: () => Promise<Uint8Array[]>) => {
+    const release = await slots.take(peelId);
+    try {
+      return encode({ blobs: await read() });
+    } finally {
+      // The answer is written after this returns; bytes that the bus has not accepted yet still count.
+      void Promise.resolve()
+        .then(() => bus.nats.flush())
+        .catch(() => {})
+        .finally(release);
+    }
+  };
+  const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
+    try {
+      const request = readRequest(data);
+      if ("digests" in request) {
+        return await handOut(peelId, stateFileSlots, () => readBlobs(blobs, request.digests, "state file"));
+      }
+      if ("binary" in request) {
+        const read = () => readBlobs(binaries, request.binary, "part of a binary");
+        return await handOut(peelId, binarySlots, read);
+      }
+      return await find(request.environment, request.commit);
+    } catch (thrown) {
+      const { kind } = toSvcError(thrown);
+      // A peel that sends too many requests must not fill the log too.
+      const level = kind === "rate_limited" ? "debug" : meaningOf(kind).level;
+      lines.say(level, "fetch refused", peelId, { reason: describeError(thrown) });
+      return kind === "rate_limited" ? refusal : encodeFailure(thrown);
+    }
+  };
+  return bus.serve(
+    fetchSubject("*"),
+    mastersQueue,
+    (data, subject) => {
+      const peelId = peelOf(subject);
+      return budgets.take(peelId, "requests", data.length) ? answer(peelId, data) : refusal;
+    },
+    (subject) => {
+      // It counts like any other: otherwise a peel could send these without limit.
+      const peelId = peelOf(subject);
+      if (budgets.take(peelId, "requests")) lines.say("warn", badReply, peelId);
+    },
+  );
+}
+
+const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
+
+/**
+ * @param what names a blob in the error. @throws SvcError `not_found` when the first one does not exist,
+ * `storage`
+ */
+async function readBlobs(blobs: BlobCache, digests: readonly string[], what: string): Promise<Uint8Array[]> {
+  const found: Uint8Array[] = [];
+  let bytes = 0;
+  for (const digest of digests) {
+    const data = await blobs.get(digest);
+    if (data === undefined) {
+      if (found.length > 0) break;
+      throw new SvcError("not_found", `the ${what} with the digest ${digest} does not exist`);
+    }
+    bytes += data.length;
+    if (found.length > 0 && bytes > maxAnswerBytes) break;
+    found.push(data);
+  }
+  return found;
+}
+
+/** @throws SvcError `bad_request` naming the field */
+function readRequest(data: Uint8Array): v.InferOutput<typeof requestSchema> {
+  const parsed = v.safeParse(requestSchema, decodeForeign(data, maxRequestBytes));
+  if (parsed.success) return parsed.output;
+  throw new SvcError(
+    "bad_request",
+    "a request must have digests, binary, or environment with an optional commit",
+  );
+}

@@ -1,0 +1,169 @@
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { decodeForeign, mapEncoder } from "../../base/msgpack.ts";
+import { isMap } from "../../base/plain-map.ts";
+import { createSlots } from "../../base/slots.ts";
+import {
+  type Bus,
+  badReply,
+  encodeFailure,
+  encodeRateLimited,
+  helloSubject,
+  mastersQueue,
+} from "../../bus/mod.ts";
+import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
+import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
+import type { SettingsAnswer } from "../../wire/settings-answer.ts";
+
+/** A hello is small; a longer one is not from a peel. */
+const maxRequestBytes = 4096;
+/** Maximum size of one answer. */
+const maxCommands = 256;
+/** Of the command keys that a peel says it knows; a fleet has two at most. */
+const mostKeys = 16;
+
+/**
+ * How many hellos are answered at the same time, and how many wait; each peel has one of them. Most of them wait for one
+ * look at the storage that all of them share; `settings` bounds what is read for a single one.
+ */
+const bounds = { atOnce: 1_024, ofOne: 1, waiting: 16_384 } as const;
+
+export interface HelloDeps {
+  budgets: Pick<Budgets, "take">;
+  lines: Pick<LogLines, "say">;
+  bus: Pick<Bus, "serve">;
+  /** The current bootstrap document. */
+  document(): BootstrapDocument;
+  /** Signed commands that this peel missed, oldest first. */
+  missed(peelId: string, limit: number): readonly Uint8Array[];
+  /** The answer about settings to a peel that has this version of them (0: none). @throws SvcError `storage` */
+  settings(peelId: string, version: number): Promise<SettingsAnswer>;
+  /**
+   * The snapshot of state files of `base` in force and what was signed of it, the same object as long as nothing is
+   * published; `undefined` when there is none.
+   */
+  states(): Promise<{ base: string; statement: Uint8Array } | undefined>;
+  /** The newest entry of the audit, signed; `undefined` before the first. */
+  auditHead(): Uint8Array | undefined;
+  /** The statements of administrators about the administrators that follow a version. */
+  administrators?(version: number): readonly Uint8Array[];
+  /** Over how many milliseconds the whole fleet is to come back after the bus was away. */
+  spreadMs(): number;
+  /** Takes note of the command keys that a peel says it knows. */
+  knows(peelId: string, commandKeys: readonly string[]): void;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Answers the hello of peels after each connect or hint. The request is a MessagePack map. The reply is a map
+ * with `server_time` (RFC 3339), `cluster_info` (the bootstrap document) and `jobs` (signed commands that the
+ * peel missed, as binaries; the rest is sent again while the peel is alive). `settings` is the sealed and
+ * signed envelope of the peel's settings unless it has that version, `settings_error` is the reason why there
+ * are no newer ones. `incomplete` means that something could not be read, so the peel asks again. `states`
+ * has the digest of the snapshot of the environment `base`, whose files are fetched, and the signed
+ * `statement` that proves it. Each request goes to one master. The token of the subject identifies the peel.
+ * `audit` is the newest entry of the audit, signed, which the peel remembers. `spread_ms` is the time over
+ * which the whole fleet is to connect again after the bus was away. `administrators` are signed statements
+ * that change the administrators of the peel, whose version is `administrators_version` of the request.
+ * `knows_command_keys` of the request are the public keys whose commands the peel accepts. A malformed request is
+ * answered with an error map.
+ */
+export function serveHello(deps: HelloDeps): {
+  stop(): void;
+} {
+  const { bus, document, missed, settings, states, auditHead, knows, clock, log, budgets, lines } = deps;
+  const refusal = encodeRateLimited();
+  const slots = createSlots(bounds);
+  const encodeAnswer = createAnswerEncoder();
+  const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
+    const release = await slots.take(peelId).catch(() => undefined);
+    if (release === undefined) return refusal;
+    try {
+      const { version, known, administratorsVersion } = checkRequest(data);
+      const later = administratorsVersion === undefined ? [] : deps.administrators?.(administratorsVersion);
+      if (known.length > 0) knows(peelId, known);
+      const jobs = missed(peelId, maxCommands);
+      if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
+      else log.debug("peel said hello", { peel_id: peelId });
+      const told = await settings(peelId, version).catch((thrown): SettingsAnswer | undefined => {
+        log.error("settings not sent", { peel_id: peelId, reason: describeError(thrown) });
+        return undefined;
+      });
+      return encodeAnswer(
+        {
+          cluster_info: document(),
+          states: await states(),
+          audit: auditHead(),
+          spread_ms: deps.spreadMs(),
+        },
+        {
+          server_time: rfc3339(clock.now()),
+          settings: told?.envelope,
+          settings_error: told?.error,
+          administrators: later === undefined || later.length === 0 ? undefined : later,
+          jobs,
+          incomplete: told === undefined ? true : undefined,
+        },
+      );
+    } catch (thrown) {
+      const { level } = meaningOf(toSvcError(thrown).kind);
+      lines.say(level, "hello refused", peelId, { reason: describeError(thrown) });
+      return encodeFailure(thrown);
+    } finally {
+      release();
+    }
+  };
+  return bus.serve(
+    helloSubject("*"),
+    mastersQueue,
+    (data, subject) => {
+      const peelId = peelOf(subject);
+      // Answered in any case: the bus remembers each request without an answer for two minutes.
+      return budgets.take(peelId, "hello", data.length) ? answer(peelId, data) : refusal;
+    },
+    (subject) => {
+      // It counts like any other: otherwise a peel could send these without limit.
+      const peelId = peelOf(subject);
+      if (budgets.take(peelId, "hello")) lines.say("warn", badReply, peelId);
+    },
+  );
+}
+
+const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
+
+/**
+ * Encodes answers from a part for all peels and a part for one. The former is encoded again only when a part of it
+ * is another object or number.
+ */
+function createAnswerEncoder(): (all: Fields, one: Fields) => Uint8Array {
+  let last: { all: Fields; encodeWith: (one: Fields) => Uint8Array } | undefined;
+  return (all, one) => {
+    const before = last?.all;
+    if (last === undefined || Object.keys(all).some((name) => all[name] !== before?.[name])) {
+      last = { all, encodeWith: mapEncoder(all) };
+    }
+    return last.encodeWith(one);
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Other fields of the map are ignored: later peels may send more. @throws SvcError `bad_request` */
+function checkRequest(data: Uint8Array): {
+  version: number;
+  known: string[];
+  administratorsVersion: number | undefined;
+} {
+  const value = decodeForeign(data, maxRequestBytes);
+  if (!isMap(value)) throw new SvcError("bad_request", "a hello must be a map");
+  const version = value.settings_version;
+  const known: unknown = value.knows_command_keys;
+  const ofAdministrators = value.administrators_version;
+  return {
+    version: typeof version === "number" ? version : 0,
+    known: Array.isArray(known) ? known.filter((key) => typeof key === "string").slice(0, mostKeys) : [],
+    administratorsVersion: typeof ofAdministrators === "number" ? ofAdministrators : undefined,
+  };
+}
