@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { SvcError } from "../errors.ts";
 import { fileError, type TextPosition } from "../place.ts";
-import { parseYaml, type YamlNode } from "../yaml.ts";
+import { parseYaml, type YamlEntry, type YamlNode } from "../yaml.ts";
 import type { Schema } from "./schemas.ts";
 import { kindOf, type Written, writtenOf } from "./written.ts";
 
@@ -48,47 +48,111 @@ export function readDocument<T>(
   return checkNode(parseYaml(written, file), file, schema, nameOf);
 }
 
-/** The same for what is parsed already. */
-function checkNode<T>(root: YamlNode, file: string, schema: Schema<T>, nameOf: NameOf = keysOf): Document<T> {
-  const valueAt = (path: Path) => writtenOf(nodeAt(root, path));
-  const places: Places = {
-    at: (path) => nodeAt(root, path).at,
-    digits(path) {
-      const node = nodeAt(root, path);
-      return node.kind === "scalar" ? node.digits : undefined;
-    },
-    keyAt: (path) => keyAt(root, path),
-    nameOf: (path) => nameOf(path, valueAt).join(": "),
-    failure(path, reason, at = nodeAt(root, path).at) {
-      return fileError(file, at, [...nameOf(path, valueAt), reason].join(": "));
-    },
-  };
+/**
+ * The same for what is parsed already.
+ *
+ * @param errorAt makes the error of a place
+ */
+export function checkNode<T>(
+  root: YamlNode,
+  file: string,
+  schema: Schema<T>,
+  nameOf: NameOf = keysOf,
+  errorAt = fileError,
+): Document<T> {
+  const places = placesOf(root, file, nameOf, errorAt);
   const read = check(writtenOf(root), schema);
   if ("value" in read) return { ...places, value: read.value };
-  const { path, message, isKey } = read;
+  const { path, message, isKey } = mostUseful(read.problems);
   throw isKey
     ? places.failure(path.slice(0, -1), message, places.keyAt(path))
     : places.failure(path, message);
+}
+
+/** The same for a reader that collects problems: all of them, without names. */
+export function examineNode<T>(
+  root: YamlNode,
+  schema: Schema<T>,
+): { document: Document<T> } | { problems: { message: string; at: TextPosition }[] } {
+  const places = placesOf(root, "", () => [], fileError);
+  const read = check(writtenOf(root), schema);
+  if ("value" in read) return { document: { ...places, value: read.value } };
+  const problems = read.problems.map(({ message, path, isKey }) => ({
+    message,
+    at: isKey ? places.keyAt(path) : places.at(path),
+  }));
+  return { problems };
+}
+
+function placesOf(root: YamlNode, file: string, nameOf: NameOf, errorAt: typeof fileError): Places {
+  const indexes = new Map<YamlNode, ReadonlyMap<string, YamlEntry>>();
+  const entryOf = (node: YamlNode, key: string | number): YamlEntry | undefined => {
+    if (node.kind !== "map") return undefined;
+    const index = indexes.get(node) ?? new Map(node.entries.map((entry) => [entry.key, entry]));
+    indexes.set(node, index);
+    return index.get(String(key));
+  };
+  const nodeAt = (path: Path): YamlNode => {
+    let node = root;
+    for (const key of path) {
+      const next = node.kind === "list" ? node.items[Number(key)] : entryOf(node, key)?.value;
+      if (next === undefined) break;
+      node = next;
+    }
+    return node;
+  };
+  const valueAt = (path: Path) => writtenOf(nodeAt(path));
+  return {
+    at: (path) => nodeAt(path).at,
+    keyAt(path) {
+      const around = nodeAt(path.slice(0, -1));
+      return entryOf(around, path.at(-1) ?? "")?.keyAt ?? around.at;
+    },
+    nameOf: (path) => nameOf(path, valueAt).join(": "),
+    digits(path) {
+      const node = nodeAt(path);
+      return node.kind === "scalar" ? node.digits : undefined;
+    },
+    failure: (path, reason, at = nodeAt(path).at) =>
+      errorAt(file, at, [...nameOf(path, valueAt), reason].join(": ")),
+  };
 }
 
 /** The same for a value that has no place. @throws SvcError `bad_request`: `<name>: <problem>` */
 export function readValue<T>(written: Written, schema: Schema<T>, nameOf = keysOf): T {
   const read = check(written, schema);
   if ("value" in read) return read.value;
-  const named = nameOf(read.isKey ? read.path.slice(0, -1) : read.path);
-  throw new SvcError("bad_request", [...named, read.message].join(": "));
+  const { path, message, isKey } = mostUseful(read.problems);
+  throw new SvcError("bad_request", [...nameOf(isKey ? path.slice(0, -1) : path), message].join(": "));
 }
 
-function check<T>(
-  written: Written,
-  schema: Schema<T>,
-): { value: T } | { message: string; path: (string | number)[]; isKey: boolean } {
+interface Problem {
+  message: string;
+  path: (string | number)[];
+  /** Whether it is the last key of the path that is wrong, or missing. */
+  isKey: boolean;
+  isUnknown: boolean;
+}
+
+function check<T>(written: Written, schema: Schema<T>): { value: T } | { problems: [Problem, ...Problem[]] } {
   const read = v.safeParse(schema, written, { message: problemOf, abortPipeEarly: true });
   if (read.success) return { value: read.output };
-  // A required key that is misspelt is both missing and unknown, and its right name helps most.
-  const issue = read.issues.find(({ expected }) => expected === "never") ?? read.issues[0];
-  const path = (issue.path ?? []).map(({ key }) => key as string | number);
-  return { message: issue.message, path, isKey: issue.path?.at(-1)?.origin === "key" };
+  const [first, ...rest] = read.issues;
+  return { problems: [problemIn(first), ...rest.map(problemIn)] };
+}
+
+function problemIn({ message, path, expected }: v.BaseIssue<unknown>): Problem {
+  return {
+    message,
+    path: (path ?? []).map(({ key }) => key as string | number),
+    isKey: path?.at(-1)?.origin === "key",
+    isUnknown: expected === "never",
+  };
+}
+
+/** A required key that is misspelt is both missing and unknown, and its right name helps most. */
+function mostUseful(problems: readonly [Problem, ...Problem[]]): Problem {
+  return problems.find(({ isUnknown }) => isUnknown) ?? problems[0];
 }
 
 /** What is wrong where the schema has no words for it. */
@@ -103,24 +167,3 @@ const nouns: Readonly<Record<string, string>> = {
   boolean: "true or false",
   array: "a list",
 };
-
-function nodeAt(root: YamlNode, path: Path): YamlNode {
-  let node = root;
-  for (const key of path) {
-    const next =
-      node.kind === "map"
-        ? node.entries.find((entry) => entry.key === key)?.value
-        : node.kind === "list"
-          ? node.items[Number(key)]
-          : undefined;
-    if (next === undefined) break;
-    node = next;
-  }
-  return node;
-}
-
-function keyAt(root: YamlNode, path: Path): TextPosition {
-  const around = nodeAt(root, path.slice(0, -1));
-  const entry = around.kind === "map" ? around.entries.find(({ key }) => key === path.at(-1)) : undefined;
-  return entry?.keyAt ?? around.at;
-}

@@ -1,7 +1,8 @@
+import { examineNode } from "../../base/document/read.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import type { YamlEntry, YamlNode } from "../../base/yaml.ts";
+import type { YamlNode } from "../../base/yaml.ts";
 import type { Place, Problems } from "../function/mod.ts";
 import {
   compileTarget,
@@ -11,6 +12,9 @@ import {
   matchersOf,
   matchGlob,
   parseTarget,
+  topExpression,
+  topSection,
+  type Way,
 } from "../targets/mod.ts";
 import type { RenderedFile } from "./render.ts";
 
@@ -26,16 +30,15 @@ export interface TopSubject {
 /** A state file assigned by a top file. */
 export type Assigned = { sls: string } & Place;
 
-/** The matcher for each value of Salt's `- match:`. */
-const prefixes: Readonly<Record<string, string>> = {
-  compound: "",
-  glob: "",
-  pcre: "E@",
-  list: "L@",
-  grain: "G@",
-  grain_pcre: "P@",
-  pillar: "I@",
-};
+const ways: readonly Way[] = ["compound", "glob", "pcre", "list", "grain", "grain_pcre", "pillar"];
+
+/** What the section of an environment may hold: targets and their state files. */
+const section = () =>
+  topSection(ways, {
+    targets: "expected a map from targets to state files",
+    item: "expected names of state files",
+    way: (word) => `match: expected one of ${ways.join(", ")}${suggestion(word, ways)}`,
+  });
 
 /**
  * Returns the state files that a top file assigns to a peel, in file order, each once.
@@ -77,8 +80,8 @@ export function targetsOf(
     problems.add("expected a map of environments in a top file, such as base", at(top.root));
     return [];
   }
-  const section = top.root.entries.find(({ key }) => key === environment);
-  if (section === undefined) {
+  const found = top.root.entries.find(({ key }) => key === environment);
+  if (found === undefined) {
     const near = suggestion(
       environment,
       top.root.entries.map(({ key }) => key),
@@ -86,20 +89,25 @@ export function targetsOf(
     problems.add(`no section for the environment ${environment}${near}`, at(top.root));
     return [];
   }
-  if (section.value.kind !== "map") {
-    problems.add("expected a map from targets to state files", {
-      file: top.path,
-      line: section.keyAt.line,
-    });
+  const read = examineNode(found.value, section());
+  if ("problems" in read) {
+    for (const { message, at: place } of read.problems)
+      problems.add(message, { file: top.path, line: place.line });
     return [];
   }
-  return section.value.entries.flatMap((entry) => {
-    const read = readTarget(entry, top.path, problems);
-    if (read === undefined) return [];
-    const expanded = read.names.flatMap(({ sls, ...place }) =>
-      expandName(sls, names).map((name) => ({ sls: name, ...place })),
+  const { document } = read;
+  return [...document.value].flatMap(([target, items]) => {
+    const place = { file: top.path, line: document.keyAt([target]).line };
+    const expression = expressionOf(topExpression(target, items), place, problems);
+    if (expression === undefined) return [];
+    const assigned = items.flatMap((item, number) =>
+      typeof item !== "string"
+        ? []
+        : expandName(item.replaceAll("/", "."), names).map((sls) => ({
+            ...{ sls, file: top.path, line: document.at([target, number]).line },
+          })),
     );
-    return [{ expression: read.expression, names: expanded }];
+    return [{ expression, names: assigned }];
   });
 }
 
@@ -119,35 +127,10 @@ function matcherFor({
   return (expression) => compileTarget(expression)(view);
 }
 
-function readTarget(
-  { key, keyAt, value }: YamlEntry,
-  file: string,
-  problems: Problems,
-): TopTarget | undefined {
-  const place = { file, line: keyAt.line };
-  const items = value.kind === "list" ? value.items : [value];
-  let prefix: string | undefined = "";
-  const names = items.flatMap((item): Assigned[] => {
-    if (item.kind === "scalar" && typeof item.value === "string") {
-      return [{ sls: item.value.replaceAll("/", "."), file, line: item.at.line }];
-    }
-    const [option] = item.kind === "map" ? item.entries : [];
-    const word =
-      option?.key === "match" && option.value.kind === "scalar" ? String(option.value.value) : undefined;
-    if (word === undefined) problems.add("expected names of state files", { file, line: item.at.line });
-    else {
-      prefix = Object.hasOwn(prefixes, word) ? prefixes[word] : undefined;
-      if (prefix === undefined) {
-        const known = Object.keys(prefixes);
-        problems.add(`match: expected one of ${known.join(", ")}${suggestion(word, known)}`, place);
-      }
-    }
-    return [];
-  });
-  if (prefix === undefined) return undefined;
+function expressionOf(text: string, place: Place, problems: Problems): ExpandedExpression | undefined {
   try {
-    const expression = parseTarget(`${prefix}${key}`);
-    if (isExpanded(expression)) return { expression, names };
+    const expression = parseTarget(text);
+    if (isExpanded(expression)) return expression;
     problems.add("node groups are known only to masters: use another matcher in a top file", place);
   } catch (thrown) {
     if (!(thrown instanceof SvcError)) throw thrown;

@@ -1,6 +1,9 @@
+import * as v from "valibot";
+import { checkNode } from "../../base/document/read.ts";
+import { mapOf } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
-import { isNothing, type YamlNode } from "../../base/yaml.ts";
+import type { YamlNode } from "../../base/yaml.ts";
 import {
   compileTarget,
   expandGroups,
@@ -9,6 +12,9 @@ import {
   type PeelTest,
   parseTarget,
   readGroups,
+  topExpression,
+  topSection,
+  type Way,
 } from "../targets/mod.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import type { SettingsTree } from "./tree.ts";
@@ -33,17 +39,25 @@ export interface TopTarget {
   readonly names: readonly { name: string; at: string }[];
 }
 
-/** Match types of Salt's top files, and the matcher of each. */
-const matchers: Readonly<Record<string, string>> = {
-  compound: "",
-  glob: "",
-  pcre: "E@",
-  list: "L@",
-  grain: "G@",
-  grain_pcre: "P@",
-  fact: "G@",
-  nodegroup: "N@",
-};
+const ways: readonly Way[] = ["compound", "glob", "pcre", "list", "grain", "grain_pcre", "fact", "nodegroup"];
+
+/** What a top file may hold: the environment `base`, with targets and their settings files. */
+function topSchema() {
+  const section = topSection(ways, {
+    targets: "expected a map of targets",
+    list: "expected a list of settings files",
+    item: "expected the name of a settings file, or match: compound",
+    way: () => `unknown match type: known are ${ways.join(", ")}`,
+  });
+  const base = v.pipe(
+    v.string(),
+    v.check(
+      (name) => name === "base",
+      ({ input }) => `the environment ${shown(input)} is unknown: settings have base alone`,
+    ),
+  );
+  return v.nullable(mapOf(v.nullable(section), base, () => "expected a map of environments: base"));
+}
 
 /**
  * Reads a top file.
@@ -52,23 +66,21 @@ const matchers: Readonly<Record<string, string>> = {
  * @throws SettingsFault with the place
  */
 export function readTop(root: YamlNode, label: string, groups: () => Groups): Top {
-  const environments = entriesOf(root, label, "a map of environments: base");
+  const document = checkNode(root, label, topSchema(), () => [], faultAt);
   const targets: TopTarget[] = [];
   let usesGroups = false;
-  for (const { key, keyAt, value } of environments) {
-    if (key !== "base") {
-      throw faultAt(label, keyAt, `the environment ${shown(key)} is unknown: settings have base alone`);
+  for (const [key, items] of document.value?.get("base") ?? []) {
+    const path = ["base", key];
+    const at = atLine(label, document.keyAt(path).line);
+    const { test, kinds, hasGroup } = compile(topExpression(key, items), at, groups);
+    if (kinds.has("setting")) {
+      throw new SettingsFault(`${at}: ${shown(key)}: I@ cannot be used to assign settings`);
     }
-    for (const entry of entriesOf(value, label, "a map of targets")) {
-      const at = atLine(label, entry.keyAt.line);
-      const { names, matcher } = readFiles(entry.value, label);
-      const { test, kinds, hasGroup } = compile(`${matcher}${entry.key}`, at, groups);
-      if (kinds.has("setting")) {
-        throw new SettingsFault(`${at}: ${shown(entry.key)}: I@ cannot be used to assign settings`);
-      }
-      usesGroups ||= hasGroup;
-      targets.push({ test, expression: entry.key, at, asksFacts: kinds.has("fact"), names });
-    }
+    usesGroups ||= hasGroup;
+    const names = items.flatMap((name, item) =>
+      typeof name === "string" ? [{ name, at: atLine(label, document.at([...path, item]).line) }] : [],
+    );
+    targets.push({ test, expression: key, at, asksFacts: kinds.has("fact"), names });
   }
   return { targets, usesGroups };
 }
@@ -88,37 +100,6 @@ function compile(text: string, at: string, groups: () => Groups) {
     const kinds = new Set([...matchersOf(expression)].map(({ kind }) => kind));
     return { test: compileTarget(expression), kinds, hasGroup };
   });
-}
-
-/** Reads the files of a target; a map among them sets the match type. */
-function readFiles(node: YamlNode, label: string): { names: TopTarget["names"]; matcher: string } {
-  if (isNothing(node)) return { names: [], matcher: "" };
-  if (node.kind !== "list") throw faultAt(label, node.at, "expected a list of settings files");
-  const names: { name: string; at: string }[] = [];
-  let matcher = "";
-  for (const item of node.items) {
-    if (item.kind === "scalar" && typeof item.value === "string") {
-      names.push({ name: item.value, at: atLine(label, item.at.line) });
-      continue;
-    }
-    const [entry, ...rest] = item.kind === "map" ? item.entries : [];
-    if (entry?.key !== "match" || rest.length > 0 || entry.value.kind !== "scalar") {
-      throw faultAt(label, item.at, "expected the name of a settings file, or match: compound");
-    }
-    const known = matchers[String(entry.value.value)];
-    if (known === undefined || !Object.hasOwn(matchers, String(entry.value.value))) {
-      const list = Object.keys(matchers).join(", ");
-      throw faultAt(label, entry.value.at, `unknown match type: known are ${list}`);
-    }
-    matcher = known;
-  }
-  return { names, matcher };
-}
-
-function entriesOf(node: YamlNode, label: string, expected: string) {
-  if (isNothing(node)) return [];
-  if (node.kind !== "map") throw faultAt(label, node.at, `expected ${expected}`);
-  return node.entries;
 }
 
 function within<Value>(run: () => Value): Value {

@@ -5,3 +5,4 @@ export { matchGlob, openSetIn } from "./glob.ts";
 export { expandGroups, type Groups, groupsFile, readGroups } from "./groups.ts";
 export { parseTarget } from "./parse.ts";
 export { compileSearch, type Search } from "./pattern.ts";
+export { topExpression, topSection, type Way } from "./top-file.ts";
