@@ -42,6 +42,14 @@ const files: Readonly<Record<string, { title: string; schema(): Promise<Schema<u
     title: "Node groups",
     schema: async () => (await import("../tree/targets/mod.ts")).groupsFile(),
   },
+  "settings-top": {
+    title: "Top file of settings",
+    schema: async () => (await import("../tree/settings/mod.ts")).settingsTop(),
+  },
+  "states-top": {
+    title: "Top file of states",
+    schema: async () => (await import("../tree/language/mod.ts")).statesTop(),
+  },
 };
 const names = Object.keys(files);
 

@@ -18,7 +18,7 @@ export function configurationReference(): string {
     "`svc` reads the file that `--config` names. Otherwise it reads the first of `/etc/svc/master.yaml` and `~/.svc/config.yaml` that has a `master:` section. The master daemon also uses `/etc/svc/master.yaml`, so that file may contain the keys of the daemon too.",
     keyTable(operatorOptions),
     "## In an editor",
-    "`svc schema` writes the JSON Schema of a file that you write: `master`, `peel` and `svc` for the configuration of the three programs, `roles` for [roles](roles.md), `policy` for the [enrollment policy](joining.md), `rules` for [reactor rules](reactor.md), and `nodegroups` for [node groups](targeting.md). The YAML language server of most editors completes keys and shows mistakes with it:",
+    "`svc schema` writes the JSON Schema of a file that you write: `master`, `peel` and `svc` for the configuration of the three programs, `roles` for [roles](roles.md), `policy` for the [enrollment policy](joining.md), `rules` for [reactor rules](reactor.md), `nodegroups` for [node groups](targeting.md), and `settings-top` and `states-top` for the top files of [settings](settings.md) and [states](states.md). The YAML language server of most editors completes keys and shows mistakes with it:",
     "```sh host\nsvc schema master > master.schema.json\n```",
     "Then name it in the first line of the file: `# yaml-language-server: $schema=./master.schema.json`. The schema comes from the same table as the check of the program, which also knows what a schema cannot say, such as the form of a target. [States](states.md#in-an-editor) have a schema of their own.",
   ].join("\n\n")}\n`;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import Ajv from "ajv";
 import fc from "fast-check";
 import { jsonSchemaOf } from "../../internal/base/document/json-schema.ts";
+import { readDocument } from "../../internal/base/document/read.ts";
 import type { Schema } from "../../internal/base/document/schemas.ts";
 import { SvcError } from "../../internal/base/errors.ts";
 import { formatYaml, parseYaml, plainValue } from "../../internal/base/yaml.ts";
@@ -15,6 +16,8 @@ import { masterOptions } from "../../internal/program/config/master-options.ts";
 import { operatorOptions } from "../../internal/program/config/operator-options.ts";
 import type { OptionTable } from "../../internal/program/config/option.ts";
 import { peelOptions } from "../../internal/program/config/peel-options.ts";
+import { statesTop } from "../../internal/tree/language/top.ts";
+import { settingsTop } from "../../internal/tree/settings/top.ts";
 import { groupsFile, readGroups } from "../../internal/tree/targets/groups.ts";
 
 // Every file that people write: the reader and the JSON Schema of editors are of one mind, and a message names the
@@ -95,6 +98,18 @@ const kinds: Record<string, Kind> = {
   },
 };
 
+for (const [name, schema] of [
+  ["settings-top", settingsTop()],
+  ["states-top", statesTop()],
+] as const) {
+  const more = name === "states-top" ? "  'db-*': db\n" : "  'off': \n";
+  kinds[name] = {
+    schema,
+    read: (text) => void readDocument(text, "f", schema as Schema<unknown>),
+    examples: [`base:\n  '*': [common, web/site]\n  'os:Debian':\n    - match: grain\n    - debian\n${more}`],
+  };
+}
+
 const ajv = new Ajv({ strict: false, allErrors: false });
 const problemOf = (kind: Kind, text: string): string | undefined => {
   try {
@@ -116,7 +131,7 @@ describe.each(Object.entries(kinds))("%s", (name, kind) => {
       expect(problemOf(kind, text)).toBeUndefined();
       expect(accepts(documents[at]) ? [] : accepts.errors).toEqual([]);
     }
-    expect(accepts(null)).toBeTrue();
+    expect(accepts(null)).toBe(problemOf(kind, "") === undefined);
   });
 
   /** Every path of the examples. */
@@ -141,7 +156,8 @@ describe.each(Object.entries(kinds))("%s", (name, kind) => {
       expect(wordAt(text, message)).toBe("zzz_planted");
       expect(accepts(planted)).toBeFalse();
     }
-    expect(refused > 0 || name === "nodegroups").toBeTrue();
+    // In these every key is a name.
+    expect(refused > 0 || ["nodegroups", "settings-top", "states-top"].includes(name)).toBeTrue();
   });
 
   const values = fc.oneof(

@@ -9,3 +9,4 @@ export {
 export { lintStates } from "./lint.ts";
 export { renderAlone } from "./render-alone.ts";
 export { stateSchema } from "./schema.ts";
+export { statesTop } from "./top.ts";

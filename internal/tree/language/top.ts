@@ -1,4 +1,5 @@
 import { examineNode } from "../../base/document/read.ts";
+import { mapOf } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
@@ -39,6 +40,11 @@ const section = () =>
     item: "expected names of state files",
     way: (word) => `match: expected one of ${ways.join(", ")}${suggestion(word, ways)}`,
   });
+
+/** What a top file may hold: environments, and in each its targets. */
+export function statesTop() {
+  return mapOf(section());
+}
 
 /**
  * Returns the state files that a top file assigns to a peel, in file order, each once.

@@ -2,5 +2,5 @@ export { createCompilers, type SettingsCompiler } from "./compile.ts";
 export { SettingsFault } from "./fault.ts";
 export type { Assignment, Merged, Source } from "./layers.ts";
 export { lintSettings } from "./lint.ts";
-export { topFile } from "./top.ts";
+export { settingsTop, topFile } from "./top.ts";
 export { changedPaths, readTree, type SettingsTree } from "./tree.ts";

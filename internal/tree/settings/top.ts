@@ -42,7 +42,7 @@ export interface TopTarget {
 const ways: readonly Way[] = ["compound", "glob", "pcre", "list", "grain", "grain_pcre", "fact", "nodegroup"];
 
 /** What a top file may hold: the environment `base`, with targets and their settings files. */
-function topSchema() {
+export function settingsTop() {
   const section = topSection(ways, {
     targets: "expected a map of targets",
     list: "expected a list of settings files",
@@ -66,7 +66,7 @@ function topSchema() {
  * @throws SettingsFault with the place
  */
 export function readTop(root: YamlNode, label: string, groups: () => Groups): Top {
-  const document = checkNode(root, label, topSchema(), () => [], faultAt);
+  const document = checkNode(root, label, settingsTop(), () => [], faultAt);
   const targets: TopTarget[] = [];
   let usesGroups = false;
   for (const [key, items] of document.value?.get("base") ?? []) {
