@@ -63,7 +63,7 @@ export function checkNode<T>(
   const places = placesOf(root, file, nameOf, errorAt);
   const read = check(writtenOf(root), schema);
   if ("value" in read) return { ...places, value: read.value };
-  const { path, message, isKey } = mostUseful(read.problems);
+  const [{ path, message, isKey }] = read.problems;
   throw isKey
     ? places.failure(path.slice(0, -1), message, places.keyAt(path))
     : places.failure(path, message);
@@ -75,7 +75,7 @@ export function examineNode<T>(
   schema: Schema<T>,
 ): { document: Document<T> } | { problems: { message: string; at: TextPosition }[] } {
   const places = placesOf(root, "", () => [], fileError);
-  const read = check(writtenOf(root), schema);
+  const read = check(writtenOf(root), schema, true);
   if ("value" in read) return { document: { ...places, value: read.value } };
   const problems = read.problems.map(({ message, path, isKey }) => ({
     message,
@@ -122,7 +122,7 @@ function placesOf(root: YamlNode, file: string, nameOf: NameOf, errorAt: typeof 
 export function readValue<T>(written: Written, schema: Schema<T>, nameOf = keysOf): T {
   const read = check(written, schema);
   if ("value" in read) return read.value;
-  const { path, message, isKey } = mostUseful(read.problems);
+  const [{ path, message, isKey }] = read.problems;
   throw new SvcError("bad_request", [...nameOf(isKey ? path.slice(0, -1) : path), message].join(": "));
 }
 
@@ -131,28 +131,27 @@ interface Problem {
   path: (string | number)[];
   /** Whether it is the last key of the path that is wrong, or missing. */
   isKey: boolean;
-  isUnknown: boolean;
 }
 
-function check<T>(written: Written, schema: Schema<T>): { value: T } | { problems: [Problem, ...Problem[]] } {
-  const read = v.safeParse(schema, written, { message: problemOf, abortPipeEarly: true });
+/** @param all whether all problems are wanted, and not only the first */
+function check<T>(
+  written: Written,
+  schema: Schema<T>,
+  all = false,
+): { value: T } | { problems: [Problem, ...Problem[]] } {
+  const config = { message: problemOf, abortEarly: !all, abortPipeEarly: true };
+  const read = v.safeParse(schema, written, config);
   if (read.success) return { value: read.output };
   const [first, ...rest] = read.issues;
   return { problems: [problemIn(first), ...rest.map(problemIn)] };
 }
 
-function problemIn({ message, path, expected }: v.BaseIssue<unknown>): Problem {
+function problemIn({ message, path }: v.BaseIssue<unknown>): Problem {
   return {
     message,
     path: (path ?? []).map(({ key }) => key as string | number),
     isKey: path?.at(-1)?.origin === "key",
-    isUnknown: expected === "never",
   };
-}
-
-/** A required key that is misspelt is both missing and unknown, and its right name helps most. */
-function mostUseful(problems: readonly [Problem, ...Problem[]]): Problem {
-  return problems.find(({ isUnknown }) => isUnknown) ?? problems[0];
 }
 
 /** What is wrong where the schema has no words for it. */

@@ -12,26 +12,23 @@ import { kindOf, plainOf } from "./written.ts";
 export type Schema<T> = v.GenericSchema<unknown, T>;
 type Values<Entries extends v.ObjectEntries> = v.InferOutput<v.StrictObjectSchema<Entries, undefined>>;
 
-/** A map with these keys and no others. */
+/** A map with these keys and no others. One that is not known comes before one that is missing: it may be misspelt. */
 export function fields<const Entries extends v.ObjectEntries>(
   entries: Entries,
   {
     unknown = unknownKey(Object.keys(entries)),
     missing = (key: string) => `${key} is required`,
-    another = (found: string) => `expected a map, found ${found}`,
+    another = notAMap,
   } = {},
 ): Schema<Values<Entries>> {
-  const schema = v.strictObject(entries, ({ path, expected }) => {
-    const key = String(path?.[0]?.key);
-    return expected === "never" ? unknown(key) : missing(key);
-  });
+  const schema = v.strictObject(entries, ({ path }) => missing(String(path?.[0]?.key)));
   return {
     ...schema,
-    "~run"(dataset, config) {
-      if (dataset.value instanceof Map) {
-        return schema["~run"]({ value: Object.fromEntries(dataset.value) }, config);
-      }
-      return notAMap(dataset.value, another, config);
+    "~run"({ value }, config) {
+      if (!(value instanceof Map)) return refused(value, another(kindOf(value)), config);
+      const stray = [...value.keys()].find((key) => !Object.hasOwn(entries, key));
+      if (stray === undefined) return schema["~run"]({ value: Object.fromEntries(value) }, config);
+      return refused(value, unknown(stray), config, pathItem(value, stray, "key"));
     },
   };
 }
@@ -46,28 +43,26 @@ export function unknownKey(known: readonly string[], noun = "key"): (key: string
 export function mapOf<T>(
   value: Schema<T>,
   key: v.GenericSchema<string> = v.string(),
-  another = (found: string) => `expected a map, found ${found}`,
+  another = notAMap,
 ): Schema<ReadonlyMap<string, T>> {
   const schema = v.custom<ReadonlyMap<string, T>>(() => true);
   // For the conversion to JSON Schema this is a record, whose key and value it reads.
   const record = { ...schema, type: "record", key, value };
   return {
     ...record,
-    "~run"(dataset, config) {
-      if (!(dataset.value instanceof Map)) return notAMap(dataset.value, another, config);
+    "~run"({ value: map }, config) {
+      if (!(map instanceof Map)) return refused(map, another(kindOf(map)), config);
       const values = new Map<string, T>();
       const issues: v.BaseIssue<unknown>[] = [];
-      for (const [name, given] of dataset.value) {
-        const [inKey, inValue] = [
-          pathItem(dataset.value, name, "key"),
-          pathItem(dataset.value, name, "value"),
-        ];
+      for (const [name, given] of map) {
         const named = key["~run"]({ value: name }, config);
         const read = value["~run"]({ value: given }, config);
-        for (const issue of named.issues ?? []) issues.push({ ...issue, path: [inKey] });
-        for (const issue of read.issues ?? [])
-          issues.push({ ...issue, path: [inValue, ...(issue.path ?? [])] });
+        for (const issue of named.issues ?? []) issues.push({ ...issue, path: [pathItem(map, name, "key")] });
+        for (const issue of read.issues ?? []) {
+          issues.push({ ...issue, path: [pathItem(map, name, "value"), ...(issue.path ?? [])] });
+        }
         if (read.typed) values.set(name, read.value);
+        if (issues.length > 0 && config.abortEarly === true) break;
       }
       const [first, ...rest] = issues;
       return first === undefined
@@ -77,14 +72,28 @@ export function mapOf<T>(
   };
 }
 
-function notAMap(
+const notAMap = (found: string) => `expected a map, found ${found}`;
+
+function refused(
   input: unknown,
-  another: (found: string) => string,
+  message: string,
   config: v.Config<v.BaseIssue<unknown>>,
+  ...path: v.UnknownPathItem[]
 ): v.OutputDataset<never, v.BaseIssue<unknown>> {
-  const received = kindOf(input);
-  const issue = { kind: "schema", type: "record", expected: "Object", received, input } as const;
-  return { typed: false, value: input, issues: [{ ...config, ...issue, message: another(received) }] };
+  const [first, ...rest] = path;
+  const issue = {
+    kind: "schema",
+    type: "map",
+    expected: null,
+    received: kindOf(input),
+    input,
+    message,
+  } as const;
+  return {
+    typed: false,
+    value: input,
+    issues: [{ ...config, ...issue, path: first && [first, ...rest] }],
+  };
 }
 
 /** A map with any keys and values, as an object. */
