@@ -21,8 +21,7 @@ const pauseMs = 250;
 
 /** What is said when nobody serves a subject, by the group of its operation. */
 const noMaster: Readonly<Record<string, string>> = {
-  cluster:
-    "no master that knows svc cluster is answering: start svc-master, or upgrade the masters if they run an earlier version",
+  cluster: "no master is answering: start svc-master",
   enrollments: "no master is answering: start one, or use --direct-kv to write to storage from here",
   reactor:
     "no master runs the reactor: start svc-master with reactor.enabled; after one was lost another takes over within 20 s",

@@ -4,7 +4,7 @@ import type { Hints } from "../fleet/operation/mod.ts";
 /** An error of an operation with what its hints say of it. */
 export function withHint(hints: Hints = {}, error: SvcError): SvcError {
   const hint = hints[error.kind];
-  // A master of an older version has said it already.
+  // A part of an operation that is done here has said it already.
   if (hint === undefined || error.message.includes(hint)) return error;
   return new SvcError(error.kind, `${error.message}: ${hint}`, { cause: error });
 }

@@ -158,7 +158,7 @@ async function renewInTime(bus: Bus, configured: Configured, cli: OperatorCli): 
 }
 
 /**
- * Renews an operator file that could not ask for something: a file of an earlier version lacks grants that its roles have now.
+ * Renews an operator file that could not ask for something: its roles may allow more since, also by an upgrade.
  * The command is not repeated, because a part of it may be done.
  *
  * @throws SvcError `forbidden` when the renewed file may ask for more
@@ -171,7 +171,7 @@ async function explainOutdated(bus: Bus, configured: Configured, cli: OperatorCl
   if (subjectsOf(file) === subjectsOf(readOperatorFile(configured.path))) return;
   throw new SvcError(
     "forbidden",
-    `${configured.path} was made by an earlier version, and lacked what ${file.name} may do now: it is renewed, run the command again`,
+    `${configured.path} lacked what ${file.name} may do now: it is renewed, run the command again`,
   );
 }
 

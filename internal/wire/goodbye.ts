@@ -7,7 +7,7 @@ const field = "leaving_after";
 const goodbye = v.object({ [field]: v.pipe(v.number(), v.safeInteger(), v.minValue(0)) });
 
 /**
- * What makes a heartbeat the last one of a peel that stops in order. Earlier masters take it for one more heartbeat.
+ * What makes a heartbeat the last one of a peel that stops in order.
  *
  * @param after revision of the heartbeat before it, as the bus confirmed it
  */

@@ -73,7 +73,7 @@ export interface Recipient {
 /** What the fleet says of a peel, by name. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Labels are sealed under a name that no setting can have: peels of earlier versions see one more setting. */
+/** Labels are sealed under a name that no setting can have. */
 export const labelsKey = "svc:labels";
 
 /** Encodes settings and labels for sealing. */

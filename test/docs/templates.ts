@@ -1,5 +1,4 @@
 import { hostFunctions } from "../../internal/tree/host-functions/table.ts";
-import { earlierFilters, earlierTests } from "../../internal/tree/jinja/filters-earlier.ts";
 import { listFilters } from "../../internal/tree/jinja/filters-list.ts";
 import { textFilters } from "../../internal/tree/jinja/filters-text.ts";
 import {
@@ -14,8 +13,8 @@ import { pureFunctions, settingsFunctions } from "../../internal/tree/template/s
 import { cell } from "./reference.ts";
 
 const sorted = (table: object): readonly string[] => Object.keys(table).sort();
-const builtinFilters = sorted({ ...earlierFilters, ...textFilters, ...listFilters });
-const builtinTests = sorted({ ...earlierTests, ...jinjaTests });
+const builtinFilters = sorted({ ...textFilters, ...listFilters });
+const builtinTests = sorted(jinjaTests);
 const code = (names: Iterable<string>): string => [...names].map((name) => `\`${name}\``).join(", ");
 const tags = [
   ...[

@@ -72,10 +72,10 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/sites.md": 4,
   "docs/sign-on.md": 2,
   "docs/states.md": 4,
-  "docs/succession.md": 2,
+  "docs/succession.md": 1,
   "docs/templates.md": 1,
   "docs/upgrading-peels.md": 1,
-  "docs/upgrading.md": 3,
+  "docs/upgrading.md": 2,
 };
 
 const commandsOf = (page: string) => stepsOf(readPage(page)).filter((step) => step.kind === "commands");

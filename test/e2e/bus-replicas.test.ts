@@ -68,23 +68,6 @@ function blocksOf(node: Node, stream: string): string {
   return found;
 }
 
-test("replicas of an earlier version, whose servers do not answer for themselves, are compared as well", async () => {
-  {
-    await using master = await startMaster(cluster.bus);
-    await readinessBecomes(master.healthUrl, 200);
-  }
-  const bus = await connectTo(cluster.bus, "master");
-  const { streams } = await bus.nats.jetstreamManager({ checkAPI: false });
-  for (const { config } of await streams.list().next()) {
-    await streams.update(config.name, { ...config, allow_direct: false } as never);
-  }
-  expect(await check()).toMatchObject({ sampled: 0, differences: [] });
-  await using master = await startMaster(cluster.bus);
-  await readinessBecomes(master.healthUrl, 200);
-  expect((await check()).sampled).toBeGreaterThan(10);
-  await bus.nats.close();
-});
-
 test("a replica that lacks messages is named by masters and by doctor, until it is rebuilt", async () => {
   const log = observedLog();
   await using master = await startMaster(cluster.bus, { clock: impatient, log });

@@ -26,7 +26,7 @@ import {
 } from "../harness/renewal.ts";
 
 // New credentials on a real bus with two masters: renewed, recovered, with new keys, revoked, and held twice. The
-// claims of the accounts are those of an earlier version when the masters start.
+// claims of the accounts lack what this version uses when the masters start, as after an upgrade.
 
 setDefaultTimeout(60_000);
 
@@ -40,7 +40,7 @@ let other: TestMaster;
 
 beforeAll(async () => {
   bus = await startBus();
-  await makeEarlier(bus);
+  await takeAway(bus);
   // Both at once, as after an upgrade of the packages.
   [master, other] = await Promise.all([startMaster(bus), startMaster(bus)]);
 });
@@ -63,8 +63,8 @@ async function heldBy(bus: TestBus, name: string) {
   }
 }
 
-/** Takes the exports and imports of this version away, as in the claims that an earlier version made. */
-async function makeEarlier(bus: TestBus): Promise<void> {
+/** Takes exports and imports away, as in claims of a version that had fewer. */
+async function takeAway(bus: TestBus): Promise<void> {
   const signer = keyPairFromSeed(
     "operator",
     readFileSync(join(bus.authDir, "operator-signing.seed"), "utf8"),
@@ -113,7 +113,7 @@ async function renewOnce(peel: EnrolledPeel): Promise<EnrolledPeel> {
   return withCredentials(peel, reply.jwt, next);
 }
 
-test("masters extend the claims that an earlier version made, once, and keep everything else of them", async () => {
+test("masters extend claims that lack what this version uses, once, and keep everything else of them", async () => {
   const [peels, masters] = [await heldBy(bus, "account"), await heldBy(bus, "masters")];
   const names = (list: unknown) => (list as { subject: string }[]).map(({ subject }) => subject);
   expect(names(masters.nats.exports)).toEqual(expect.arrayContaining(added));

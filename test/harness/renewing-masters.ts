@@ -50,8 +50,7 @@ export interface RenewingMasters extends AsyncDisposable {
   run(call: Call): Promise<Record<string, unknown>>;
   /** Answers hellos with settings that are sealed to the curve key of the record. */
   seal(settings: Settings): void;
-  /** `publishes` leaves what credentials of an earlier version may do. */
-  issue(options?: { key?: KeyPair; publishes?: string[]; lifetimeMs?: number }): string;
+  issue(options?: { key?: KeyPair; lifetimeMs?: number }): string;
 }
 
 const text = (value: unknown) => String(value ?? "");
@@ -70,14 +69,14 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
     const expiresAt = issuedAt + Math.round(lifetimeMs / 1000);
     return encodeJwt({ type: "user", name, subject, issuedAt, expiresAt, nats }, account);
   };
-  const mint = (subject: string, more: { publishes?: string[]; lifetimeMs?: number } = {}) =>
+  const mint = (subject: string, more: { lifetimeMs?: number } = {}) =>
     user(peelId, subject, more.lifetimeMs ?? masters.lifetimeMs, {
       pub: {
         allow: [
           `svc.job.*.return.${peelId}`,
           `svc.job.*.ack.${peelId}`,
           `svc.job.*.progress.${peelId}`,
-          ...(more.publishes ?? [`svc.peel.${peelId}.renew`, `svc.peel.${peelId}.rekey`]),
+          ...[`svc.peel.${peelId}.renew`, `svc.peel.${peelId}.rekey`],
           ...[`svc.peel.${peelId}.hello`, `$KV.peel-heartbeat.${peelId}`, `$KV.facts.${peelId}`],
           ...[`$KV.compliance.${peelId}`, `$KV.compliance-diffs.${peelId}`],
         ],

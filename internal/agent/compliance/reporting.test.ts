@@ -149,7 +149,7 @@ test("one that is kept while another is sent stays, and is sent after it", async
 
 test.each([
   ["a refusal of the storage", refused],
-  ["masters of an earlier version, which nobody answers for", silent],
+  ["masters that do not answer", silent],
 ])("after %s it is sent again, later each time", async (_, answer) => {
   const { clock, end, asked, start, onDisk, state } = reporting({ answer });
   end(run(1));

@@ -25,7 +25,7 @@ export function sendReports(options: {
   reports: Pick<WaitingReports, "newest" | "remove" | "onKept">;
   /** Where they wait. */
   dir: string;
-  /** Whether the credentials in use permit a subject: those of an earlier version do not. */
+  /** Whether the credentials in use permit a subject: an upgraded peel may need more than they do. */
   mayPublish(subject: string): boolean;
   clock: Clock;
   /** A number in [0, 1). */

@@ -2,10 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { ErrorCode, NatsError } from "nats";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import { createBackoff } from "../../base/backoff.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import { charge, newMeter } from "../../fleet/budget/meter.ts";
-import { parseDocument } from "../../identity/bootstrap/document.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import type { Connection } from "../link/connection.ts";
 import { startHello } from "./hello.ts";
@@ -274,18 +271,6 @@ test("a caller waits while masters refuse, and hears the reason when they do not
     kind: "rate_limited",
     message: "the masters refused: too many requests",
   });
-});
-
-test("an earlier peel takes a refusal for an answer without cluster information, and is answered soon after", async () => {
-  // How it reads an answer, and how long it pauses after the first that it cannot read.
-  const isRefused = (bytes: Uint8Array) => parseDocument(Object(decode(bytes)).cluster_info) === undefined;
-  const pauseMs = createBackoff({ firstMs: 2_000, longestMs: 5 * 60_000, jitter: () => 0 }).next();
-  const meter = newMeter({ perMinute: 60, burst: 5 }, 0);
-  const ask = async (at: number) =>
-    charge(meter, { perMinute: 60, burst: 5 }, 0, at).within ? good() : refusal;
-  const read = await Promise.all([0, 0, 0, 0, 0, 0].map(ask));
-  expect(read.map(isRefused)).toEqual([false, false, false, false, false, true]);
-  expect(isRefused(await ask(pauseMs))).toBe(false);
 });
 
 test("callers that ask at once share a request that began after them", async () => {

@@ -5,7 +5,7 @@ const magic = Buffer.from("openssh-key-v1\0", "latin1");
 
 /**
  * Reads the private SSH host key of a file: in the format of OpenSSH (PROTOCOL.key), which no cryptographic library
- * reads, or in PEM, as older versions wrote it.
+ * reads, or in PEM, as older versions of OpenSSH wrote it.
  *
  * @returns `undefined` when it is not an unencrypted Ed25519 or ECDSA key
  */

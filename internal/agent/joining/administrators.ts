@@ -18,7 +18,7 @@ import { isOperatorName } from "../../wire/operator-record.ts";
 /** What a master says of the administrators. */
 export interface LearnedAdministrators {
   list: readonly Administrator[];
-  /** 0 from masters of earlier versions. */
+  /** 0 before the first statement. */
   version: number;
   /** The account of the peels, which names the fleet; absent when the credentials do not say it. */
   fleet?: string;
@@ -57,7 +57,7 @@ interface Kept {
   version: number;
 }
 
-/** The first line of the file. Peels of earlier versions read it as a comment. */
+/** The first line of the file. */
 const versionLine = /^# version (\d{1,10}) (A[A-Z2-7]{55})$/m;
 
 /**

@@ -42,7 +42,7 @@ function enroll() {
 }
 const before = () => readdirSync(authDir).sort();
 
-test("a state of an earlier version is recorded, and nothing else changes", () => {
+test("a state without a record is recorded, and nothing else changes", () => {
   enroll();
   const found = before();
   expect(start(one)).toEqual([]);

@@ -36,8 +36,7 @@ const aside = ".before";
  * the last start. Then it puts the keys, credentials and results of the other peel aside, so that this host asks to
  * join with a key of its own. A crash on the way is made good by the next start.
  *
- * A state of an earlier version, or of a host without a machine id, is recorded as it is. So is a host whose machine
- * id is not known now.
+ * A host without a machine id is recorded as it is. So is a host whose machine id is not known now.
  */
 export function leaveTwin({ peelId, files, belongings, machineId, random, log }: HostIdentity): void {
   const known = readInstance(files.instance, log);

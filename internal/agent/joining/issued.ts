@@ -8,9 +8,9 @@ export interface Issued {
   credentials: string;
   /** Public keys whose commands the peel accepts. */
   commandKeys: string[];
-  /** Public keys whose succession the peel accepts; none from masters of earlier versions. */
+  /** Public keys whose succession the peel accepts. */
   recoveryKeys: string[];
-  /** Whose operators the peel obeys; none from masters of earlier versions. */
+  /** Whose operators the peel obeys. */
   administrators: LearnedAdministrators;
 }
 

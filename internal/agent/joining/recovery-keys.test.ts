@@ -19,7 +19,7 @@ test("the first that are learned stay, for the owner alone", () => {
   const keys = createRecoveryKeys(file, recordingLog());
   expect(keys.current).toEqual([]);
   expect([keys.lacks([]), keys.lacks(["x"]), keys.lacks([first])]).toEqual([false, false, true]);
-  // A fleet of an earlier version names none.
+  // A master without recovery.pub names none.
   keys.learn([]);
   keys.learn(["x"]);
   expect(keys.current).toEqual([]);

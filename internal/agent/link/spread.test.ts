@@ -14,7 +14,6 @@ test("a peel of a large fleet takes its part of the time that masters name", () 
   const spread = at(0.5);
   spread.told(20_000);
   expect(spread.reconnectDelayMs()).toBe(12_000);
-  // A master of an earlier version says nothing.
   spread.told(undefined);
   expect(spread.reconnectDelayMs()).toBe(2_500);
 });

@@ -4,7 +4,7 @@ import { secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
-import { type Bus, rekeySubject, renewSubject } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
 import {
   type Administrators,
   BusKeyRefused,
@@ -64,12 +64,6 @@ export interface Changes {
   readonly undone: "renew" | "rekey" | undefined;
   /** Reads the file again: a person may have replaced it. */
   reload(): void;
-  /**
-   * Looks the id of this peel's enrollment up, and keeps it.
-   *
-   * @throws EnrollmentEnded when there is none; SvcError `unavailable`
-   */
-  enrollmentId(): Promise<string>;
   /** Renews the credentials, and moves the connection. @throws SvcError; those in use stay */
   renew(link: PeelLink | undefined): Promise<void>;
   /** Replaces the key of this peel and its credentials. @throws SvcError */
@@ -97,6 +91,7 @@ export function createChanges(options: ChangeOptions): Changes {
     }
   };
 
+  /** The id of this peel's enrollment. It is looked up where its file is lost. */
   const enrollmentId = async (): Promise<string> => {
     const known = readEnrollmentId(files.enrollment);
     if (known !== undefined) return known;
@@ -180,7 +175,7 @@ export function createChanges(options: ChangeOptions): Changes {
   };
 
   /**
-   * The administrators for a peel of an earlier version, which knows none. Over HTTPS, where the master is verified;
+   * The administrators for a peel that enrolled before its fleet had any. Over HTTPS, where the master is verified;
    * without one, the first list that the bus brings counts, and nothing but a statement of one of them replaces it.
    */
   const learnAdministrators = async (link: PeelLink, issued: Issued): Promise<void> => {
@@ -200,8 +195,8 @@ export function createChanges(options: ChangeOptions): Changes {
   const renewOver = async (over: PeelLink, current: Held): Promise<Issued> => {
     const id = await enrollmentId();
     const { key: busKey, isNew, isDamaged } = nextBusKey();
-    // Credentials of an earlier version may not ask on the bus. And masters may have accepted a key that was lost.
-    if (isDamaged || !current.publishes.includes(renewSubject(peelId))) return overHttps(false);
+    // Masters may have accepted a key that was lost.
+    if (isDamaged) return overHttps(false);
     const connection = askingAgain(over.connection, clock);
     const next = keys.next();
     const ask = (key: typeof busKey) =>
@@ -241,15 +236,7 @@ export function createChanges(options: ChangeOptions): Changes {
   };
 
   const rekey = async (link: PeelLink | undefined) => {
-    // Credentials of an earlier version may not ask for it.
-    if (!linked(link).current.publishes.includes(rekeySubject(peelId))) await renew(link);
     const { over, current } = linked(link);
-    if (!current.publishes.includes(rekeySubject(peelId))) {
-      throw new SvcError(
-        "unavailable",
-        "no master replaces the keys of peels: upgrade the masters to this version",
-      );
-    }
     const id = await enrollmentId();
     const oldKey = keys.current();
     const isNew = keys.next() === undefined;
@@ -302,7 +289,6 @@ export function createChanges(options: ChangeOptions): Changes {
       return isUndone ? "renew" : undefined;
     },
     reload,
-    enrollmentId,
     renew,
     rekey,
     recover,

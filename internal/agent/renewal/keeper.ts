@@ -2,7 +2,7 @@ import { createBackoff } from "../../base/backoff.ts";
 import { rfc3339, sleep, type Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { TrustError } from "../../identity/trust/mod.ts";
-import { EnrollmentEnded, readEnrollmentId } from "../joining/mod.ts";
+import { EnrollmentEnded } from "../joining/mod.ts";
 import type { Obstacle } from "../link/mod.ts";
 import { isForNow, RenewalRefused } from "./ask-masters.ts";
 import { type ChangeOptions, createChanges, type PeelLink } from "./changes.ts";
@@ -19,17 +19,15 @@ const recoveryPauses = { firstMs: 10_000, longestMs: 15 * 60_000 };
 const endedPauseMs = 60 * 60_000;
 /** Between two renewals, whatever the lifetime and the clock of the host are. */
 const gap = { leastMs: 10_000, mostMs: 10 * 60_000 };
-/** Between two renewals for what credentials lack: masters of an earlier version issue no others. */
+/** Between two renewals for what credentials lack: the masters may not be upgraded yet, and issue no others. */
 const lackingPauseMs = 24 * 60 * 60_000;
-/** How long after the connection an earlier peel's enrollment is looked up. */
-const lookUpWithinMs = 60_000;
 
 /** How often the credentials were renewed and recovered since the start, and how often that failed. */
 export type RenewalCounts = Record<"renewed" | "recovered" | "rekeyed" | "refused" | "failed", number>;
 
 export interface KeeperOptions extends ChangeOptions {
   obstacle: Pick<Obstacle, "blocked" | "onBlocked" | "tell" | "clear">;
-  /** What this version publishes on: credentials of an earlier version that lack it are renewed before their time. */
+  /** What this version publishes on: credentials that lack it are renewed before their time. */
   publishes?: readonly string[];
   /** A number in [0, 1). */
   jitter: () => number;
@@ -50,7 +48,7 @@ export interface Keeper {
   renew(): Promise<{ publicKey: string; expiresAt: number | undefined }>;
   /** Replaces the key of this peel. @throws SvcError with the reason */
   rekey(): Promise<{ publicKey: string; expiresAt: number | undefined }>;
-  /** Whether the credentials in use permit to publish on a subject; those of earlier versions permit fewer. */
+  /** Whether the credentials in use permit to publish on a subject: a version before an upgrade may need fewer. */
   mayPublish(subject: string): boolean;
   readonly counts: Readonly<RenewalCounts>;
   /** The lifetime of the credentials; `undefined` without any. */
@@ -61,7 +59,7 @@ export interface Keeper {
 }
 
 export function startKeeper(options: KeeperOptions): Keeper {
-  const { files, keys, masters, obstacle, clock, jitter, log } = options;
+  const { keys, masters, obstacle, clock, jitter, log } = options;
   const changes = createChanges(options);
   const counts: RenewalCounts = { renewed: 0, recovered: 0, rekeyed: 0, refused: 0, failed: 0 };
   const backoff = createBackoff(pauses);
@@ -136,7 +134,7 @@ export function startKeeper(options: KeeperOptions): Keeper {
   };
   const renewLacking = () => {
     lackingNotBefore = clock.monotonic() + lackingPauseMs;
-    log.info("credentials of an earlier version are renewed: they do not permit all that this version does");
+    log.info("credentials are renewed early: they do not permit all that this version does");
     return renew();
   };
   /** What must be done now; `undefined` while nothing is due. */
@@ -266,13 +264,6 @@ export function startKeeper(options: KeeperOptions): Keeper {
     attach(next) {
       link = next;
       detach.push(next.connection.onConnect(onConnect));
-      if (masters === undefined || readEnrollmentId(files.enrollment) !== undefined) return;
-      const lookUp = clock.after(Math.round(jitter() * lookUpWithinMs), () => {
-        changes
-          .enrollmentId()
-          .catch((thrown) => log.debug("enrollment not found", { reason: describeError(thrown) }));
-      });
-      detach.push(() => lookUp.cancel());
     },
     renew: () => byHand(renew),
     rekey: () => byHand(rekey),

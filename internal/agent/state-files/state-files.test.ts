@@ -479,13 +479,3 @@ test("a new command key begins its own versions, and nothing of the old one coun
   expect(await readAll(await files.open())).toEqual({ a: "new key" });
   expect(log.records.filter(({ event }) => event === "state files refused")).toHaveLength(1);
 });
-
-test("the unsigned cache of an earlier version is fetched again", async () => {
-  const masters = mastersOf();
-  const manifest = await masters.publish(tree);
-  await openPeel(masters).files.open();
-  const environments = { base: { current: manifest, snapshots: [{ manifest, commits: [] }] } };
-  writeFileSync(join(dir, "current"), encode({ v: 1, environments }));
-  await expect(openPeel().files.open()).rejects.toThrow("the bus is unreachable");
-  expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
-});

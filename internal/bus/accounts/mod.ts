@@ -23,7 +23,7 @@ export {
   replaceKey,
 } from "./key-files.ts";
 export { lintCredentials } from "./lint.ts";
-export { encodeSystemAccount, leafNodesOfMasters, type SystemSites } from "./operator.ts";
+export { encodeSystemAccount, type SystemSites } from "./operator.ts";
 export { encodeOperatorUser, operatorInboxPrefix, operatorScope } from "./operator-users.ts";
 export { operatorsSeedFile, readOperatorsKey } from "./operators-key.ts";
 export { encodePeelsAccount } from "./peels-account.ts";

@@ -50,7 +50,7 @@ export function encodeMastersAccount(
  * The server of a site attaches its own end of the link to the masters' account, and the limit counts that end too. No
  * user of this account may connect as a leaf node: their JWTs name the connection type.
  */
-export const leafNodesOfMasters = 1;
+const leafNodesOfMasters = 1;
 
 /** How often the server of a site may be linked to each account: a link that broke may not have been noticed yet. */
 export const linksOfSite = 4;

@@ -89,8 +89,8 @@ const direct = (user: string): Permissions => {
 const roles = { master: () => master, system: () => system, admin, direct } as const;
 
 /**
- * The grants that this version uses and an operator's credentials lack: credentials of earlier versions are
- * not upgraded.
+ * The grants that this version uses and an operator's credentials lack: an upgrade does not change
+ * credentials.
  *
  * @param claims of their JWT
  * @returns subjects; empty when nothing is missing

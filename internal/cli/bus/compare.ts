@@ -45,7 +45,7 @@ async function compareOnce(bus: Bus): Promise<Compared[]> {
         return { master, ...(await askMaster(bus, master)) };
       } catch (cause) {
         if (!(cause instanceof NoMaster)) return { master, error: describeError(cause) };
-        const error = "it does not answer: it has ended, or runs an earlier version";
+        const error = "it does not answer: it has ended";
         return { master, error, isSilent: true };
       }
     }),

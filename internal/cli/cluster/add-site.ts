@@ -101,10 +101,7 @@ async function planOf(
   own: OwnHost,
   cli: Cli,
 ): Promise<{ steps: string[]; isElsewhere: boolean }> {
-  const { sites } = await readStatus(cli);
-  if (sites === undefined) {
-    throw new SvcError("conflict", "the masters run an earlier version, without sites: upgrade them first");
-  }
+  const { sites = [] } = await readStatus(cli);
   const known = sites.find((one) => one.site === site);
   const isHere = hasSiteDirectory(own, site);
   const dir = siteDirectoryOf(own, site);

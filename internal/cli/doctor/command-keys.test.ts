@@ -15,7 +15,7 @@ test.each([
   ["masters sign with the missing key", knows("A"), [changed], "fail", "sign with B"],
   ["one of two masters signs with it", knows("A"), [both, changed], "fail", "sign with B"],
   ["the change is finished", knows("A"), [after], "fail", "sign with B"],
-  ["a peel of an earlier version, during a change", {}, [both], "warn", "has not reported"],
+  ["a peel that reported nothing, during a change", {}, [both], "warn", "has not reported"],
   [
     "refused commands",
     { commands_refused: { unknown_key: 2, expired: 9 } },
@@ -26,7 +26,7 @@ test.each([
   ["other refused commands", { commands_refused: { expired: 9 } }, [one], "ok", "no missing key"],
   ["a peel that is off", undefined, [both], "skip", "connected"],
   ["no master", knows("A"), [], "skip", "no running master"],
-  ["masters of an earlier version", knows("A"), [silent], "skip", "reports"],
+  ["masters that report nothing", knows("A"), [silent], "skip", "reports"],
 ] as const)("%s", (_, beat, masters, level, message) => {
   const found = judgeCommandKeys(beat, masters);
   expect([found.level, found.message]).toEqual([level, expect.stringContaining(message)]);

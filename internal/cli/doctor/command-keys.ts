@@ -3,7 +3,7 @@ import type { Finding } from "../../program/diagnosis/mod.ts";
 import type { MasterKeys } from "../keys/fleet-keys.ts";
 
 const next =
-  "run svc-peel check on its host: it learns command keys only over HTTPS, from a master in master_urls; upgrade a peel of an earlier version";
+  "run svc-peel check on its host: it learns command keys only over HTTPS, from a master in master_urls";
 
 /**
  * Whether a peel knows the command keys that masters sign with, or will.
@@ -19,7 +19,7 @@ export function judgeCommandKeys(
     return {
       level: "skip",
       message: "no running master reports its command keys",
-      next: "see the step masters; upgrade masters of an earlier version",
+      next: "see the step masters",
     };
   }
   if (beat === undefined) {

@@ -40,7 +40,7 @@ test.each([
     [{ recovery_window_ms: 400 * day }, { recovery_window_ms: 30 * day }],
     "2026-01-11",
   ],
-  ["not reported by one of an earlier version", [{}, { recovery_window_ms: 30 * day }], "2026-01-11"],
+  ["not reported by one", [{}, { recovery_window_ms: 30 * day }], "2026-01-11"],
   ["not reported", [{}], "2026-12-12T00:00:00.000Z, by the usual enroll.recovery_window"],
 ] as const)("a recovery window that is %s", (_, masters, text) => {
   const ended = { ...base, credsExpiresAt: now - 20 * day };

@@ -3,7 +3,7 @@ import { formatDuration } from "../../base/duration.ts";
 import { type Enrollment, memberStates, recoverableUntil } from "../../fleet/enrollment/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
 
-/** The default of `enroll.recovery_window`, which masters of earlier versions do not report. */
+/** The default of `enroll.recovery_window`, where no master reports its own. */
 const usualWindowMs = 8_760 * 3600_000;
 /** A peel renews at two thirds of the lifetime, at most a tenth later. */
 const renewsBy = 2 / 3 + 1 / 10;
@@ -73,7 +73,7 @@ export function judgeCredentials(record: Credentials, now: number, window: Recov
   return {
     level: "warn",
     message: `${message}; the renewal is due since ${formatDuration(Math.floor((now - dueAt) / 1000) * 1000)}, and failed or was not tried`,
-    next: "check the log of the peel for refused renewals; a peel of an earlier version must be upgraded to renew",
+    next: "check the log of the peel for refused renewals",
   };
 }
 

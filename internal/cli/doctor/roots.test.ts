@@ -14,7 +14,7 @@ const rotation = { kind: "rotation" as const, reason: "no", at: "" };
 test.each([
   ["no rotation", trusts(current), [before], "ok", "trusts the root", undefined],
   [
-    "a peel of an earlier version",
+    "a peel that reports no roots",
     { ...trusts(), roots: undefined },
     [before],
     "ok",

@@ -28,7 +28,7 @@ test.each([
   expect(found.next).toEqual(next === undefined ? undefined : expect.stringContaining(next));
 });
 
-test("a peel without facts, and one of an earlier version", () => {
+test("a peel without facts, and one that reports nothing", () => {
   expect(judgeStatements(undefined)).toMatchObject({ level: "skip", next: "see the step facts" });
   expect(judgeStatements(readReportedTrust({ os: "Debian" }))).toMatchObject({ level: "ok" });
 });

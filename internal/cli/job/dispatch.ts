@@ -6,7 +6,6 @@ import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.t
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { approvalsFor, sayWhether } from "../roles/ask.ts";
-import { isUnknownKey } from "../unknown-key.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { runBatches } from "./batches.ts";
 import { confirmMany } from "./confirm-many.ts";
@@ -111,15 +110,7 @@ function peelsOf(bus: Bus, { target = "", targets = [] }: Work): Promise<Resolve
   return resolvePeels(bus, targets.length > 0 ? targets : target);
 }
 
-async function dispatch(bus: Bus, work: Work): Promise<Dispatched> {
+function dispatch(bus: Bus, work: Work): Promise<Dispatched> {
   const question = { kind: "jobs", action: "run", function: work.function };
-  try {
-    return await askFrozen(bus, work, question, (frozen) => ask(bus, jobOperations.createJob, frozen));
-  } catch (thrown) {
-    if (!isUnknownKey(thrown, "follow")) throw thrown;
-    throw new SvcError(
-      "bad_request",
-      "the masters are too old for --follow: upgrade them first, or run it without --follow",
-    );
-  }
+  return askFrozen(bus, work, question, (frozen) => ask(bus, jobOperations.createJob, frozen));
 }

@@ -1,5 +1,4 @@
 import { defined } from "../../base/defined.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
 import { followJob, type JobView, type Progress } from "../../fleet/jobs/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { summaryLine } from "./counts.ts";
@@ -51,12 +50,6 @@ export async function watchJob(
  */
 export async function printEnd(results: Results, view: JobView, cli: Cli): Promise<void> {
   await results.print(view);
-  const unheard = results.live?.unheard ?? [];
-  if (unheard.length > 0) {
-    cli.say(
-      `${unheard.map(displayPeelId).join(", ")} reported nothing while the command ran: the peel is too old for --follow; upgrade it with svc upgrade`,
-    );
-  }
   cli.say(summaryLine(view.counts));
   if (view.status !== "completed") throw new Exit(1);
 }

@@ -12,7 +12,6 @@ import { command, readFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { readPastTime } from "../past-time.ts";
-import { isUnknownKey } from "../unknown-key.ts";
 import { formatJobs } from "./list-table.ts";
 
 const mostJobs = 1_000;
@@ -85,16 +84,10 @@ export const listCommand = command({
   },
 });
 
-/** Asks for the runs of schedules as one row each. A master of an earlier version cannot do that. */
-async function askList(bus: Bus, filter: { schedule: string | undefined; limit: number }) {
-  const asked = defined(filter);
-  if (filter.schedule !== undefined) return ask(bus, jobOperations.listJobs, asked);
-  try {
-    return await ask(bus, jobOperations.listJobs, { ...asked, fold: "schedules" });
-  } catch (thrown) {
-    if (!isUnknownKey(thrown, "fold")) throw thrown;
-    return ask(bus, jobOperations.listJobs, asked);
-  }
+/** Asks for the runs of schedules as one row each. */
+function askList(bus: Bus, filter: { schedule: string | undefined; limit: number }) {
+  const fold = filter.schedule === undefined ? ("schedules" as const) : undefined;
+  return ask(bus, jobOperations.listJobs, defined({ ...filter, fold }));
 }
 
 /** @throws SvcError `bad_request` */

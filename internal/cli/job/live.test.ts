@@ -27,7 +27,7 @@ test("a line of one of several peels begins with its name, and each has its own 
   ]);
 });
 
-test("states are told one by one, as a peel of an earlier version reports them", () => {
+test("states are told one by one", () => {
   const running = { peel: "web-1_example", done: 3, total: 9, failed: 1, current: "cmd.run \u001b[2J" };
   expect(createLive().take({ running }, 1)).toEqual(["3/9 states, 1 failed: cmd.run \\u001b[2J"]);
 });
@@ -39,18 +39,6 @@ test("what a peel writes cannot act on the terminal, and a line without end take
   ]);
   for (let at = 0; at < 100; at++) live.take(wrote("x".repeat(1_200)), 1);
   expect(live.take(returned, 1)[0]).toHaveLength(4_096);
-});
-
-test("a peel whose answer has output, and that reported none of it, is named", () => {
-  const live = createLive();
-  const said = (peel: string, stdout: string) => ({
-    event: { jid: "job-1", peel, at: 0, return: { ...answer(), return: { stdout, stderr: "", retcode: 0 } } },
-  });
-  live.take(wrote("x\n", { peel: "new" }), 3);
-  for (const peel of ["new", "old"]) live.take(said(peel, "x\n"), 3);
-  live.take(said("quiet", ""), 3);
-  live.take(returned, 3);
-  expect(live.unheard).toEqual(["old"]);
 });
 
 function answer() {

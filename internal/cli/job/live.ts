@@ -1,6 +1,6 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Progress } from "../../fleet/jobs/mod.ts";
-import { hasOutput, textLines } from "../../program/answers/mod.ts";
+import { textLines } from "../../program/answers/mod.ts";
 import { visible } from "../../program/command-line/mod.ts";
 
 /** Characters of a line that has not ended. */
@@ -10,10 +10,8 @@ const longestRest = 4_096;
 export interface Live {
   /** @returns the lines of the news, which may be none */
   take(news: Pick<Progress, "event" | "running" | "output">, targets: number): string[];
-  /** Whether a peel has reported output: one of an earlier version does not. */
+  /** Whether a peel has reported output. */
   readonly hasOutput: boolean;
-  /** Peels whose command wrote something, as their answers say, and that reported nothing of it while it ran. */
-  readonly unheard: readonly string[];
 }
 
 /** Starts with nothing known. A line of one peel among several begins with its name. */
@@ -21,13 +19,9 @@ export function createLive(): Live {
   /** The begun line of each peel. */
   const rests = new Map<string, string>();
   const heard = new Set<string>();
-  const wrote = new Set<string>();
   return {
     get hasOutput() {
       return heard.size > 0;
-    },
-    get unheard() {
-      return [...wrote].filter((peel) => !heard.has(peel));
     },
     take({ event, running, output }, targets) {
       const named = (peel: string, lines: readonly string[]) =>
@@ -46,8 +40,6 @@ export function createLive(): Live {
         const bad = failed === 0 ? "" : `, ${failed} failed`;
         return named(peel, [`${done}/${total} states${bad}: ${visible(current)}`]);
       }
-      const answer = event?.return?.return;
-      if (event !== undefined && answer !== undefined && hasOutput(answer)) wrote.add(event.peel);
       const rest = event?.return === undefined ? undefined : rests.get(event.peel);
       if (event === undefined || rest === undefined || rest === "") return [];
       rests.delete(event.peel);

@@ -126,11 +126,6 @@ function differences(
     [...one].sort().join() !== [...other].sort().join();
   return masters.flatMap((master) => {
     const { name, command_keys, account_keys, keys_problem } = master;
-    if (command_keys.length === 0) {
-      return [
-        `master ${name} runs an earlier version: it reports no keys, and no key can be replaced until it is upgraded`,
-      ];
-    }
     return [
       ...(differs(command_keys, ownCommand)
         ? [

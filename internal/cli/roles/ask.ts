@@ -70,7 +70,7 @@ export async function sayWhether(
     else if ((answer.approvals ?? 0) > 0) cli.say(explain(answer));
     return answer.allowed;
   } catch (thrown) {
-    // A master of an earlier version refuses nothing, and credentials of one do not have this subject.
+    // Credentials of operators without roles may lack this subject.
     const { kind } = toSvcError(thrown);
     if (kind === "forbidden" || kind === "unavailable") return undefined;
     throw thrown;

@@ -48,7 +48,7 @@ export async function busProgram(
   );
 }
 
-/** @returns `undefined` also from a master of an older version */
+/** @returns `undefined` where there is none, or it carries no server */
 async function askMaster(
   program: string,
   searchPath: string,

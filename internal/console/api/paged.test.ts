@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import type { ShownEvent } from "../../fleet/events/mod.ts";
-import { ApiError } from "./error.ts";
 import type { List } from "./list.ts";
 import { type Paged, pagedReading, type Renewal } from "./paged.ts";
 
@@ -89,22 +88,4 @@ test("by the clock one page is read after the other, and what is in sight; every
   asked.splice(0);
   await reading.renew?.(list as List<Item>, signal);
   expect(asked[0]).toBe("page behind nothing");
-});
-
-test("of a master that cannot read single items, all of the list is read; what else is wrong is told", async () => {
-  const { inSight, reading, paged } = listOf(250);
-  const before = await reading.load(signal);
-  inSight.current = before.items.slice(-2);
-  const refuse = (status: number) => {
-    paged.these = async () => Promise.reject(new ApiError(status, "ids: is not known"));
-  };
-  for (const status of [400, 404]) {
-    refuse(status);
-    expect(await reading.change?.(before, [event(nameOf(7))], signal)).toBeUndefined();
-    expect(await reading.renew?.(before, signal)).toBeUndefined();
-  }
-  refuse(503);
-  const told = reading.change?.(before, [event(nameOf(7))], signal);
-  expect(told).rejects.toMatchObject({ status: 503 });
-  await told?.catch(() => {});
 });

@@ -1,6 +1,5 @@
 import type { ShownEvent } from "../../fleet/events/mod.ts";
 import type { Page } from "./client.ts";
-import { ApiError } from "./error.ts";
 import { isBehind, type List, type Order, withItems } from "./list.ts";
 import type { Reading } from "./reader.ts";
 
@@ -28,8 +27,7 @@ const mostChanged = 1_000;
 
 /**
  * Reads such a list: once all of it, and then what events say that changed. Every 15 seconds, the items in sight are
- * read again, and one page after the other, for what no event tells. While a fleet is upgraded, a master of an earlier
- * version may not know how to read single items: then all of the list is read.
+ * read again, and one page after the other, for what no event tells.
  *
  * @param renewal belongs to this list, and is kept between its reads
  */
@@ -38,8 +36,8 @@ export function pagedReading<Item>(paged: Paged<Item>, renewal: Renewal<Item>): 
   const withThese = async (list: List<Item>, ids: readonly string[], signal: AbortSignal) => {
     if (ids.length === 0) return list;
     const asked = new Set(ids);
-    const these = await paged.these([...asked], signal).catch(orUndefined);
-    return these && withItems(list, (item) => asked.has(idOf(item)), these, paged);
+    const these = await paged.these([...asked], signal);
+    return withItems(list, (item) => asked.has(idOf(item)), these, paged);
   };
   return {
     load: (signal) => everyPage((cursor) => paged.page(cursor, signal), most),
@@ -62,11 +60,6 @@ export function pagedReading<Item>(paged: Paged<Item>, renewal: Renewal<Item>): 
       return withThese(renewed, seen.map(idOf), signal);
     },
   };
-}
-
-/** A master that does not know what it is asked refuses it. What else is wrong is wrong with the whole list too. */
-function orUndefined(thrown: unknown): undefined {
-  if (!(thrown instanceof ApiError) || (thrown.status !== 400 && thrown.status !== 404)) throw thrown;
 }
 
 /**

@@ -12,7 +12,7 @@ export interface Outlook {
   rule?: string;
   /** Why it would be refused, in a sentence; absent when it would not. */
   refused?: string;
-  /** Nobody has said it: it is `asked`, or a master cannot say it, such as one of an earlier version. */
+  /** Nobody has said it: it is `asked`, or a master cannot say it. */
   open?: "asked" | "unknown";
 }
 

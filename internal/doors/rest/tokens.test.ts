@@ -99,7 +99,7 @@ test("warns of files that others can read, that are missing and that are empty, 
   expect(JSON.stringify(log.records)).not.toContain("secret-");
 });
 
-test("the roles of an entry are those of its requests, and a token of earlier versions has the role admin", async () => {
+test("the roles of an entry are those of its requests, and a token without roles has the role admin", async () => {
   using set = files({ ann: "token-of-ann", bob: "token-of-bob" });
   const [ann, bob] = set.entries as [TokenEntry, TokenEntry];
   const kinds = [tokenFiles([ann, { ...bob, roles: ["viewer"] }], clock)];

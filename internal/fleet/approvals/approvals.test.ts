@@ -175,7 +175,7 @@ test("what was denied, or waited too long, starts no more", async () => {
   expect(one.ran).toEqual([]);
 });
 
-test("why a request was denied is stored, bounded and well-formed, and a record without it is read as before", async () => {
+test("why a request was denied is stored, bounded and well-formed, and a record without it has no field for it", async () => {
   const one = fleet();
   const ids = [await one.park(), await one.park(), await one.park()] as const;
   const reasons = ["  not now \ud83d ", "x".repeat(600), "   "];
@@ -185,7 +185,6 @@ test("why a request was denied is stored, bounded and well-formed, and a record 
   await expect(one.master().approve(ids[0], one.party("cho"))).rejects.toThrow(
     "denied by ben: not now \ufffd",
   );
-  // What a master of an earlier version wrote has the same fields, and none for the reason.
   const { value } = (await one.bucket.get(ids[2])) ?? { value: new Uint8Array() };
   expect(Object.keys(decode(value) as object).toSorted()).toEqual(
     [

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { exportsOfMasters, leafNodesOfMasters } from "../../bus/accounts/mod.ts";
+import { exportsOfMasters } from "../../bus/accounts/mod.ts";
 import type { SystemBus } from "../../bus/mod.ts";
 import { type Claims, encodeJwt, type KeyPair, readClaims } from "../../identity/mod.ts";
 import { subjectsOf } from "./crossing-subjects.ts";
@@ -22,9 +22,9 @@ export interface KeepExportsDeps {
 }
 
 /**
- * Adds the exports of this version to the claims of the masters' account, which an earlier version made: a fleet
- * gets them when its masters are upgraded. So it does with the limit that a link of a site needs. Everything else in the claims stays, also exports of a later version.
- * Several masters may do it at once: they add the same.
+ * Adds the exports of this version to the claims of the masters' account, which the version before an upgrade made.
+ * Everything else in the claims stays, also exports of a later version. Several masters may do it at once: they add
+ * the same.
  */
 export function keepExports(deps: KeepExportsDeps): {
   /** Resolves after the first run, whatever its result. */
@@ -38,14 +38,12 @@ export function keepExports(deps: KeepExportsDeps): {
         jwt === "" ? [] : readClaims(jwt),
       );
       const newest = held.toSorted((one, other) => other.iat - one.iat)[0];
-      if (newest === undefined || held.every((claims) => lackedBy(claims).length === 0 && takesSites(claims)))
-        return;
+      if (newest === undefined || held.every((claims) => lackedBy(claims).length === 0)) return;
       if (pushed === pushes) throw new Error("the bus does not keep the claims that it accepted");
       const issuedAt = Math.max(Math.floor(clock.now() / 1000) + 1, newest.iat + 1);
       const { name, sub, nats } = newest;
       const listed = Array.isArray(nats.exports) ? nats.exports : [];
-      const limits = { ...limitsOf(newest), ...(takesSites(newest) ? {} : { leaf: leafNodesOfMasters }) };
-      const next = { ...nats, exports: [...listed, ...lackedBy(newest)], limits };
+      const next = { ...nats, exports: [...listed, ...lackedBy(newest)] };
       const jwt = encodeJwt({ type: "account", name, subject: sub, issuedAt, nats: next }, signer);
       const isTaken = await system.pushClaims(jwt);
       log.info("exports of the masters' account extended", {
@@ -72,18 +70,6 @@ export function keepExports(deps: KeepExportsDeps): {
     },
   };
 }
-
-/** Whether a server of a site may attach its end of a link: claims of an earlier version do not allow it. */
-const takesSites = (claims: Pick<Claims, "nats">): boolean => leafNodesOf(claims) >= leafNodesOfMasters;
-
-function leafNodesOf(claims: Pick<Claims, "nats">): number {
-  const { leaf } = limitsOf(claims);
-  if (typeof leaf !== "number") return 0;
-  return leaf === -1 ? Number.POSITIVE_INFINITY : leaf;
-}
-
-const limitsOf = ({ nats }: Pick<Claims, "nats">): Readonly<Record<string, unknown>> =>
-  typeof nats.limits === "object" && nats.limits !== null ? { ...nats.limits } : {};
 
 /** The exports of this version that claims lack. */
 function lackedBy(claims: Pick<Claims, "nats">): ReturnType<typeof exportsOfMasters> {

@@ -186,7 +186,7 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
   }
 }
 
-/** A record without labels has no field for them, as those of earlier versions. */
+/** A record without labels has no field for them. */
 function labelled(labels: Labels): Pick<Enrollment, "labels"> {
   return Object.keys(labels).length === 0 ? {} : { labels };
 }

@@ -43,11 +43,11 @@ export function showEvent({ event, position }: FeedItem): ShownEvent {
 }
 
 /**
- * What masters say of a peel names it as all data does. The data that rules read has its encoded id in both fields,
- * and that of an earlier master has it in `peel` alone. What a peel says stays as it is.
+ * What masters say of a peel names it as all data does. The data that rules read has its encoded id. What a
+ * peel says stays as it is.
  */
 function named({ origin, data }: Event): Plain {
-  const { peel, peel_id: peelId = peel } = data;
+  const { peel_id: peelId } = data;
   if (origin === "peel" || typeof peelId !== "string" || !isPeelId(peelId)) return data as Plain;
   return { ...data, ...namesOf(peelId) };
 }

@@ -8,7 +8,6 @@ export { jobOperations } from "./joined.ts";
 export { keepRoomForReturns } from "./make-room.ts";
 export { signedOf } from "./operations.ts";
 export { type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
-export { findOwnJob } from "./own-job.ts";
 export { createOwnRecords } from "./own-records.ts";
 export type { PeelProgress } from "./progress.ts";
 export { readEvents } from "./read-events.ts";

@@ -49,7 +49,7 @@ export interface HeldLease {
   name: string;
   holder: string;
   token: number;
-  /** Absent for a holder of an earlier version. */
+  /** When it was taken. */
   since?: string;
 }
 

@@ -48,7 +48,7 @@ async function judged(ask: () => Promise<Uint8Array | undefined>): Promise<Maste
     if (answer === undefined) {
       return {
         readiness: "silent",
-        reason: "it does not answer for itself: it has just ended, or runs an earlier version",
+        reason: "it does not answer for itself: it has just ended",
       };
     }
     return judge(openReply(reply, answer).checks);

@@ -13,8 +13,8 @@ export interface OperatorCaller {
   name: string;
   door: "rest" | "bus" | "console" | "direct";
   /**
-   * The roles that count for this request. Absent for callers that are not registered: those who use credentials or a
-   * token of earlier versions may do everything, as long as `operators.require_signed` is off.
+   * The roles that count for this request. Absent for callers that are not registered: they may do everything
+   * as long as `operators.require_signed` is off.
    */
   roles?: readonly string[];
   /** Public key that signed the request. */

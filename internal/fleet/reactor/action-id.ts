@@ -1,5 +1,4 @@
 import { keyedId } from "../../base/id.ts";
-import { sha256 } from "../../base/sha256.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { Event } from "./event.ts";
 
@@ -19,15 +18,7 @@ export function jobIdOf(mac: RecordMac, { event, rule, index }: ActionOf): strin
   return keyedId("job", event.at, mac("reactor job", [event.id, rule, index]));
 }
 
-/** The idempotency key of the webhook of an action, which no peel knows either. */
-export function webhookKeyOf(mac: RecordMac, action: ActionOf): string {
+/** The idempotency key of what an action sends, which no peel knows either. */
+export function actionKeyOf(mac: RecordMac, action: ActionOf): string {
   return jobIdOf(mac, action).slice("job-".length);
-}
-
-/**
- * The id that earlier masters gave to the job of an action. Anyone can compute it, so it only
- * serves to find what such a master began.
- */
-export function openJobIdOf({ event, rule, index }: ActionOf): string {
-  return keyedId("job", event.at, sha256(JSON.stringify([event.id, rule, String(index)])));
 }

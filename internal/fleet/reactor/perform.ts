@@ -11,9 +11,9 @@ import {
   indexKey,
   loadEnrollment,
 } from "../enrollment/mod.ts";
-import { type DispatchDeps, findOwnJob, type JobRequest, jobOperations } from "../jobs/mod.ts";
+import { type DispatchDeps, type JobRequest, jobOperations } from "../jobs/mod.ts";
 import { type Call, type Gate, invoke, operatorOf } from "../operation/mod.ts";
-import { type ActionOf, jobIdOf, openJobIdOf, webhookKeyOf } from "./action-id.ts";
+import { type ActionOf, actionKeyOf, jobIdOf } from "./action-id.ts";
 import { type Event, masterSource } from "./event.ts";
 import type { Rendered } from "./render.ts";
 import { callWebhook, type WebhookDeps } from "./webhook.ts";
@@ -38,8 +38,6 @@ export interface PerformDeps {
 /** One action of one rule for one event, and what it takes to perform it. */
 export interface Performance extends ActionOf {
   event: Event;
-  /** Whether the event was delivered before, so that another master may have begun the action. */
-  redelivered: boolean;
   action: Exclude<Rendered, { kind: "refused" }>;
   /** Aborts slow actions when another master takes over. */
   signal: AbortSignal;
@@ -81,13 +79,13 @@ async function act(deps: PerformDeps, doing: Doing): Promise<void> {
       const { source, depth } = event;
       const message = encodeServiceEvent({ data: action.data, source, depth: depth + 1 });
       await append(deps.bus, subject, message, {
-        id: deps.messageId(openJobIdOf(doing).slice("job-".length)),
+        id: deps.messageId(actionKeyOf(deps.dispatch.mac, doing)),
       });
       return;
     }
     case "webhook": {
       const { url, tokenFile, body } = action;
-      const call = { url, body, key: webhookKeyOf(deps.dispatch.mac, doing) };
+      const call = { url, body, key: actionKeyOf(deps.dispatch.mac, doing) };
       return callWebhook(tokenFile === undefined ? call : { ...call, tokenFile }, {
         ...deps.webhook,
         signal: doing.signal,
@@ -100,7 +98,6 @@ async function startJob(deps: PerformDeps, performance: Doing, request: JobReque
   const { dispatch } = deps;
   const { event, rule } = performance;
   const call = callOf(deps, performance, dispatch.clock);
-  if (performance.redelivered && (await wasBegunBefore(dispatch, performance, operatorOf(call)))) return;
   const metadata = { ...request.metadata, reactor: { rule, event: event.id, depth: event.depth } };
   // The timeout of the job starts now, however old the event is.
   const identity = { jid: jobIdOf(dispatch.mac, performance), createdAt: dispatch.clock.now() };
@@ -110,12 +107,6 @@ async function startJob(deps: PerformDeps, performance: Doing, request: JobReque
     { fields: { ...request, metadata } },
     call,
   );
-}
-
-/** Whether a master of an earlier version, which the event was delivered to before, has made the job. */
-async function wasBegunBefore(dispatch: DispatchDeps, action: ActionOf, operator: string): Promise<boolean> {
-  const before = await findOwnJob(dispatch, { jid: openJobIdOf(action), operator });
-  return before !== undefined && before !== "taken";
 }
 
 /** Never one whose peel trusted another CA, whatever the rule and the event say. */

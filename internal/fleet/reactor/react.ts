@@ -74,12 +74,7 @@ export function createReactor(options: ReactOptions): Reactor {
     log.debug("event dropped", { event: event.id, tag: event.tag, cause, rule: rule?.name });
   };
 
-  const runAction = async (
-    { event, redelivered }: Pick<Performance, "event" | "redelivered">,
-    rule: Rule,
-    index: number,
-    progress: Progress,
-  ): Promise<boolean> => {
+  const runAction = async (event: Event, rule: Rule, index: number, progress: Progress): Promise<boolean> => {
     const action = rule.actions[index];
     const name = `${rule.name}/${index}`;
     if (action === undefined || progress.done.has(name)) return true;
@@ -98,7 +93,6 @@ export function createReactor(options: ReactOptions): Reactor {
         event,
         rule: rule.name,
         index,
-        redelivered,
         action: rendered,
         signal: options.signal,
         log: log.with(fields),
@@ -121,14 +115,10 @@ export function createReactor(options: ReactOptions): Reactor {
     return true;
   };
   /** @returns whether all actions are finished */
-  const fire = async (
-    delivered: Pick<Performance, "event" | "redelivered">,
-    rule: Rule,
-    progress: Progress,
-  ): Promise<boolean> => {
+  const fire = async (event: Event, rule: Rule, progress: Progress): Promise<boolean> => {
     let all = true;
     for (let index = 0; index < rule.actions.length; index++) {
-      all = (await pool.run(() => runAction(delivered, rule, index, progress))) && all;
+      all = (await pool.run(() => runAction(event, rule, index, progress))) && all;
     }
     return all;
   };
@@ -147,7 +137,7 @@ export function createReactor(options: ReactOptions): Reactor {
       metrics.reactorFired(rule.name);
       log.info("rule fires", { rule: rule.name, event: event.id, tag: event.tag, source: event.source });
     }
-    const done = await Promise.all(fires.map((rule) => fire({ event, redelivered }, rule, progress)));
+    const done = await Promise.all(fires.map((rule) => fire(event, rule, progress)));
     if (done.includes(false))
       throw new SvcError("unavailable", "some reactions to the event are not finished yet");
   };

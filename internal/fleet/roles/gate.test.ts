@@ -73,7 +73,7 @@ const refusedFor = async (passenger: Passenger) => {
 };
 
 test.each<[name: string, passenger: Passenger, approvals: number]>([
-  ["a caller of an earlier version", job({ target: "*", function: "cmd.run" }), 0],
+  ["a caller who is not registered", job({ target: "*", function: "cmd.run" }), 0],
   ["what all rules cover", ping("web-*", "web-team"), 0],
   ["what needs another operator", ping("web-*", "careful"), 1],
   ["a target that means nobody, which the operation says", ping("mail-*", "careful"), 0],

@@ -25,21 +25,6 @@ test("a place holds the ID of its rollout as MessagePack, until the rollout leav
   expect(bucket.keys).toEqual([]);
 });
 
-test("a place that an earlier version stored as text is respected, and released", async () => {
-  const bucket = memoryBucket();
-  const rollout = callAt(start);
-  await claimRollout(bucket, rollout, peels);
-  const [place = ""] = bucket.keys;
-  await bucket.put(place, Buffer.from(rollout.id));
-  await expect(claimRollout(bucket, callAt(start + 1), peels)).rejects.toThrow(rollout.id);
-  // Without a record, the place is free again after a while.
-  const later = callAt(start + 60_000);
-  await claimRollout(bucket, later, peels);
-  await bucket.put(place, Buffer.from(later.id));
-  await releaseClaim(bucket, later, peels);
-  expect(bucket.keys).toEqual([]);
-});
-
 test("a damaged place keeps no rollout from starting", async () => {
   const bucket = memoryBucket();
   await claimRollout(bucket, callAt(start), peels);

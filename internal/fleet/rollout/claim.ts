@@ -49,10 +49,8 @@ async function isBusy(rollouts: Bucket, id: string, at: number): Promise<boolean
   return entry === undefined ? at - timeOfId(id) < startingMs : isLive(decodeRollout(entry.value));
 }
 
-/** The rollout that has a place. Earlier versions stored its ID as plain text. */
+/** The rollout that has a place. */
 function holderOf(value: Uint8Array): string | undefined {
-  const text = Buffer.from(value).toString();
-  if (isId("rol", text)) return text;
   try {
     const id = decode(value);
     return typeof id === "string" && isId("rol", id) ? id : undefined;

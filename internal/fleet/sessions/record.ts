@@ -8,7 +8,7 @@ const text = v.pipe(v.string(), v.minLength(1), v.maxLength(512));
 const ways = {
   /** A registered operator, who signed the request for a link with this key. */
   operator: v.strictObject({ by: v.literal("operator"), name: text, key: text }),
-  /** Credentials of earlier versions, which anyone's name goes with. */
+  /** Someone who is not registered: `operators.require_signed: false` admits them under any name. */
   unregistered: v.strictObject({ by: v.literal("unregistered"), name: text }),
   /** A token of a file; `proof` is a MAC of it, so that another token in the file ends the session. */
   file: v.strictObject({ by: v.literal("file"), name: text, proof: bytes(32) }),

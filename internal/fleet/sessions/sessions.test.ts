@@ -278,7 +278,7 @@ describe("a link", () => {
     ["a token of a file", { ...ann, door: "rest", bearer: { kind: "file" } }, /^forbidden/],
     ["a person of a provider", { ...ann, door: "rest", bearer: { kind: "oidc", issuer: "x" } }, /^forbidden/],
     ["a token", { ...ann, door: "rest", bearer: { kind: "token", id: "t", creator: "ann" } }, /^admitted/],
-    ["credentials of earlier versions", { kind: "operator", name: "old", door: "bus" }, /^admitted/],
+    ["credentials of nobody who is registered", { kind: "operator", name: "old", door: "bus" }, /^admitted/],
     [
       "a name with roles and without a key",
       { kind: "operator", name: "x", door: "bus", roles: [] },

@@ -4,8 +4,8 @@ import { bytes, hidden, id, list, optional, text, textOf, time } from "../../bas
 import { vouched } from "../../identity/mod.ts";
 
 /**
- * Where the creator of a token is known: in the registry of operators, in the configuration of a master, or, with
- * credentials of earlier versions, nowhere.
+ * Where the creator of a token is known: in the registry of operators, in the configuration of a master, or,
+ * where `operators.require_signed` is off, nowhere.
  */
 export const creatorKinds = ["registered", "file", "unregistered"] as const;
 export type CreatorKind = (typeof creatorKinds)[number];

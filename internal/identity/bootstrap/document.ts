@@ -34,7 +34,7 @@ export interface BootstrapDocument {
   issued_at: string;
   /** Public keys that sign commands. */
   command_keys: string[];
-  /** Public keys that may sign a succession; empty in documents of earlier versions. */
+  /** Public keys that may sign a succession. */
   recovery_keys: string[];
 }
 

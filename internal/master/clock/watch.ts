@@ -113,7 +113,7 @@ export async function watchClock(options: {
   };
 }
 
-/** What the other live masters report of their clocks; earlier versions report nothing. */
+/** What the other live masters report of their clocks. */
 async function readOthers(heartbeats: Pick<Bucket, "entries">, name: string): Promise<number[]> {
   const entries = await heartbeats.entries();
   return entries.flatMap(({ key, value }) => {

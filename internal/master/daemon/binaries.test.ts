@@ -80,8 +80,6 @@ test("a binary that an unfinished rollout or job references stays, even when fou
   for (const rollout of [rolloutOf(byRollout), rolloutOf(byEnded, clock.now())]) {
     await rollouts.put(targetsKey(rollout.id), encodeTargets(["web-1"]));
     await rollouts.put(rollout.id, encodeRollout(rollout));
-    // The place of a rollout as earlier versions stored it, and as this one does.
-    await rollouts.put(`place.${sha256Hex(Buffer.from(rollout.id))}`, Buffer.from(rollout.id));
     await claimRollout(rollouts, rollout, ["web-1"]);
   }
   const running = {

@@ -39,7 +39,7 @@ export async function runBusAlone(options: MasterOptions): Promise<void> {
   await server?.stop();
 }
 
-/** A bus of an earlier version had no such port: where it is taken, the bus serves without it. */
+/** Where the port is taken, the bus serves without it. */
 function serveHealth({ config, clock, log }: MasterOptions, certificate: () => CheckResult) {
   try {
     const health = startHealthServer({

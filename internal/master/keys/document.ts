@@ -67,7 +67,7 @@ export function startDocument(options: {
   };
 }
 
-/** Where peels of sites connect. A fleet without sites has the document of an earlier version. */
+/** Where peels of sites connect. */
 function sitesIn(sites: Pick<Sites, "open">): Pick<BootstrapDocument, "sites"> {
   const open = sites.open();
   if (open.length === 0) return {};

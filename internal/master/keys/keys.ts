@@ -31,7 +31,7 @@ export interface MasterKeys {
   command: CommandKeyFiles;
   /** Signing keys of the peels' account; without one, its own key signs. */
   accountSigning: AccountKeyFiles;
-  /** Public keys that may sign a succession of this fleet; none in a fleet of an earlier version. */
+  /** Public keys that may sign a succession of this fleet; none without `recovery.pub`. */
   recoveryKeys: readonly string[];
   /** The statement that this fleet succeeds another one, if it does. */
   succession: SignedSuccession | undefined;

@@ -4,9 +4,9 @@ import { mayUseNext } from "./rotation.ts";
 const has = { commandKeys: ["old", "next"], signsWith: "old" };
 const lacks = { commandKeys: ["old"], signsWith: "old" };
 const uses = { commandKeys: ["old", "next"], signsWith: "next" };
-/** A master that has finished, and one of an earlier version. */
+/** A master that has finished, and one that reports no keys. */
 const finished = { commandKeys: ["next"], signsWith: "next" };
-const earlier = { commandKeys: [], signsWith: "" };
+const silent = { commandKeys: [], signsWith: "" };
 
 test.each([
   ["every peel has confirmed, and every master has it", [has], 0, true],
@@ -14,7 +14,7 @@ test.each([
   ["a peel has not confirmed", [has], 1, false],
   ["the fleet is not known yet", [has], undefined, false],
   ["a master lacks it", [has, lacks], 0, false],
-  ["a master runs an earlier version", [earlier], 0, false],
+  ["a master reports no keys", [silent], 0, false],
   ["another master uses it already", [has, uses], 1, true],
   ["another master has finished", [finished], undefined, true],
   ["another master uses it, and one lacks it", [uses, lacks], 0, false],

@@ -107,7 +107,7 @@ export function followRotation(options: {
     index.running ? members().filter((peel) => index.alive(peel) && !confirmed.has(peel)) : undefined;
   /**
    * Masters get the key one after the other, so that the hello of a peel may have reached one without it. Such peels
-   * are asked again, ever more seldom: one of an earlier version never confirms.
+   * are asked again, ever more seldom.
    */
   const remind = (peels: readonly string[]) => {
     if (clock.monotonic() < round.at) return;

@@ -35,7 +35,7 @@ export interface OperatorRoles {
   knownRoles(): readonly string[];
   /** Whether these roles allow everything that another role allows. */
   covers(has: readonly string[], role: string): boolean;
-  /** Whether callers that are not registered may do everything, as with credentials of earlier versions. */
+  /** Whether callers that are not registered may do everything: `operators.require_signed` is off. */
   admitsUnregistered(): boolean;
 }
 

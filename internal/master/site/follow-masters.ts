@@ -221,11 +221,6 @@ function refusal(status: number, error: string): SvcError {
     case 401:
       // Such as for a clock that is wrong.
       return new SvcError("unauthorized", told);
-    case 404:
-      return new SvcError(
-        "unavailable",
-        "masters of an earlier version issue no certificates for sites: upgrade them",
-      );
     default:
       return new Refused("unavailable", told);
   }

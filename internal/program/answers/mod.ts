@@ -1,3 +1,3 @@
 export { indent, textLines } from "./plain-lines.ts";
 export { type ShownStates, seconds, showStates } from "./show-states.ts";
-export { hasOutput, plainOrOutput, type ShownValue, showValue } from "./show-value.ts";
+export { plainOrOutput, type ShownValue, showValue } from "./show-value.ts";

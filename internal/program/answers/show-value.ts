@@ -30,12 +30,6 @@ export function showValue(value: Plain): ShownValue {
     : { cell: "", details: lines };
 }
 
-/** Whether a value is the answer of a command that wrote something. */
-export function hasOutput(value: Plain): boolean {
-  const output = outputOf(value);
-  return output !== undefined && (output.stdout !== "" || output.stderr !== "");
-}
-
 /** The lines of a value: what a command wrote, when it is the answer of one. */
 export function plainOrOutput(value: Plain): string[] {
   const output = outputOf(value);

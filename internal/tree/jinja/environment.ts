@@ -1,6 +1,5 @@
 import { Budget } from "./budget.ts";
 import { compile } from "./compile.ts";
-import { earlierFilters, earlierTests } from "./filters-earlier.ts";
 import { listFilters } from "./filters-list.ts";
 import { textFilters } from "./filters-text.ts";
 import { type Compiled, type Filter, Frame, Run, type Surroundings, type Test } from "./frame.ts";
@@ -76,8 +75,8 @@ const mostRemembered = 1_000;
 
 export function createEnvironment({ filters, tests: more, parseData }: EnvironmentOptions): Environment {
   const compiled = new Map<string, Compiled>();
-  const allFilters = { ...earlierFilters, ...textFilters, ...listFilters, ...filters };
-  const allTests = { ...earlierTests, ...tests, ...more };
+  const allFilters = { ...textFilters, ...listFilters, ...filters };
+  const allTests = { ...tests, ...more };
   const compiledOf = (name: string, source: string): Compiled => {
     const known = compiled.get(name);
     if (known?.source === source) return known;

@@ -410,17 +410,6 @@ test("a loop goes over what its list was before", () => {
   );
 });
 
-test.each([
-  ["{{ 'a b'|split }}{{ 'a,b'|split(',') }}{{ 'a\nb'|lines }}", "['a', 'b']['a', 'b']['a', 'b']"],
-  ["{{ [1, 2]|zip(['a', 'b', 'c']) }}{{ [1]|chain([2], [3]) }}", "[(1, 'a'), (2, 'b')][1, 2, 3]"],
-  [
-    "{{ {'a': 1}|chain({'b': 2}) }}{{ []|bool }}{{ 'web-1' is startingwith 'web' }}{{ 1 is int }}",
-    "{'a': 1, 'b': 2}FalseTrueTrue",
-  ],
-])("templates of earlier versions render: %s", (text, expected) => {
-  expect(render(text)).toBe(expected);
-});
-
 test("what is not defined is empty where that is wanted", () => {
   const lenient = (text: string) => render(text, { isLenient: true });
   expect(

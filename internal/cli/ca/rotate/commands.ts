@@ -15,7 +15,6 @@ import { type Cli, command, Exit, formatFields, readFlag } from "../../../progra
 import { ask, NoMaster } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 import { dirArg } from "../args.ts";
-import { checkEarlierMasters } from "./earlier-masters.ts";
 import { formatSurvey } from "./format.ts";
 import { updatePeelFile } from "./peel-file.ts";
 import { surveyTrust, type TrustSurvey } from "./survey.ts";
@@ -28,7 +27,7 @@ const forceArg = { type: "boolean", description: "Continue although the check of
 const startCommand = command({
   name: "start",
   description:
-    "Make the next root and its intermediate in next/ of the CA directory. Peels learn to trust it in addition. Needs root.key. Refused while a master of an earlier version runs.",
+    "Make the next root and its intermediate in next/ of the CA directory. Peels learn to trust it in addition. Needs root.key.",
   examples: ["svc ca rotate start"],
   args: {
     dir: dirArg,
@@ -42,21 +41,13 @@ const startCommand = command({
       type: "boolean",
       description: "The key of the current root is lost: peels that are off until activate need a visit",
     },
-    force: forceArg,
   },
   async run(args, cli) {
-    const { dir, "without-root-key": withoutRootKey = false, force = false } = args;
+    const { dir, "without-root-key": withoutRootKey = false } = args;
     const rootValidityMs = readFlag("--root-validity", args["root-validity"], parseDuration);
     const { clock, random } = cli;
-    const { rotation } = await readRotation(dir);
-    const notAsked = rotation === undefined ? await checkEarlierMasters(force, cli) : undefined;
     const rotating = await startRotation({ dir, rootValidityMs, withoutRootKey, clock, random });
     await tell(dir, rotating, cli);
-    if (notAsked !== undefined) {
-      cli.warn(
-        `the versions of the masters are not checked: ${notAsked}; a master of an earlier version removes the next root from the document of the fleet, so upgrade all masters first`,
-      );
-    }
     cli.say(
       `Copy ${join(dir, "next")} to the CA directory of every other master, without root.key. Masters notice it within a minute. Then run svc ca rotate status, and svc ca rotate activate when no peel lacks the next root.`,
     );

@@ -147,7 +147,6 @@ test("a password reaches the server, and neither the clone nor a message", async
     expect(readFileSync(join(target, "file"), "utf8")).toBe("one\n");
     expect(readFileSync(join(target, ".git/config"), "utf8")).not.toContain("hush");
   }
-  // An earlier version left them in the configuration of the clone.
   const [old, name] = [join(directory.path, "app0"), `http://app:p%40ss%20hush@${host}`];
   Bun.spawnSync(["git", "config", "remote.origin.url", name], { cwd: old });
   const { changes } = await proveHonest(directory.path, ...latest, name, { target: old });
