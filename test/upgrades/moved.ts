@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replicatingServers } from "../harness/bus.ts";
 import { type ClusterHosts, startHosts } from "../harness/cluster-hosts.ts";
@@ -76,24 +76,6 @@ describe.each(replicatingServers())("with nats-server $version", ({ path }) => {
       () => ping("earlier"),
       () => ended.earlier.length > 0,
     );
-  });
-
-  test("credentials and a master of the earlier version are named, one after the other, and nothing changes", async () => {
-    const credentials = await svc("current", ...addArgs());
-    expect([credentials.code, credentials.stderr]).toEqual([
-      1,
-      expect.stringContaining("create new ones with svc nats-auth credentials of this version"),
-    ]);
-    const created = join(fleet, "auth/new.creds");
-    const make = ["nats-auth", "credentials", "--dir", join(fleet, "auth"), "--out", created];
-    expect(await svc("current", ...make)).toMatchObject({ code: 0 });
-    editConfig((text) => text.replace(/creds_file: .*/, `creds_file: ${created}`));
-    const master = await svc("current", ...addArgs());
-    expect([master.code, master.stderr]).toEqual([
-      1,
-      expect.stringContaining("or upgrade the masters if they run an earlier version"),
-    ]);
-    expect(existsSync(dirOf(2))).toBe(false);
   });
 
   test("it moves to three hosts while jobs run, after its master was upgraded", async () => {

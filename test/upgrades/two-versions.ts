@@ -25,9 +25,6 @@ export const programs: Readonly<Record<Version, typeof binaries>> = {
   },
 };
 
-/** Whether the earlier version renews credentials, and knows a next root and a next command key. */
-export const earlierRenews = (await runProgram([programs.earlier.cli, "keys", "--help"])).code === 0;
-
 /** The configuration of each master. */
 const configs = ["master.yaml", "master-2.yaml"] as const;
 
