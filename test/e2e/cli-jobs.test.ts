@@ -325,7 +325,14 @@ describe("svc job list", () => {
         jid,
         encodeJob({
           ...{ jid, function: "test.ping", args: {}, targets: ["web-1_example"], metadata: {}, timeoutMs: 1 },
-          ...{ createdAt, createdBy: "schedule", schedule: "backup", deadline: createdAt, settled: run },
+          ...{
+            createdAt,
+            createdBy: "schedule",
+            source: "schedule",
+            schedule: "backup",
+            deadline: createdAt,
+            settled: run,
+          },
         }),
       );
     }
