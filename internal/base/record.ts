@@ -55,24 +55,19 @@ export type ShownEntries<F> = {
     ? v.ExactOptionalSchema<v.GenericSchema<StoredOf<F[K]>>, undefined>
     : v.GenericSchema<StoredOf<F[K]>>;
 };
-/** What people see of it. */
-export type ShownOf<F> = Flat<
-  {
-    [K in keyof F as IsHidden<F[K]> | IsOptional<F[K]> extends false ? NameOf<F[K], K> : never]: StoredOf<
-      F[K]
-    >;
-  } & {
-    [K in keyof F as IsHidden<F[K]> extends true
-      ? never
-      : IsOptional<F[K]> extends true
-        ? NameOf<F[K], K>
-        : never]?: StoredOf<F[K]>;
+/** What is stored of it. */
+type StoredRecord<F> = Flat<
+  { [K in keyof F as IsOptional<F[K]> extends true ? never : NameOf<F[K], K>]: StoredOf<F[K]> } & {
+    [K in keyof F as IsOptional<F[K]> extends true ? NameOf<F[K], K> : never]?: StoredOf<F[K]>;
   }
 >;
+type Visible<F> = { [K in keyof F as IsHidden<F[K]> extends true ? never : K]: F[K] };
+/** What people see of it. */
+export type ShownOf<F> = StoredRecord<Visible<F>>;
 
 /** What follows from the declaration of a record. It is a kind itself, for a record inside another one. */
 export interface Codec<F extends Fields = Fields> extends Kind {
-  readonly read: v.GenericSchema<unknown, RecordOf<F>>;
+  readonly read: v.GenericSchema<StoredRecord<F>, RecordOf<F>>;
   readonly write: (value: RecordOf<F>) => Record<string, Plain>;
   /** The checks of what is stored, by stored name. */
   readonly entries: v.ObjectEntries;
@@ -115,9 +110,14 @@ export function record<const F extends Fields>(
     ),
   };
   const shown = list.filter(({ kind }) => kind.isHidden !== true);
+  const isSame = version === undefined && list.every(({ key, stored }) => key === stored);
   const fromStored = (found: Readonly<Record<string, unknown>>) => {
+    if (isSame) return found as RecordOf<F>;
     const value: Record<string, unknown> = {};
-    for (const { key, stored } of list) if (found[stored] !== undefined) value[key] = found[stored];
+    for (const { key, stored } of list) {
+      const field = found[stored];
+      if (field !== undefined) value[key] = field;
+    }
     return value as RecordOf<F>;
   };
   const writer = (written: readonly Normal[], first: object) => (value: object) => {
@@ -142,18 +142,30 @@ export function record<const F extends Fields>(
   };
   const checked = check({});
   const parse = (map: unknown) => fromStored(checked(map));
+  const shownEntries = Object.fromEntries(shown.map(shownEntry));
   return {
     entries,
     check,
     fromStored,
     write,
     parse,
-    read: v.pipe(objectOf(entries), v.transform(fromStored)) as Codec<F>["read"],
-    shownEntries: Object.fromEntries(shown.map(shownEntry)) as ShownEntries<F>,
+    read: (isSame
+      ? objectOf(entries)
+      : v.pipe(objectOf(entries), v.transform(fromStored))) as Codec<F>["read"],
+    shown: v.object(shownEntries),
+    shownEntries: shownEntries as ShownEntries<F>,
     show: writer(shown, {}) as unknown as Codec<F>["show"],
     encode: (value) => encode(write(value)),
     decode: (bytes) => parse(decode(bytes, options.limits)),
   };
+}
+
+/** Some of the fields of a record. */
+export function someOf<F extends Fields, const K extends readonly (keyof F)[]>(
+  fields: F,
+  names: K,
+): Pick<F, K[number]> {
+  return Object.fromEntries(names.map((name) => [name, fields[name]])) as Pick<F, K[number]>;
 }
 
 interface Normal {

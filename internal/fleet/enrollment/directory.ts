@@ -5,16 +5,9 @@ import { createSortedItems } from "../../base/sorted-items.ts";
 import { type Change, createOrderedView } from "../../bus/mod.ts";
 import { createKeyIndex } from "./key-index.ts";
 import { isSameSet, type Labels } from "./labels.ts";
-import {
-  decodeMap,
-  type EnrollmentState,
-  type EnrollmentSummary,
-  enrollmentStates,
-  type KnownEnrollment,
-  readSummary,
-  type StoredMap,
-} from "./record.ts";
+import { decodeMap, type EnrollmentState, enrollmentStates, type StoredMap } from "./record.ts";
 import { counts, decodeIndex, type Enrollments, parseKey, readingOf } from "./store.ts";
+import { type EnrollmentSummary, type KnownEnrollment, readSummary } from "./summary.ts";
 import { memberStates } from "./transition.ts";
 import { isVouched } from "./vouchers.ts";
 

@@ -23,13 +23,10 @@ export { createReadings, type Readings, type RecordReading, readRecord } from ".
 export {
   type Enrollment,
   type EnrollmentState,
-  type EnrollmentSummary,
   enrollmentStates,
   fromStored,
   type StoredMap,
-  summarize,
   toStored,
-  trustOf,
 } from "./record.ts";
 export { recoverableUntil } from "./recover.ts";
 export { type RenewDeps, type Renewed, rekey, renew } from "./renew.ts";
@@ -62,6 +59,7 @@ export {
   type Succeeded,
   succeedRecords,
 } from "./succeed-records.ts";
+export { type EnrollmentSummary, summarize, trustOf } from "./summary.ts";
 export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { createTakeOver } from "./take-over.ts";
 export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";

@@ -20,20 +20,14 @@ import {
   learnedKeys,
 } from "./learned-keys.ts";
 import type { ShowEnrollmentDeps } from "./read-operations.ts";
-import {
-  type Enrollment,
-  type EnrollmentSummary,
-  enrollmentSchema,
-  enrollmentStates,
-  toStored,
-  trustWords,
-} from "./record.ts";
+import { type Enrollment, enrollmentSchema, enrollmentStates, toStored } from "./record.ts";
 import type { FindByKeyDeps, RecoverOperationDeps } from "./recovery-operations.ts";
 import { reject } from "./reject.ts";
 import { discard, restore } from "./restore.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from "./revoke.ts";
 import type { RevokeUserDeps } from "./revoke-user.ts";
 import { type Enrollments, loadEnrollment } from "./store.ts";
+import { enrollmentSummary } from "./summary.ts";
 import { type ResumeRecordDeps, resume, type SuspensionEffects, suspend } from "./suspend.ts";
 import type { ChallengeTpmDeps } from "./tpm-operation.ts";
 import { isStreamTerminal } from "./transition.ts";
@@ -239,32 +233,6 @@ export const downloadCredentials = operation({
   },
 });
 
-const summary: v.GenericSchema<EnrollmentSummary> = titled(
-  "EnrollmentSummary",
-  v.object({
-    id: v.string(),
-    peel_id: described(v.string(), "Encoded peel id"),
-    hostname: described(v.string(), "Empty when the peel did not report it"),
-    state: v.picklist(enrollmentStates),
-    created_at: timestamp,
-    trust: described(
-      v.picklist(trustWords),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and masters ignore it.",
-    ),
-    fingerprint: described(
-      v.string(),
-      "Short fingerprint of the public key, which the peel logs as well; `-` when the key is malformed",
-    ),
-    address: v.exactOptional(described(v.string(), "Address from which the host asked to join")),
-    evidence: v.exactOptional(
-      described(v.picklist(evidenceTypes), "What the host proved about itself, in addition to its key"),
-    ),
-    trusted_ca_spki: v.exactOptional(
-      described(v.string(), "SPKI pin of the CA root that the peel trusted; only while it is pending"),
-    ),
-  }),
-);
-
 /** Ids that one request can pick. */
 const mostPicked = 1_000;
 
@@ -285,7 +253,7 @@ export const listEnrollments = operation({
     ...pageFields("enr"),
   }),
   output: v.object({
-    enrollments: v.array(summary),
+    enrollments: v.array(enrollmentSummary),
     next: v.exactOptional(v.string()),
     /** Records of the whole fleet that are ignored. */
     distrusted: v.number(),

@@ -8,9 +8,10 @@ import type { Bucket } from "../../bus/mod.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { operation } from "../operation/mod.ts";
 import type { Directory } from "./directory.ts";
-import { type Enrollment, enrollmentSchema, toStored, trustOf, trustWords } from "./record.ts";
+import { type Enrollment, enrollmentSchema, toStored } from "./record.ts";
 import { readStrays } from "./revocations.ts";
 import { type Enrollments, findByPeel, loadEnrollment } from "./store.ts";
+import { trustOf, trustWords } from "./summary.ts";
 import { peelIdField } from "./validate.ts";
 
 /** Where one enrollment is looked up. */

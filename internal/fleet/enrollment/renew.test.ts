@@ -11,12 +11,13 @@ import { createRecordMac } from "../../identity/record-mac.ts";
 import { recoveryMessage, rekeyMessage, renewalMessage } from "../../wire/enrollment-messages.ts";
 import { issueChallenge } from "./challenge.ts";
 import { createDirectory } from "./directory.ts";
-import { decodeMap, type Enrollment, encodeRecord, readSummary } from "./record.ts";
+import { decodeMap, type Enrollment, encodeRecord } from "./record.ts";
 import { recover } from "./recover.ts";
 import { rekey, renew, renew as renewAs } from "./renew.ts";
 import { createRevocations } from "./revocations.ts";
 import { sealingKeyOf } from "./sealing-key.ts";
 import { insertEnrollment, loadEnrollment, saveEnrollment } from "./store.ts";
+import { readSummary } from "./summary.ts";
 import { transition } from "./transition.ts";
 import { createVouchers } from "./vouchers.ts";
 

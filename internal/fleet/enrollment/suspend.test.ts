@@ -6,9 +6,10 @@ import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
-import { decodeMap, decodeRecord, type Enrollment, encodeRecord, readSummary, toStored } from "./record.ts";
+import { decodeMap, decodeRecord, type Enrollment, encodeRecord, toStored } from "./record.ts";
 import { createRevocations, isLifted, writeRevocation } from "./revocations.ts";
 import { saveEnrollment } from "./store.ts";
+import { readSummary } from "./summary.ts";
 import { disconnect, resume, suspend } from "./suspend.ts";
 import { createVouchers } from "./vouchers.ts";
 
