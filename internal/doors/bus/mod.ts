@@ -1,3 +1,3 @@
 export { type BusBinding, readReply, serveRoom } from "./bind.ts";
 export { followFeed } from "./follow-feed.ts";
-export { createStreams, type Streams } from "./streams.ts";
+export { createStreams } from "./streams.ts";

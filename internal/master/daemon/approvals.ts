@@ -1,4 +1,5 @@
 import { describeError } from "../../base/errors.ts";
+import type { Bucket, Bus } from "../../bus/mod.ts";
 import {
   type ApprovalDeps,
   type Approvals,
@@ -9,12 +10,13 @@ import {
   type Starters,
 } from "../../fleet/approvals/mod.ts";
 import { tellApprovals } from "../../fleet/events/mod.ts";
+import type { Gate } from "../../fleet/operation/mod.ts";
+import type { RoleGate } from "../../fleet/roles/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
 import type { MasterSignIn } from "../sign-in/mod.ts";
 import type { MasterDeps } from "./options.ts";
-import type { Connected } from "./parts/connect.ts";
 import type { Gated } from "./parts/gate.ts";
 import type { Requests } from "./parts/requests.ts";
-import type { Stored } from "./parts/storage.ts";
 
 /** Half of the time after which a master that starts a request counts as killed. */
 const sweepMs = 7_500;
@@ -28,16 +30,30 @@ export interface MasterApprovals {
   stop(): Promise<void>;
 }
 
+interface MasterApprovalsDeps {
+  bus: Bus;
+  /** The bucket `approvals`. */
+  bucket: Bucket;
+  mac: RecordMac;
+  gate: Gate;
+  roleGate: RoleGate;
+  /** Where the gate finds the keeper of requests that wait. */
+  waiting: Gated["waiting"];
+  administrators(): readonly string[];
+  rolesOfSigner: Requests["rolesOfSigner"];
+  signIn: Pick<MasterSignIn, "rolesNow">;
+}
+
 export function startApprovals(
-  deps: MasterDeps & Connected & Stored & Gated & Requests & { signIn: Pick<MasterSignIn, "rolesNow"> },
+  { config, clock, random, log }: Pick<MasterDeps, "config" | "clock" | "random" | "log">,
+  deps: MasterApprovalsDeps,
 ): MasterApprovals {
-  const { bus, config, storage, recordMac, gate, roleGate, waiting, signIn, clock, random, log } = deps;
+  const { bus, bucket, mac, gate, roleGate, waiting, signIn } = deps;
   const starters = createStarters();
-  const bucket = storage.approvals;
   const teller = tellApprovals({ bus, clock, log });
-  const view = followApprovals({ bucket, mac: recordMac, teller, clock, log });
+  const view = followApprovals({ bucket, mac, teller, clock, log });
   const approvals: Approvals = createApprovals({
-    ...{ bucket, view, mac: recordMac, starters, gate, roleGate },
+    ...{ bucket, view, mac, starters, gate, roleGate, administrators: deps.administrators },
     rolesNow: ({ name, key, bearer, roles }: Party) => {
       if (key !== undefined) return deps.rolesOfSigner(name, key);
       // Its roles are in a token that nobody keeps.
@@ -45,7 +61,6 @@ export function startApprovals(
       const now = signIn.rolesNow(name, bearer);
       return now === undefined ? { refused: "the token has ended" } : { roles: now };
     },
-    administrators: deps.administrators,
     ttlMs: config["approvals.ttl"],
     ...{ clock, random, log },
   });

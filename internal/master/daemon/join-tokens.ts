@@ -10,8 +10,9 @@ import {
   type UseResult,
 } from "../../fleet/join-tokens/mod.ts";
 import { openEndedTokens } from "../../fleet/tokens/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
+import type { Storage } from "../storage/mod.ts";
 import type { MasterDeps } from "./options.ts";
-import type { Stored } from "./parts/storage.ts";
 
 const pruneEveryMs = 3_600_000;
 
@@ -23,8 +24,13 @@ export interface MasterJoinTokens {
   stop(): void;
 }
 
-export function startJoinTokens(deps: MasterDeps & Stored): MasterJoinTokens {
-  const { config, storage, recordMac: mac, clock, random, jitter, log } = deps;
+export function startJoinTokens(
+  deps: Pick<MasterDeps, "config" | "clock" | "random" | "jitter" | "log"> & {
+    storage: Pick<Storage, "joinTokens" | "enrollments">;
+    mac: RecordMac;
+  },
+): MasterJoinTokens {
+  const { config, storage, mac, clock, random, jitter, log } = deps;
   const bucket = storage.joinTokens;
   // Next to the log of decisions, of which each master has its own as well.
   const path = join(dirname(resolve(config.decisions_log)), "ended-join-tokens.json");

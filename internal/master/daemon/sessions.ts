@@ -14,7 +14,6 @@ import type { MasterDeps } from "./options.ts";
 import type { Operators } from "./parts/operators.ts";
 import type { Requests } from "./parts/requests.ts";
 import type { Roles } from "./parts/roles.ts";
-import type { Stored } from "./parts/storage.ts";
 
 /** Sessions of the console on a master: what its listener judges by, and what the operations need. */
 export interface MasterSessions {
@@ -25,13 +24,19 @@ export interface MasterSessions {
 
 /** Wires sessions to what judges operators, tokens and persons of providers now. */
 export function startSessions(
-  deps: MasterDeps &
-    Stored &
-    Requests &
-    Roles &
-    Pick<Operators, "registry"> & { recorder: Recorder; signIn: MasterSignIn; urls(): readonly string[] },
+  { config, clock, random, log, signal, metrics }: MasterDeps,
+  deps: {
+    bucket: SessionDeps["bucket"];
+    mac: SessionDeps["mac"];
+    recorder: Pick<Recorder, "begin">;
+    registry: Pick<Operators["registry"], "caughtUp">;
+    rolesOfSigner: Requests["rolesOfSigner"];
+    scopesOf: Roles["scopesOf"];
+    signIn: MasterSignIn;
+    urls(): readonly string[];
+  },
 ): MasterSessions {
-  const { config, storage, recordMac: mac, recorder, signIn, clock, random, log, signal, metrics } = deps;
+  const { bucket, mac, recorder, signIn } = deps;
   const enabled = config["console.enabled"];
   const providers = config["api.oidc"];
   const providerOf = (issuer: string) => {
@@ -40,7 +45,7 @@ export function startSessions(
     throw new SvcError("not_found", "this master does not know the identity provider (api.oidc)");
   };
   const operations: SessionDeps = {
-    ...{ bucket: storage.sessions, mac, clock, random, log, metrics, urls: deps.urls },
+    ...{ bucket, mac, clock, random, log, metrics, urls: deps.urls },
     isServed: () => enabled === true || (enabled === "auto" && signIn.isOpen()),
     scopesOf: (roles) => (roles === undefined ? builtInScopes([adminRole]) : deps.scopesOf(roles)),
     async standingOf(who) {

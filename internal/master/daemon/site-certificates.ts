@@ -9,7 +9,7 @@ import type { MasterDeps } from "./options.ts";
 import type { Audited } from "./parts/audit.ts";
 import type { Certificate } from "./parts/certificate.ts";
 import type { SitesPart } from "./parts/sites.ts";
-import type { Stored } from "./parts/storage.ts";
+import type { Opened } from "./parts/storage.ts";
 
 /** What a master needs to issue the certificates of sites: its CA, the records of sites, and the audit. */
 export function siteCertificates({
@@ -23,7 +23,7 @@ export function siteCertificates({
 }: Pick<MasterDeps, "clock" | "random"> &
   Pick<Certificate, "certificates"> &
   Pick<Audited, "recorder"> &
-  Pick<Stored, "storage" | "recordMac"> &
+  Pick<Opened, "storage" | "recordMac"> &
   Pick<SitesPart, "sites">): SiteCertificateDeps {
   return {
     ...{ bucket: storage.sites, mac: recordMac, sites, clock },

@@ -23,9 +23,9 @@ const lookEveryMs = 5_000;
 
 /** The record of every decision, and what masters remember from it. */
 export const audit = {
-  start: (deps: MasterDeps & Connected) =>
+  start: ({ base, connection: { bus } }: { base: MasterDeps; connection: Connected }) =>
     assemble(async (stack) => {
-      const { config, bus, name, keyring, clock, log, signal } = deps;
+      const { config, name, keyring, clock, log, signal } = base;
       const keys = () => keyring.everyPublicKey;
       const audit = createAuditWriter({ bus, master: name, signer: keyring.signer, keys, clock, log });
       const path = `${resolve(config.decisions_log)}.versions`;
@@ -46,7 +46,7 @@ export const audit = {
         await Promise.all([audit.refresh(ends, known), versionFloors.refresh(ends), readRevokedTokens(ends)]);
       };
       const refresh = shareRuns(look);
-      await abortable(untilDone(refresh, deps), signal);
+      await abortable(untilDone(refresh, base), signal);
       const looking = clock.every(lookEveryMs, () => {
         refresh().catch((thrown) => log.debug("the audit cannot be read", { reason: describeError(thrown) }));
       });

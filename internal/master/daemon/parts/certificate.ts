@@ -5,8 +5,8 @@ import type { MasterDeps } from "../options.ts";
 
 /** The certificate of the HTTPS listener, which changes while the master runs. */
 export const certificate = {
-  async start(deps: MasterDeps) {
-    const certificates: CertificateSource = await createCertificateSource(deps);
+  async start({ base }: { base: MasterDeps }) {
+    const certificates: CertificateSource = await createCertificateSource(base);
     const { check } = certificates;
     return {
       certificates,

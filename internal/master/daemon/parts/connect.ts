@@ -20,12 +20,12 @@ import type { Certificate } from "./certificate.ts";
 
 /** The embedded nats-server of this master, if it has one. Its certificate follows the authority of the fleet. */
 export const busServer = {
-  start: (deps: MasterDeps & Certificate) =>
+  start: ({ base, certificate }: { base: MasterDeps; certificate: Certificate }) =>
     assemble(async (stack) => {
-      const follow = followAuthority(deps);
+      const follow = followAuthority({ ...base, ...certificate });
       await follow.settled();
-      await moveBus(deps);
-      const server = await startEmbeddedBus(deps);
+      await moveBus(base);
+      const server = await startEmbeddedBus(base);
       if (server !== undefined) stack.defer(() => server.stop());
       follow.attach(server);
       stack.defer(() => follow.stop());
@@ -41,7 +41,9 @@ const absent = { connected: false, reconnects: 0 };
 
 /** Connects to the bus, and reports the connections that are not established yet. */
 export const links = {
-  start({ config, env, certificates, clock, log, signal }: MasterDeps & Certificate) {
+  start({ base, certificate }: { base: MasterDeps; certificate: Certificate }) {
+    const { config, env, clock, log, signal } = base;
+    const { certificates } = certificate;
     const ca = trustedByMaster(
       () => resolveBusCa({ explicit: config.bus_ca, env, authDir: config.auth_dir }),
       () => certificates.current().inForce,
@@ -111,7 +113,7 @@ type Links = OffersOf<typeof links>;
  */
 export const connect = {
   waits: { bus: "not connected yet" },
-  start: ({ connect, connectTo, keys, signal }: MasterDeps & Links) =>
+  start: ({ base: { keys, signal }, links: { connect, connectTo } }: { base: MasterDeps; links: Links }) =>
     assemble(async (stack) => {
       const bus = await connect("svc-master", keys.credentials);
       const peelBus = await connect("svc-master-peels", keys.credentials);

@@ -15,18 +15,27 @@ import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
-import type { Stored } from "./storage.ts";
+import type { Opened } from "./storage.ts";
 
-/** Decisions outside the bus: later parts get the buckets of decisions with everything logged. */
+/** Decisions outside the bus: their log, and the buckets that write to it. */
 export const decisions = {
-  start: (deps: MasterDeps & Connected & Stored) =>
+  start: ({
+    base,
+    connection: { bus },
+    opened,
+  }: {
+    base: MasterDeps;
+    connection: Connected;
+    opened: Opened;
+  }) =>
     assemble(async (stack) => {
-      const { bus, config, storage, vouchers, clock, log } = deps;
-      const opened = openLog(resolve(config.decisions_log), clock, log);
-      stack.defer(() => opened.close());
+      const { config, clock, log } = base;
+      const { storage, vouchers } = opened;
+      const outside = openLog(resolve(config.decisions_log), clock, log);
+      stack.defer(() => outside.close());
       const keeper = startDecisionKeeper({
         buckets: { enrollments: storage.enrollments, revocations: storage.revocations },
-        log: opened.log,
+        log: outside.log,
         readSingly: (bucket, until) => readSingly(bus, bucket, until),
         counts: () => Promise.all([countStored(bus, "enrollments"), countStored(bus, "revocations")]),
         onReconnect: bus.onReconnect,
@@ -37,9 +46,10 @@ export const decisions = {
         report: log,
       });
       stack.defer(() => keeper.stop());
-      await catchUp("decisions", keeper.ready, deps);
+      await catchUp("decisions", keeper.ready, base);
       return {
         decisions: keeper,
+        /** All buckets; what is written to those of decisions is logged before it is acknowledged. */
         storage: {
           ...storage,
           ...keeper.buckets,
@@ -50,7 +60,7 @@ export const decisions = {
             const { problem: message } = keeper;
             if (message === undefined) return { status: "up" } as const;
             // While its log cannot be written, this master decides nothing: another one must be asked.
-            const isStuck = opened.onDisk && opened.log.failure !== undefined;
+            const isStuck = outside.onDisk && outside.log.failure !== undefined;
             return { status: isStuck ? "down" : "degraded", message } as const;
           },
         },
@@ -58,7 +68,7 @@ export const decisions = {
           decisions: () => ({
             lost: keeper.lost,
             restored: keeper.restored,
-            failed: opened.log.failure !== undefined,
+            failed: outside.log.failure !== undefined,
           }),
         },
       };

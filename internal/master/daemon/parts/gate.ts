@@ -6,26 +6,37 @@ import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
 import type { Connected } from "./connect.ts";
-import type { Fleet } from "./fleet.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Knowledge } from "./knowledge.ts";
 import type { Operators } from "./operators.ts";
 import type { Roles } from "./roles.ts";
-import type { Stored } from "./storage.ts";
+
+interface GateNeed {
+  base: MasterDeps;
+  connection: Connected;
+  audit: Audited;
+  roles: Roles;
+  operators: Operators;
+  decisions: Decisions;
+  knowledge: Knowledge;
+}
 
 /** The gate before every operation, at every door. */
 export const gate = {
-  start: (deps: MasterDeps & Connected & Stored & Fleet & Audited & Roles & Operators) =>
+  start: ({ base, connection, audit, roles, operators, decisions, knowledge }: GateNeed) =>
     assemble(async () => {
-      const { bus, roles, storage, resolver, audit, recorder, clock, log } = deps;
-      const administrators = () => deps.registry.administratorsNow(clock.now());
+      const { clock, log } = base;
+      const administrators = () => operators.registry.administratorsNow(clock.now());
+      const rollouts = await openBucket(connection.bus, "rollouts");
       const roleGate = createRoleGate({
-        ...{ book: roles.current, administrators, resolve: resolver.resolve },
-        ...readStoredWork({ jobs: storage.jobs, rollouts: await openBucket(bus, "rollouts") }),
+        ...{ book: roles.roles.current, administrators, resolve: knowledge.resolver.resolve },
+        ...readStoredWork({ jobs: decisions.storage.jobs, rollouts }),
       });
       // Requests that wait can be started when the doors are open: until then they are refused.
       const waiting: { approvals?: Pick<Approvals, "takes" | "park"> } = {};
       const gate = createGate({
         ...{ roles: roleGate, approvals: () => waiting.approvals, administrators },
-        ...{ audit, recorder, isSafe: hasPlainArgs, clock, log },
+        ...{ audit: audit.audit, recorder: audit.recorder, isSafe: hasPlainArgs, clock, log },
       });
       return { gate, roleGate, administrators, waiting };
     }),

@@ -8,22 +8,36 @@ import { createExpectedWay, followExpected, openExpected } from "../../../fleet/
 import { openTokens } from "../../../fleet/join-tokens/mod.ts";
 import { createPolicyEngine, createPolicyWay, followPolicy, openRules } from "../../../fleet/policy/mod.ts";
 import { openReactorRules } from "../../../fleet/reactor/mod.ts";
+import type { RecordMac } from "../../../identity/mod.ts";
 import { formatNetwork } from "../../../program/config/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { createEvidence } from "../evidence.ts";
 import { startJoinTokens } from "../join-tokens.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Audited } from "./audit.ts";
-import type { Fleet } from "./fleet.ts";
-import type { Stored } from "./storage.ts";
-import type { Work } from "./work.ts";
+import type { Automation } from "./automation.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Members } from "./members.ts";
+import type { Opened } from "./storage.ts";
+
+interface JoiningNeed {
+  base: MasterDeps;
+  opened: Opened;
+  audit: Audited;
+  decisions: Decisions;
+  members: Members;
+  automation: Automation;
+}
 
 /** What may decide about hosts that ask to join, in place of an operator. */
 export const joining = {
-  start: (deps: MasterDeps & Stored & Fleet & Audited & Work) =>
+  start: ({ base, opened, audit, decisions, members, automation }: JoiningNeed) =>
     assemble(async (stack) => {
-      const { config, storage, recordMac: mac, directory, recorder, metrics, clock, log, signal } = deps;
-      const joinTokens = startJoinTokens(deps);
+      const { config, metrics, clock, log, signal } = base;
+      const { recordMac: mac } = opened;
+      const { storage } = decisions;
+      const { directory } = members;
+      const joinTokens = startJoinTokens({ ...base, storage, mac });
       stack.defer(() => joinTokens.stop());
       const { enrollments, expected: bucket } = storage;
       const view = followExpected({ bucket, mac, log });
@@ -38,22 +52,22 @@ export const joining = {
           addresses: createWebhookAddresses(config["enroll.policy_webhook_allow"]),
         },
       });
-      const { verified, accepted, tpm } = offerEvidence(deps);
+      const { verified, accepted, tpm } = offerEvidence(base, mac);
       const joining: Pick<EnrollDeps, "waysIn" | "begin" | "verifyEvidence"> = {
         // What a host brings counts before what is known of it, and that before rules.
         waysIn: [joinTokens.way, createExpectedWay(expected), createPolicyWay({ engine, metrics, log })],
-        begin: recordDecisions(recorder),
+        begin: recordDecisions(audit.recorder),
         ...verified,
       };
       const ways: ListOpenWays[] = [
         () => openTokens(joinTokens.operations.view, clock),
         () => openExpected(view, clock),
         async () => openRules(policy.current()),
-        async () => openReactorRules(deps.reactorRules()),
+        async () => openReactorRules(automation.reactorRules()),
       ];
       return {
         ...{ joining, joinTokens, expected, accepted, tpm },
-        policy: { policy, ways, networks: listNetworks(config), self: deps.name },
+        policy: { policy, ways, networks: listNetworks(config), self: base.name },
         checks: { "enroll-policy": () => checkPolicy(policy) },
         view: {
           policy: () => {
@@ -78,8 +92,8 @@ function recordDecisions(recorder: Pick<Recorder, "begin">): EnrollDeps["begin"]
 }
 
 /** What the doors need for evidence. Each part is empty on a master that accepts none, so that it is not offered. */
-function offerEvidence(deps: MasterDeps & Stored) {
-  const { types, verify, challengeTpm } = createEvidence(deps.config, deps);
+function offerEvidence(base: MasterDeps, recordMac: RecordMac) {
+  const { types, verify, challengeTpm } = createEvidence(base.config, { ...base, recordMac });
   const isAccepted = types.length > 0;
   return {
     verified: isAccepted ? { verifyEvidence: verify } : {},

@@ -16,22 +16,32 @@ import type { Certificate } from "./certificate.ts";
 import type { SoundClock } from "./clock.ts";
 import type { Connected } from "./connect.ts";
 import type { Roles } from "./roles.ts";
-import type { Stored } from "./storage.ts";
+import type { Opened } from "./storage.ts";
+
+interface OperatorsNeed {
+  base: MasterDeps;
+  connection: Connected;
+  opened: Opened;
+  clock: SoundClock;
+  certificate: Certificate;
+  audit: Audited;
+  roles: Roles;
+}
 
 /** Who is an operator: the registry, and what the bus must hold for it. */
 export const operators = {
-  start: (deps: MasterDeps & Audited & Roles & Connected & Stored & SoundClock & Certificate) =>
+  start: ({ base, connection, opened, clock: { sound }, certificate, audit, roles }: OperatorsNeed) =>
     assemble(async (stack) => {
-      const { config, keys, storage, system, certificates, clock, log } = deps;
+      const { config, keys, clock, log } = base;
+      const { storage } = opened;
+      const { system } = connection;
+      const { certificates } = certificate;
       const account = keys.mastersAccount;
       const files = followOperatorFiles({ authDir: config.auth_dir, account, clock, log });
       stack.defer(() => files.stop());
       const registry = createRegistry({
-        bucket: storage.operators,
+        ...{ bucket: storage.operators, floors: audit.versionFloors, clock, log },
         administrators: () => files.administrators,
-        floors: deps.versionFloors,
-        clock,
-        log,
       });
       stack.defer(() => registry.stop());
       const statements = followStatements({
@@ -41,7 +51,7 @@ export const operators = {
         log,
       });
       stack.defer(() => statements.stop());
-      await catchUp("operators", Promise.all([registry.ready, statements.ready]), deps);
+      await catchUp("operators", Promise.all([registry.ready, statements.ready]), base);
       const revocations = createOperatorRevocations({ bucket: storage.operatorRevocations, log });
       stack.defer(() => revocations.stop());
       const keeper = createAccountKeeper({
@@ -51,7 +61,7 @@ export const operators = {
           await registry.caughtUp();
           return registry.disabledKeys();
         },
-        mayPrune: () => deps.sound.check().status !== "down",
+        mayPrune: () => sound.check().status !== "down",
       });
       const keeping = keeper.start();
       stack.defer(() => keeping.stop());
@@ -67,9 +77,9 @@ export const operators = {
         },
         ...{ registry, revocations, keeper, disconnections, clock, log },
         bucket: storage.operators,
-        mint: { signer: () => files.signer, scopesOf: deps.scopesOf },
-        scopesOf: deps.scopesOf,
-        knownRoles: deps.roleNames,
+        mint: { signer: () => files.signer, scopesOf: roles.scopesOf },
+        scopesOf: roles.scopesOf,
+        knownRoles: roles.roleNames,
         address: {
           fleet: account,
           busUrls: () =>

@@ -3,13 +3,18 @@ import type { OffersOf } from "../../../program/health/mod.ts";
 import { encodeOperator } from "../../../wire/operator-record.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Operators } from "./operators.ts";
-import type { Stored } from "./storage.ts";
+import type { Opened } from "./storage.ts";
 
-type RequestsDeps = MasterDeps & Stored & Pick<Operators, "registry" | "unsigned">;
+interface RequestsNeed {
+  base: MasterDeps;
+  opened: Opened;
+  operators: Operators;
+}
 
 /** The judge of what operators sign. */
 export const requests = {
-  start({ config, registry, unsigned, operators: given, storage, signedReads, clock, log }: RequestsDeps) {
+  start({ base, opened: { storage }, operators: { registry, unsigned } }: RequestsNeed) {
+    const { config, operators: given, signedReads, clock, log } = base;
     const required = config["operators.require_signed"];
     // A test gives operators of its own.
     const judging = { registry: given ?? registry, required, clock };
@@ -21,7 +26,7 @@ export const requests = {
     signedReads.judge = createRequestJudge({ ...judging, nonces: createNonces({ clock }) });
     if (required) log.info("requests of operators must be signed");
     return {
-      /** The roles that who signed a request has now, or why none. */
+      /** The roles that the signer of a request has now, or why it has none. */
       rolesOfSigner(name: string, key: string): { roles: readonly string[] } | { refused: string } {
         const judged = judging.registry.judge(name, key, clock.now());
         return "operator" in judged ? { roles: judged.operator.roles } : judged;

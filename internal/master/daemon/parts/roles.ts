@@ -4,7 +4,7 @@ import type { MasterDeps } from "../options.ts";
 
 /** The roles that operators and tokens can have: those that are built in, and those of the file. */
 export const roles = {
-  start: ({ config, log }: MasterDeps) =>
+  start: ({ base: { config, log } }: { base: MasterDeps }) =>
     assemble(async () => {
       const roles = followRoles(config.roles_file, log);
       return {

@@ -7,17 +7,19 @@ import { followOtherMasters } from "../../keys/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { catchUp } from "./catch-up.ts";
 import type { Connected } from "./connect.ts";
-import type { Stored } from "./storage.ts";
+import type { Opened } from "./storage.ts";
 
 /** The sites: their records, their accounts on the bus, and their links. */
 export const sites = {
-  start: (deps: MasterDeps & Connected & Stored) =>
+  start: ({ base, connection, opened }: { base: MasterDeps; connection: Connected; opened: Opened }) =>
     assemble(async (stack) => {
-      const { storage, system, keys, recordMac, clock, log, signal } = deps;
+      const { name, keys, clock, log, signal } = base;
+      const { storage, recordMac } = opened;
+      const { system } = connection;
       const sites = followSites({ bucket: storage.sites, mac: recordMac, log });
       stack.defer(() => sites.stop());
-      await catchUp("sites", sites.ready, deps);
-      const others = followOtherMasters({ heartbeats: storage.masterHeartbeats, name: deps.name, clock });
+      await catchUp("sites", sites.ready, base);
+      const others = followOtherMasters({ heartbeats: storage.masterHeartbeats, name, clock });
       stack.defer(() => others.stop());
       await abortable(others.ready, signal);
       // Before the imports of the accounts of sites and of the peels' account, which others keep.

@@ -17,7 +17,9 @@ import { untilDone } from "./until-done.ts";
 /** The buckets of a master, on a bus that may still be electing leaders. */
 export const storage = {
   waits: { storage: "not opened yet" },
-  async start({ config, name, bus, streams, system, keys, clock, log, signal }: MasterDeps & Connected) {
+  async start({ base, connection }: { base: MasterDeps; connection: Connected }) {
+    const { config, name, keys, clock, log, signal } = base;
+    const { bus, streams, system } = connection;
     const configuredReplicas = config.storage_replicas;
     const jobsMaxBytes = config["jobs.max_bytes"];
     // Not the command key, which can be replaced in a running fleet: vouchers last as long as the account.
@@ -61,7 +63,8 @@ export const storage = {
   },
 };
 
-export type Stored = OffersOf<typeof storage>;
+/** The buckets as they were opened. Decisions are written through those of the part `decisions`, which logs them. */
+export type Opened = OffersOf<typeof storage>;
 
 /** What `svc fleet succeed` took over; `undefined` in a fleet that does not succeed another one. */
 function readSucceeded(path: string): ReturnType<typeof parseSucceeded> | undefined {

@@ -1,0 +1,107 @@
+import { join } from "node:path";
+import { defined } from "../../../base/defined.ts";
+import { keepRoomForEvents, tellRollouts } from "../../../fleet/events/mod.ts";
+import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
+import { dataDir } from "../../../program/config/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { startStateFiles } from "../../state-files/mod.ts";
+import { startBinaries } from "../binaries.ts";
+import type { MasterDeps } from "../options.ts";
+import { startMasterReactor } from "../reactor.ts";
+import { startRollouts } from "../rollouts.ts";
+import type { Audited } from "./audit.ts";
+import { catchUp } from "./catch-up.ts";
+import type { Connected } from "./connect.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Gated } from "./gate.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Knowledge } from "./knowledge.ts";
+import type { Members } from "./members.ts";
+import type { PeelDoor } from "./peel-door.ts";
+import type { Requests } from "./requests.ts";
+
+interface AutomationNeed {
+  base: MasterDeps;
+  connection: Connected;
+  audit: Audited;
+  requests: Requests;
+  decisions: Decisions;
+  members: Members;
+  peelDoor: PeelDoor;
+  knowledge: Knowledge;
+  gate: Gated;
+  jobs: Jobs;
+}
+
+/** What masters do by themselves: rollouts, published files and binaries, and reactions to events. */
+export const automation = {
+  start: (need: AutomationNeed) =>
+    assemble(async (stack) => {
+      const { base, connection, audit, requests, decisions, gate, jobs, knowledge } = need;
+      const { config, keyring, name, metrics, tracer, clock, random, jitter, log } = base;
+      const { bus } = connection;
+      const { storage } = decisions;
+      const { lines } = need.peelDoor;
+      const { dispatch, cancel, controller } = jobs.operations;
+      const reporter = tellRollouts({ bus, clock, log });
+      stack.defer(() => reporter.stop());
+      const rollouts = await startRollouts({
+        ...{ bus, dispatch, cancel, name, metrics, recorder: audit.recorder, tracer },
+        ...{ teller: reporter, timing: base.rolloutTiming ?? rolloutTiming, clock, random, jitter, log },
+      });
+      stack.defer(() => rollouts.stop());
+      await catchUp("rollouts", rollouts.ready, base);
+      const binaries = await startBinaries({
+        ...{ bus, name, requests: requests.requests, gate: gate.gate, jobs: storage.jobs, controller },
+        ...{ clock, jitter, log },
+      });
+      stack.defer(() => binaries.stop());
+      const stateFiles = startStateFiles(stateFilesOptions(need, binaries.cache));
+      stack.defer(() => stateFiles.stop());
+      // The lease that every fleet has: the one of the reactor has a holder only where there is a reactor.
+      const isTurn = () => stateFiles.lease.tenure !== undefined;
+      const eventRoom = keepRoomForEvents({ bus, isTurn, metrics, lines, clock, log });
+      stack.defer(() => eventRoom.stop());
+      const reactor = startMasterReactor({
+        ...{ config, bus, storage, dispatch, keyring, requests: requests.requests },
+        ...{ name, metrics, gate: gate.gate, tracer, clock, jitter, log },
+      });
+      stack.defer(() => reactor?.stop());
+      const leases = [knowledge.settings.lease, stateFiles.lease, ...(reactor ? [reactor.lease] : [])];
+      return {
+        rollouts,
+        stateFiles,
+        /** The rules of the reactor that are in force here. */
+        reactorRules: () => reactor?.rules() ?? [],
+        reacting: () => reactor?.reacting(),
+        checks: defined({ gitfs: stateFiles.check, reactor: reactor?.check }),
+        view: {
+          rollouts: rollouts.view,
+          ...defined({ reactor: reactor?.view }),
+          leases: () => Object.fromEntries(leases.map(({ name, tenure }) => [name, tenure !== undefined])),
+        },
+      };
+    }),
+};
+
+export type Automation = OffersOf<typeof automation>;
+
+function stateFilesOptions(
+  { base, connection, decisions, members, peelDoor }: AutomationNeed,
+  binaries: Parameters<typeof startStateFiles>[0]["binaries"],
+): Parameters<typeof startStateFiles>[0] {
+  const { config, env, keyring, name, clock, jitter, log, signal } = base;
+  const { budgets, lines } = peelDoor;
+  return {
+    ...{ bus: connection.bus, peelDoor: peelDoor.requests, leases: decisions.storage.leases, keyring },
+    ...{ members: members.directory.members, binaries, budgets, lines },
+    statesDir: config.states_dir,
+    git: {
+      remotes: config["gitfs.remotes"],
+      intervalMs: config["gitfs.interval"],
+      sshKey: config["gitfs.ssh_key"],
+    },
+    gitDir: join(dataDir(env), "gitfs"),
+    ...{ name, clock, jitter, log, signal },
+  };
+}

@@ -1,0 +1,46 @@
+import type { Parts } from "../../../program/health/mod.ts";
+import { tracing } from "../../../program/tracing/mod.ts";
+import { followAccountKeys, followCommandKeys, loadMasterKeys } from "../../keys/mod.ts";
+import { createMasterMetrics, type MasterView } from "../../metrics/mod.ts";
+import { masterName } from "../name.ts";
+import type { MasterDeps, MasterOptions } from "../options.ts";
+
+const accountSigning = {
+  start(options: Parameters<typeof followAccountKeys>[0]) {
+    const accountKeys = followAccountKeys(options);
+    return { accountKeys, stop: accountKeys.stop };
+  },
+};
+const commandKeys = {
+  start(options: Parameters<typeof followCommandKeys>[0]) {
+    const keyring = followCommandKeys(options);
+    return { keyring, stop: keyring.stop };
+  },
+};
+
+/** What every part of a master may use, and what does not need the bus: name, keys, metrics, traces. */
+export async function startBase(
+  options: MasterOptions,
+  parts: Pick<Parts<MasterView>, "start">,
+  view: () => Partial<MasterView>,
+): Promise<MasterDeps> {
+  const { config, hostname, clock, random, log } = options;
+  const { auth_dir: authDir } = config;
+  const name = masterName(hostname, random);
+  const keys = loadMasterKeys(authDir);
+  const { keyring } = await parts.start(commandKeys, { authDir, keys: keys.command, clock, log });
+  const { accountKeys } = await parts.start(accountSigning, {
+    ...{ authDir, keys: keys.accountSigning, account: keys.account, clock, log },
+  });
+  const { tracer } = await parts.start(tracing, {
+    service: "svc-master",
+    ...{ instance: name, config, clock, log },
+  });
+  return {
+    ...options,
+    ...{ name, tracer, keys, keyring, accountKeys },
+    awaited: new Map(),
+    metrics: createMasterMetrics(view),
+    signedReads: { required: config["operators.require_signed"], judge: undefined },
+  };
+}

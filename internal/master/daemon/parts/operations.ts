@@ -1,0 +1,205 @@
+import { inspectFullness } from "../../../bus/mod.ts";
+import type { RoomDeps } from "../../../doors/rooms/mod.ts";
+import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
+import { createEventFeed } from "../../../fleet/events/mod.ts";
+import { askMasterReadiness } from "../../../fleet/masters/mod.ts";
+import { createJobLookup } from "../../../fleet/reactor/mod.ts";
+import { createRecordMac } from "../../../identity/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import type { EnrollCertificate } from "../../certificate/mod.ts";
+import { clusterOperations } from "../cluster.ts";
+import type { MasterDeps } from "../options.ts";
+import { siteCertificates } from "../site-certificates.ts";
+import type { Audited } from "./audit.ts";
+import type { Automation } from "./automation.ts";
+import type { Certificate } from "./certificate.ts";
+import type { Claims } from "./claims.ts";
+import type { Connected } from "./connect.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Gated } from "./gate.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Joining } from "./joining.ts";
+import type { Knowledge } from "./knowledge.ts";
+import type { Members } from "./members.ts";
+import type { Operators } from "./operators.ts";
+import type { PeelDoor } from "./peel-door.ts";
+import type { PeelRequests } from "./peel-requests.ts";
+import type { Presence } from "./presence.ts";
+import type { Roles } from "./roles.ts";
+import type { SignedIn } from "./sign-in.ts";
+import type { SitesPart } from "./sites.ts";
+import type { Opened } from "./storage.ts";
+
+/** A bus that does not answer in this time is refused the record as well. */
+const spaceMs = 2_000;
+
+interface OperationsNeed {
+  base: MasterDeps;
+  connection: Connected;
+  opened: Opened;
+  certificate: Certificate;
+  audit: Audited;
+  roles: Roles;
+  operators: Operators;
+  decisions: Decisions;
+  sites: SitesPart;
+  members: Members;
+  claims: Claims;
+  peelDoor: PeelDoor;
+  knowledge: Knowledge;
+  gate: Gated;
+  presence: Presence;
+  jobs: Jobs;
+  automation: Automation;
+  joining: Joining;
+  signIn: SignedIn;
+  peelRequests: PeelRequests;
+}
+
+/** What the operations of each room need. */
+export const operations = {
+  start: (need: OperationsNeed) =>
+    assemble((stack) => {
+      const { base, connection, decisions, gate, operators, jobs, automation, joining, signIn } = need;
+      const { keys, clock, log } = base;
+      const { bus } = connection;
+      const { storage } = decisions;
+      const feed = createEventFeed({
+        ...{ bus, jobOf: createJobLookup(storage.jobs), enrollments: storage.enrollments, clock, log },
+      });
+      stack.defer(() => feed.stop());
+      const peels = peelsDeps(need);
+      const deps: Omit<RoomDeps, "binaries"> = {
+        enrollment: enrollmentDeps(need),
+        bootstrap: { document: need.peelRequests.document, succession: keys.succession },
+        joinTokens: {
+          ...{ ...joining.joinTokens.operations, urls: signIn.urls },
+          pins: pinsNow(need),
+        },
+        ...{ expected: joining.expected, policy: joining.policy },
+        ...{ peels, exports: peels, targets: { resolver: need.knowledge.resolver } },
+        states: { ...peels, diffs: storage.complianceDiffs },
+        settings: { directory: peels.directory, settings: need.knowledge.settings.reader },
+        cluster: clusterDeps(need),
+        sites: sitesDeps(need),
+        ...{ jobs: jobs.operations, rollouts: automation.rollouts.operations },
+        ...{ tokens: signIn.signIn.operations, sessions: signIn.sessions.operations },
+        operators: {
+          ...{ ...operators.operatorOperations, statements: operators.statements },
+          fleet: keys.account.publicKey,
+          administrators: () => operators.registry.administrators(),
+          succeeds: keys.succession !== undefined,
+          tellPeels: need.peelRequests.tell,
+        },
+        roles: { gate: gate.roleGate, roles: need.roles.roles, administrators: gate.administrators },
+        ...{ approvals: signIn.approvals.operations, audit: need.audit.auditDeps, events: { feed, clock } },
+        masters: mastersDeps(need),
+        keys: keysDeps(need),
+        ...{ decisions: decisions.decisions, reactor: { own: automation.reacting, bus } },
+      };
+      return { deps, endStreams: () => feed.stop() };
+    }),
+};
+
+export type Operations = OffersOf<typeof operations>;
+
+function enrollmentDeps(need: OperationsNeed): RoomDeps["enrollment"] {
+  const { base, connection, certificate, decisions, members, claims, joining, peelRequests } = need;
+  const { config, metrics, clock, random, log } = base;
+  const { enrollments, challenges } = decisions.storage;
+  const { directory, revocations } = members;
+  const { learned, minting, issuing } = peelRequests;
+  return {
+    ...{ directory, enrollments, revocations, clock, enforce: claims.enforce },
+    ...{ suspension: need.peelDoor.suspension, byKey: { directory }, refused: decisions.storage.revocations },
+    pins: pinsNow(need),
+    state: { enrollments, directory, metrics },
+    challenge: { challenges, clock, random, ...joining.accepted },
+    challengeTpm: { challenges, clock, ...joining.tpm },
+    enroll: {
+      ...{ ...joining.joining, enrollments, challenges, metrics, clock, random, log },
+      isKnown: (peelId: string) => directory.idOf(peelId) !== undefined,
+      get ownCaSpkis() {
+        return pinsOf(certificate.certificates.current());
+      },
+      pending: createPendingTable({
+        ...{ directory, max: config["enroll.max_pending"], metrics, clock },
+        space: async () => (await inspectFullness(connection.bus, ["enrollments"], spaceMs))[0],
+      }),
+    },
+    deliver: { enrollments, ...minting, ...learned, random, log },
+    recover: {
+      ...{ ...issuing, ...learned, challenges, metrics },
+      recoveryWindowMs: config["enroll.recovery_window"],
+    },
+  };
+}
+
+function peelsDeps({ base, decisions, members, knowledge, jobs, presence, automation }: OperationsNeed) {
+  const { index, resolver, compliance, settings } = knowledge;
+  const { enrollments, peelHeartbeats } = decisions.storage;
+  return {
+    ...{ directory: members.directory, index, resolver, facts: decisions.storage.facts, clock: base.clock },
+    ...{ settings: settings.versions, jobs: jobs.operations.controller, compliance },
+    ...{ silences: presence.silences, files: automation.stateFiles, enrollments, peelHeartbeats },
+  };
+}
+
+function clusterDeps({ base, connection, sites, peelDoor, knowledge, jobs }: OperationsNeed) {
+  const { origins } = peelDoor;
+  return clusterOperations({
+    ...{ ...base, ...connection, sites: sites.sites, siteLinks: sites.siteLinks },
+    ...{ siteOf: jobs.siteOf, origins, index: knowledge.index },
+  });
+}
+
+function sitesDeps({
+  base,
+  connection,
+  opened,
+  certificate,
+  audit,
+  decisions,
+  sites,
+  claims,
+}: OperationsNeed) {
+  const { clock, random } = base;
+  const { storage } = decisions;
+  const { recordMac: mac } = opened;
+  const { certificates } = certificate;
+  return {
+    ...siteCertificates({
+      ...{ certificates, recorder: audit.recorder, storage, recordMac: mac, sites: sites.sites },
+      ...{ clock, random },
+    }),
+    ...{ bucket: storage.sites, mac, sites: sites.sites, system: connection.system, clock, random },
+    ...{ accounts: sites.siteAccounts, keeper: sites.siteKeeper, enforcer: claims.enforcer },
+  };
+}
+
+function mastersDeps({ base, connection: { bus }, decisions: { storage }, automation }: OperationsNeed) {
+  return {
+    askReadiness: (master: string) => askMasterReadiness(bus, master),
+    ...{ bus, probed: "master-probe" as const, leases: storage.leases, heartbeats: storage.masterHeartbeats },
+    ...{ driven: automation.rollouts.driven, self: base.name },
+  };
+}
+
+function keysDeps({ base: { keyring, clock }, decisions, automation }: OperationsNeed) {
+  const { enrollments, jobs } = decisions.storage;
+  // The key that goes first is the one that is dropped.
+  const macOf = (key: string) =>
+    key === keyring.first.publicKey ? createRecordMac(keyring.first) : undefined;
+  return { enrollments, jobs, rollouts: automation.rollouts.bucket, macOf, clock };
+}
+
+const pinsNow =
+  ({ certificate }: Pick<OperationsNeed, "certificate">) =>
+  () =>
+    pinsOf(certificate.certificates.current());
+
+/** SPKI pins of the roots of the fleet: two while the root is rotated, none when its CA is external. */
+function pinsOf({ root, rotation }: EnrollCertificate): string[] {
+  if (root === undefined) return [];
+  return [root.pin, ...(rotation === undefined ? [] : [rotation.next.pin])];
+}

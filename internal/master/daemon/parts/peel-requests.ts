@@ -1,0 +1,102 @@
+import { serveHello, serveRenewals } from "../../../doors/peels/mod.ts";
+import { comeBackMs } from "../../../fleet/peels/mod.ts";
+import { tellClone } from "../../../fleet/reactor/mod.ts";
+import { assemble, type OffersOf } from "../../../program/health/mod.ts";
+import { startDocument } from "../../keys/mod.ts";
+import { hintSites } from "../hint-sites.ts";
+import type { MasterDeps } from "../options.ts";
+import { tellPeels } from "../tell-peels.ts";
+import { keepWitnesses } from "../witnesses.ts";
+import type { Audited } from "./audit.ts";
+import type { Automation } from "./automation.ts";
+import type { Certificate } from "./certificate.ts";
+import type { Claims } from "./claims.ts";
+import type { Connected } from "./connect.ts";
+import type { Decisions } from "./decisions.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Knowledge } from "./knowledge.ts";
+import type { Members } from "./members.ts";
+import type { Operators } from "./operators.ts";
+import type { PeelDoor } from "./peel-door.ts";
+import type { SitesPart } from "./sites.ts";
+
+interface PeelRequestsNeed {
+  base: MasterDeps;
+  connection: Connected;
+  certificate: Certificate;
+  audit: Audited;
+  operators: Operators;
+  decisions: Decisions;
+  sites: SitesPart;
+  members: Members;
+  claims: Claims;
+  peelDoor: PeelDoor;
+  knowledge: Knowledge;
+  jobs: Jobs;
+  automation: Automation;
+}
+
+/** The requests of peels: what they learn when they connect, and the renewal of their credentials. */
+export const peelRequests = {
+  start: (need: PeelRequestsNeed) =>
+    assemble((stack) => {
+      const { base, connection, operators, decisions, sites, members, claims, peelDoor, knowledge } = need;
+      const { config, keys, keyring, accountKeys, metrics, clock, jitter, log } = base;
+      const { bus } = connection;
+      const { storage } = decisions;
+      const { directory, revocations } = members;
+      const { budgets, lines } = peelDoor;
+      const { recoveryKeys } = keys;
+      const { auditHead } = need.audit;
+      const administrators = () => operators.registry.administrators();
+      /** What a peel learns with its credentials; read for each answer, as keys are replaced meanwhile. */
+      const learned = {
+        commandKeys: () => keyring.publicKeys,
+        recoveryKeys,
+        administrators,
+        administratorsVersion: () => operators.statements.versionOf(administrators()),
+      };
+      const connected = () => {
+        const now = clock.now();
+        return directory.members().filter((peel) => knowledge.alive(peel, now));
+      };
+      const telling = tellPeels({ bus, connected, clock });
+      stack.defer(() => telling.stop());
+      const document = startDocument({
+        ...{ certificates: need.certificate.certificates, urls: config.bus_advertise_urls },
+        ...{ keyring, recoveryKeys, sites: sites.sites, secrets: storage.secrets, clock, log },
+      });
+      stack.defer(() => document.stop());
+      const hinting = hintSites({ bus, sites: sites.sites, secrets: storage.secrets });
+      stack.defer(() => hinting.stop());
+      const hello = serveHello({
+        ...{ bus: peelDoor.requests, budgets, lines, document: document.current, auditHead, clock, log },
+        ...{ missed: need.jobs.missed, settings: knowledge.settings.answer },
+        states: need.automation.stateFiles.inForce,
+        administrators: operators.statements.after,
+        spreadMs: () => comeBackMs(directory.members().length),
+        knows: knowledge.rotation.told,
+      });
+      stack.defer(() => hello.stop());
+      const witnesses = keepWitnesses({ bus, auditHead, clock, jitter, connected });
+      stack.defer(() => witnesses.stop());
+      const minting = {
+        ...{ account: () => accountKeys.signer, validityMs: config["enroll.creds_validity"], clock },
+      };
+      const issuing = {
+        ...{ ...minting, enrollments: storage.enrollments, directory, revocations },
+        ...{ enforcer: claims.enforcer, log },
+      };
+      const renewals = serveRenewals({
+        ...{ bus: peelDoor.requests, budgets, lines, ...learned, metrics },
+        renewal: {
+          ...{ ...issuing, enforce: claims.enforce, metrics, onClone: config["enroll.on_clone"] },
+          tellClone: (id, peelId) => tellClone(bus, id, peelId),
+        },
+      });
+      stack.defer(() => renewals.stop());
+      return { learned, minting, issuing, document: document.current, tell: telling.tell };
+    }),
+};
+
+export type PeelRequests = OffersOf<typeof peelRequests>;
