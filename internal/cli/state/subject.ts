@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
+import { readDocument } from "../../base/document/read.ts";
+import { plainMap } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { parseYaml, plainValue } from "../../base/yaml.ts";
 import { builtinFacts, collectFacts, lookUpFact, systemHost } from "../../host/facts/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { accessLevels, openHostFunctions } from "../../tree/host-functions/mod.ts";
@@ -76,7 +77,5 @@ function readMap(flag: string, file: string): Record<string, Plain> {
   } catch (thrown) {
     throw new SvcError("bad_request", `${flag}: cannot read ${file}: ${reasonOf(thrown)}`, { cause: thrown });
   }
-  const node = parseYaml(text, file);
-  if (node.kind === "map") return plainValue(node) as Record<string, Plain>;
-  throw new SvcError("bad_request", `${flag}: ${file} does not contain a map`);
+  return readDocument(text, file, plainMap()).value;
 }

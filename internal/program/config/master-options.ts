@@ -5,7 +5,7 @@ import { listOf } from "./list.ts";
 import { logOptions } from "./log-options.ts";
 import { namedNetworks } from "./networks.ts";
 import { oidcProviders } from "./oidc.ts";
-import { inDataDir, inDirectoryOf, type OptionTable, option } from "./option.ts";
+import { inDataDir, inDirectoryOf, inGroup, type OptionTable, option } from "./option.ts";
 import { otlpOptions } from "./otlp.ts";
 import {
   address,
@@ -63,418 +63,358 @@ const gitRemotes = listOf({
 
 /** Every key of the master daemon (specification, "Master configuration"). */
 export const masterOptions = {
-  bus_url: option({
-    group: "Bus",
-    type: busUrl,
-    default: "tls://bus:4222",
-    doc: "URL of the message bus; only tls:// is accepted",
-  }),
-  bus_ca: option({
-    group: "Bus",
-    type: path,
-    default: "",
-    doc: "CA file that verifies the bus server; empty means BUS_CA_FILE, then <data>/auth/bus-ca.crt, then the host's trust store",
-    variable: "BUS_CA_FILE",
-  }),
-  bus_tls_cert: option({
-    group: "Bus",
-    type: path,
-    default: "",
-    doc: "client certificate for the bus, together with bus_tls_key",
-  }),
-  bus_tls_key: option({ group: "Bus", type: path, default: "", doc: "private key of bus_tls_cert" }),
-  bus_advertise_urls: option({
-    group: "Bus",
-    type: advertiseUrls,
-    default: [],
-    doc: "bus URLs handed to peels; an empty list turns discovery off; no loopback or link-local hosts",
-  }),
-  storage_replicas: option({
-    group: "Bus",
-    type: integer(0, 5),
-    default: 0,
-    doc: "replicas of every bucket, stream and object store; 0 means min(3, cluster size); more than one needs nats-server 2.10.27 or newer on every server",
-  }),
-  storage_create: option({
-    group: "Bus",
-    type: bool,
-    default: true,
-    doc: "create what is stored on a bus that has nothing of this fleet; false on a host that joins a fleet: its master then waits for that storage",
-  }),
-  "jobs.max_bytes": option({
-    group: "Bus",
-    type: byteSize(mebibyte),
-    default: 0,
-    doc: "size of the stream job-events, which holds what peels send back for jobs; empty means 8GiB or half of what the bus server offers, whichever is less",
-  }),
-  "audit.retention": option({
-    group: "Bus",
-    type: duration(24 * 3600_000),
-    default: 400 * 24 * 3600_000,
-    doc: "how long the entries of the audit are kept; the same on all masters",
-  }),
-  embedded_bus: option({
-    group: "Bus",
-    type: bool,
-    default: false,
-    doc: "run a nats-server as a child process of this master, and restart it when it exits",
-  }),
-  embedded_bus_dir: option({
-    group: "Bus",
-    type: requiredPath,
-    default: inDataDir("bus"),
-    doc: "directory of the embedded bus and its nats-server.conf",
-  }),
-  embedded_bus_only: option({
-    group: "Bus",
-    type: bool,
-    default: false,
-    doc: "run only the embedded bus, without a master: for backups, and for a server that only adds a cluster member",
-  }),
-  embedded_bus_path: option({
-    group: "Bus",
-    type: path,
-    default: "",
-    doc: "path of the nats-server to run, 2.9.10 or newer, and 2.10.27 or newer in a cluster; empty means the one inside this executable, then the one on the PATH",
+  ...inGroup("Bus", {
+    bus_url: option({
+      type: busUrl,
+      default: "tls://bus:4222",
+      doc: "URL of the message bus; only tls:// is accepted",
+    }),
+    bus_ca: option({
+      type: path,
+      default: "",
+      doc: "CA file that verifies the bus server; empty means BUS_CA_FILE, then <data>/auth/bus-ca.crt, then the host's trust store",
+      variable: "BUS_CA_FILE",
+    }),
+    bus_tls_cert: option({
+      type: path,
+      default: "",
+      doc: "client certificate for the bus, together with bus_tls_key",
+    }),
+    bus_tls_key: option({ type: path, default: "", doc: "private key of bus_tls_cert" }),
+    bus_advertise_urls: option({
+      type: advertiseUrls,
+      default: [],
+      doc: "bus URLs handed to peels; an empty list turns discovery off; no loopback or link-local hosts",
+    }),
+    storage_replicas: option({
+      type: integer(0, 5),
+      default: 0,
+      doc: "replicas of every bucket, stream and object store; 0 means min(3, cluster size); more than one needs nats-server 2.10.27 or newer on every server",
+    }),
+    storage_create: option({
+      type: bool,
+      default: true,
+      doc: "create what is stored on a bus that has nothing of this fleet; false on a host that joins a fleet: its master then waits for that storage",
+    }),
+    "jobs.max_bytes": option({
+      type: byteSize(mebibyte),
+      default: 0,
+      doc: "size of the stream job-events, which holds what peels send back for jobs; empty means 8GiB or half of what the bus server offers, whichever is less",
+    }),
+    "audit.retention": option({
+      type: duration(24 * 3600_000),
+      default: 400 * 24 * 3600_000,
+      doc: "how long the entries of the audit are kept; the same on all masters",
+    }),
+    embedded_bus: option({
+      type: bool,
+      default: false,
+      doc: "run a nats-server as a child process of this master, and restart it when it exits",
+    }),
+    embedded_bus_dir: option({
+      type: requiredPath,
+      default: inDataDir("bus"),
+      doc: "directory of the embedded bus and its nats-server.conf",
+    }),
+    embedded_bus_only: option({
+      type: bool,
+      default: false,
+      doc: "run only the embedded bus, without a master: for backups, and for a server that only adds a cluster member",
+    }),
+    embedded_bus_path: option({
+      type: path,
+      default: "",
+      doc: "path of the nats-server to run, 2.9.10 or newer, and 2.10.27 or newer in a cluster; empty means the one inside this executable, then the one on the PATH",
+    }),
   }),
   ...siteOptions,
-  auth_dir: option({
-    group: "Files",
-    type: requiredPath,
-    default: inDataDir("auth"),
-    doc: "directory that holds master.creds and account.seed",
+  ...inGroup("Files", {
+    auth_dir: option({
+      type: requiredPath,
+      default: inDataDir("auth"),
+      doc: "directory that holds master.creds and account.seed",
+    }),
+    decisions_log: option({
+      type: requiredPath,
+      default: inDataDir("decisions.log"),
+      doc: "log of enrollments and revocations on this host, from which lost ones are put back on the bus; each master needs its own",
+    }),
+    states_dir: option({
+      type: requiredPath,
+      default: inDataDir("states"),
+      doc: "directory of state files",
+    }),
+    settings_dir: option({
+      type: requiredPath,
+      default: inDataDir("settings"),
+      doc: "directory of settings files and of nodegroups.yaml, the node groups for targets",
+    }),
+    "settings.strict_facts": option({
+      type: bool,
+      default: false,
+      doc: "refuse settings that are chosen by facts: G@ and P@ in top.sls, and facts in conditions of templates",
+    }),
+    roles_file: option({
+      type: requiredPath,
+      default: inDataDir("roles.yaml"),
+      doc: "file of roles for operators; without one there are only the built-in roles",
+    }),
   }),
-  decisions_log: option({
-    group: "Files",
-    type: requiredPath,
-    default: inDataDir("decisions.log"),
-    doc: "log of enrollments and revocations on this host, from which lost ones are put back on the bus; each master needs its own",
-  }),
-  states_dir: option({
-    group: "Files",
-    type: requiredPath,
-    default: inDataDir("states"),
-    doc: "directory of state files",
-  }),
-  settings_dir: option({
-    group: "Files",
-    type: requiredPath,
-    default: inDataDir("settings"),
-    doc: "directory of settings files and of nodegroups.yaml, the node groups for targets",
-  }),
-  "settings.strict_facts": option({
-    group: "Files",
-    type: bool,
-    default: false,
-    doc: "refuse settings that are chosen by facts: G@ and P@ in top.sls, and facts in conditions of templates",
-  }),
-  roles_file: option({
-    group: "Files",
-    type: requiredPath,
-    default: inDataDir("roles.yaml"),
-    doc: "file of roles for operators; without one there are only the built-in roles",
-  }),
-  health_addr: option({
-    group: "Health and logs",
-    type: address,
-    default: { host: "127.0.0.1", port: 9091 },
-    doc: "address of /healthz, /readyz and /metrics",
+  ...inGroup("Health and logs", {
+    health_addr: option({
+      type: address,
+      default: { host: "127.0.0.1", port: 9091 },
+      doc: "address of /healthz, /readyz and /metrics",
+    }),
   }),
   ...logOptions,
   ...otlpOptions,
-  "enroll.addr": option({
-    group: "HTTPS listener",
-    type: address,
-    default: { host: "", port: 8443 },
-    doc: "address of the HTTPS listener",
+  ...inGroup("HTTPS listener", {
+    "enroll.addr": option({
+      type: address,
+      default: { host: "", port: 8443 },
+      doc: "address of the HTTPS listener",
+    }),
+    "enroll.tls_cert": option({
+      type: requiredPath,
+      default: inDataDir("auth/enroll.crt"),
+      doc: "certificate of the HTTPS listener; unused with an embedded CA",
+    }),
+    "enroll.tls_key": option({
+      type: requiredPath,
+      default: inDataDir("auth/enroll.key"),
+      doc: "private key of enroll.tls_cert; unused with an embedded CA",
+    }),
+    "enroll.max_pending": option({
+      type: integer(1, 1_000_000),
+      default: 10_000,
+      doc: "maximum number of pending enrollments; beyond it new peels are asked to come later",
+    }),
+    "enroll.pending_ttl": option({
+      type: duration(1_000),
+      default: 720 * hour,
+      doc: "how long an enrollment may be pending; older ones are removed",
+    }),
+    "enroll.creds_validity": option({
+      type: duration(60_000, 87_600 * hour),
+      default: 4_320 * hour,
+      doc: "how long the bus credentials of peels last; peels renew them at about two thirds of it",
+    }),
+    "enroll.recovery_window": option({
+      type: duration(0),
+      default: 8_760 * hour,
+      doc: "how long after the end of its credentials a peel may recover new ones; 0 turns recovery off",
+    }),
+    "enroll.on_clone": option({
+      type: oneOf(["alert", "revoke"]),
+      default: "alert",
+      doc: "what is done when two hosts appear to hold one identity: mark and report it, or also revoke it",
+    }),
+    "enroll.networks": option({
+      type: namedNetworks,
+      default: [],
+      doc: "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more",
+      flag: null,
+    }),
+    "enroll.advertise_urls": option({
+      type: httpsUrls,
+      default: [],
+      doc: "base URLs of the masters for other hosts, which join tokens tell; empty means https://<host name>:<port> of this master",
+    }),
+    "enroll.evidence.x509_ca": option({
+      type: path,
+      default: "",
+      doc: "certificates in PEM of the authorities whose host certificates are accepted as evidence; empty means not accepted",
+    }),
+    "enroll.evidence.x509_names": option({
+      type: oneOf(["peel", "any"]),
+      default: "peel",
+      doc: "peel accepts only host certificates that name the ID of the peel; any accepts all names, and the record shows them",
+    }),
+    "enroll.evidence.ssh_known_hosts": option({
+      type: path,
+      default: "",
+      doc: "known_hosts file with the SSH host keys and authorities that are accepted as evidence; empty means not accepted",
+    }),
+    "enroll.evidence.tpm_ca": option({
+      type: path,
+      default: "",
+      doc: "certificates in PEM of the makers of TPMs whose endorsement certificates are accepted as evidence; empty means not accepted",
+    }),
+    "enroll.policy": option({
+      type: requiredPath,
+      default: inDataDir("enroll-policy.yaml"),
+      doc: "file of rules that decide about hosts that ask to join; without one operators decide; each master has its own",
+    }),
+    "enroll.policy_webhook_allow": option({
+      type: webhookHosts,
+      default: [],
+      doc: "hosts, addresses and ranges that webhooks of this policy may call although they are loopback, link-local, metadata or multicast addresses",
+    }),
+    "api.docs_enabled": option({
+      type: bool,
+      default: false,
+      doc: "serve interactive docs and the API description without authentication",
+      flag: "api-docs",
+    }),
+    "console.enabled": option({
+      type: autoOrBool,
+      default: "auto",
+      doc: "serve the console at /console/; auto means while someone can have a token: api.tokens, svc token create, or api.oidc",
+      flag: "console",
+    }),
   }),
-  "enroll.tls_cert": option({
-    group: "HTTPS listener",
-    type: requiredPath,
-    default: inDataDir("auth/enroll.crt"),
-    doc: "certificate of the HTTPS listener; unused with an embedded CA",
+  ...inGroup("Operators", {
+    "operators.require_signed": option({
+      type: bool,
+      default: false,
+      doc: "refuse requests of operators over the bus that are not signed with the key of a registered operator",
+    }),
+    "approvals.ttl": option({
+      type: duration(60_000, 7 * 24 * 3600_000),
+      default: 24 * 3600_000,
+      doc: "how long a request waits for the agreement of other operators, at most 7 days",
+    }),
   }),
-  "enroll.tls_key": option({
-    group: "HTTPS listener",
-    type: requiredPath,
-    default: inDataDir("auth/enroll.key"),
-    doc: "private key of enroll.tls_cert; unused with an embedded CA",
+  ...inGroup("HTTPS listener", {
+    "api.tokens": option({
+      type: apiTokens,
+      default: [],
+      doc: "operators of the REST API: username, token_file with the bearer token, read on every request, roles ([admin] when absent), and expires (RFC 3339)",
+      flag: null,
+    }),
+    "api.oidc": option({
+      type: oidcProviders,
+      default: [],
+      doc: "identity providers whose tokens the REST API accepts: issuer, audience, role_claims (claim, value, role), username_claim (email, or sub, when absent), ca_file; for sign-in to the console client_id (the audience when absent) and scope (openid email profile when absent)",
+      flag: null,
+    }),
+    "api.oidc_keys_dir": option({
+      type: requiredPath,
+      default: inDataDir("oidc"),
+      doc: "directory for the public keys of these providers, for a start while they are down",
+    }),
   }),
-  "enroll.max_pending": option({
-    group: "HTTPS listener",
-    type: integer(1, 1_000_000),
-    default: 10_000,
-    doc: "maximum number of pending enrollments; beyond it new peels are asked to come later",
+  ...inGroup("Certificate authority", {
+    "ca.mode": option({
+      type: oneOf(["auto", "embedded", "external"]),
+      default: "auto",
+      doc: "auto means embedded when <ca.dir>/root.crt exists, else external",
+    }),
+    "ca.dir": option({
+      type: requiredPath,
+      default: inDirectoryOf("auth_dir", "ca"),
+      doc: "directory of the embedded CA",
+    }),
+    "ca.enroll_cert_validity": option({
+      type: duration(1_000),
+      default: 2160 * hour,
+      doc: "validity of the certificate the embedded CA issues for the HTTPS listener",
+    }),
+    "ca.enroll_sans": option({
+      type: sans,
+      default: [],
+      doc: "additional DNS names and IP addresses in that certificate, besides the host name and localhost",
+    }),
   }),
-  "enroll.pending_ttl": option({
-    group: "HTTPS listener",
-    type: duration(1_000),
-    default: 720 * hour,
-    doc: "how long an enrollment may be pending; older ones are removed",
+  ...inGroup("GitFS", {
+    "gitfs.remotes": option({
+      type: gitRemotes,
+      default: [],
+      doc: "Git repositories to take state files from; an empty list turns GitFS off",
+    }),
+    "gitfs.interval": option({ type: duration(1_000), default: 5 * minute, doc: "interval between pulls" }),
+    "gitfs.ssh_key": option({ type: path, default: "", doc: "SSH private key for the repositories" }),
   }),
-  "enroll.creds_validity": option({
-    group: "HTTPS listener",
-    type: duration(60_000, 87_600 * hour),
-    default: 4_320 * hour,
-    doc: "how long the bus credentials of peels last; peels renew them at about two thirds of it",
+  ...inGroup("Budgets", {
+    "budget.hello": option({
+      type: integer(0, 1_000_000),
+      default: 60,
+      doc: "hello requests a minute that masters answer one peel, of which 5 at once; 0 means no limit",
+    }),
+    "budget.requests": option({
+      type: integer(0, 1_000_000),
+      default: 3600,
+      doc: "other requests a minute of one peel, such as for state files; 0 means no limit",
+    }),
+    "budget.messages": option({
+      type: integer(0, 10_000_000),
+      default: 3000,
+      doc: "acks, returns and schedule results a minute of one peel; 0 means no limit",
+    }),
+    "budget.bytes": option({
+      type: integer(1, 1_000_000_000_000),
+      default: 33_554_432,
+      doc: "bytes a minute of these messages",
+    }),
+    "budget.connections": option({
+      type: integer(0, 1_000_000),
+      default: 4,
+      doc: "connections that one peel may have to the bus; with more, all of them are ended; 0 means no limit",
+    }),
+    "budget.log_lines": option({
+      type: integer(0, 1_000_000),
+      default: 10,
+      doc: "log lines a minute of one cause and one peel, before they are only counted; 0 means no limit",
+    }),
+    "budget.suspend": option({
+      type: bool,
+      default: true,
+      doc: "suspend a peel that sends ten times a budget for ten seconds, or a hundred times at once",
+      flag: "budget-suspend",
+    }),
   }),
-  "enroll.recovery_window": option({
-    group: "HTTPS listener",
-    type: duration(0),
-    default: 8_760 * hour,
-    doc: "how long after the end of its credentials a peel may recover new ones; 0 turns recovery off",
-  }),
-  "enroll.on_clone": option({
-    group: "HTTPS listener",
-    type: oneOf(["alert", "revoke"]),
-    default: "alert",
-    doc: "what is done when two hosts appear to hold one identity: mark and report it, or also revoke it",
-  }),
-  "enroll.networks": option({
-    group: "HTTPS listener",
-    type: namedNetworks,
-    default: [],
-    doc: "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more",
-    flag: null,
-  }),
-  "enroll.advertise_urls": option({
-    group: "HTTPS listener",
-    type: httpsUrls,
-    default: [],
-    doc: "base URLs of the masters for other hosts, which join tokens tell; empty means https://<host name>:<port> of this master",
-  }),
-  "enroll.evidence.x509_ca": option({
-    group: "HTTPS listener",
-    type: path,
-    default: "",
-    doc: "certificates in PEM of the authorities whose host certificates are accepted as evidence; empty means not accepted",
-  }),
-  "enroll.evidence.x509_names": option({
-    group: "HTTPS listener",
-    type: oneOf(["peel", "any"]),
-    default: "peel",
-    doc: "peel accepts only host certificates that name the ID of the peel; any accepts all names, and the record shows them",
-  }),
-  "enroll.evidence.ssh_known_hosts": option({
-    group: "HTTPS listener",
-    type: path,
-    default: "",
-    doc: "known_hosts file with the SSH host keys and authorities that are accepted as evidence; empty means not accepted",
-  }),
-  "enroll.evidence.tpm_ca": option({
-    group: "HTTPS listener",
-    type: path,
-    default: "",
-    doc: "certificates in PEM of the makers of TPMs whose endorsement certificates are accepted as evidence; empty means not accepted",
-  }),
-  "enroll.policy": option({
-    group: "HTTPS listener",
-    type: requiredPath,
-    default: inDataDir("enroll-policy.yaml"),
-    doc: "file of rules that decide about hosts that ask to join; without one operators decide; each master has its own",
-  }),
-  "enroll.policy_webhook_allow": option({
-    group: "HTTPS listener",
-    type: webhookHosts,
-    default: [],
-    doc: "hosts, addresses and ranges that webhooks of this policy may call although they are loopback, link-local, metadata or multicast addresses",
-  }),
-  "api.docs_enabled": option({
-    group: "HTTPS listener",
-    type: bool,
-    default: false,
-    doc: "serve interactive docs and the API description without authentication",
-    flag: "api-docs",
-  }),
-  "console.enabled": option({
-    group: "HTTPS listener",
-    type: autoOrBool,
-    default: "auto",
-    doc: "serve the console at /console/; auto means while someone can have a token: api.tokens, svc token create, or api.oidc",
-    flag: "console",
-  }),
-  "operators.require_signed": option({
-    group: "Operators",
-    type: bool,
-    default: false,
-    doc: "refuse requests of operators over the bus that are not signed with the key of a registered operator",
-  }),
-  "approvals.ttl": option({
-    group: "Operators",
-    type: duration(60_000, 7 * 24 * 3600_000),
-    default: 24 * 3600_000,
-    doc: "how long a request waits for the agreement of other operators, at most 7 days",
-  }),
-  "api.tokens": option({
-    group: "HTTPS listener",
-    type: apiTokens,
-    default: [],
-    doc: "operators of the REST API: username, token_file with the bearer token, read on every request, roles ([admin] when absent), and expires (RFC 3339)",
-    flag: null,
-  }),
-  "api.oidc": option({
-    group: "HTTPS listener",
-    type: oidcProviders,
-    default: [],
-    doc: "identity providers whose tokens the REST API accepts: issuer, audience, role_claims (claim, value, role), username_claim (email, or sub, when absent), ca_file; for sign-in to the console client_id (the audience when absent) and scope (openid email profile when absent)",
-    flag: null,
-  }),
-  "api.oidc_keys_dir": option({
-    group: "HTTPS listener",
-    type: requiredPath,
-    default: inDataDir("oidc"),
-    doc: "directory for the public keys of these providers, for a start while they are down",
-  }),
-  "ca.mode": option({
-    group: "Certificate authority",
-    type: oneOf(["auto", "embedded", "external"]),
-    default: "auto",
-    doc: "auto means embedded when <ca.dir>/root.crt exists, else external",
-  }),
-  "ca.dir": option({
-    group: "Certificate authority",
-    type: requiredPath,
-    default: inDirectoryOf("auth_dir", "ca"),
-    doc: "directory of the embedded CA",
-  }),
-  "ca.enroll_cert_validity": option({
-    group: "Certificate authority",
-    type: duration(1_000),
-    default: 2160 * hour,
-    doc: "validity of the certificate the embedded CA issues for the HTTPS listener",
-  }),
-  "ca.enroll_sans": option({
-    group: "Certificate authority",
-    type: sans,
-    default: [],
-    doc: "additional DNS names and IP addresses in that certificate, besides the host name and localhost",
-  }),
-  "gitfs.remotes": option({
-    group: "GitFS",
-    type: gitRemotes,
-    default: [],
-    doc: "Git repositories to take state files from; an empty list turns GitFS off",
-  }),
-  "gitfs.interval": option({
-    group: "GitFS",
-    type: duration(1_000),
-    default: 5 * minute,
-    doc: "interval between pulls",
-  }),
-  "gitfs.ssh_key": option({
-    group: "GitFS",
-    type: path,
-    default: "",
-    doc: "SSH private key for the repositories",
-  }),
-  "budget.hello": option({
-    group: "Budgets",
-    type: integer(0, 1_000_000),
-    default: 60,
-    doc: "hello requests a minute that masters answer one peel, of which 5 at once; 0 means no limit",
-  }),
-  "budget.requests": option({
-    group: "Budgets",
-    type: integer(0, 1_000_000),
-    default: 3600,
-    doc: "other requests a minute of one peel, such as for state files; 0 means no limit",
-  }),
-  "budget.messages": option({
-    group: "Budgets",
-    type: integer(0, 10_000_000),
-    default: 3000,
-    doc: "acks, returns and schedule results a minute of one peel; 0 means no limit",
-  }),
-  "budget.bytes": option({
-    group: "Budgets",
-    type: integer(1, 1_000_000_000_000),
-    default: 33_554_432,
-    doc: "bytes a minute of these messages",
-  }),
-  "budget.connections": option({
-    group: "Budgets",
-    type: integer(0, 1_000_000),
-    default: 4,
-    doc: "connections that one peel may have to the bus; with more, all of them are ended; 0 means no limit",
-  }),
-  "budget.log_lines": option({
-    group: "Budgets",
-    type: integer(0, 1_000_000),
-    default: 10,
-    doc: "log lines a minute of one cause and one peel, before they are only counted; 0 means no limit",
-  }),
-  "budget.suspend": option({
-    group: "Budgets",
-    type: bool,
-    default: true,
-    doc: "suspend a peel that sends ten times a budget for ten seconds, or a hundred times at once",
-    flag: "budget-suspend",
-  }),
-  "reactor.enabled": option({
-    group: "Reactor",
-    type: bool,
-    default: true,
-    doc: "run the reactor",
-    flag: "reactor",
-  }),
-  "reactor.dir": option({
-    group: "Reactor",
-    type: requiredPath,
-    default: inDataDir("reactor"),
-    doc: "directory of rule files",
-  }),
-  "reactor.workers": option({
-    group: "Reactor",
-    type: integer(1, 1024),
-    default: 4,
-    doc: "number of reactions that run at the same time",
-  }),
-  "reactor.max_chain_depth": option({
-    group: "Reactor",
-    type: integer(0, 100),
-    default: 3,
-    doc: "maximum length of a chain of reactions; events beyond it are dropped",
-  }),
-  "reactor.enable_chaining": option({
-    group: "Reactor",
-    type: bool,
-    default: true,
-    doc: "let reactions emit events of their own",
-  }),
-  "reactor.default_throttle": option({
-    group: "Reactor",
-    type: duration(0),
-    default: 0,
-    doc: "minimum time before a rule fires again for the same source; 0 means none",
-  }),
-  "reactor.source_rate_limit": option({
-    group: "Reactor",
-    type: integer(0, 1_000_000),
-    default: 120,
-    doc: "maximum events per minute from one source; 0 means no limit",
-  }),
-  "reactor.max_event_age": option({
-    group: "Reactor",
-    type: duration(0),
-    default: hour,
-    doc: "maximum age of an event; older events are dropped when read; 0 replays all",
-  }),
-  "reactor.storm_rate": option({
-    group: "Reactor",
-    type: integer(0, 1_000_000),
-    default: 60,
-    doc: "maximum times per minute that a rule may fire; more open its circuit breaker; 0 means no breaker",
-  }),
-  "reactor.breaker_cooldown": option({
-    group: "Reactor",
-    type: duration(0),
-    default: 5 * minute,
-    doc: "how long an open circuit breaker stays open",
-  }),
-  "reactor.webhook_allow": option({
-    group: "Reactor",
-    type: webhookHosts,
-    default: [],
-    doc: "hosts, addresses and ranges that webhooks may call although they are loopback, link-local, metadata or multicast addresses",
+  ...inGroup("Reactor", {
+    "reactor.enabled": option({ type: bool, default: true, doc: "run the reactor", flag: "reactor" }),
+    "reactor.dir": option({
+      type: requiredPath,
+      default: inDataDir("reactor"),
+      doc: "directory of rule files",
+    }),
+    "reactor.workers": option({
+      type: integer(1, 1024),
+      default: 4,
+      doc: "number of reactions that run at the same time",
+    }),
+    "reactor.max_chain_depth": option({
+      type: integer(0, 100),
+      default: 3,
+      doc: "maximum length of a chain of reactions; events beyond it are dropped",
+    }),
+    "reactor.enable_chaining": option({
+      type: bool,
+      default: true,
+      doc: "let reactions emit events of their own",
+    }),
+    "reactor.default_throttle": option({
+      type: duration(0),
+      default: 0,
+      doc: "minimum time before a rule fires again for the same source; 0 means none",
+    }),
+    "reactor.source_rate_limit": option({
+      type: integer(0, 1_000_000),
+      default: 120,
+      doc: "maximum events per minute from one source; 0 means no limit",
+    }),
+    "reactor.max_event_age": option({
+      type: duration(0),
+      default: hour,
+      doc: "maximum age of an event; older events are dropped when read; 0 replays all",
+    }),
+    "reactor.storm_rate": option({
+      type: integer(0, 1_000_000),
+      default: 60,
+      doc: "maximum times per minute that a rule may fire; more open its circuit breaker; 0 means no breaker",
+    }),
+    "reactor.breaker_cooldown": option({
+      type: duration(0),
+      default: 5 * minute,
+      doc: "how long an open circuit breaker stays open",
+    }),
+    "reactor.webhook_allow": option({
+      type: webhookHosts,
+      default: [],
+      doc: "hosts, addresses and ranges that webhooks may call although they are loopback, link-local, metadata or multicast addresses",
+    }),
   }),
 } satisfies OptionTable;

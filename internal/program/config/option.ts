@@ -60,16 +60,28 @@ export type Values<Table extends OptionTable> = {
   readonly [Key in keyof Table]: Table[Key] extends { type: OptionType<infer T> } ? T : never;
 };
 
+/** A key without its group. */
+type Grouped<T> = Omit<Option<T>, "group">;
+
 /** Declares one key. Only for type inference. */
 export function option<T>(declared: {
-  group: string;
   type: OptionType<T>;
   default: NoInfer<T> | Derived<NoInfer<T>>;
   doc: string;
   flag?: string | null;
   variable?: string;
-}): Option<T> {
+}): Grouped<T> {
   return declared;
+}
+
+/** The keys of a group, in display order. @param common what all of them have */
+export function inGroup<const Table extends Readonly<Record<string, Grouped<unknown>>>>(
+  group: string,
+  table: Table,
+  common: { flag?: null } = {},
+): { readonly [Key in keyof Table]: Table[Key] & { readonly group: string } } {
+  const entries = Object.entries(table).map(([key, declared]) => [key, { group, ...common, ...declared }]);
+  return Object.fromEntries(entries);
 }
 
 /** A default inside the data directory. */

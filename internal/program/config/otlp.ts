@@ -1,9 +1,7 @@
 import { isIP } from "node:net";
 import * as v from "valibot";
-import { type OptionType, option } from "./option.ts";
+import { inGroup, type OptionType, option } from "./option.ts";
 import { emptyOr, path, text } from "./scalar.ts";
-
-const group = "Traces";
 
 /** The URL of a receiver of traces, or empty. */
 const endpoint = text({ name: "http(s):// URL", placeholder: "<url>", schema: emptyOr(endpointProblem) });
@@ -38,36 +36,33 @@ const fraction: OptionType<number> = {
 };
 
 /** Where a program sends its traces. @param flags `null` where the keys have none */
-const otlpTable = (flags: { flag?: null }) => ({
-  "otlp.endpoint": option({
-    ...flags,
-    group,
-    type: endpoint,
-    default: "",
-    doc: "receiver of traces by OTLP over HTTP, without /v1/traces; empty means no traces",
-  }),
-  "otlp.headers_file": option({
-    ...flags,
-    group,
-    type: path,
-    default: "",
-    doc: "file with headers for the receiver, one name: value on each line, with mode 0600",
-  }),
-  "otlp.ca": option({
-    ...flags,
-    group,
-    type: path,
-    default: "",
-    doc: "CA file that verifies the receiver; empty means the host's trust store",
-  }),
-  "otlp.sample": option({
-    ...flags,
-    group,
-    type: fraction,
-    default: 1,
-    doc: "fraction of the traces that begin here; a trace that others began is kept when they keep it",
-  }),
-});
+const otlpTable = (flags: { flag?: null }) =>
+  inGroup(
+    "Traces",
+    {
+      "otlp.endpoint": option({
+        type: endpoint,
+        default: "",
+        doc: "receiver of traces by OTLP over HTTP, without /v1/traces; empty means no traces",
+      }),
+      "otlp.headers_file": option({
+        type: path,
+        default: "",
+        doc: "file with headers for the receiver, one name: value on each line, with mode 0600",
+      }),
+      "otlp.ca": option({
+        type: path,
+        default: "",
+        doc: "CA file that verifies the receiver; empty means the host's trust store",
+      }),
+      "otlp.sample": option({
+        type: fraction,
+        default: 1,
+        doc: "fraction of the traces that begin here; a trace that others began is kept when they keep it",
+      }),
+    },
+    flags,
+  );
 
 /** The keys of a daemon. */
 export const otlpOptions = otlpTable({});

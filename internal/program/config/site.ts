@@ -1,5 +1,5 @@
 import { isSiteName } from "../../base/site-name.ts";
-import { type OptionTable, option } from "./option.ts";
+import { inGroup, type OptionTable, option } from "./option.ts";
 import { emptyOr, text } from "./scalar.ts";
 import { httpsUrls } from "./url.ts";
 
@@ -14,16 +14,16 @@ export const site = text({
 
 /** The keys of a master that runs the bus of a site alone. */
 export const siteOptions = {
-  site: option({
-    group: "Bus",
-    type: site,
-    default: "",
-    doc: "site whose bus this is, with embedded_bus_only; it renews its certificate and follows the root of the fleet",
-  }),
-  master_urls: option({
-    group: "Bus",
-    type: httpsUrls,
-    default: [],
-    doc: "https:// URLs of the masters that the bus of a site asks, in order of preference",
+  ...inGroup("Bus", {
+    site: option({
+      type: site,
+      default: "",
+      doc: "site whose bus this is, with embedded_bus_only; it renews its certificate and follows the root of the fleet",
+    }),
+    master_urls: option({
+      type: httpsUrls,
+      default: [],
+      doc: "https:// URLs of the masters that the bus of a site asks, in order of preference",
+    }),
   }),
 } satisfies OptionTable;
