@@ -11,7 +11,7 @@ SOURCES := $(shell find cmd internal ! -name '*.test.ts' ! -name '.*') package.j
   release/compile.ts release/console.ts release/doors.ts release/build.ts
 BINARIES := dist/svc-master dist/svc-peel dist/svc
 # The commit whose binaries a fleet is upgraded from.
-EARLIER ?= c330496
+EARLIER ?= 8f27e428bb192f3d998aeba353bb250396c113ed
 BENCHES := tls/main audit/main ca/main ca-rotate/main targeting/main peels/main reactor/main reactor/dispatch settings/main render/main states-publish/main \
   commands/main jobs/main dispatch/main run-client/main history/main job-list/main lists/main answers/main rollout/main states/main upgrade/main budgets/main flood/main renew/main bulk/main join/main start/main idle/main console/main
 
