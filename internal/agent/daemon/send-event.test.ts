@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { decodePeelEvent } from "../../wire/peel-event.ts";
-import type { Message } from "../link/outbox.ts";
+import type { Message } from "../link/outbox-entries.ts";
 import { createSendEvent } from "./send-event.ts";
 
 test("an event waits on disk under the peel's own name, each with an id of its own", () => {

@@ -65,107 +65,42 @@ interface Subscription {
   onMessage: (subject: string, data: Uint8Array) => void;
 }
 
-export function createConnection(options: ConnectionOptions): Connection {
-  const { open, clock, jitter, log } = options;
-  const subscriptions: Subscription[] = [];
-  const connectListeners = new Set<() => void>();
-  const stopping = new AbortController();
-  let current: Live = { ...options.first, asked: new Set() };
-  let moving: Promise<unknown> = Promise.resolve();
-  let closing: Promise<unknown> = Promise.resolve();
+/** A connection, as it moves from one server to another. */
+interface Moving extends Omit<ConnectionOptions, "first"> {
+  current: Live;
+  readonly subscriptions: Subscription[];
+  readonly connectListeners: Set<() => void>;
+  readonly stopping: AbortController;
+  /** The last move that was begun: one follows the other. */
+  moved: Promise<unknown>;
+  /** The end of the connections that were left. */
+  closed: Promise<unknown>;
+}
 
-  const listen = (bus: Bus, { subject, onMessage }: Subscription) => {
-    bus.nats.subscribe(subject, {
-      callback(error, message) {
-        if (error !== null) return log.warn("subscription error", { subject, error });
-        onMessage(message.subject, message.data);
-      },
-    });
+export function createConnection({ first, ...options }: ConnectionOptions): Connection {
+  const moving: Moving = {
+    ...options,
+    current: { ...first, asked: new Set() },
+    subscriptions: [],
+    connectListeners: new Set(),
+    stopping: new AbortController(),
+    moved: Promise.resolve(),
+    closed: Promise.resolve(),
   };
-  const announce = () => {
-    for (const run of connectListeners) run();
-  };
-  const watch = (bus: Bus) => {
-    bus.onReconnect(() => {
-      if (current.bus === bus) announce();
-    });
-    // The client library gives up permanently after some errors. A peel does not.
-    void bus.closed.then(async (reason) => {
-      if (current.bus !== bus || stopping.signal.aborted) return;
-      log.warn("bus connection lost for good; opening another", { reason: describeError(reason) });
-      const backoff = createBackoff({ ...pauses, jitter });
-      for (;;) {
-        try {
-          await sleep(clock, backoff.next(), stopping.signal);
-        } catch {
-          return;
-        }
-        if (current.bus !== bus || (await repoint(current.urls))) return;
-      }
-    });
-  };
-
-  /** @throws why the connection stays where it is */
-  const change = async (
-    urls: readonly string[],
-    openNext: (urls: readonly string[]) => Promise<Bus>,
-    taken: () => void,
-  ): Promise<void> => {
-    stopping.signal.throwIfAborted();
-    const bus = await openNext(urls);
-    try {
-      stopping.signal.throwIfAborted();
-      // Subscribe there before leaving here. A command may arrive twice, and runs once. None is missed.
-      for (const subscription of subscriptions) listen(bus, subscription);
-      await bus.nats.flush();
-      taken();
-    } catch (thrown) {
-      await bus.nats.close();
-      throw thrown;
-    }
-    const old = current;
-    current = { bus, urls, asked: new Set() };
-    watch(bus);
-    closing = Promise.all([closing, leave(old, stopping.signal)]).catch(() => {});
-    log.info("bus connection moved", { urls });
-    announce();
-  };
-  const move = async (urls: readonly string[]): Promise<boolean> => {
-    try {
-      await change(urls, open, () => {});
-      return true;
-    } catch (thrown) {
-      if (stopping.signal.aborted) return false;
-      const level = thrown instanceof MetObstacle ? "debug" : "warn";
-      log[level]("bus not reachable at other servers", { urls, error: describeError(thrown) });
-      return false;
-    }
-  };
-  const repoint = (urls: readonly string[]): Promise<boolean> => {
-    const moved = moving.then(() => move(urls));
-    moving = moved.catch(() => {});
-    return moved;
-  };
-  const reopen: Connection["reopen"] = (openNext, taken) => {
-    const reopened = moving.then(() => change(current.urls, openNext, taken));
-    moving = reopened.catch(() => {});
-    return reopened;
-  };
-
-  watch(current.bus);
+  watch(moving, first.bus);
   return {
     get connected() {
-      return current.bus.connected;
+      return moving.current.bus.connected;
     },
     get urls() {
-      return current.urls;
+      return moving.current.urls;
     },
     isAt(urls) {
-      const server = current.bus.nats.getServer();
+      const server = moving.current.bus.nats.getServer();
       return urls.some((url) => formatAddress(placeOf(url)) === server);
     },
     async request(subject, data, timeoutMs) {
-      const { bus, asked } = current;
+      const { bus, asked } = moving.current;
       const answer = bus.nats.request(subject, data, { timeout: timeoutMs });
       asked.add(answer);
       try {
@@ -174,28 +109,113 @@ export function createConnection(options: ConnectionOptions): Connection {
         asked.delete(answer);
       }
     },
-    flush: () => current.bus.nats.flush(),
+    flush: () => moving.current.bus.nats.flush(),
     publish(subject, data) {
-      if (current.bus.connected) current.bus.nats.publish(subject, data);
+      const { bus } = moving.current;
+      if (bus.connected) bus.nats.publish(subject, data);
     },
     subscribe(subject, onMessage) {
       const subscription = { subject, onMessage };
-      subscriptions.push(subscription);
-      listen(current.bus, subscription);
+      moving.subscriptions.push(subscription);
+      listen(moving, moving.current.bus, subscription);
     },
     onConnect(run) {
-      connectListeners.add(run);
-      if (current.bus.connected) run();
-      return () => connectListeners.delete(run);
+      moving.connectListeners.add(run);
+      if (moving.current.bus.connected) run();
+      return () => moving.connectListeners.delete(run);
     },
-    repoint,
-    reopen,
-    restart: () => current.bus.nats.close(),
+    repoint: (urls) => repoint(moving, urls),
+    reopen: (open, taken) => inTurn(moving, () => change(moving, moving.current.urls, open, taken)),
+    restart: () => moving.current.bus.nats.close(),
     async stop() {
-      stopping.abort(new Error("the connection is closed"));
-      await Promise.all([close(current.bus), closing]);
+      moving.stopping.abort(new Error("the connection is closed"));
+      await Promise.all([close(moving.current.bus), moving.closed]);
     },
   };
+}
+
+function listen({ log }: Moving, bus: Bus, { subject, onMessage }: Subscription): void {
+  bus.nats.subscribe(subject, {
+    callback(error, message) {
+      if (error !== null) return log.warn("subscription error", { subject, error });
+      onMessage(message.subject, message.data);
+    },
+  });
+}
+
+function announce({ connectListeners }: Moving): void {
+  for (const run of connectListeners) run();
+}
+
+/** Follows what becomes of the connection while it is the current one. */
+function watch(moving: Moving, bus: Bus): void {
+  const { stopping, clock, jitter, log } = moving;
+  bus.onReconnect(() => {
+    if (moving.current.bus === bus) announce(moving);
+  });
+  // The client library gives up permanently after some errors. A peel does not.
+  void bus.closed.then(async (reason) => {
+    if (moving.current.bus !== bus || stopping.signal.aborted) return;
+    log.warn("bus connection lost for good; opening another", { reason: describeError(reason) });
+    const backoff = createBackoff({ ...pauses, jitter });
+    for (;;) {
+      try {
+        await sleep(clock, backoff.next(), stopping.signal);
+      } catch {
+        return;
+      }
+      if (moving.current.bus !== bus || (await repoint(moving, moving.current.urls))) return;
+    }
+  });
+}
+
+/** @throws why the connection stays where it is */
+async function change(
+  moving: Moving,
+  urls: readonly string[],
+  open: ConnectionOptions["open"],
+  taken: () => void,
+): Promise<void> {
+  const { subscriptions, log } = moving;
+  const stopping = moving.stopping.signal;
+  stopping.throwIfAborted();
+  const bus = await open(urls);
+  try {
+    stopping.throwIfAborted();
+    // Subscribe there before leaving here. A command may arrive twice, and runs once. None is missed.
+    for (const subscription of subscriptions) listen(moving, bus, subscription);
+    await bus.nats.flush();
+    taken();
+  } catch (thrown) {
+    await bus.nats.close();
+    throw thrown;
+  }
+  const old = moving.current;
+  moving.current = { bus, urls, asked: new Set() };
+  watch(moving, bus);
+  moving.closed = Promise.all([moving.closed, leave(old, stopping)]).catch(() => {});
+  log.info("bus connection moved", { urls });
+  announce(moving);
+}
+
+function repoint(moving: Moving, urls: readonly string[]): Promise<boolean> {
+  return inTurn(moving, async () => {
+    try {
+      await change(moving, urls, moving.open, () => {});
+      return true;
+    } catch (thrown) {
+      if (moving.stopping.signal.aborted) return false;
+      const level = thrown instanceof MetObstacle ? "debug" : "warn";
+      moving.log[level]("bus not reachable at other servers", { urls, error: describeError(thrown) });
+      return false;
+    }
+  });
+}
+
+function inTurn<T>(moving: Moving, move: () => Promise<T>): Promise<T> {
+  const moved = moving.moved.then(move);
+  moving.moved = moved.catch(() => {});
+  return moved;
 }
 
 /** Leaves a connection when its requests have their answers: each has a timeout, so this ends. */

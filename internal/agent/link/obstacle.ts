@@ -62,25 +62,10 @@ export function createObstacle(options: {
     reason = event;
   };
   const refused = (words: string) => {
-    if ((credentialsExpiry(credentials) ?? Number.POSITIVE_INFINITY) <= clock.now()) {
-      tell(
-        "the credentials of this peel have expired",
-        `nothing, where the peel reaches a master: it recovers them by itself; otherwise set master_url, or run svc enroll revoke, and ${again}`,
-        { reason: words },
-      );
-    } else if (/revoked/i.test(words)) {
-      tell(
-        "this peel is revoked or suspended",
-        `svc enroll list --state all shows why; if it is suspended, run svc enroll resume; otherwise ${again}`,
-        { reason: words },
-      );
-    } else if (reason === undefined) {
-      tell(
-        "the bus refuses the credentials of this peel: it is revoked or suspended, or the bus belongs to another fleet",
-        `svc enroll list --state all shows which; if it is suspended, run svc enroll resume; if it is revoked, ${again}`,
-        { reason: words },
-      );
-    }
+    const isExpired = (credentialsExpiry(credentials) ?? Number.POSITIVE_INFINITY) <= clock.now();
+    const { event, next } = meaningOf(words, isExpired, again);
+    // What the words do not say does not replace what is known.
+    if (event !== undeclared || reason === undefined) tell(event, next, { reason: words });
     const { refusals, since = clock.monotonic() } = blocked;
     block({ unusable: false, refusals: refusals + 1, since });
   };
@@ -121,5 +106,28 @@ export function createObstacle(options: {
       return () => listeners.delete(run);
     },
     tell,
+  };
+}
+
+const undeclared =
+  "the bus refuses the credentials of this peel: it is revoked or suspended, or the bus belongs to another fleet";
+
+/** What it means that a server refuses the credentials, and what to do next. @param words of the server */
+function meaningOf(words: string, isExpired: boolean, again: string): { event: string; next: string } {
+  if (isExpired) {
+    return {
+      event: "the credentials of this peel have expired",
+      next: `nothing, where the peel reaches a master: it recovers them by itself; otherwise set master_url, or run svc enroll revoke, and ${again}`,
+    };
+  }
+  if (/revoked/i.test(words)) {
+    return {
+      event: "this peel is revoked or suspended",
+      next: `svc enroll list --state all shows why; if it is suspended, run svc enroll resume; otherwise ${again}`,
+    };
+  }
+  return {
+    event: undeclared,
+    next: `svc enroll list --state all shows which; if it is suspended, run svc enroll resume; if it is revoked, ${again}`,
   };
 }

@@ -6,7 +6,8 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { decode } from "../../base/msgpack.ts";
 import type { Connection } from "./connection.ts";
-import { createOutbox, type Message } from "./outbox.ts";
+import { createOutbox } from "./outbox.ts";
+import type { Message } from "./outbox-entries.ts";
 
 const files = temporaryDirectory("outbox");
 afterAll(() => files[Symbol.dispose]());
