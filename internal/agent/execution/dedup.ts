@@ -1,35 +1,8 @@
-import {
-  closeSync,
-  fdatasyncSync,
-  fstatSync,
-  ftruncateSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  writeSync,
-} from "node:fs";
 import type { Clock } from "../../base/clock.ts";
-import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
-import { isId, timeOfId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { writing } from "../../base/new-files.ts";
-import { type Mark, openMark, readMark } from "./dedup-mark.ts";
-import {
-  decodeJournal,
-  encodeEntry,
-  encodeJournal,
-  type JobEntry,
-  type JobState,
-  type Journal,
-  type ReadJournal,
-} from "./dedup-record.ts";
-
-/** Number of records after which the file is compacted, as a multiple of the capacity. */
-const history = 3;
-/** Maximum lead of the clock of the master that created a job over this host's clock. */
-const skewMs = 60_000;
+import { madeAt, openJournal } from "./dedup-file.ts";
+import type { JobEntry, JobState, Journal } from "./dedup-record.ts";
 
 /** The result of accepting a job. Only a `new` job may run. */
 export type Acceptance = "new" | "seen" | "over" | "full" | "damaged";
@@ -79,117 +52,43 @@ export interface DedupOptions {
  * An entry is removed only after its deadline. A job runs only if its deadline is after the latest removed
  * deadline, even if the clock was set back. So a removed job never runs again.
  */
-export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
-  const markPath = path.replace(/(\.\w+)?$/, "-mark$1");
-  const { journal, isDamaged } = read(path, readMark(markPath), clock, log);
-  const mark = openMark(markPath);
+export function openDedup(options: DedupOptions): Dedup {
+  const { capacity, clock, log } = options;
+  const file = openJournal(options);
+  const { journal } = file;
   const { entries } = journal;
-  let file: number | undefined;
   let stopped = false;
-  let records = 0;
-  let compactAt = history * capacity;
 
-  const rewrite = () => {
-    closeFile();
-    const next = { ...journal, generation: journal.generation + 1 };
-    const bytes = encodeJournal(next);
-    writing(path, () => {
-      writeFileAtomic(path, bytes, secretMode);
-      file = openSync(path, "a");
-    });
-    journal.generation = next.generation;
-    mark.begin({ generation: next.generation, bytes: bytes.length });
-    records = entries.size;
-    compactAt = history * capacity;
-  };
-  const closeFile = () => {
-    if (file !== undefined) closeSync(file);
-    file = undefined;
-  };
-  const append = (bytes: Uint8Array) => {
-    // A file that may be incomplete is replaced instead of appended to.
-    if (file === undefined) return rewrite();
-    const before = fstatSync(file).size;
-    try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-      fdatasyncSync(file);
-    } catch (cause) {
-      try {
-        ftruncateSync(file, before);
-      } finally {
-        closeFile();
-      }
-      throw cause;
-    }
-    mark.grow(before + bytes.length);
-    if (++records < compactAt) return;
-    try {
-      rewrite();
-    } catch (thrown) {
-      compactAt = records + capacity;
-      log.warn("the record of jobs could not be compacted", { file: path, error: describeError(thrown) });
-    }
-  };
   const note = (jid: string, entry: JobEntry) => {
     if (stopped) throw new SvcError("unavailable", "the peel is stopping");
     entries.set(jid, entry);
-    writing(path, () => append(encodeEntry(jid, entry)));
+    file.append(jid, entry);
   };
-  /** Removes the oldest expired entries until there is space for one more. */
-  const makeRoom = (): boolean => {
-    const now = clock.now();
-    for (const [jid, { state, deadline }] of entries) {
-      if (entries.size < capacity) break;
-      if (state === "accepted" || deadline > now) continue;
-      entries.delete(jid);
-      journal.forgottenUntil = Math.max(journal.forgottenUntil, deadline);
-    }
-    return entries.size < capacity;
-  };
-  const mayHaveRun = (jid: string) => madeAt(jid) < journal.damagedUntil;
-
-  if (isDamaged) {
+  /**
+   * Records what was not recorded before.
+   *
+   * @param unwritten the state when it cannot be recorded: then it must not run, also not later
+   */
+  const record = (id: string, deadline: number, state: JobState, unwritten: JobState): Acceptance => {
+    if (entries.has(id)) return "seen";
+    if (deadline <= journal.forgottenUntil) return "over";
+    if (madeAt(id) < journal.damagedUntil) return "damaged";
+    if (!makeRoom(journal, capacity, clock.now())) return "full";
     try {
-      rewrite();
+      note(id, { state, deadline, at: clock.now() });
     } catch (thrown) {
-      log.error("the damaged record of jobs could not be replaced; it is tried again with the next job", {
-        error: describeError(thrown),
-      });
+      entries.set(id, { state: unwritten, deadline, at: clock.now() });
+      throw thrown;
     }
-  }
+    return "new";
+  };
   return {
     has: (jid) => entries.has(jid),
-    accept(jid, deadline) {
-      if (entries.has(jid)) return "seen";
-      if (deadline <= journal.forgottenUntil) return "over";
-      if (mayHaveRun(jid)) return "damaged";
-      if (!makeRoom()) return "full";
-      try {
-        note(jid, { state: "accepted", deadline, at: clock.now() });
-      } catch (thrown) {
-        entries.set(jid, { state: "done", deadline, at: clock.now() });
-        throw thrown;
-      }
-      return "new";
-    },
-    spend({ nonce, sentAt }, until) {
-      const id = requestEntry(nonce, sentAt);
-      if (entries.has(id)) return "seen";
-      if (until <= journal.forgottenUntil) return "over";
-      if (mayHaveRun(id)) return "damaged";
-      if (!makeRoom()) return "full";
-      const entry: JobEntry = { state: "done", deadline: until, at: clock.now() };
-      try {
-        note(id, entry);
-      } catch (thrown) {
-        entries.set(id, entry);
-        throw thrown;
-      }
-      return "new";
-    },
+    accept: (jid, deadline) => record(jid, deadline, "accepted", "done"),
+    spend: ({ nonce, sentAt }, until) => record(requestEntry(nonce, sentAt), until, "done", "done"),
     close(jid, deadline, state) {
       if (stopped) return;
-      if (!entries.has(jid) && !makeRoom()) return;
+      if (!entries.has(jid) && !makeRoom(journal, capacity, clock.now())) return;
       try {
         note(jid, { state, deadline, at: clock.now() });
       } catch (thrown) {
@@ -203,81 +102,24 @@ export function openDedup({ path, capacity, clock, log }: DedupOptions): Dedup {
       [...entries].filter(([, { state }]) => state === "accepted").map(([jid, entry]) => ({ jid, entry })),
     stop() {
       stopped = true;
-      closeFile();
-      mark.close();
+      file.close();
     },
   };
 }
 
-function read(
-  path: string,
-  mark: Mark | "unreadable" | undefined,
-  clock: Clock,
-  log: Log,
-): { journal: Journal; isDamaged: boolean } {
-  let bytes: Uint8Array | undefined;
-  let problem: string | undefined;
-  try {
-    bytes = readFileSync(path);
-  } catch (cause) {
-    if (!isErrno(cause, "ENOENT")) problem = describeError(cause);
+/** Removes the oldest expired entries until there is space for one more. @returns whether there is */
+function makeRoom(journal: Journal, capacity: number, now: number): boolean {
+  const { entries } = journal;
+  for (const [jid, { state, deadline }] of entries) {
+    if (entries.size < capacity) break;
+    if (state === "accepted" || deadline > now) continue;
+    entries.delete(jid);
+    journal.forgottenUntil = Math.max(journal.forgottenUntil, deadline);
   }
-  const { rest, readableUntil, ...journal } = decodeJournal(bytes ?? new Uint8Array());
-  if (rest === "damage") problem = "a record in it is damaged";
-  else problem ??= missing({ ...journal, rest, readableUntil }, bytes !== undefined, mark);
-  if (rest === "torn" && problem === undefined) {
-    log.warn("the last record of a job was cut off by a crash", { file: path });
-  }
-  if (mark !== undefined && mark !== "unreadable") {
-    journal.generation = Math.max(journal.generation, mark.generation);
-  }
-  if (problem !== undefined) {
-    const newest = Math.max(...[...journal.entries.keys()].map(madeAt), clock.now());
-    journal.damagedUntil = newest + skewMs;
-    log.error("the record of jobs is damaged; jobs made before now are not run", {
-      file: path,
-      reason: problem,
-      kept_as: setAside(path, clock),
-      not_before: rfc3339(journal.damagedUntil),
-    });
-  }
-  return { journal, isDamaged: problem !== undefined };
-}
-
-/** Describes what the mark knows of the journal and the file does not contain. */
-function missing(
-  { generation, readableUntil }: ReadJournal,
-  isPresent: boolean,
-  mark: Mark | "unreadable" | undefined,
-): string | undefined {
-  if (!isPresent) return mark === undefined ? undefined : "it is gone, and once had records";
-  // Even the first record is written with the whole file.
-  if (readableUntil === 0) return "no record is in it";
-  // The mark may be about the file before this one.
-  if (mark === undefined || mark === "unreadable" || mark.generation !== generation) return undefined;
-  if (readableUntil >= mark.bytes) return undefined;
-  return `it ends after ${readableUntil} bytes, and once had ${mark.bytes}`;
-}
-
-/** Links the file to a second name before it is replaced. Ignores failures. */
-function setAside(path: string, clock: Clock): string | undefined {
-  const aside = `${path}.damaged-${rfc3339(clock.now())}`;
-  try {
-    linkSync(path, aside);
-    return aside;
-  } catch {
-    return undefined;
-  }
+  return entries.size < capacity;
 }
 
 /** Signed requests are recorded like jobs that have ended, under a name that no job has. */
 function requestEntry(nonce: Uint8Array, sentAt: number): string {
   return `request-${sentAt}-${Buffer.from(nonce).toString("hex")}`;
-}
-
-/** When a job was created, or a request signed; milliseconds since the Unix epoch. */
-function madeAt(id: string): number {
-  const signedAt = /^request-(\d{1,16})-/.exec(id)?.[1];
-  if (signedAt !== undefined) return Number(signedAt);
-  return isId("job", id) ? timeOfId(id) : 0;
 }

@@ -82,107 +82,23 @@ interface Lane {
   places: Set<Place>;
   running: number;
   atOnce: number;
-  most: number;
+  max: number;
 }
 
+const newLane = (atOnce: number, max: number): Lane => ({ places: new Set(), running: 0, atOnce, max });
+
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { clock, log } = options;
-  const mutating: Lane = { places: new Set(), running: 0, atOnce: 1, most: queueDepth };
-  const readOnly: Lane = {
-    places: new Set(),
-    running: 0,
-    atOnce: readOnlyAtOnce,
-    most: readOnlyAtOnce + readOnlyWaiting,
-  };
+  const { clock } = options;
+  const mutating = newLane(1, queueDepth);
+  const readOnly = newLane(readOnlyAtOnce, readOnlyAtOnce + readOnlyWaiting);
   const byId = new Map<string, Place>();
   let stopping = false;
-
-  const pump = (lane: Lane) => {
-    for (const place of lane.places) {
-      if (lane.running >= lane.atOnce) return;
-      if (place.running || !place.ready) continue;
-      place.running = true;
-      lane.running++;
-      void place.begin().finally(() => {
-        lane.running--;
-        pump(lane);
-      });
-    }
-  };
-
-  const enter = (lane: Lane, task: Task): Promise<JobReturn> => {
-    const { promise: left, resolve } = Promise.withResolvers<JobReturn>();
-    const enteredAt = clock.now();
-    const controller = new AbortController();
-    let timer: Timer | undefined;
-    const leave = (result: JobReturn) => {
-      timer?.cancel();
-      lane.places.delete(place);
-      if (byId.get(task.id) === place) byId.delete(task.id);
-      resolve(result);
-    };
-    const place: Place = {
-      ready: task.ready === undefined,
-      running: false,
-      stopping: false,
-      left,
-      end(why) {
-        place.stopping = true;
-        if (place.running) controller.abort(new Stop(why));
-        else leave(failedReturn(stopped[why].waiting, enteredAt, 0, why));
-      },
-      async begin() {
-        leave(await runOne(task, controller));
-      },
-    };
-    lane.places.add(place);
-    byId.set(task.id, place);
-    if (task.deadline !== undefined) {
-      const leftMs = task.deadline - enteredAt;
-      if (leftMs <= 0) place.end("timeout");
-      else timer = clock.after(leftMs, () => place.end("timeout"));
-    }
-    task.ready?.then(() => {
-      place.ready = true;
-      pump(lane);
-    });
-    pump(lane);
-    return left;
-  };
-
-  /** Runs a function. Stops waiting for a function that ignores its abort signal. */
-  const runOne = (task: Task, controller: AbortController): Promise<JobReturn> => {
-    const { signal } = controller;
-    const startedAt = clock.now();
-    const started = clock.monotonic();
-    return new Promise((resolve) => {
-      let grace: Timer | undefined;
-      const why = () => (signal.reason as Stop).why;
-      signal.addEventListener("abort", () => {
-        grace = clock.after(graceMs, () => {
-          log.error("a function ignores its abort; continuing without it", {
-            id: task.id,
-            function: task.call.function,
-          });
-          const durationMs = Math.round(clock.monotonic() - started);
-          resolve(failedReturn(`${stopped[why()].running}, and did not end`, startedAt, durationMs, why()));
-        });
-      });
-      void options.execute(task.call, signal, task).then((result) => {
-        grace?.cancel();
-        // A call that ended in spite of the abort completed its work.
-        if (!signal.aborted || result.success) resolve(result);
-        else resolve({ ...result, error: stopped[why()].running, outcome: why() });
-      });
-    });
-  };
-
   return {
     run(task) {
       const lane = options.isReadOnly(task.call) ? readOnly : mutating;
       if (stopping) return Promise.resolve(failedReturn(stopped.lost.waiting, clock.now(), 0, "lost"));
-      if (lane.places.size >= lane.most) return Promise.resolve(busyReturn(clock.now()));
-      return enter(lane, task);
+      if (lane.places.size >= lane.max) return Promise.resolve(busyReturn(clock.now()));
+      return enter(lane, byId, task, options);
     },
     cancel(id) {
       const place = byId.get(id);
@@ -193,7 +109,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     },
     isReadOnly: options.isReadOnly,
     get full() {
-      return mutating.places.size >= mutating.most;
+      return mutating.places.size >= mutating.max;
     },
     get queued() {
       return mutating.places.size;
@@ -205,6 +121,94 @@ export function createExecutor(options: ExecutorOptions): Executor {
       await Promise.all(places.map(({ left }) => left));
     },
   };
+}
+
+/** Begins tasks of a lane that are ready, while it has room. */
+function pump(lane: Lane): void {
+  for (const place of lane.places) {
+    if (lane.running >= lane.atOnce) return;
+    if (place.running || !place.ready) continue;
+    place.running = true;
+    lane.running++;
+    void place.begin().finally(() => {
+      lane.running--;
+      pump(lane);
+    });
+  }
+}
+
+/** Queues a task. @returns its return, when it has left the lane */
+function enter(
+  lane: Lane,
+  byId: Map<string, Place>,
+  task: Task,
+  options: ExecutorOptions,
+): Promise<JobReturn> {
+  const { clock } = options;
+  const { promise: left, resolve } = Promise.withResolvers<JobReturn>();
+  const enteredAt = clock.now();
+  const controller = new AbortController();
+  let timer: Timer | undefined;
+  const leave = (result: JobReturn) => {
+    timer?.cancel();
+    lane.places.delete(place);
+    if (byId.get(task.id) === place) byId.delete(task.id);
+    resolve(result);
+  };
+  const place: Place = {
+    ready: task.ready === undefined,
+    running: false,
+    stopping: false,
+    left,
+    end(why) {
+      place.stopping = true;
+      if (place.running) controller.abort(new Stop(why));
+      else leave(failedReturn(stopped[why].waiting, enteredAt, 0, why));
+    },
+    async begin() {
+      leave(await runOne(task, controller.signal, options));
+    },
+  };
+  lane.places.add(place);
+  byId.set(task.id, place);
+  if (task.deadline !== undefined) {
+    const leftMs = task.deadline - enteredAt;
+    if (leftMs <= 0) place.end("timeout");
+    else timer = clock.after(leftMs, () => place.end("timeout"));
+  }
+  task.ready?.then(() => {
+    place.ready = true;
+    pump(lane);
+  });
+  pump(lane);
+  return left;
+}
+
+/** Runs a function. Stops waiting for a function that ignores its abort signal. */
+function runOne(task: Task, signal: AbortSignal, options: ExecutorOptions): Promise<JobReturn> {
+  const { clock, log } = options;
+  const startedAt = clock.now();
+  const started = clock.monotonic();
+  return new Promise((resolve) => {
+    let grace: Timer | undefined;
+    const why = () => (signal.reason as Stop).why;
+    signal.addEventListener("abort", () => {
+      grace = clock.after(graceMs, () => {
+        log.error("a function ignores its abort; continuing without it", {
+          id: task.id,
+          function: task.call.function,
+        });
+        const durationMs = Math.round(clock.monotonic() - started);
+        resolve(failedReturn(`${stopped[why()].running}, and did not end`, startedAt, durationMs, why()));
+      });
+    });
+    void options.execute(task.call, signal, task).then((result) => {
+      grace?.cancel();
+      // A call that ended in spite of the abort completed its work.
+      if (!signal.aborted || result.success) resolve(result);
+      else resolve({ ...result, error: stopped[why()].running, outcome: why() });
+    });
+  });
 }
 
 /** Why a function was stopped, as the reason of its signal. */
