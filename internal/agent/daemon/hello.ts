@@ -28,7 +28,7 @@ const pauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
 const unservedPauses = { ...pauses, firstMs: 400 };
 /** For a caller that waits, while masters refuse: they answer a peel that asks too often once a second. */
 const refusedPauses = { firstMs: 1_000, longestMs: 4_000 };
-const mostRefusals = 5;
+const maxRefusals = 5;
 /** The masters tell the rest of what was missed when they are asked again. */
 const morePauseMs = 500;
 const mostCommands = 256;
@@ -83,34 +83,28 @@ export interface Hello {
  * come from the response.
  */
 export function startHello(options: HelloOptions): Hello {
-  const { connection, peelId, commandKeys, clock, log } = options;
-  let timer: Timer | undefined;
-  let dueAt = 0;
+  const { connection, peelId, clock, jitter, log } = options;
   let asking: Promise<void> | undefined;
   /** Spread of the next request after the current one has completed. */
   let againSpreadMs: number | undefined;
   const stopping = new AbortController();
-  const backoff = createBackoff({ ...pauses, jitter: options.jitter });
-  const unserved = createBackoff({ ...unservedPauses, jitter: options.jitter });
+  const backoff = createBackoff({ ...pauses, jitter });
+  const unserved = createBackoff({ ...unservedPauses, jitter });
   const resetPauses = () => {
     backoff.reset();
     unserved.reset();
   };
 
+  const again = (spreadMs: number) => {
+    againSpreadMs = Math.min(spreadMs, againSpreadMs ?? spreadMs);
+  };
+  const alarm = createAlarm(clock, () => void ask());
   const schedule = (inMs: number) => {
-    if (stopping.signal.aborted) return;
-    const at = clock.monotonic() + inMs;
-    if (timer !== undefined && dueAt <= at) return;
-    timer?.cancel();
-    dueAt = at;
-    timer = clock.after(inMs, () => {
-      timer = undefined;
-      void ask();
-    });
+    if (!stopping.signal.aborted) alarm.set(inMs);
   };
   const soon = (spreadMs: number) => {
     resetPauses();
-    if (asking !== undefined) againSpreadMs = Math.min(spreadMs, againSpreadMs ?? spreadMs);
+    if (asking !== undefined) again(spreadMs);
     else schedule(Math.round(spreadMs * options.jitter()));
   };
   /** Masters answer one hello of a peel at a time: a call in the meantime shares it. */
@@ -133,49 +127,11 @@ export function startHello(options: HelloOptions): Hello {
     }
   };
   /** Tells masters what has arrived. It runs during an exchange, so another one follows. */
-  const confirm = () => {
-    againSpreadMs = Math.min(ownSpreadMs, againSpreadMs ?? ownSpreadMs);
-  };
+  const confirm = () => again(ownSpreadMs);
   const exchange = async () => {
-    const sentAt = clock.now();
-    const known = commandKeys.current;
-    const hello = encode({
-      version,
-      sent_at: rfc3339(sentAt),
-      settings_version: options.settings.version,
-      knows_command_keys: known,
-      administrators_version: options.administrators?.version,
-    });
-    const answer = readAnswer(await connection.request(helloSubject(peelId), hello, requestTimeoutMs));
-    log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
-    warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
-    options.spread.told(answer.spreadMs);
-    const document = parseDocument(answer.clusterInfo);
-    const take = () => {
-      options.settings.take(answer.settings);
-      for (const command of answer.jobs) options.onCommand(command);
-    };
-    // New command keys come first: what masters tell may be signed with one of them. Otherwise work does not wait.
-    const lacksKey = () => document?.command_keys.some((key) => !commandKeys.current.includes(key)) === true;
-    const keysFirst = lacksKey();
-    if (!keysFirst) take();
-    if (document === undefined)
-      throw new SvcError("unavailable", "the response does not contain cluster information");
-    try {
-      await options.onCluster(document);
-    } finally {
-      options.onKeys(lacksKey());
-      if (keysFirst) take();
-      // After onCluster: it brings new command keys, and the current statement may be signed with one of them.
-      if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
-      if (answer.audit !== undefined) options.audit?.take(answer.audit);
-      // There may be more than one answer has.
-      if (options.administrators?.take(answer.administrators) === true) confirm();
-      if (commandKeys.current.join() !== known.join()) confirm();
-    }
-    if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
+    const { more } = await exchangeOnce(options, confirm);
     resetPauses();
-    if (answer.more) schedule(morePauseMs);
+    if (more) schedule(morePauseMs);
   };
 
   const hinted = () => soon(hintSpreadMs);
@@ -189,23 +145,105 @@ export function startHello(options: HelloOptions): Hello {
       }
       // A request in progress may have been answered before the change that the caller waits for.
       await asking?.catch(() => {});
-      const refused = createBackoff({ ...refusedPauses, jitter: options.jitter });
-      for (let refusals = 1; ; refusals++) {
-        try {
-          return await join();
-        } catch (thrown) {
-          if (toSvcError(thrown).kind !== "rate_limited" || refusals > mostRefusals) throw thrown;
-        }
-        await sleep(clock, refused.next(), stopping.signal);
-      }
+      await untilTaken(options, join, stopping.signal);
     },
     hinted,
     stop() {
       stopping.abort(new SvcError("unavailable", "the peel stops"));
-      timer?.cancel();
+      alarm.cancel();
       unsubscribe();
     },
   };
+}
+
+/** A timer that keeps the earliest time to which it was set. */
+function createAlarm(clock: Clock, run: () => void): { set(inMs: number): void; cancel(): void } {
+  let timer: Timer | undefined;
+  let dueAt = 0;
+  return {
+    set(inMs) {
+      const at = clock.monotonic() + inMs;
+      if (timer !== undefined && dueAt <= at) return;
+      timer?.cancel();
+      dueAt = at;
+      timer = clock.after(inMs, () => {
+        timer = undefined;
+        run();
+      });
+    },
+    cancel: () => timer?.cancel(),
+  };
+}
+
+/** Asks again while masters refuse because they are asked too often. */
+async function untilTaken(
+  { clock, jitter }: HelloOptions,
+  ask: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const pause = createBackoff({ ...refusedPauses, jitter });
+  for (let refusals = 1; ; refusals++) {
+    try {
+      return await ask();
+    } catch (thrown) {
+      if (toSvcError(thrown).kind !== "rate_limited" || refusals > maxRefusals) throw thrown;
+    }
+    await sleep(clock, pause.next(), signal);
+  }
+}
+
+/**
+ * Sends one hello, and hands out what masters answer.
+ *
+ * @param confirm is called when masters must learn what has arrived
+ * @returns whether there is more to ask for
+ * @throws SvcError when masters refuse, or what they answer is not whole. What arrived is handed out all the same
+ */
+async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise<{ more: boolean }> {
+  const { commandKeys, clock, log } = options;
+  const sentAt = clock.now();
+  const known = commandKeys.current;
+  const hello = encode({
+    version,
+    sent_at: rfc3339(sentAt),
+    settings_version: options.settings.version,
+    knows_command_keys: known,
+    administrators_version: options.administrators?.version,
+  });
+  const subject = helloSubject(options.peelId);
+  const answer = readAnswer(await options.connection.request(subject, hello, requestTimeoutMs));
+  log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
+  warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
+  options.spread.told(answer.spreadMs);
+  const document = parseDocument(answer.clusterInfo);
+  const take = () => {
+    options.settings.take(answer.settings);
+    for (const command of answer.jobs) options.onCommand(command);
+  };
+  // New command keys come first: what masters tell may be signed with one of them. Otherwise work does not wait.
+  const lacksKey = () => document?.command_keys.some((key) => !commandKeys.current.includes(key)) === true;
+  const keysFirst = lacksKey();
+  if (!keysFirst) take();
+  if (document === undefined)
+    throw new SvcError("unavailable", "the response does not contain cluster information");
+  try {
+    await options.onCluster(document);
+  } finally {
+    options.onKeys(lacksKey());
+    if (keysFirst) take();
+    takeSigned(options, answer, confirm);
+    if (commandKeys.current.join() !== known.join()) confirm();
+  }
+  if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
+  return { more: answer.more };
+}
+
+/** After `onCluster`, which brings new command keys: what masters tell may be signed with one of them. */
+function takeSigned(options: HelloOptions, answer: Answer, confirm: () => void): void {
+  if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
+  if (answer.audit !== undefined) options.audit?.take(answer.audit);
+  // There may be more than one answer has.
+  if (options.administrators?.take(answer.administrators) === true) confirm();
 }
 
 interface Answer {

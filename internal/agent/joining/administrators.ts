@@ -86,25 +86,12 @@ export function createAdministrators(
   let kept = read();
   /** A peel that came to the fleet that succeeds its own counts the statements of that fleet from the start. */
   const versionIn = (fleet: string | undefined) => (kept.fleet === fleet ? kept.version : 0);
-  const textOf = (list: readonly Administrator[], version: number, fleet: string | undefined) =>
-    `${version === 0 || fleet === undefined ? "" : `# version ${version} ${fleet}\n`}${formatAdministrators(list)}`;
 
   const follow = (bytes: Uint8Array, fleet: string) => {
     const statement = decodeAdministrators(bytes);
-    const { version, administrators, key } = statement;
-    const refuse = (reason: string): never => {
-      throw new SvcError("forbidden", `version ${version}: ${reason}`);
-    };
-    if (statement.fleet !== fleet) refuse(`it is for the fleet ${statement.fleet}, and this is ${fleet}`);
-    const known = versionIn(fleet);
-    if (version <= known) {
-      // Masters repeat what a peel has; anything else is an attempt to go back.
-      if (version === known && isSameList(administrators, kept.list)) return;
-      refuse(`this peel follows version ${known}`);
-    }
-    const signer = kept.list.find(({ publicKey }) => publicKey === key);
-    if (signer === undefined) return refuse(`the key ${key} is not of an administrator that this peel knows`);
-    if (!isSignedStatement(statement)) refuse(`the signature of ${signer.name} is wrong`);
+    const { version, administrators } = statement;
+    const signer = judgeStatement(statement, { list: kept.list, version: versionIn(fleet), fleet });
+    if (signer === undefined) return;
     writing(file, () => writeFileAtomic(file, textOf(administrators, version, fleet), secretMode));
     kept = { list: administrators, version, fleet };
     log.info("administrators replaced by a statement", {
@@ -151,6 +138,37 @@ export function createAdministrators(
       return kept !== before;
     },
   };
+}
+
+/** What the file of a list says. */
+const textOf = (list: readonly Administrator[], version: number, fleet: string | undefined) =>
+  `${version === 0 || fleet === undefined ? "" : `# version ${version} ${fleet}\n`}${formatAdministrators(list)}`;
+
+/**
+ * Judges a statement of an administrator by what a peel has.
+ *
+ * @returns who signed it; `undefined` for the one that the peel follows already
+ * @throws SvcError `forbidden` for one that does not count
+ */
+function judgeStatement(
+  statement: ReturnType<typeof decodeAdministrators>,
+  kept: { list: readonly Administrator[]; version: number; fleet: string },
+): Administrator | undefined {
+  const { version, administrators, key } = statement;
+  const refuse = (reason: string): never => {
+    throw new SvcError("forbidden", `version ${version}: ${reason}`);
+  };
+  if (statement.fleet !== kept.fleet)
+    refuse(`it is for the fleet ${statement.fleet}, and this is ${kept.fleet}`);
+  if (version <= kept.version) {
+    // Masters repeat what a peel has; anything else is an attempt to go back.
+    if (version === kept.version && isSameList(administrators, kept.list)) return undefined;
+    refuse(`this peel follows version ${kept.version}`);
+  }
+  const signer = kept.list.find(({ publicKey }) => publicKey === key);
+  if (signer === undefined) return refuse(`the key ${key} is not of an administrator that this peel knows`);
+  if (!isSignedStatement(statement)) refuse(`the signature of ${signer.name} is wrong`);
+  return signer;
 }
 
 /** The account of the peels, which names the fleet; `undefined` for text that is not of credentials. */

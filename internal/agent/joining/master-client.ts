@@ -74,73 +74,29 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
   const { urls, trust, clock, log, signal } = options;
   let at = 0;
   const current = () => urls[at % urls.length] ?? "";
-
-  const attempt = async (
-    url: string,
-    method: "GET" | "POST",
-    { body, headers }: AskOptions,
-    { ca, spki }: Anchor,
-  ) => {
-    const answer = await exchange({
-      url,
-      method,
-      headers: {
-        Accept: "application/json",
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body(spki)) }),
-      verify: { ca },
-      timeoutMs: requestTimeoutMs,
-      maxBytes: maxAnswerBytes,
-      clock,
-      signal,
-    });
-    return { ...answer, body: parseObject(answer.text), verifiedBy: spki };
-  };
-
   return {
     async request(method, path, asked = {}) {
       const attempts = asked.attempts ?? options.attempts;
       const backoff = createBackoff({ ...pauses, jitter: options.jitter });
       for (let failures = 1; ; failures++) {
-        let reason: string;
-        let requestId: string | undefined;
-        let waitMs = backoff.next();
-        let isBusy = false;
         const url = current();
-        try {
-          const answer = await trust.use(url, (anchor) => attempt(`${url}${path}`, method, asked, anchor));
-          const { status } = answer;
-          requestId = requestIdOf(answer.headers.get("x-request-id"));
-          if (status < 500 && status !== 429) {
-            return { status, body: answer.body, ...defined({ requestId, verifiedBy: answer.verifiedBy }) };
-          }
-          isBusy = status === 429;
-          reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;
-          // A master that sends 429 is alive: switch to the next one only after other failures.
-          if (isBusy) waitMs = Math.max(waitMs * 2, retryAfterMs(answer.headers, options.jitter()));
-          else {
-            waitMs = Math.max(waitMs, retryAfterMs(answer.headers, options.jitter()));
-            at++;
-          }
-        } catch (thrown) {
-          signal.throwIfAborted();
-          if (thrown instanceof TrustError) throw thrown;
-          reason = describeError(thrown);
-          at++;
-        }
+        const tried = await tryOnce(options, { url, path, method, asked });
+        if ("answer" in tried) return tried.answer;
+        const { reason, requestId, isBusy, retryAfterMs = 0 } = tried;
+        // A master that sends 429 is alive: switch to the next one only after other failures.
+        if (!isBusy) at++;
         if (failures === attempts) {
           throw new SvcError("unavailable", `no master responded at ${urls.join(", ")}: ${reason}`);
         }
+        const waitMs = Math.round(Math.max(backoff.next() * (isBusy ? 2 : 1), retryAfterMs));
         log.warn(isBusy ? "master asks to come later" : "master did not answer", {
           url,
           reason,
           request_id: requestId,
           next_url: current(),
-          retry_in_ms: Math.round(waitMs),
+          retry_in_ms: waitMs,
         });
-        await sleep(clock, Math.round(waitMs), signal);
+        await sleep(clock, waitMs, signal);
       }
     },
     async stream(path, onEvent) {
@@ -168,6 +124,69 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
       }
     },
   };
+}
+
+interface Request {
+  url: string;
+  path: string;
+  method: "GET" | "POST";
+  asked: AskOptions;
+}
+
+/** A request that must be sent again. */
+interface Failure {
+  reason: string;
+  requestId?: string;
+  /** The master is alive, and has too many requests. */
+  isBusy: boolean;
+  /** How long the master wants to be left alone. */
+  retryAfterMs?: number;
+}
+
+/** @throws TrustError when the verification of the master fails, or the signal's reason */
+async function tryOnce(
+  options: MasterClientOptions,
+  request: Request,
+): Promise<{ answer: Answer } | Failure> {
+  const { trust, jitter, signal } = options;
+  try {
+    const answer = await trust.use(request.url, (anchor) => attempt(options, request, anchor));
+    const { status, body, verifiedBy, headers } = answer;
+    const requestId = requestIdOf(headers.get("x-request-id"));
+    if (status < 500 && status !== 429) {
+      return { answer: { status, body, ...defined({ requestId, verifiedBy }) } };
+    }
+    const isBusy = status === 429;
+    const reason = isBusy ? "status 429: too many requests from this address" : `status ${status}`;
+    return { reason, isBusy, retryAfterMs: retryAfterMs(headers, jitter()), ...defined({ requestId }) };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (thrown instanceof TrustError) throw thrown;
+    return { reason: describeError(thrown), isBusy: false };
+  }
+}
+
+async function attempt(
+  { clock, signal }: MasterClientOptions,
+  { url, path, method, asked: { body, headers } }: Request,
+  { ca, spki }: Anchor,
+) {
+  const answer = await exchange({
+    url: `${url}${path}`,
+    method,
+    headers: {
+      Accept: "application/json",
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...defined({ body: body && JSON.stringify(body(spki)) }),
+    verify: { ca },
+    timeoutMs: requestTimeoutMs,
+    maxBytes: maxAnswerBytes,
+    clock,
+    signal,
+  });
+  return { ...answer, body: parseObject(answer.text), verifiedBy: spki };
 }
 
 /** The `Retry-After` time in milliseconds, plus jitter. */

@@ -100,34 +100,28 @@ export function createRoots(
     const found = counting();
     return found.length > 0 ? found.map(spkiPin) : configured();
   };
-  const followBus = (held: HeldRoots) => {
-    if (namedBusCa()) return;
-    const path = files.busCa;
-    const text = followInFile(readTextIfPresent(path) ?? "", held);
-    if (text === undefined) return;
-    writing(path, () => writeFileAtomic(path, text, publicMode));
-    log.info("the roots for the bus were replaced", { path, roots: held.roots.map(spkiPin) });
+  const replace = (before: HeldRoots, held: HeldRoots) => {
+    // The anchor first: at the next start the file for the bus follows it.
+    writing(file, () => writeFileAtomic(file, formatHeldRoots(held), publicMode));
+    log.info("trusted roots replaced", {
+      before: before.roots.map(spkiPin),
+      roots: held.roots.map(spkiPin),
+    });
+    if (!namedBusCa()) followBus(files.busCa, held, log);
+    for (const run of listeners) run();
   };
-  /** What the peel trusts now, with the root that just verified a master where nothing is stored. */
-  const heldWith = (document: BootstrapDocument, verifiedBy: string): HeldRoots => {
-    const held = readHeld();
-    const roots = countingRoots(held, configured());
-    if (roots.length > 0) {
-      const dropped = held.roots.slice(0, held.roots.length - roots.length).map(spkiPin);
-      return { ancestors: [...held.ancestors, ...dropped], roots };
-    }
-    const pins = configured();
-    // Another root verified it: this peel was off while that one followed.
-    if (pins !== undefined && !pins.includes(verifiedBy)) return { ancestors: [], roots: kept() };
-    return {
-      ancestors: [],
-      roots: rootsOf(document.ca_bundle_pem).filter((pem) => spkiPin(pem) === verifiedBy),
-    };
+  /** @returns whether it may be followed when newer command keys are known */
+  const refuse = (reason: keyof typeof refusals): boolean => {
+    const words = refusals[reason];
+    if (warned !== reason) log.warn("the rotation of the root is not followed", { reason: words });
+    refusedStatements.note("rotation", words);
+    warned = reason;
+    return reason === "unknown-key";
   };
 
   const stored = readHeld();
   // A peel that ended between the two files brings the second one up to date here.
-  if (areFollowed(stored)) followBus(stored);
+  if (areFollowed(stored) && !namedBusCa()) followBus(files.busCa, stored, log);
   return {
     counting,
     kept,
@@ -149,34 +143,12 @@ export function createRoots(
     },
     take(document, verifiedBy, knownKeys) {
       if (verifiedBy === undefined) return false;
-      const before = heldWith(document, verifiedBy);
+      const before = heldWith({ held: readHeld(), pins: configured(), kept }, document, verifiedBy);
       const decision = followRoots(before, document, knownKeys, clock.now());
-      if (decision.kind === "keep") {
-        warned = "";
-        refusedStatements.clear("rotation");
-        return false;
-      }
-      if (decision.kind === "refuse") {
-        const reason =
-          decision.reason === "unknown-key"
-            ? "this peel does not know the command key that signed it"
-            : "the document of the master is malformed, or its signature does not match";
-        if (warned !== decision.reason) log.warn("the rotation of the root is not followed", { reason });
-        refusedStatements.note("rotation", reason);
-        warned = decision.reason;
-        return decision.reason === "unknown-key";
-      }
+      if (decision.kind === "refuse") return refuse(decision.reason);
       warned = "";
       refusedStatements.clear("rotation");
-      const { held } = decision;
-      // The anchor first: at the next start the file for the bus follows it.
-      writing(file, () => writeFileAtomic(file, formatHeldRoots(held), publicMode));
-      log.info("trusted roots replaced", {
-        before: before.roots.map(spkiPin),
-        roots: held.roots.map(spkiPin),
-      });
-      followBus(held);
-      for (const run of listeners) run();
+      if (decision.kind !== "keep") replace(before, decision.held);
       return false;
     },
     keep(pem) {
@@ -186,6 +158,39 @@ export function createRoots(
     onChange(run) {
       listeners.push(run);
     },
+  };
+}
+
+/** Has the file that verifies the bus follow the roots that verify masters. @throws SvcError `storage` */
+function followBus(path: string, held: HeldRoots, log: Log): void {
+  const text = followInFile(readTextIfPresent(path) ?? "", held);
+  if (text === undefined) return;
+  writing(path, () => writeFileAtomic(path, text, publicMode));
+  log.info("the roots for the bus were replaced", { path, roots: held.roots.map(spkiPin) });
+}
+
+const refusals = {
+  "unknown-key": "this peel does not know the command key that signed it",
+  malformed: "the document of the master is malformed, or its signature does not match",
+} as const;
+
+/** What a peel trusts now, with the root that just verified a master where nothing is stored. */
+function heldWith(
+  own: { held: HeldRoots; pins: readonly string[] | undefined; kept(): readonly string[] },
+  document: BootstrapDocument,
+  verifiedBy: string,
+): HeldRoots {
+  const { held, pins, kept } = own;
+  const roots = countingRoots(held, pins);
+  if (roots.length > 0) {
+    const dropped = held.roots.slice(0, held.roots.length - roots.length).map(spkiPin);
+    return { ancestors: [...held.ancestors, ...dropped], roots };
+  }
+  // Another root verified it: this peel was off while that one followed.
+  if (pins !== undefined && !pins.includes(verifiedBy)) return { ancestors: [], roots: kept() };
+  return {
+    ancestors: [],
+    roots: rootsOf(document.ca_bundle_pem).filter((pem) => spkiPin(pem) === verifiedBy),
   };
 }
 

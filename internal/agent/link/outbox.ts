@@ -104,11 +104,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       detach();
       connection = to;
       detach = to.onConnect(() => {
-        for (const entry of entries.all()) {
-          entry.retry?.cancel();
-          entry.retry = undefined;
-          entry.backoff.reset();
-        }
+        for (const entry of entries.all()) retryNow(entry);
         pump();
       });
     },
@@ -124,6 +120,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
       for (const { retry } of entries.all()) retry?.cancel();
     },
   };
+}
+
+function retryNow(entry: Entry): void {
+  entry.retry?.cancel();
+  entry.retry = undefined;
+  entry.backoff.reset();
 }
 
 /** Shortens a message that the stream does not take, or drops it. */

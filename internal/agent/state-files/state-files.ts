@@ -3,18 +3,13 @@ import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import {
-  createSnapshotSource,
-  isEnvironmentName,
-  openBlobFiles,
-  type SnapshotSource,
-} from "../../tree/files/mod.ts";
+import { isEnvironmentName, openBlobFiles, type SnapshotSource } from "../../tree/files/mod.ts";
 import type { Connection } from "../link/mod.ts";
 import { createStatesClient, type StatesClient } from "./fetch-states.ts";
 import { base, createVersions } from "./find-version.ts";
 import { type CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
 import { createStatements } from "./statements.ts";
-import { type Cache, obtain, readManifest, syncSnapshot } from "./sync.ts";
+import { type Cache, openSnapshot, syncSnapshot } from "./sync.ts";
 
 /** Specification, "Settings startup wait". */
 const firstSyncMs = 60_000;
@@ -88,10 +83,8 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       backoff.reset();
     } catch (thrown) {
       const inMs = backoff.next();
-      log.warn("state files not fetched; the previous version stays in force", {
-        reason: describeError(thrown),
-        retry_in_ms: inMs,
-      });
+      const reason = describeError(thrown);
+      log.warn("state files not fetched; the previous version stays in force", { reason, retry_in_ms: inMs });
       retry?.cancel();
       retry = clock.after(inMs, () => void inTurn(follow));
     }
@@ -105,18 +98,13 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
         const found = await versions.find(environment, commit);
         const { manifest } = await syncIfChanged(cache, environment, found, commit === undefined);
         if (list.current(base) !== undefined) firstSync.resolve();
-        return createSnapshotSource(manifest, await readManifest(cache, manifest), (digest) =>
-          obtain(cache, digest),
-        );
+        return openSnapshot(cache, manifest);
       });
     },
 
     async waitForFirstSync(signal) {
-      const late = new AbortController();
-      const ended = AbortSignal.any([signal, late.signal]);
       const leftMs = Math.max(0, waitSince + firstSyncMs - clock.monotonic());
-      await Promise.race([firstSync.promise, sleep(clock, leftMs, ended).catch(() => {})]);
-      late.abort();
+      await orLater(firstSync.promise, leftMs, clock, signal);
       return list.current(base) !== undefined;
     },
 
@@ -141,6 +129,13 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       };
     },
   };
+}
+
+/** Waits for something, but no longer than this. */
+async function orLater(done: Promise<void>, ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([done, sleep(clock, ms, AbortSignal.any([signal, late.signal])).catch(() => {})]);
+  late.abort();
 }
 
 /** Runs one fetch at a time: a later one finds the files of an earlier one in the cache. */

@@ -5,10 +5,12 @@ import {
   assembleManifest,
   type BlobFiles,
   blobsOf,
+  createSnapshotSource,
   decodePage,
   decodeRoot,
   type Manifest,
   maxBlobBytes,
+  type SnapshotSource,
 } from "../../tree/files/mod.ts";
 import type { StatesClient, Wanted } from "./fetch-states.ts";
 import type { CachedSnapshot, openSnapshotList } from "./state-snapshots.ts";
@@ -24,7 +26,7 @@ export interface Cache {
 }
 
 /** The content with a digest: from this host, or else from the masters. */
-export async function obtain({ blobs, masters, log }: Cache, digest: string): Promise<Uint8Array> {
+async function obtain({ blobs, masters, log }: Cache, digest: string): Promise<Uint8Array> {
   const cached = blobs.read(digest);
   if (cached !== undefined) return cached;
   let fetched: Uint8Array | undefined;
@@ -37,8 +39,12 @@ export async function obtain({ blobs, masters, log }: Cache, digest: string): Pr
   return fetched ?? new Uint8Array();
 }
 
+/** The files of a snapshot, read when they are asked for. */
+export const openSnapshot = async (cache: Cache, manifest: string): Promise<SnapshotSource> =>
+  createSnapshotSource(manifest, await readManifest(cache, manifest), (digest) => obtain(cache, digest));
+
 /** The list of files of a snapshot. */
-export async function readManifest(cache: Cache, digest: string): Promise<Manifest> {
+async function readManifest(cache: Cache, digest: string): Promise<Manifest> {
   const root = decodeRoot(await obtain(cache, digest));
   const pages = [];
   for (const page of root.pages) pages.push(decodePage(await obtain(cache, page)));

@@ -47,16 +47,6 @@ export function openUpgradeRecord(options: {
       return false;
     }
   };
-  const problemOf = async ({ sha256 }: StagedUpgrade): Promise<string | undefined> => {
-    try {
-      packaged = await digestOfFile(program);
-      return (await digestOfFile(files.binary(sha256))) === sha256
-        ? undefined
-        : "the staged binary has changed since it was staged";
-    } catch (thrown) {
-      return `the staged binary cannot be verified: ${describeError(thrown)}`;
-    }
-  };
   return {
     get state() {
       return state;
@@ -86,9 +76,10 @@ export function openUpgradeRecord(options: {
       const staged = files.request();
       if (staged === undefined) return false;
       const before = state;
-      const problem = await problemOf(staged);
+      const verified = await verify(program, files.binary(staged.sha256), staged);
+      if ("packaged" in verified) packaged = verified.packaged;
       const isKept = note(
-        problem === undefined ? { kind: "requested", staged } : { kind: "refused", staged, reason: problem },
+        "packaged" in verified ? { kind: "requested", staged } : { kind: "refused", staged, ...verified },
       );
       // Do not begin a trial that is not recorded for the next watchdog.
       if (!isKept) state = before;
@@ -103,4 +94,20 @@ export function openUpgradeRecord(options: {
       log.info("upgrade committed", { jid, version, from });
     },
   };
+}
+
+/** @returns the digest of the packaged executable, or why the staged one cannot replace it */
+async function verify(
+  program: string,
+  binary: string,
+  { sha256 }: StagedUpgrade,
+): Promise<{ packaged: string } | { reason: string }> {
+  try {
+    const packaged = await digestOfFile(program);
+    return (await digestOfFile(binary)) === sha256
+      ? { packaged }
+      : { reason: "the staged binary has changed since it was staged" };
+  } catch (thrown) {
+    return { reason: `the staged binary cannot be verified: ${describeError(thrown)}` };
+  }
 }

@@ -10,6 +10,7 @@ import {
   askingAgain,
   type BusSource,
   builtinBusUrl,
+  type Connection,
   createConnection,
   createSpread,
   findBus,
@@ -32,21 +33,13 @@ const askMastersEveryMs = 5 * 60_000;
 export const bus = {
   start: (deps: BusDeps & Stores & LocalPhase & OwnCalls & Masters) =>
     assemble(async (stack) => {
-      const { config, cache, refresh, firstDocument, clock, jitter, log, signal } = deps;
+      const { config, cache, refresh, clock, jitter, log, signal } = deps;
       const spread = createSpread(jitter);
       const openAs = openWith({ ...deps, spread });
       const open = opener(deps, openAs);
       const explicit = config.bus_url !== "";
-      const sources: BusSource[] = explicit
-        ? [{ name: "bus_url", urls: explicitUrls(deps) }]
-        : [
-            { name: "cache", urls: cache.load },
-            { name: "bootstrap document", urls: firstDocument },
-            { name: "succession", urls: () => deps.succession?.bus_urls },
-            { name: "builtin", urls: () => [builtinBusUrl] },
-          ];
       const first = await findBus({
-        sources,
+        sources: sourcesOf(deps),
         // One attempt takes up to 20 s where nobody answers.
         open: (urls) => abortable(open(urls), signal, (late) => void late.nats.close()),
         clock,
@@ -101,21 +94,7 @@ export const bus = {
       stack.defer(() => returning.stop());
       return {
         checks: {
-          async bus(): Promise<CheckResult> {
-            if (!connection.connected) {
-              return { status: "down", message: deps.obstacle.reason ?? "not connected" };
-            }
-            // A server that no longer answers is found out here long before its connection breaks.
-            await connection.flush();
-            if (explicit || cache.ofSite.length === 0) return { status: "up" };
-            const site = deps.site() ?? "";
-            return connection.isAt(cache.ofSite)
-              ? { status: "up", message: `at the bus of site ${site}` }
-              : {
-                  status: "degraded",
-                  message: `the bus of site ${site} did not answer: connected to that of the masters`,
-                };
-          },
+          bus: () => checkBus(deps, connection),
           async kv(): Promise<CheckResult> {
             await session.heartbeat.store();
             return { status: "up" };
@@ -130,6 +109,35 @@ interface BusDeps extends PeelDeps {
   /** What connections to the bus are verified with. */
   tls: Pick<BusOptions, "ca" | "clientCertificate">;
   obstacle: Obstacle;
+}
+
+/** Where the address of the bus is looked for, in this order. */
+function sourcesOf(deps: BusDeps & Masters): BusSource[] {
+  if (deps.config.bus_url !== "") return [{ name: "bus_url", urls: explicitUrls(deps) }];
+  return [
+    { name: "cache", urls: deps.cache.load },
+    { name: "bootstrap document", urls: deps.firstDocument },
+    { name: "succession", urls: () => deps.succession?.bus_urls },
+    { name: "builtin", urls: () => [builtinBusUrl] },
+  ];
+}
+
+/** Whether the peel is connected, and to which bus. */
+async function checkBus(
+  { config, cache, obstacle, site }: BusDeps & Masters,
+  connection: Connection,
+): Promise<CheckResult> {
+  if (!connection.connected) return { status: "down", message: obstacle.reason ?? "not connected" };
+  // A server that no longer answers is found out here long before its connection breaks.
+  await connection.flush();
+  if (config.bus_url !== "" || cache.ofSite.length === 0) return { status: "up" };
+  const name = site() ?? "";
+  return connection.isAt(cache.ofSite)
+    ? { status: "up", message: `at the bus of site ${name}` }
+    : {
+        status: "degraded",
+        message: `the bus of site ${name} did not answer: connected to that of the masters`,
+      };
 }
 
 type LinkDeps = BusDeps & { spread: Spread };
