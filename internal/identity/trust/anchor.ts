@@ -48,148 +48,26 @@ export interface TrustOptions {
   signal: AbortSignal;
 }
 
+/** Which master is asked, and what is known of masters so far. */
+interface Judging extends TrustOptions {
+  /** Trust on first use ends as soon as any master was verified in a stronger way. */
+  firstUse: boolean;
+  /** The root that was trusted on first use. */
+  adopted: Anchor | undefined;
+}
+
 export function createTrust(options: TrustOptions): Trust {
-  const { rung, followed, across, keepAnchor, clock, log, signal } = options;
+  const { rung } = options;
+  const judging: Judging = { ...options, firstUse: rung.rung === 4 && rung.firstUse, adopted: undefined };
   /** Anchors established by asking a master. The others follow from the configuration alone. */
   const known = new Map<string, Anchor>();
-  /** Trust on first use ends as soon as any master was verified in a stronger way. */
-  let firstUse = rung.rung === 4 && rung.firstUse;
-  let adopted: Anchor | undefined;
-
-  const fetchDocument = async (url: string, verify: Verify): Promise<BootstrapDocument> => {
-    const answer = await exchange({
-      url: `${url}/api/v1/enroll/ca`,
-      headers: { Accept: "application/json" },
-      verify,
-      timeoutMs,
-      maxBytes: maxDocumentBytes,
-      clock,
-      signal,
-    });
-    const document = answer.status === 200 ? parseDocument(parseJson(answer.text)) : undefined;
-    if (document === undefined) {
-      throw new SvcError("unavailable", `${url} serves no bootstrap document (status ${answer.status})`);
-    }
-    return document;
-  };
-
-  /** The first candidate that verifies the master's certificate, or the reason why none does. */
-  const findVerifying = async (url: string, candidates: readonly string[]): Promise<Anchor | string> => {
-    let reason = "";
-    for (const ca of candidates) {
-      try {
-        await fetchDocument(url, { ca });
-        return { ca, spki: spkiPin(ca) };
-      } catch (thrown) {
-        if (!isCertificateError(thrown)) throw thrown;
-        // "The right CA signed another name" is a better explanation than "the wrong CA signed".
-        if (reason === "" || !isUnknownAuthority(thrown)) reason = describeError(thrown);
-      }
-    }
-    return reason;
-  };
-
-  const oneOf = async (url: string, candidates: readonly string[], none: string): Promise<Anchor> => {
-    const [only, ...others] = candidates;
-    if (only === undefined) throw mismatch(rung, url, none);
-    // The request itself verifies a single candidate.
-    if (others.length === 0) return { ca: only, spki: spkiPin(only) };
-    const found = await findVerifying(url, candidates);
-    if (typeof found === "string") throw mismatch(rung, url, found);
-    return found;
-  };
-
-  const bySystem = async (url: string): Promise<Anchor> => {
-    let document: BootstrapDocument;
-    try {
-      document = await fetchDocument(url, { ca: undefined });
-    } catch (thrown) {
-      if (!firstUse || !isUnknownAuthority(thrown)) throw thrown;
-      return onFirstUse(url);
-    }
-    firstUse = false;
-    const served = await findVerifying(url, rootsOf(document.ca_bundle_pem));
-    return { ca: undefined, spki: typeof served === "string" ? undefined : served.spki };
-  };
-
-  const onFirstUse = async (url: string): Promise<Anchor> => {
-    const roots = rootsOf((await fetchDocument(url, "nobody")).ca_bundle_pem);
-    if (roots.length === 0) throw mismatch(rung, url, "it does not serve a CA to trust");
-    const found = await findVerifying(url, roots);
-    if (typeof found === "string") {
-      throw mismatch(rung, url, `the CA it serves does not verify its own certificate: ${found}`);
-    }
-    log.warn("trusting the master's CA on first use; compare with svc ca fingerprint", {
-      url,
-      fingerprint: found.spki,
-    });
-    keepAnchor(`${found.ca}\n`);
-    adopted = found;
-    firstUse = false;
-    return found;
-  };
-
-  const establish = async (url: string): Promise<Anchor> => {
-    const roots = followed?.() ?? [];
-    if (roots.length > 0) return oneOf(url, roots, "");
-    switch (rung.rung) {
-      case 1:
-      case 3:
-        return oneOf(url, certificatesOf(rung.ca.pem), `${rung.ca.path} does not contain a CA certificate`);
-      case 2: {
-        const document = await fetchDocument(url, "nobody");
-        const roots = pinnedRoots(document.ca_bundle_pem, rung.pins);
-        const none =
-          document.ca_bundle_pem === ""
-            ? "it does not serve a CA"
-            : "the CA it serves does not match any pin";
-        return oneOf(url, roots, none);
-      }
-      case 4:
-        return adopted ?? bySystem(url);
-    }
-  };
-
-  /**
-   * The root that masters have after a rotation that this peel slept through. It follows those that the peel trusts
-   * when one of them signed its key, which the unverified document proves as well as any other.
-   *
-   * @throws TrustError `failed`, with what to do when nothing leads there
-   */
-  const acrossRotations = async (url: string, failed: TrustError): Promise<Anchor> => {
-    const trusted = across?.trusted() ?? [];
-    if (across === undefined || trusted.length === 0) throw failed;
-    const document = await fetchDocument(url, "nobody").catch(() => undefined);
-    const served = rootsOf(document?.ca_bundle_pem ?? "").slice(0, 2);
-    const crossPem = document?.ca_cross_pem ?? "";
-    const leads = served.map((root) => ({
-      root,
-      lead: leadTo(root, { trusted, crossPem, now: clock.now() }),
-    }));
-    const found = leads.filter(({ lead }) => lead.kind === "found").map(({ root }) => root);
-    if (found.length > 0) {
-      const anchor = await findVerifying(url, found);
-      if (typeof anchor !== "string") return anchor;
-    }
-    const [first] = served;
-    if (first === undefined) throw failed;
-    const ended = leads.flatMap(({ lead }) => (lead.kind === "ended" ? lead.at : []))[0];
-    const reason =
-      ended === undefined
-        ? "and nothing leads there from the roots that this peel trusts"
-        : `and the last certificate that led from trusted roots to it ended at ${ended}`;
-    throw new TrustError(
-      `${failed.message}. It serves the root ${spkiPin(first)}, ${reason}: compare this pin with svc ca fingerprint on a master; if it is the same, ${across.remedy}`,
-    );
-  };
-
   return {
     async use(url, run) {
       let crossed = false;
       for (let again = false; ; again = true) {
         const remembered = known.get(url);
         try {
-          const anchor = remembered ?? (await establish(url));
+          const anchor = remembered ?? (await establish(judging, url));
           known.set(url, anchor);
           return await run(anchor);
         } catch (thrown) {
@@ -201,11 +79,156 @@ export function createTrust(options: TrustOptions): Trust {
           const failed = isFinal ? thrown : mismatch(rung, url, thrown);
           if (crossed || !(isFinal || isUnknownAuthority(thrown))) throw failed;
           crossed = true;
-          known.set(url, await acrossRotations(url, failed));
+          known.set(url, await acrossRotations(judging, url, failed));
         }
       }
     },
   };
+}
+
+/** The anchor of a master, by the rung that applies. */
+async function establish(judging: Judging, url: string): Promise<Anchor> {
+  const { rung, followed, adopted } = judging;
+  const roots = followed?.() ?? [];
+  if (roots.length > 0) return oneOf(judging, url, roots, "");
+  switch (rung.rung) {
+    case 1:
+    case 3: {
+      const none = `${rung.ca.path} does not contain a CA certificate`;
+      return oneOf(judging, url, certificatesOf(rung.ca.pem), none);
+    }
+    case 2: {
+      const document = await fetchDocument(judging, url, "nobody");
+      const pinned = pinnedRoots(document.ca_bundle_pem, rung.pins);
+      const none =
+        document.ca_bundle_pem === "" ? "it does not serve a CA" : "the CA it serves does not match any pin";
+      return oneOf(judging, url, pinned, none);
+    }
+    case 4:
+      return adopted ?? bySystem(judging, url);
+  }
+}
+
+async function oneOf(
+  judging: Judging,
+  url: string,
+  candidates: readonly string[],
+  none: string,
+): Promise<Anchor> {
+  const [only, ...others] = candidates;
+  if (only === undefined) throw mismatch(judging.rung, url, none);
+  // The request itself verifies a single candidate.
+  if (others.length === 0) return { ca: only, spki: spkiPin(only) };
+  const found = await findVerifying(judging, url, candidates);
+  if (typeof found === "string") throw mismatch(judging.rung, url, found);
+  return found;
+}
+
+/** The first candidate that verifies the master's certificate, or the reason why none does. */
+async function findVerifying(
+  judging: Judging,
+  url: string,
+  candidates: readonly string[],
+): Promise<Anchor | string> {
+  let reason = "";
+  for (const ca of candidates) {
+    try {
+      await fetchDocument(judging, url, { ca });
+      return { ca, spki: spkiPin(ca) };
+    } catch (thrown) {
+      if (!isCertificateError(thrown)) throw thrown;
+      // "The right CA signed another name" is a better explanation than "the wrong CA signed".
+      if (reason === "" || !isUnknownAuthority(thrown)) reason = describeError(thrown);
+    }
+  }
+  return reason;
+}
+
+async function bySystem(judging: Judging, url: string): Promise<Anchor> {
+  let document: BootstrapDocument;
+  try {
+    document = await fetchDocument(judging, url, { ca: undefined });
+  } catch (thrown) {
+    if (!judging.firstUse || !isUnknownAuthority(thrown)) throw thrown;
+    return onFirstUse(judging, url);
+  }
+  judging.firstUse = false;
+  const served = await findVerifying(judging, url, rootsOf(document.ca_bundle_pem));
+  return { ca: undefined, spki: typeof served === "string" ? undefined : served.spki };
+}
+
+async function onFirstUse(judging: Judging, url: string): Promise<Anchor> {
+  const { rung, keepAnchor, log } = judging;
+  const roots = rootsOf((await fetchDocument(judging, url, "nobody")).ca_bundle_pem);
+  if (roots.length === 0) throw mismatch(rung, url, "it does not serve a CA to trust");
+  const found = await findVerifying(judging, url, roots);
+  if (typeof found === "string") {
+    throw mismatch(rung, url, `the CA it serves does not verify its own certificate: ${found}`);
+  }
+  log.warn("trusting the master's CA on first use; compare with svc ca fingerprint", {
+    url,
+    fingerprint: found.spki,
+  });
+  keepAnchor(`${found.ca}\n`);
+  judging.adopted = found;
+  judging.firstUse = false;
+  return found;
+}
+
+/**
+ * The root that masters have after a rotation that this peel slept through. It follows those that the peel trusts
+ * when one of them signed its key, which the unverified document proves as well as any other.
+ *
+ * @throws TrustError `failed`, with what to do when nothing leads there
+ */
+async function acrossRotations(judging: Judging, url: string, failed: TrustError): Promise<Anchor> {
+  const { across, clock } = judging;
+  const trusted = across?.trusted() ?? [];
+  if (across === undefined || trusted.length === 0) throw failed;
+  const document = await fetchDocument(judging, url, "nobody").catch(() => undefined);
+  const served = rootsOf(document?.ca_bundle_pem ?? "").slice(0, 2);
+  const crossPem = document?.ca_cross_pem ?? "";
+  const leads = served.map((root) => ({
+    root,
+    lead: leadTo(root, { trusted, crossPem, now: clock.now() }),
+  }));
+  const found = leads.filter(({ lead }) => lead.kind === "found").map(({ root }) => root);
+  if (found.length > 0) {
+    const anchor = await findVerifying(judging, url, found);
+    if (typeof anchor !== "string") return anchor;
+  }
+  const [first] = served;
+  if (first === undefined) throw failed;
+  const ended = leads.flatMap(({ lead }) => (lead.kind === "ended" ? lead.at : []))[0];
+  const reason =
+    ended === undefined
+      ? "and nothing leads there from the roots that this peel trusts"
+      : `and the last certificate that led from trusted roots to it ended at ${ended}`;
+  throw new TrustError(
+    `${failed.message}. It serves the root ${spkiPin(first)}, ${reason}: compare this pin with svc ca fingerprint on a master; if it is the same, ${across.remedy}`,
+  );
+}
+
+/** @throws SvcError `unavailable`; what `verify` refuses */
+async function fetchDocument(
+  { clock, signal }: Judging,
+  url: string,
+  verify: Verify,
+): Promise<BootstrapDocument> {
+  const answer = await exchange({
+    url: `${url}/api/v1/enroll/ca`,
+    headers: { Accept: "application/json" },
+    verify,
+    timeoutMs,
+    maxBytes: maxDocumentBytes,
+    clock,
+    signal,
+  });
+  const document = answer.status === 200 ? parseDocument(parseJson(answer.text)) : undefined;
+  if (document === undefined) {
+    throw new SvcError("unavailable", `${url} serves no bootstrap document (status ${answer.status})`);
+  }
+  return document;
 }
 
 function certificatesOf(pem: string): string[] {

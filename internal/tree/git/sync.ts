@@ -116,16 +116,7 @@ export function startGitSync(options: GitSyncOptions): GitSync {
   });
   return {
     states: () => remotes.map(({ state }) => state),
-    problem() {
-      const now = clock.monotonic();
-      for (const { mirror, readAt, reason } of remotes) {
-        if (readAt === undefined) return `no successful sync of ${mirror.remote} yet: ${reason}`;
-        if (now - readAt > staleIntervals * intervalMs) {
-          return `the last sync of ${mirror.remote} was ${Math.round((now - readAt) / 1000)} s ago: ${reason}`;
-        }
-      }
-      return undefined;
-    },
+    problem: () => problemOf(remotes, clock.monotonic(), intervalMs),
     get running() {
       return running;
     },
@@ -136,6 +127,17 @@ export function startGitSync(options: GitSyncOptions): GitSync {
       await Promise.all(mirrors.map((mirror) => mirror.stop()));
     },
   };
+}
+
+/** The first remote that was not read in time, in one sentence. */
+function problemOf(remotes: readonly Remote[], now: number, intervalMs: number): string | undefined {
+  for (const { mirror, readAt, reason } of remotes) {
+    if (readAt === undefined) return `no successful sync of ${mirror.remote} yet: ${reason}`;
+    if (now - readAt > staleIntervals * intervalMs) {
+      return `the last sync of ${mirror.remote} was ${Math.round((now - readAt) / 1000)} s ago: ${reason}`;
+    }
+  }
+  return undefined;
 }
 
 function sameEnvironments(

@@ -27,181 +27,238 @@ import { weigh, weighArgs } from "./weigh.ts";
 /** Names that the compiled part uses. */
 export type Used = Set<string>;
 
+type Of<Kind extends Expression["kind"]> = Expression & { kind: Kind };
+type Compile = (each: Expression) => Evaluate;
+
 /** Makes a function of an expression. */
 export function compileExpression(expression: Expression, used: Used): Evaluate {
-  const compile = (each: Expression) => compileExpression(each, used);
-  const { at } = expression;
-  switch (expression.kind) {
-    case "constant": {
-      const { value, isFloat } = expression;
-      const constant = isFloat && Number.isInteger(value) ? new Float(value as number) : value;
-      return () => constant;
-    }
-    case "name": {
-      const { name } = expression;
-      used.add(name);
-      return (frame) => {
-        frame.run.budget.step();
-        return orElse(frame.lookUp(name), missing(frame, name));
-      };
-    }
-    case "list":
-    case "tuple": {
-      const items = expression.items.map(compile);
-      const isList = expression.kind === "list";
-      return (frame) => {
-        frame.run.budget.make(items.length);
-        const values = items.map((item) => item(frame));
-        return isList ? values : new Tuple(values);
-      };
-    }
-    case "map": {
-      const entries = expression.entries.map(([key, value]) => [compile(key), compile(value)] as const);
-      return (frame) => {
-        frame.run.budget.make(entries.length);
-        const pairs = entries.map(([key, value]): [Value, Value] => [key(frame), value(frame)]);
-        frame.place(at);
-        return new ValueMap(pairs);
-      };
-    }
-    case "attribute": {
-      const [of, { name }] = [compile(expression.of), expression];
-      const written = sourceOf(expression);
-      return (frame) => {
-        const value = of(frame);
-        frame.place(at);
-        frame.run.budget.step();
-        const found = attributeOf(defined(value), name, toolsOf(frame));
-        return orElse(found === undefined ? itemOf(value, name) : found, missing(frame, written));
-      };
-    }
-    case "item": {
-      const [of, key] = [compile(expression.of), compile(expression.key)];
-      const written = sourceOf(expression);
-      return (frame) => {
-        const [value, by] = [of(frame), key(frame)];
-        frame.place(at);
-        frame.run.budget.step();
-        defined(value);
-        if (typeof value === "string") frame.run.budget.work(value.length);
-        const found = itemOf(value, defined(by));
-        if (found !== undefined) return found;
-        const attribute = typeof by === "string" ? attributeOf(value, by, toolsOf(frame)) : undefined;
-        return orElse(attribute, missing(frame, written));
-      };
-    }
-    case "slice": {
-      const [of, parts] = [compile(expression.of), expression.parts.map((part) => part && compile(part))];
-      return (frame) => {
-        const [value, bounds] = [of(frame), parts.map((part) => part?.(frame))];
-        frame.place(at);
-        return sliceOf(value, bounds, frame.run.budget);
-      };
-    }
-    case "call": {
-      const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
-      const written = sourceOf(expression.of);
-      return (frame) => {
-        const [callee, given] = [of(frame), args(frame)];
-        frame.place(at);
-        frame.run.budget.step();
-        return callValue(callee, given, written);
-      };
-    }
-    case "filter": {
-      const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
-      const { name } = expression;
-      return (frame) => {
-        const [value, given] = [of(frame), args(frame)];
-        frame.place(at);
-        return applyFilter(frame, name, value, given);
-      };
-    }
-    case "test": {
-      const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
-      const { name, negated } = expression;
-      return (frame) => {
-        const [value, given] = [of(frame), args(frame)];
-        frame.place(at);
-        return applyTest(frame, name, value, given) !== negated;
-      };
-    }
-    case "binary": {
-      const [left, right, { operator }] = [compile(expression.left), compile(expression.right), expression];
-      return (frame) => {
-        const [one, other] = [left(frame), right(frame)];
-        frame.place(at);
-        frame.run.budget.step();
-        return calculate(operator, one, other, frame.run.budget);
-      };
-    }
-    case "concat": {
-      const parts = expression.parts.map(compile);
-      return (frame) => {
-        const values = parts.map((part) => part(frame));
-        frame.place(at);
-        const text = values.map(textOf).join("");
-        frame.run.budget.make(text.length);
-        return text;
-      };
-    }
-    case "compare": {
-      const first = compile(expression.first);
-      const rest = expression.rest.map(({ operator, value }) => ({ operator, value: compile(value) }));
-      return (frame) => {
-        let left = first(frame);
-        for (const { operator, value } of rest) {
-          const right = value(frame);
-          frame.place(at);
-          frame.run.budget.step();
-          if (!holds(operator, left, right, frame.run.budget)) return false;
-          left = right;
-        }
-        return true;
-      };
-    }
-    case "and":
-    case "or": {
-      const [left, right] = [compile(expression.left), compile(expression.right)];
-      const goesOn = expression.kind === "and";
-      return (frame) => {
-        const value = left(frame);
-        frame.place(at);
-        return truthy(value) === goesOn ? right(frame) : value;
-      };
-    }
-    case "not": {
-      const of = compile(expression.of);
-      return (frame) => {
-        const value = of(frame);
-        frame.place(at);
-        return !truthy(value);
-      };
-    }
-    case "minus":
-    case "plus": {
-      const of = compile(expression.of);
-      const isMinus = expression.kind === "minus";
-      return (frame) => {
-        const value = of(frame);
-        frame.place(at);
-        if (isMinus) return negate(value);
-        if (isNumber(value)) return typeof value === "boolean" ? toNumber(value) : value;
-        throw new Fault(`bad operand type for unary +: '${typeName(defined(value))}'`);
-      };
-    }
-    case "choice": {
-      const [condition, yes] = [compile(expression.condition), compile(expression.yes)];
-      const no = expression.no && compile(expression.no);
-      return (frame) => {
-        const decides = condition(frame);
-        frame.place(at);
-        if (truthy(decides)) return yes(frame);
-        return no === undefined ? new Undefined("", true) : no(frame);
-      };
-    }
-  }
+  const compiler = compilers[expression.kind] as (
+    expression: Expression,
+    ...rest: [Compile, Used]
+  ) => Evaluate;
+  return compiler(expression, (each) => compileExpression(each, used), used);
 }
+
+function compileConstant(expression: Of<"constant">): Evaluate {
+  const { value, isFloat } = expression;
+  const constant = isFloat && Number.isInteger(value) ? new Float(value as number) : value;
+  return () => constant;
+}
+
+function compileName(expression: Of<"name">, _: Compile, used: Used): Evaluate {
+  const { name } = expression;
+  used.add(name);
+  return (frame) => {
+    frame.run.budget.step();
+    return orElse(frame.lookUp(name), missing(frame, name));
+  };
+}
+
+function compileItems(expression: Of<"list" | "tuple">, compile: Compile): Evaluate {
+  const items = expression.items.map(compile);
+  const isList = expression.kind === "list";
+  return (frame) => {
+    frame.run.budget.make(items.length);
+    const values = items.map((item) => item(frame));
+    return isList ? values : new Tuple(values);
+  };
+}
+
+function compileMap(expression: Of<"map">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const entries = expression.entries.map(([key, value]) => [compile(key), compile(value)] as const);
+  return (frame) => {
+    frame.run.budget.make(entries.length);
+    const pairs = entries.map(([key, value]): [Value, Value] => [key(frame), value(frame)]);
+    frame.place(at);
+    return new ValueMap(pairs);
+  };
+}
+
+function compileAttribute(expression: Of<"attribute">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const [of, { name }] = [compile(expression.of), expression];
+  const written = sourceOf(expression);
+  return (frame) => {
+    const value = of(frame);
+    frame.place(at);
+    frame.run.budget.step();
+    const found = attributeOf(defined(value), name, toolsOf(frame));
+    return orElse(found === undefined ? itemOf(value, name) : found, missing(frame, written));
+  };
+}
+
+function compileItem(expression: Of<"item">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const [of, key] = [compile(expression.of), compile(expression.key)];
+  const written = sourceOf(expression);
+  return (frame) => {
+    const [value, by] = [of(frame), key(frame)];
+    frame.place(at);
+    frame.run.budget.step();
+    defined(value);
+    if (typeof value === "string") frame.run.budget.work(value.length);
+    const found = itemOf(value, defined(by));
+    if (found !== undefined) return found;
+    const attribute = typeof by === "string" ? attributeOf(value, by, toolsOf(frame)) : undefined;
+    return orElse(attribute, missing(frame, written));
+  };
+}
+
+function compileSlice(expression: Of<"slice">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const [of, parts] = [compile(expression.of), expression.parts.map((part) => part && compile(part))];
+  return (frame) => {
+    const [value, bounds] = [of(frame), parts.map((part) => part?.(frame))];
+    frame.place(at);
+    return sliceOf(value, bounds, frame.run.budget);
+  };
+}
+
+function compileCall(expression: Of<"call">, compile: Compile, used: Used): Evaluate {
+  const { at } = expression;
+  const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
+  const written = sourceOf(expression.of);
+  return (frame) => {
+    const [callee, given] = [of(frame), args(frame)];
+    frame.place(at);
+    frame.run.budget.step();
+    return callValue(callee, given, written);
+  };
+}
+
+function compileFilter(expression: Of<"filter">, compile: Compile, used: Used): Evaluate {
+  const { at } = expression;
+  const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
+  const { name } = expression;
+  return (frame) => {
+    const [value, given] = [of(frame), args(frame)];
+    frame.place(at);
+    return applyFilter(frame, name, value, given);
+  };
+}
+
+function compileTest(expression: Of<"test">, compile: Compile, used: Used): Evaluate {
+  const { at } = expression;
+  const [of, args] = [compile(expression.of), compileArguments(expression.args, used)];
+  const { name, negated } = expression;
+  return (frame) => {
+    const [value, given] = [of(frame), args(frame)];
+    frame.place(at);
+    return applyTest(frame, name, value, given) !== negated;
+  };
+}
+
+function compileBinary(expression: Of<"binary">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const [left, right, { operator }] = [compile(expression.left), compile(expression.right), expression];
+  return (frame) => {
+    const [one, other] = [left(frame), right(frame)];
+    frame.place(at);
+    frame.run.budget.step();
+    return calculate(operator, one, other, frame.run.budget);
+  };
+}
+
+function compileConcat(expression: Of<"concat">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const parts = expression.parts.map(compile);
+  return (frame) => {
+    const values = parts.map((part) => part(frame));
+    frame.place(at);
+    const text = values.map(textOf).join("");
+    frame.run.budget.make(text.length);
+    return text;
+  };
+}
+
+function compileCompare(expression: Of<"compare">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const first = compile(expression.first);
+  const rest = expression.rest.map(({ operator, value }) => ({ operator, value: compile(value) }));
+  return (frame) => {
+    let left = first(frame);
+    for (const { operator, value } of rest) {
+      const right = value(frame);
+      frame.place(at);
+      frame.run.budget.step();
+      if (!holds(operator, left, right, frame.run.budget)) return false;
+      left = right;
+    }
+    return true;
+  };
+}
+
+function compileLogic(expression: Of<"and" | "or">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const [left, right] = [compile(expression.left), compile(expression.right)];
+  const goesOn = expression.kind === "and";
+  return (frame) => {
+    const value = left(frame);
+    frame.place(at);
+    return truthy(value) === goesOn ? right(frame) : value;
+  };
+}
+
+function compileNot(expression: Of<"not">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const of = compile(expression.of);
+  return (frame) => {
+    const value = of(frame);
+    frame.place(at);
+    return !truthy(value);
+  };
+}
+
+function compileSign(expression: Of<"minus" | "plus">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const of = compile(expression.of);
+  const isMinus = expression.kind === "minus";
+  return (frame) => {
+    const value = of(frame);
+    frame.place(at);
+    if (isMinus) return negate(value);
+    if (isNumber(value)) return typeof value === "boolean" ? toNumber(value) : value;
+    throw new Fault(`bad operand type for unary +: '${typeName(defined(value))}'`);
+  };
+}
+
+function compileChoice(expression: Of<"choice">, compile: Compile): Evaluate {
+  const { at } = expression;
+  const [condition, yes] = [compile(expression.condition), compile(expression.yes)];
+  const no = expression.no && compile(expression.no);
+  return (frame) => {
+    const decides = condition(frame);
+    frame.place(at);
+    if (truthy(decides)) return yes(frame);
+    return no === undefined ? new Undefined("", true) : no(frame);
+  };
+}
+
+const compilers: {
+  [Kind in Expression["kind"]]: (expression: Of<Kind>, compile: Compile, used: Used) => Evaluate;
+} = {
+  constant: compileConstant,
+  name: compileName,
+  list: compileItems,
+  tuple: compileItems,
+  map: compileMap,
+  attribute: compileAttribute,
+  item: compileItem,
+  slice: compileSlice,
+  call: compileCall,
+  filter: compileFilter,
+  test: compileTest,
+  binary: compileBinary,
+  concat: compileConcat,
+  compare: compileCompare,
+  and: compileLogic,
+  or: compileLogic,
+  not: compileNot,
+  minus: compileSign,
+  plus: compileSign,
+  choice: compileChoice,
+};
 
 /** Makes a function of the arguments of a call. */
 export function compileArguments(args: readonly Argument[], used: Used): (frame: Frame) => Args {

@@ -42,152 +42,200 @@ function compileBody(statements: readonly Statement[], compiling: Compiling): Ex
   };
 }
 
+type Of<Kind extends Statement["kind"]> = Statement & { kind: Kind };
+
 function compileStatement(statement: Statement, compiling: Compiling): Execute {
-  const { used } = compiling;
-  const { at } = statement;
-  switch (statement.kind) {
-    case "text": {
-      const { value } = statement;
-      return (frame) => void frame.run.write(value);
-    }
-    case "output": {
-      const value = compileExpression(statement.value, used);
-      return (frame) => {
-        const written = value(frame);
-        frame.place(at);
-        frame.run.budget.step();
-        if (written instanceof Undefined && written.isLenient) tellUndefined(frame, written, at);
-        frame.run.write(textOf(written));
-        return undefined;
-      };
-    }
-    case "do": {
-      const value = compileExpression(statement.value, used);
-      return (frame) => void value(frame);
-    }
-    case "if": {
-      const branches = statement.branches.map(({ condition, body }) => ({
-        at: condition.at,
-        condition: compileExpression(condition, used),
-        body: compiling.body(body, used),
-      }));
-      const otherwise = compiling.body(statement.otherwise, used);
-      return (frame) => {
-        for (const { at: place, condition, body } of branches) {
-          const decides = condition(frame);
-          frame.place(place);
-          if (truthy(decides)) return body(frame);
-        }
-        return otherwise(frame);
-      };
-    }
-    case "for":
-      return compileLoop(statement, compiling);
-    case "break":
-    case "continue": {
-      const signal: Signal = statement.kind;
-      return () => signal;
-    }
-    case "set": {
-      const [value, assign] = [compileExpression(statement.value, used), compileTarget(statement.target)];
-      return (frame) => {
-        const given = value(frame);
-        frame.place(at);
-        assign(frame, given);
-        return undefined;
-      };
-    }
-    case "set-block": {
-      const [body, assign] = [compiling.body(statement.body, used), compileTarget(statement.target)];
-      const filter = compileFilters(statement.filters, used);
-      return (frame) => void assign(frame, filter(frame, captured(frame, body)));
-    }
-    case "filter-block": {
-      const [body, filter] = [compiling.body(statement.body, used), compileFilters(statement.filters, used)];
-      return (frame) => void frame.run.write(textOf(filter(frame, captured(frame, body))));
-    }
-    case "load": {
-      const [body, assign, { format }] = [
-        compiling.body(statement.body, used),
-        compileTarget(statement.target),
-        statement,
-      ];
-      return (frame) => {
-        const text = captured(frame, body);
-        frame.place(at);
-        assign(frame, frame.run.surroundings.parseData(format, text));
-        return undefined;
-      };
-    }
-    case "import-data": {
-      const [loading, { format, name }] = [compileLoading(statement.loading, used), statement];
-      return (frame) => {
-        const text = importTemplate(frame, loading, at).text;
-        frame.place(at);
-        frame.set(name, frame.run.surroundings.parseData(format, text));
-        return undefined;
-      };
-    }
-    case "macro":
-      return compileMacro(statement, compiling);
-    case "call-block":
-      return compileCallBlock(statement, compiling);
-    case "with": {
-      const bindings = statement.bindings.map(({ target, value }) => ({
-        assign: compileTarget(target),
-        value: compileExpression(value, used),
-      }));
-      const body = compiling.body(statement.body, used);
-      return (frame) => {
-        const inner = frame.inner();
-        for (const { assign, value } of bindings) assign(inner, value(frame));
-        return body(inner);
-      };
-    }
-    case "block": {
-      const { name, isScoped, isRequired } = statement;
-      const body = compiling.body(statement.body, used);
-      if (compiling.blocks.has(name)) throw new Fault(`block '${name}' is defined twice`);
-      compiling.blocks.set(name, { name, body, isRequired });
-      return (frame) => {
-        frame.place(at);
-        renderBlock(frame, name, isScoped);
-        return undefined;
-      };
-    }
-    case "extends": {
-      const template = compileExpression(statement.template, used);
-      return (frame) => {
-        const name = template(frame);
-        frame.place(at);
-        const { rendering, run } = frame;
-        if (rendering === undefined || rendering.parent !== undefined)
-          throw new Fault("extended multiple times");
-        rendering.parent = { template: loadTemplate(frame, name, "extend"), before: run.out };
-        return undefined;
-      };
-    }
-    case "include": {
-      const [loading, { ignoresMissing }] = [compileLoading(statement.loading, used), statement];
-      return (frame) => {
-        include(frame, loading, { ignoresMissing, at });
-        return undefined;
-      };
-    }
-    case "import": {
-      const [loading, { name }] = [compileLoading(statement.loading, used), statement];
-      return (frame) => void frame.set(name, importTemplate(frame, loading, at).module);
-    }
-    case "from-import": {
-      const [loading, { names }] = [compileLoading(statement.loading, used), statement];
-      return (frame) => {
-        const { exported } = importTemplate(frame, loading, at);
-        for (const { name, as } of names) frame.set(as, orElse(exported(name), missing(frame, name)));
-        return undefined;
-      };
-    }
-  }
+  const compiler = compilers[statement.kind] as (statement: Statement, compiling: Compiling) => Execute;
+  return compiler(statement, compiling);
 }
+
+function compileText(statement: Of<"text">): Execute {
+  const { value } = statement;
+  return (frame) => void frame.run.write(value);
+}
+
+function compileOutput(statement: Of<"output">, { used }: Compiling): Execute {
+  const { at } = statement;
+  const value = compileExpression(statement.value, used);
+  return (frame) => {
+    const written = value(frame);
+    frame.place(at);
+    frame.run.budget.step();
+    if (written instanceof Undefined && written.isLenient) tellUndefined(frame, written, at);
+    frame.run.write(textOf(written));
+    return undefined;
+  };
+}
+
+function compileDo(statement: Of<"do">, { used }: Compiling): Execute {
+  const value = compileExpression(statement.value, used);
+  return (frame) => void value(frame);
+}
+
+function compileIf(statement: Of<"if">, compiling: Compiling): Execute {
+  const { used } = compiling;
+  const branches = statement.branches.map(({ condition, body }) => ({
+    at: condition.at,
+    condition: compileExpression(condition, used),
+    body: compiling.body(body, used),
+  }));
+  const otherwise = compiling.body(statement.otherwise, used);
+  return (frame) => {
+    for (const { at: place, condition, body } of branches) {
+      const decides = condition(frame);
+      frame.place(place);
+      if (truthy(decides)) return body(frame);
+    }
+    return otherwise(frame);
+  };
+}
+
+function compileSignal(statement: Of<"break" | "continue">): Execute {
+  const signal: Signal = statement.kind;
+  return () => signal;
+}
+
+function compileSet(statement: Of<"set">, { used }: Compiling): Execute {
+  const { at } = statement;
+  const [value, assign] = [compileExpression(statement.value, used), compileTarget(statement.target)];
+  return (frame) => {
+    const given = value(frame);
+    frame.place(at);
+    assign(frame, given);
+    return undefined;
+  };
+}
+
+function compileSetBlock(statement: Of<"set-block">, compiling: Compiling): Execute {
+  const { used } = compiling;
+  const [body, assign] = [compiling.body(statement.body, used), compileTarget(statement.target)];
+  const filter = compileFilters(statement.filters, used);
+  return (frame) => void assign(frame, filter(frame, captured(frame, body)));
+}
+
+function compileFilterBlock(statement: Of<"filter-block">, compiling: Compiling): Execute {
+  const { used } = compiling;
+  const [body, filter] = [compiling.body(statement.body, used), compileFilters(statement.filters, used)];
+  return (frame) => void frame.run.write(textOf(filter(frame, captured(frame, body))));
+}
+
+function compileLoad(statement: Of<"load">, compiling: Compiling): Execute {
+  const { at } = statement;
+  const { used } = compiling;
+  const [body, assign, { format }] = [
+    compiling.body(statement.body, used),
+    compileTarget(statement.target),
+    statement,
+  ];
+  return (frame) => {
+    const text = captured(frame, body);
+    frame.place(at);
+    assign(frame, frame.run.surroundings.parseData(format, text));
+    return undefined;
+  };
+}
+
+function compileImportData(statement: Of<"import-data">, { used }: Compiling): Execute {
+  const { at } = statement;
+  const [loading, { format, name }] = [compileLoading(statement.loading, used), statement];
+  return (frame) => {
+    const text = importTemplate(frame, loading, at).text;
+    frame.place(at);
+    frame.set(name, frame.run.surroundings.parseData(format, text));
+    return undefined;
+  };
+}
+
+function compileWith(statement: Of<"with">, compiling: Compiling): Execute {
+  const { used } = compiling;
+  const bindings = statement.bindings.map(({ target, value }) => ({
+    assign: compileTarget(target),
+    value: compileExpression(value, used),
+  }));
+  const body = compiling.body(statement.body, used);
+  return (frame) => {
+    const inner = frame.inner();
+    for (const { assign, value } of bindings) assign(inner, value(frame));
+    return body(inner);
+  };
+}
+
+function compileBlock(statement: Of<"block">, compiling: Compiling): Execute {
+  const { at } = statement;
+  const { used } = compiling;
+  const { name, isScoped, isRequired } = statement;
+  const body = compiling.body(statement.body, used);
+  if (compiling.blocks.has(name)) throw new Fault(`block '${name}' is defined twice`);
+  compiling.blocks.set(name, { name, body, isRequired });
+  return (frame) => {
+    frame.place(at);
+    renderBlock(frame, name, isScoped);
+    return undefined;
+  };
+}
+
+function compileExtends(statement: Of<"extends">, { used }: Compiling): Execute {
+  const { at } = statement;
+  const template = compileExpression(statement.template, used);
+  return (frame) => {
+    const name = template(frame);
+    frame.place(at);
+    const { rendering, run } = frame;
+    if (rendering === undefined || rendering.parent !== undefined) throw new Fault("extended multiple times");
+    rendering.parent = { template: loadTemplate(frame, name, "extend"), before: run.out };
+    return undefined;
+  };
+}
+
+function compileInclude(statement: Of<"include">, { used }: Compiling): Execute {
+  const { at } = statement;
+  const [loading, { ignoresMissing }] = [compileLoading(statement.loading, used), statement];
+  return (frame) => {
+    include(frame, loading, { ignoresMissing, at });
+    return undefined;
+  };
+}
+
+function compileImport(statement: Of<"import">, { used }: Compiling): Execute {
+  const { at } = statement;
+  const [loading, { name }] = [compileLoading(statement.loading, used), statement];
+  return (frame) => void frame.set(name, importTemplate(frame, loading, at).module);
+}
+
+function compileFromImport(statement: Of<"from-import">, { used }: Compiling): Execute {
+  const { at } = statement;
+  const [loading, { names }] = [compileLoading(statement.loading, used), statement];
+  return (frame) => {
+    const { exported } = importTemplate(frame, loading, at);
+    for (const { name, as } of names) frame.set(as, orElse(exported(name), missing(frame, name)));
+    return undefined;
+  };
+}
+
+const compilers: {
+  [Kind in Statement["kind"]]: (statement: Of<Kind>, compiling: Compiling) => Execute;
+} = {
+  text: compileText,
+  output: compileOutput,
+  do: compileDo,
+  if: compileIf,
+  for: compileLoop,
+  break: compileSignal,
+  continue: compileSignal,
+  set: compileSet,
+  "set-block": compileSetBlock,
+  "filter-block": compileFilterBlock,
+  load: compileLoad,
+  "import-data": compileImportData,
+  macro: compileMacro,
+  "call-block": compileCallBlock,
+  with: compileWith,
+  block: compileBlock,
+  extends: compileExtends,
+  include: compileInclude,
+  import: compileImport,
+  "from-import": compileFromImport,
+};
 
 /** A choice without `else` is meant to be empty; a name that nothing defines may not be. */
 function tellUndefined({ run }: Frame, { name }: Undefined, at: number): void {
