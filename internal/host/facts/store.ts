@@ -67,13 +67,9 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
     return true;
   };
   const readKept = (): FactProblem[] => {
-    try {
-      kept = readKeptFacts(file);
-      return [];
-    } catch (thrown) {
-      const reason = `${describeError(thrown)}; correct or delete the file: until then, its facts are missing and facts.set fails`;
-      return [{ source: file, reason }];
-    }
+    const read = tryKept(file);
+    if ("facts" in read) kept = read.facts;
+    return "facts" in read ? [] : [read];
   };
   const readBuiltin = async () => {
     const found = await collectFacts(options.table ?? builtinFacts, host, clock);
@@ -81,50 +77,25 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
     return found.problems;
   };
   const collect = async (reading: Promise<FactProblem[]>): Promise<boolean> => {
-    const [problems, found] = await Promise.all([
-      reading,
-      readCustomFacts({
-        directory: join(options.dataDir, "facts.d"),
-        uid: host.user?.uid ?? 0,
-        run: options.run,
-      }),
-    ]);
+    const directory = join(options.dataDir, "facts.d");
+    const reads = readCustomFacts({ directory, uid: host.user?.uid ?? 0, run: options.run });
+    const [problems, found] = await Promise.all([reading, reads]);
     custom = found.layers;
     const unread = readKept();
     const next = mergedWith(kept);
-    const dropped = next.dropped.map(({ name, source, bytes }) => ({
-      source: name,
-      reason: `left out: the facts exceed 256 KiB in total, and this one from ${source} takes ${bytes} bytes`,
-    }));
-    complain([...problems, ...unread, ...found.problems, ...dropped]);
+    complain([...problems, ...unread, ...found.problems, ...next.dropped.map(leftOut)]);
     return show(next);
   };
 
-  let running: Promise<boolean> | undefined;
-  let waiting: Promise<boolean> | undefined;
-  const start = (reading: Promise<FactProblem[]>): Promise<boolean> => {
-    running = collect(reading).finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
+  const rounds = createRounds(collect);
   // A request during collection may follow a change of an already collected fact, so collect again.
-  const refresh = (): Promise<boolean> => {
-    if (running === undefined) return start(readBuiltin());
-    waiting ??= running
-      .catch(() => {})
-      .then(() => {
-        waiting = undefined;
-        return refresh();
-      });
-    return waiting;
-  };
+  const refresh = () => rounds.next(readBuiltin);
 
   const problems = await readBuiltin();
   complain([...problems, ...readKept()]);
   show(mergedWith(kept));
   // The built-in facts were just collected.
-  const ready = start(Promise.resolve(problems)).then(
+  const ready = rounds.begin(Promise.resolve(problems)).then(
     () => {},
     (thrown) => log.error("facts not collected", { error: describeError(thrown) }),
   );
@@ -136,10 +107,8 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
       const next = withFact(readKeptFacts(file), name, value);
       const shown = mergedWith(next);
       if (shown.dropped.length > merged.dropped.length) {
-        throw new SvcError(
-          "bad_request",
-          `the fact ${name} is too large: all facts together are limited to 256 KiB`,
-        );
+        const problem = `the fact ${name} is too large: all facts together are limited to 256 KiB`;
+        throw new SvcError("bad_request", problem);
       }
       writeKeptFacts(file, next);
       kept = next;
@@ -151,6 +120,45 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
       return () => listeners.delete(run);
     },
   };
+}
+
+/** The facts of `facts.set`, or why they cannot be read. */
+function tryKept(file: string): { facts: Facts } | FactProblem {
+  try {
+    return { facts: readKeptFacts(file) };
+  } catch (thrown) {
+    const reason = `${describeError(thrown)}; correct or delete the file: until then, its facts are missing and facts.set fails`;
+    return { source: file, reason };
+  }
+}
+
+const leftOut = ({ name, source, bytes }: ReturnType<typeof mergeFacts>["dropped"][number]): FactProblem => ({
+  source: name,
+  reason: `left out: the facts exceed 256 KiB in total, and this one from ${source} takes ${bytes} bytes`,
+});
+
+/** Collections, one after the other. */
+function createRounds(collect: (reading: Promise<FactProblem[]>) => Promise<boolean>) {
+  let running: Promise<boolean> | undefined;
+  let waiting: Promise<boolean> | undefined;
+  const begin = (reading: Promise<FactProblem[]>): Promise<boolean> => {
+    running = collect(reading).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  /** Collects after the round that runs, together with all who ask until then. */
+  const next = (read: () => Promise<FactProblem[]>): Promise<boolean> => {
+    if (running === undefined) return begin(read());
+    waiting ??= running
+      .catch(() => {})
+      .then(() => {
+        waiting = undefined;
+        return next(read);
+      });
+    return waiting;
+  };
+  return { begin, next };
 }
 
 /** Logs each problem once, and again only after it was resolved in between. */

@@ -82,11 +82,7 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
   const before = await store.head();
   const genuine = before === undefined ? undefined : checkHead(deps, before);
   if (genuine !== undefined && genuine.token > token) throw lost();
-  const known = genuine ?? seal.newest;
-  const found: Catalog =
-    (known === undefined
-      ? undefined
-      : (deps.recall?.(known.catalog) ?? (await readCatalog(deps, known.catalog)))) ?? new Map();
+  const found = await catalogOf(deps, genuine ?? seal.newest);
   const sign = (next: Catalog): Commit => {
     const data = encodeCatalog(next);
     const digest = sha256Hex(data);
@@ -100,7 +96,7 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
   const published = await readPublished(deps, found);
   const { roots, pages } = published;
   const present = new Set([...referencedBy(published)].filter((digest) => listed.has(digest)));
-  const encoded = new Map<string, { files: Contents; manifest: EncodedManifest }>();
+  const encoded: Encoded = new Map();
 
   const advance = async (next: Catalog) => {
     const to = sign(next);
@@ -108,14 +104,6 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
     head = to;
     published.catalog = next;
   };
-  const encodeOnce = ({ name, origin, files }: Environment): EncodedManifest => {
-    const last = encoded.get(name);
-    if (last?.files === files && Bun.deepEquals(last.manifest.root.origin, origin)) return last.manifest;
-    const manifest = encodeEnvironment({ name, origin, files });
-    encoded.set(name, { files, manifest });
-    return manifest;
-  };
-
   return {
     environments: () => [...published.catalog.keys()],
 
@@ -129,29 +117,14 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
       const manifests = environments.map((environment) => ({
         name: environment.name,
         files: environment.files,
-        manifest: encodeOnce(environment),
+        manifest: encodeOnce(encoded, environment),
       }));
       const sent = await uploadSnapshots(store, present, manifests);
-      const next = new Map<string, readonly Published[]>();
-      for (const name of unchanged) {
-        const list = catalog.get(name);
-        if (list !== undefined) next.set(name, list);
-      }
-      const changed: string[] = [];
-      for (const { name, manifest } of manifests) {
+      const { next, changed, gone } = nextCatalog(catalog, manifests, unchanged);
+      for (const { manifest } of manifests) {
         roots.set(manifest.digest, manifest.root);
         for (const [digest, files] of manifest.pages) pages.set(digest, files.flatMap(blobsOf));
-        const list = catalog.get(name) ?? [];
-        if (list[0]?.manifest === manifest.digest) {
-          next.set(name, list);
-          continue;
-        }
-        changed.push(name);
-        const commits = manifest.root.origin.commits.map(({ commit }) => commit);
-        const older = list.filter((item) => item.manifest !== manifest.digest);
-        next.set(name, [{ manifest: manifest.digest, commits }, ...older].slice(0, keptSnapshots));
       }
-      const gone = [...catalog.keys()].filter((name) => !next.has(name));
       for (const name of gone) encoded.delete(name);
       if (changed.length + gone.length > 0) {
         await advance(next);
@@ -174,14 +147,56 @@ export async function takeOverHead(deps: PublisherDeps, token: number): Promise<
         return true;
       });
       if (removed > 0) {
-        log.info("state files that nothing refers to were removed", {
-          blobs: removed,
-          at: rfc3339(clock.now()),
-        });
+        const at = rfc3339(clock.now());
+        log.info("state files that nothing refers to were removed", { blobs: removed, at });
       }
       return removed;
     },
   };
+}
+
+/** The catalog that a statement names; an empty one without a statement. */
+async function catalogOf(deps: PublisherDeps, known: SignedStatement | undefined): Promise<Catalog> {
+  if (known === undefined) return new Map();
+  return deps.recall?.(known.catalog) ?? (await readCatalog(deps, known.catalog)) ?? new Map();
+}
+
+/** The manifests of environments as they were published last. */
+type Encoded = Map<string, { files: Contents; manifest: EncodedManifest }>;
+
+/** @throws SvcError `too_large` */
+function encodeOnce(encoded: Encoded, { name, origin, files }: Environment): EncodedManifest {
+  const last = encoded.get(name);
+  if (last?.files === files && Bun.deepEquals(last.manifest.root.origin, origin)) return last.manifest;
+  const manifest = encodeEnvironment({ name, origin, files });
+  encoded.set(name, { files, manifest });
+  return manifest;
+}
+
+/** The catalog with these environments, and what changes with it. @param unchanged environments that stay */
+function nextCatalog(
+  catalog: Catalog,
+  manifests: readonly { name: string; manifest: EncodedManifest }[],
+  unchanged: readonly string[],
+): { next: Map<string, readonly Published[]>; changed: string[]; gone: string[] } {
+  const next = new Map<string, readonly Published[]>();
+  const changed: string[] = [];
+  for (const name of unchanged) {
+    const list = catalog.get(name);
+    if (list !== undefined) next.set(name, list);
+  }
+  for (const { name, manifest } of manifests) {
+    const list = catalog.get(name) ?? [];
+    if (list[0]?.manifest === manifest.digest) {
+      next.set(name, list);
+      continue;
+    }
+    changed.push(name);
+    const commits = manifest.root.origin.commits.map(({ commit }) => commit);
+    const older = list.filter((item) => item.manifest !== manifest.digest);
+    next.set(name, [{ manifest: manifest.digest, commits }, ...older].slice(0, keptSnapshots));
+  }
+  return { next, changed, gone: [...catalog.keys()].filter((name) => !next.has(name)) };
 }
 
 /** Describes an environment. @throws SvcError `too_large` */

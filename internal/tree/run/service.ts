@@ -64,14 +64,45 @@ export interface StatesServiceDeps {
  * states stays small.
  */
 export function createStatesService(deps: StatesServiceDeps): StatesService {
-  const { sources, lock, clock } = deps;
-  let templates: Templates | undefined;
+  /** A state may run states itself, so this service is among what it finds. */
+  const contextOf = ({ signal }: StatesCaller): CallContext => ({
+    ...deps.context(signal),
+    signal,
+    states: service,
+  });
+  const open = createOpening(deps);
+  const service: StatesService = {
+    run: (request, caller) =>
+      deps.lock.hold(nameOf(request), () => runOnce(deps, open, request, caller, contextOf(caller))),
 
-  const open = async (request: StatesRequest, context: CallContext) => {
+    async show(what, request, caller) {
+      const { files, options } = await open(request, contextOf(caller));
+      if (what === "top") {
+        const { assignedStates } = await import("../language/mod.ts");
+        return { [files.environment]: await assignedStates(options) };
+      }
+      const { states } = await compile(request, options);
+      return states.map(shown);
+    },
+
+    async functions() {
+      const { stateRegistry } = await import("../functions/mod.ts");
+      return stateRegistry.all();
+    },
+  };
+  return service;
+}
+
+type Open = ReturnType<typeof createOpening>;
+
+/** Opens state files for a run, with what their templates find. */
+function createOpening(deps: StatesServiceDeps) {
+  let templates: Templates | undefined;
+  return async (request: StatesRequest, context: CallContext) => {
     const { settings, facts, signal } = context;
     if (!settings.resolved) throw new SvcError("unavailable", `states are not run: ${settings.reason}`);
     const [files] = await Promise.all([
-      sources.open(request.environment, request.commit, signal),
+      deps.sources.open(request.environment, request.commit, signal),
       facts.ready,
     ]);
     const { createTemplates } = await import("../template/mod.ts");
@@ -91,71 +122,51 @@ export function createStatesService(deps: StatesServiceDeps): StatesService {
     };
     return { files, options, host };
   };
+}
 
-  /** A state may run states itself, so this service is among what it finds. */
-  const contextOf = ({ signal }: StatesCaller): CallContext => ({
-    ...deps.context(signal),
-    signal,
-    states: service,
+async function runOnce(
+  deps: StatesServiceDeps,
+  open: Open,
+  request: StatesRequest,
+  caller: StatesCaller,
+  context: CallContext,
+) {
+  const { clock } = deps;
+  const startedAt = clock.now();
+  const started = clock.monotonic();
+  const { files, options, host } = await open(request, context);
+  const test = request.test === true;
+  const end = (ended: Pick<EndedRun, "states" | "not_run" | "stopped" | "problems">) =>
+    deps.onEnd?.({
+      ...defined({ origin: caller.origin }),
+      ...{ startedAt, environment: files.environment, ...commitOf(files), test },
+      duration_ms: Math.round(clock.monotonic() - started),
+      ...ended,
+    });
+  const compiled = await compile(request, options, (problems) => {
+    if (!caller.signal.aborted) end({ states: [], not_run: 0, problems });
   });
-  const service: StatesService = {
-    run: (request, caller) =>
-      lock.hold(nameOf(request), async () => {
-        const startedAt = clock.now();
-        const started = clock.monotonic();
-        const context = contextOf(caller);
-        const { files, options, host } = await open(request, context);
-        const test = request.test === true;
-        const end = (ended: Pick<EndedRun, "states" | "not_run" | "stopped" | "problems">) =>
-          deps.onEnd?.({
-            ...defined({ origin: caller.origin }),
-            ...{ startedAt, environment: files.environment, ...commitOf(files), test },
-            duration_ms: Math.round(clock.monotonic() - started),
-            ...ended,
-          });
-        const compiled = await compile(request, options, (problems) => {
-          if (!caller.signal.aborted) end({ states: [], not_run: 0, problems });
-        });
-        const { runStates } = await import("./run.ts");
-        const report = await runStates(compiled, {
-          ...context,
-          test,
-          jitter: deps.jitter,
-          call: (name, args) => callFunction(name, args, context),
-          ...progressOf(caller, compiled.states.length),
-        });
-        const { stopped, summary } = report;
-        end({ states: report.states, not_run: summary.not_run, ...defined({ stopped }) });
-        return {
-          states: report.states.map(shownResult),
-          environment: files.environment,
-          ...commitOf(files),
-          test,
-          duration_ms: Math.round(clock.monotonic() - started),
-          ...defined({ stopped }),
-          not_run: summary.not_run,
-          ...(await warningsOf(compiled)),
-          ...(host.calls.size === 0 ? {} : { host_calls: Object.fromEntries(host.calls) }),
-        };
-      }),
-
-    async show(what, request, caller) {
-      const context = contextOf(caller);
-      const { files, options } = await open(request, context);
-      if (what === "top") {
-        const { assignedStates } = await import("../language/mod.ts");
-        return { [files.environment]: await assignedStates(options) };
-      }
-      const { states } = await compile(request, options);
-      return states.map(shown);
-    },
-
-    async functions() {
-      const { stateRegistry } = await import("../functions/mod.ts");
-      return stateRegistry.all();
-    },
+  const { runStates } = await import("./run.ts");
+  const report = await runStates(compiled, {
+    ...context,
+    test,
+    jitter: deps.jitter,
+    call: (name, args) => callFunction(name, args, context),
+    ...progressOf(caller, compiled.states.length),
+  });
+  const { stopped, summary } = report;
+  end({ states: report.states, not_run: summary.not_run, ...defined({ stopped }) });
+  return {
+    states: report.states.map(shownResult),
+    environment: files.environment,
+    ...commitOf(files),
+    test,
+    duration_ms: Math.round(clock.monotonic() - started),
+    ...defined({ stopped }),
+    not_run: summary.not_run,
+    ...(await warningsOf(compiled)),
+    ...(host.calls.size === 0 ? {} : { host_calls: Object.fromEntries(host.calls) }),
   };
-  return service;
 }
 
 /** @throws SvcError with all problems, each with an excerpt; `onProblems` gets them first */

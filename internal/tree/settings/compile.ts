@@ -83,34 +83,11 @@ export function createCompilers({
   return (tree) => {
     const renderer = createTreeRenderer(templates, tree, { strictFacts });
     let groups: Groups | undefined;
-    const tops = new WeakMap<YamlNode, Top>();
     const groupsOnce = () => {
       groups ??= groupsOf(tree);
       return groups;
     };
-    const topOf = async (reader: TreeReader): Promise<Top> => {
-      if (!reader.has(topFile)) return { targets: [], usesGroups: false };
-      const { root, isTemplate } = await wholeUnless(reader.yaml(topFile), isTopTemplate(tree));
-      const known = tops.get(root);
-      if (known !== undefined) return known;
-      try {
-        const top = readTop(root, isTemplate ? `${topFile} (rendered)` : topFile, groupsOnce);
-        if (strictFacts) refuseFacts(top);
-        tops.set(root, top);
-        return top;
-      } catch (thrown) {
-        throw asWhole(thrown, isTemplate);
-      }
-    };
-    const peelOf = ({ peelId, facts: told, labels = {} }: Subject) => {
-      const id = displayPeelId(peelId);
-      // A peel can claim any id; the bus knows the real one.
-      const facts: Facts = { ...told, id };
-      const held = new HeldFacts(words);
-      const hold = (text: string, isData: boolean) => held.hold(text, isData);
-      const isHeld = (text: string) => held.isIn(text);
-      return { held, scope: { facts, settings: {}, hold, isHeld }, variables: { id, labels } };
-    };
+    const topOf = createTopReader({ tree, strictFacts, groups: groupsOnce });
     const compile = async (
       subject: Subject,
       uses: Set<string>,
@@ -118,7 +95,7 @@ export function createCompilers({
       onFile: (file: MergedFile) => void = () => {},
     ): Promise<Compiled> => {
       const { peelId } = subject;
-      const peel = { renderer: using, ...peelOf(subject) };
+      const peel = { renderer: using, ...peelOf(subject, words) };
       const { facts } = peel.scope;
       const { id, labels } = peel.variables;
       const reader = readerOf(tree, peel, cache);
@@ -159,35 +136,78 @@ export function createCompilers({
         const files: MergedFile[] = [];
         const own = createTreeRenderer(templates, tree, { strictFacts });
         await compile(subject, new Set(), own, (file) => files.push(file));
-        const layerOf = createLayers({ templates: marking, tree, strictFacts, peel: peelOf(subject) });
+        const layerOf = createLayers({ templates: marking, tree, strictFacts, peel: peelOf(subject, words) });
         const layers: Layer[] = [];
         for (const file of files) layers.push(await layerOf(file));
         return mergeLayers(layers);
       },
-      topProblem() {
-        const file = tree.files.get(topFile);
-        if (file?.text === undefined || isTopTemplate(tree)) return file?.problem;
-        try {
-          const top = readTop(cache.parse(topFile, file.text, topFile), topFile, groupsOnce);
-          if (strictFacts) refuseFacts(top);
-          return undefined;
-        } catch (thrown) {
-          return describeError(thrown);
-        }
-      },
-      factTargets() {
-        const file = tree.files.get(topFile);
-        if (file?.text === undefined || isTopTemplate(tree)) return [];
-        try {
-          const root = cache.parse(topFile, file.text, topFile);
-          return readTop(root, topFile, groupsOnce).targets.filter(({ asksFacts }) => asksFacts);
-        } catch {
-          // The caller of the compiler gets the error.
-          return [];
-        }
-      },
+      topProblem: () => topProblem({ tree, strictFacts, groups: groupsOnce }, cache),
+      factTargets: () => factTargets({ tree, strictFacts, groups: groupsOnce }, cache),
     };
   };
+}
+
+interface TopSource {
+  tree: SettingsTree;
+  strictFacts: boolean;
+  groups(): Groups;
+}
+
+type YamlCache = ReturnType<typeof createYamlCache>;
+
+/** Reads the top file; one without templates is read once for all peels. */
+function createTopReader({ tree, strictFacts, groups }: TopSource): (reader: TreeReader) => Promise<Top> {
+  const tops = new WeakMap<YamlNode, Top>();
+  return async (reader) => {
+    if (!reader.has(topFile)) return { targets: [], usesGroups: false };
+    const { root, isTemplate } = await wholeUnless(reader.yaml(topFile), isTopTemplate(tree));
+    const known = tops.get(root);
+    if (known !== undefined) return known;
+    try {
+      const top = readTop(root, isTemplate ? `${topFile} (rendered)` : topFile, groups);
+      if (strictFacts) refuseFacts(top);
+      tops.set(root, top);
+      return top;
+    } catch (thrown) {
+      throw asWhole(thrown, isTemplate);
+    }
+  };
+}
+
+/** What is wrong with a top file for every peel. */
+function topProblem({ tree, strictFacts, groups }: TopSource, cache: YamlCache): string | undefined {
+  const file = tree.files.get(topFile);
+  if (file?.text === undefined || isTopTemplate(tree)) return file?.problem;
+  try {
+    const top = readTop(cache.parse(topFile, file.text, topFile), topFile, groups);
+    if (strictFacts) refuseFacts(top);
+    return undefined;
+  } catch (thrown) {
+    return describeError(thrown);
+  }
+}
+
+function factTargets({ tree, groups }: TopSource, cache: YamlCache): Top["targets"] {
+  const file = tree.files.get(topFile);
+  if (file?.text === undefined || isTopTemplate(tree)) return [];
+  try {
+    const root = cache.parse(topFile, file.text, topFile);
+    return readTop(root, topFile, groups).targets.filter(({ asksFacts }) => asksFacts);
+  } catch {
+    // The caller of the compiler gets the error.
+    return [];
+  }
+}
+
+/** What templates know of a peel. */
+function peelOf({ peelId, facts: told, labels = {} }: Subject, words: ReturnType<typeof createWords>) {
+  const id = displayPeelId(peelId);
+  // A peel can claim any id; the bus knows the real one.
+  const facts: Facts = { ...told, id };
+  const held = new HeldFacts(words);
+  const hold = (text: string, isData: boolean) => held.hold(text, isData);
+  const isHeld = (text: string) => held.isIn(text);
+  return { held, scope: { facts, settings: {}, hold, isHeld }, variables: { id, labels } };
 }
 
 /** Reads the given files in order, each once, and merges later ones over earlier ones. */

@@ -67,103 +67,124 @@ export const containerArgs = {
 
 type Given = Readonly<Record<string, Plain | undefined>>;
 
+/** What is given, by the names of Salt. */
+interface Fields {
+  /** The first of these that is given. */
+  get(...names: string[]): Plain | undefined;
+  /** A field of Docker from the first of these that is given; nothing without one. */
+  from<T extends Plain>(names: readonly string[], key: string, read: (value: Plain, name: string) => T): Json;
+}
+
+function fieldsOf(given: Given): Fields {
+  const args = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+  const get: Fields["get"] = (...names) =>
+    names.map((name) => args.get(name)).find((value) => value !== undefined);
+  return {
+    get,
+    from(names, key, read) {
+      const [name = ""] = names;
+      const value = get(...names);
+      return value === undefined ? {} : { [key]: read(value, name) };
+    },
+  };
+}
+
+const text = (value: Plain) => String(value);
+const list = (value: Plain, name: string) => textsOf(name, value);
+const map = (value: Plain, name: string) => mapOf(name, value);
+const words = (value: Plain, name: string) => wordsOf(name, value);
+// 0 means without a limit.
+const size = (value: Plain, name: string) => (Number(value) === 0 ? 0 : parseSize(name, value, "b"));
+
+function flag(value: Plain, name: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw new StateFailure(`${name}: expected true or false`);
+}
+
+function number(value: Plain, name: string): number {
+  const read = Number(value);
+  if (Number.isSafeInteger(read)) return read;
+  throw new StateFailure(`${name}: expected a number`);
+}
+
 /** The body of `POST /containers/create`, with what is wanted in particular. @throws StateFailure */
 export function containerBody(image: string, given: Given): { [key: string]: Plain } {
-  const args = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
-  const get = (...names: string[]) =>
-    names.map((name) => args.get(name)).find((value) => value !== undefined);
-  const from = <T extends Plain>(
-    names: readonly string[],
-    key: string,
-    read: (value: Plain, name: string) => T,
-  ): Json => {
-    const [name = ""] = names;
-    const value = get(...names);
-    return value === undefined ? {} : { [key]: read(value, name) };
-  };
-  const text = (value: Plain) => String(value);
-  const flag = (value: Plain, name: string) => {
-    if (typeof value === "boolean") return value;
-    throw new StateFailure(`${name}: expected true or false`);
-  };
-  const number = (value: Plain, name: string) => {
-    const read = Number(value);
-    if (Number.isSafeInteger(read)) return read;
-    throw new StateFailure(`${name}: expected a number`);
-  };
-  const list = (value: Plain, name: string) => textsOf(name, value);
-  // 0 means without a limit.
-  const size = (value: Plain, name: string) => (Number(value) === 0 ? 0 : parseSize(name, value, "b"));
-  const map = (value: Plain, name: string) => mapOf(name, value);
-  const words = (value: Plain, name: string) => wordsOf(name, value);
+  const fields = fieldsOf(given);
+  const { get } = fields;
   const published = get("port_bindings", "publish");
   const ports = published === undefined ? undefined : portsOf(published);
-  const exposed = get("ports") === undefined ? {} : exposedPorts(textsOf("ports", get("ports") ?? []));
-  const volumes = get("volumes") === undefined ? [] : textsOf("volumes", get("volumes") ?? []);
-  const binds = [
-    ...(get("binds") === undefined ? [] : textsOf("binds", get("binds") ?? [])),
-    ...volumes.filter((each) => each.includes(":")),
-  ];
-  const own = volumes.filter((each) => !each.includes(":"));
+  const exposed = { ...exposedPorts(textsOf("ports", get("ports") ?? [])), ...ports?.exposed };
+  const volumes = textsOf("volumes", get("volumes") ?? []);
+  const isBind = (each: string) => each.includes(":");
+  const own = volumes.filter((each) => !isBind(each));
+  const binds = [...textsOf("binds", get("binds") ?? []), ...volumes.filter(isBind)];
   const hostConfig: Json = {
     ...(ports === undefined ? {} : { PortBindings: ports.bindings }),
-    ...from(["publish_all_ports"], "PublishAllPorts", flag),
     ...(binds.length === 0 ? {} : { Binds: binds }),
-    ...from(["volumes_from"], "VolumesFrom", list),
-    ...from(["volume_driver"], "VolumeDriver", text),
-    ...from(["tmpfs"], "Tmpfs", (value) => mapOf("tmpfs", value)),
-    ...from(["restart_policy", "restart"], "RestartPolicy", (value) => ({ ...restartPolicy(value) })),
-    ...from(["network_mode"], "NetworkMode", text),
-    // Without a colon the other container keeps its name.
-    ...from(["links"], "Links", (value, name) =>
-      list(value, name).map((each) => (each.includes(":") ? each : `${each}:${each}`)),
-    ),
-    ...from(["extra_hosts"], "ExtraHosts", list),
-    ...from(["dns"], "Dns", list),
-    ...from(["dns_search"], "DnsSearch", list),
-    ...from(["privileged"], "Privileged", flag),
-    ...from(["cap_add"], "CapAdd", list),
-    ...from(["cap_drop"], "CapDrop", list),
-    ...from(["group_add"], "GroupAdd", list),
-    ...from(["devices"], "Devices", (value) => list(value, "devices").map(deviceOf)),
-    ...from(["security_opt"], "SecurityOpt", list),
-    ...from(["read_only"], "ReadonlyRootfs", flag),
-    ...from(["memory", "mem_limit"], "Memory", size),
-    ...from(["cpu_shares"], "CpuShares", number),
-    ...from(["cpuset_cpus"], "CpusetCpus", text),
-    ...from(["ulimits"], "Ulimits", ulimitsOf),
-    ...from(["shm_size"], "ShmSize", size),
-    ...from(["ipc_mode"], "IpcMode", text),
-    ...from(["pid_mode"], "PidMode", text),
-    ...from(["init"], "Init", flag),
-    ...from(["sysctls"], "Sysctls", map),
-    ...(get("log_driver") === undefined && get("log_opt") === undefined
-      ? {}
-      : { LogConfig: { ...from(["log_driver"], "Type", text), ...from(["log_opt"], "Config", map) } }),
+    ...hostFields(fields),
   };
   return {
     Image: image,
-    ...from(["command"], "Cmd", words),
-    ...from(["entrypoint"], "Entrypoint", words),
-    ...from(["environment", "env"], "Env", (value, name) =>
-      Object.entries(mapOf(name, value)).map(([key, each]) => `${key}=${each}`),
-    ),
-    ...from(["hostname"], "Hostname", text),
-    ...from(["domainname"], "Domainname", text),
-    ...from(["user"], "User", text),
-    ...from(["working_dir"], "WorkingDir", text),
-    ...from(["labels"], "Labels", map),
-    ...from(["stop_signal"], "StopSignal", text),
-    ...from(["stop_timeout"], "StopTimeout", number),
-    ...from(["tty"], "Tty", flag),
-    ...from(["interactive", "stdin_open"], "OpenStdin", flag),
-    ...(ports === undefined && Object.keys(exposed).length === 0
-      ? {}
-      : { ExposedPorts: { ...exposed, ...ports?.exposed } }),
+    ...ownFields(fields),
+    ...(Object.keys(exposed).length === 0 && ports === undefined ? {} : { ExposedPorts: exposed }),
     ...(own.length === 0 ? {} : { Volumes: Object.fromEntries(own.map((path) => [path, {}])) }),
     ...(Object.keys(hostConfig).length === 0 ? {} : { HostConfig: hostConfig }),
   };
 }
+
+/** What a container is, wherever it runs. */
+const ownFields = ({ from }: Fields): Json => ({
+  ...from(["command"], "Cmd", words),
+  ...from(["entrypoint"], "Entrypoint", words),
+  ...from(["environment", "env"], "Env", (value, name) =>
+    Object.entries(mapOf(name, value)).map(([key, each]) => `${key}=${each}`),
+  ),
+  ...from(["hostname"], "Hostname", text),
+  ...from(["domainname"], "Domainname", text),
+  ...from(["user"], "User", text),
+  ...from(["working_dir"], "WorkingDir", text),
+  ...from(["labels"], "Labels", map),
+  ...from(["stop_signal"], "StopSignal", text),
+  ...from(["stop_timeout"], "StopTimeout", number),
+  ...from(["tty"], "Tty", flag),
+  ...from(["interactive", "stdin_open"], "OpenStdin", flag),
+});
+
+/** What a container has of its host. */
+const hostFields = ({ get, from }: Fields): Json => ({
+  ...from(["publish_all_ports"], "PublishAllPorts", flag),
+  ...from(["volumes_from"], "VolumesFrom", list),
+  ...from(["volume_driver"], "VolumeDriver", text),
+  ...from(["tmpfs"], "Tmpfs", (value) => mapOf("tmpfs", value)),
+  ...from(["restart_policy", "restart"], "RestartPolicy", (value) => ({ ...restartPolicy(value) })),
+  ...from(["network_mode"], "NetworkMode", text),
+  // Without a colon the other container keeps its name.
+  ...from(["links"], "Links", (value, name) =>
+    list(value, name).map((each) => (each.includes(":") ? each : `${each}:${each}`)),
+  ),
+  ...from(["extra_hosts"], "ExtraHosts", list),
+  ...from(["dns"], "Dns", list),
+  ...from(["dns_search"], "DnsSearch", list),
+  ...from(["privileged"], "Privileged", flag),
+  ...from(["cap_add"], "CapAdd", list),
+  ...from(["cap_drop"], "CapDrop", list),
+  ...from(["group_add"], "GroupAdd", list),
+  ...from(["devices"], "Devices", (value) => list(value, "devices").map(deviceOf)),
+  ...from(["security_opt"], "SecurityOpt", list),
+  ...from(["read_only"], "ReadonlyRootfs", flag),
+  ...from(["memory", "mem_limit"], "Memory", size),
+  ...from(["cpu_shares"], "CpuShares", number),
+  ...from(["cpuset_cpus"], "CpusetCpus", text),
+  ...from(["ulimits"], "Ulimits", ulimitsOf),
+  ...from(["shm_size"], "ShmSize", size),
+  ...from(["ipc_mode"], "IpcMode", text),
+  ...from(["pid_mode"], "PidMode", text),
+  ...from(["init"], "Init", flag),
+  ...from(["sysctls"], "Sysctls", map),
+  ...(get("log_driver") === undefined && get("log_opt") === undefined
+    ? {}
+    : { LogConfig: { ...from(["log_driver"], "Type", text), ...from(["log_opt"], "Config", map) } }),
+});
 
 function exposedPorts(ports: readonly string[]): Json {
   return Object.fromEntries(

@@ -17,6 +17,33 @@ const accepted = (doc: string) => ({ type: "any", doc: `Accepted for trees of Sa
 /** A container that ends sooner did not start as it should. */
 const settleMs = 1_000;
 
+/** Connects a container to a network; one that is connected in another way is disconnected first. */
+function connectStep(options: {
+  engine: Engine;
+  name: string;
+  network: ReturnType<typeof wantedNetworks>[number];
+  differs: readonly string[];
+  isNew: boolean;
+}): Step {
+  const { engine, name, network, differs, isNew } = options;
+  const isInside = differs[0] !== "connected";
+  const at = `/networks/${part(network.name)}`;
+  return {
+    changes: isNew ? {} : { [network.name]: isInside ? { reconnected: [...differs] } : "connected" },
+    async run() {
+      if (isInside) {
+        await engine.send(`disconnect ${name} from ${network.name}`, "POST", `${at}/disconnect`, {
+          Container: name,
+        });
+      }
+      await engine.send(`connect ${name} to ${network.name}`, "POST", `${at}/connect`, {
+        Container: name,
+        EndpointConfig: network.endpoint,
+      });
+    },
+  };
+}
+
 /** States of containers of Docker. */
 export const containerStates: readonly StateFunction[] = deferring([
   defineState({
@@ -82,23 +109,7 @@ export const containerStates: readonly StateFunction[] = deferring([
       }
       for (const network of networks) {
         const differs = isNew ? ["connected"] : networkDifference(network, found ?? {});
-        if (differs.length === 0) continue;
-        const isInside = differs[0] !== "connected";
-        const at = `/networks/${part(network.name)}`;
-        steps.push({
-          changes: isNew ? {} : { [network.name]: isInside ? { reconnected: differs } : "connected" },
-          async run() {
-            if (isInside) {
-              await engine.send(`disconnect ${name} from ${network.name}`, "POST", `${at}/disconnect`, {
-                Container: name,
-              });
-            }
-            await engine.send(`connect ${name} to ${network.name}`, "POST", `${at}/connect`, {
-              Container: name,
-              EndpointConfig: network.endpoint,
-            });
-          },
-        });
+        if (differs.length > 0) steps.push(connectStep({ engine, name, network, differs, isNew }));
       }
       if ((isNew || !isRunning) && args.start !== false) {
         steps.push({
