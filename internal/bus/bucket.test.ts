@@ -6,8 +6,9 @@ import { recordingLog } from "../../test/harness/log.ts";
 import { until } from "../../test/harness/until.ts";
 import { systemClock } from "../base/clock.ts";
 import { provision, provisionOne } from "./assets.ts";
-import { type Bucket, type Change, openBucket } from "./bucket.ts";
+import { type Bucket, openBucket } from "./bucket.ts";
 import { type Bus, connectBus } from "./connect.ts";
+import type { Change } from "./entry.ts";
 import { purgeSubject } from "./jetstream/purge-subject.ts";
 import { createSystemBus } from "./system.ts";
 

@@ -1,10 +1,9 @@
-import { ErrorCode, type KV, type KvEntry, NatsError } from "nats";
-import { sleep, type Timer } from "../base/clock.ts";
-import { defined } from "../base/defined.ts";
+import { ErrorCode, NatsError } from "nats";
 import { SvcError } from "../base/errors.ts";
 import { takesRollups } from "./assets.ts";
 import type { Bus } from "./connect.ts";
-import { damageAdvice } from "./damage.ts";
+import type { Change, Entry, Watch } from "./entry.ts";
+import { followBucket, openView, toEntry } from "./follow-bucket.ts";
 import { lastMessage } from "./jetstream/last-message.ts";
 import { purgeSubject } from "./jetstream/purge-subject.ts";
 import { withoutLeader } from "./jetstream/request.ts";
@@ -14,18 +13,6 @@ import { subjectHistory } from "./jetstream/subject-history.ts";
 import { listEntries } from "./list-entries.ts";
 import { orStorageError } from "./or-storage-error.ts";
 import { keySubject } from "./subjects.ts";
-
-/** A stored value and the revision that a compare-and-swap needs. */
-export interface Entry {
-  key: string;
-  value: Uint8Array;
-  revision: number;
-  /** When the server stored it, milliseconds since the Unix epoch. */
-  storedAt: number;
-}
-
-/** A change seen by a watch; `value` is absent when the key was deleted. */
-export type Change = Omit<Entry, "value"> & { value?: Uint8Array };
 
 /** A key-value bucket. Reads go to the leader of the stream, so that a read sees every earlier write. */
 export interface Bucket {
@@ -49,20 +36,6 @@ export interface Bucket {
    * @param keys only those that match, `*` for keys without a dot; every key when absent
    */
   watch(onChange: (change: Change) => void, keys?: string): Watch;
-}
-
-export interface Watch {
-  /** Resolves when every value that existed at the start has been seen. */
-  readonly ready: Promise<void>;
-  /**
-   * Resolves when everything that is stored now has been seen, so that the caller then knows every earlier
-   * write.
-   *
-   * @throws SvcError `unavailable` when that takes longer than 5 s, `storage` when the bus cannot be asked: then
-   *   what was seen may be incomplete, and nothing may be decided with it
-   */
-  caughtUp(): Promise<void>;
-  stop(): void;
 }
 
 /**
@@ -145,11 +118,6 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
   };
 }
 
-/** Without the library's check of JetStream, which fails while a cluster elects a leader. */
-function openView(bus: Bus, name: string): Promise<KV> {
-  return bus.nats.jetstream({ checkAPI: false }).views.kv(name, { bindOnly: true, allow_direct: false });
-}
-
 // Single keys are read and written with plain requests: the library needs up to twice the processor time, and
 // an enrollment reads and writes eleven times. The library does the watching and listing.
 
@@ -192,139 +160,6 @@ function checkedKey(key: string): string {
 
 /** More than any bucket keeps of a key. */
 const mostRevisions = 64;
-
-const watchRetryMs = 1_000;
-/** A server sends thousands of values a second: when none has come for this time, it has stopped. */
-const silenceMs = 5_000;
-const sayAgainMs = 60_000;
-const stoppedSending = "a stream stopped sending what it holds";
-/** How long to wait for a watch to catch up before it is started again, and then for the new one. */
-const catchUpMs = 2_000;
-const restartedMs = 3_000;
-
-function followBucket(
-  bus: Bus,
-  name: string,
-  options: {
-    keys: string | undefined;
-    /** The newest revision there was; what was removed since, or has expired, counts. */
-    lastRevision(keys: string | undefined): Promise<number>;
-    /** The newest revision that a watch can deliver. */
-    lastStored(keys: string | undefined): Promise<number>;
-    onChange(change: Change): void;
-  },
-): Watch {
-  const { keys, lastRevision, lastStored, onChange } = options;
-  const stopping = new AbortController();
-  const ready = Promise.withResolvers<void>();
-  const waiting = new Set<{ revision: number; resolve: () => void }>();
-  let current: { stop(): void } | undefined;
-  let seen = 0;
-  let saidAt: number | undefined;
-  const advance = (revision: number) => {
-    seen = Math.max(seen, revision);
-    for (const waiter of waiting) if (waiter.revision <= seen) waiter.resolve();
-  };
-  const isSeen = async (revision: number, withinMs: number): Promise<boolean> => {
-    if (revision <= seen) return true;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiter = { revision, resolve };
-    waiting.add(waiter);
-    const late = bus.clock.after(withinMs, resolve);
-    await promise;
-    waiting.delete(waiter);
-    late.cancel();
-    return revision <= seen;
-  };
-  const followOnce = async () => {
-    const kv = await openView(bus, name);
-    let received = 0;
-    let silence: Timer | undefined;
-    let isComplete = false;
-    const iterator = await kv.watch({
-      ...defined({ key: keys }),
-      initializedFn() {
-        isComplete = true;
-        silence?.cancel();
-        ready.resolve();
-      },
-    });
-    // The consumer of a watch stops at a damaged message. What is stored there may be put back meanwhile.
-    const listen = () => {
-      silence?.cancel();
-      if (isComplete) return;
-      silence = bus.clock.after(silenceMs, () => {
-        iterator.stop();
-        const now = bus.clock.monotonic();
-        if (!bus.connected || (saidAt !== undefined && now - saidAt < sayAgainMs)) return;
-        saidAt = now;
-        bus.log.error(stoppedSending, { stream: `KV_${name}`, received, next: damageAdvice });
-      });
-    };
-    current = iterator;
-    if (stopping.signal.aborted) iterator.stop();
-    listen();
-    try {
-      for await (const entry of iterator) {
-        const { value, ...rest } = toEntry(entry);
-        received++;
-        if (!isComplete) listen();
-        onChange(entry.operation === "PUT" ? { ...rest, value } : rest);
-        advance(entry.revision);
-      }
-    } finally {
-      silence?.cancel();
-    }
-  };
-  const follow = async () => {
-    while (!stopping.signal.aborted) {
-      const reconnects = bus.reconnects;
-      await followOnce().catch((cause) =>
-        bus.log.warn("bucket watch interrupted", { bucket: name, error: cause }),
-      );
-      if (bus.reconnects === reconnects) await sleep(bus.clock, watchRetryMs, stopping.signal);
-    }
-  };
-  // The server removes an ephemeral consumer when it restarts; creating a new one is faster than detecting
-  // this.
-  const unsubscribe = bus.onReconnect(() => current?.stop());
-  follow().catch(() => {
-    // Only the stop signal ends the loop.
-  });
-  return {
-    ready: ready.promise,
-    async caughtUp() {
-      await ready.promise;
-      const newest = await lastRevision(keys);
-      if (newest <= seen) return;
-      // Asked only then, as it reads a value. What is missing may have been removed or have expired.
-      const revision = await lastStored(keys);
-      if (revision <= seen) return advance(newest);
-      const stuck = current;
-      if (await isSeen(revision, catchUpMs)) return;
-      bus.log.warn("a bucket watch lags behind", { bucket: name, seen, revision });
-      // In a cluster the server that fed this watch may be gone, or lag, while the connection lives on. Several
-      // callers wait, and the first one has started it again already.
-      if (current === stuck) stuck?.stop();
-      if (await isSeen(revision, restartedMs)) return;
-      throw new SvcError("unavailable", `the bucket ${name} is not read completely yet: try again`);
-    },
-    stop() {
-      stopping.abort();
-      unsubscribe();
-      current?.stop();
-    },
-  };
-}
-
-function toEntry(entry: KvEntry): Entry {
-  return {
-    key: entry.key,
-    value: entry.value,
-    revision: entry.revision,
-    storedAt: entry.created.getTime(),
-  };
-}
 
 /** Whether no server answers for the subjects of the bucket: its stream does not exist. */
 function isMissingStream(thrown: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
-import type { Watch } from "./bucket.ts";
+import type { Watch } from "./entry.ts";
 
 /** How long a request may wait for the first reading. */
 const readMs = 5_000;

@@ -258,93 +258,107 @@ function authenticatorOf(identity: BusIdentity): { user: string; authenticate: A
   };
 }
 
-function watchConnection(
-  nats: NatsConnection,
-  user: string,
-  { clock, log, onRefused, requester, span }: BusOptions,
-): Bus {
-  let connected = true;
-  let refused = false;
-  let bufferedBytes = 0;
-  let reconnects = 0;
-  const onReconnect = new Set<() => void>();
-  const closeAfter = async (finish: () => Promise<void>) => {
-    if (nats.isClosed()) return;
-    const giveUp = new AbortController();
-    // Without a connection nothing can be sent.
-    if (connected) {
-      await Promise.race([
-        finish().catch(() => {}),
-        sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal),
-      ]).finally(() => giveUp.abort());
-    }
-    // When the connection breaks meanwhile, the client stops draining and tries to connect forever.
-    await nats.close();
+/** What a connection went through. */
+interface Life {
+  connected: boolean;
+  /** Whether the server refused this client since it was connected last. */
+  refused: boolean;
+  /** What waits in the client for the next connection. */
+  bufferedBytes: number;
+  reconnects: number;
+  readonly onReconnect: Set<() => void>;
+}
+
+function watchConnection(nats: NatsConnection, user: string, options: BusOptions): Bus {
+  const { clock, log, requester, span } = options;
+  const life: Life = {
+    ...{ connected: true, refused: false, bufferedBytes: 0, reconnects: 0 },
+    onReconnect: new Set(),
   };
-  void (async () => {
-    for await (const status of nats.status()) {
-      switch (status.type) {
-        case Events.Disconnect:
-          connected = false;
-          log.warn("bus disconnected", { server: status.data });
-          break;
-        case Events.Reconnect:
-          connected = true;
-          refused = false;
-          bufferedBytes = 0;
-          reconnects++;
-          log.info("bus reconnected", { server: status.data });
-          for (const run of onReconnect) run();
-          break;
-        case Events.Error: {
-          // The client library does not keep what a server said about a permission.
-          const words = status.permissionContext === undefined ? wordsOf(nats) : undefined;
-          const isRefusal = isRefusalOf(String(status.data), words);
-          // While a server refuses the client, each attempt has the same error. It is logged once.
-          if (!isRefusal || !refused) {
-            const permission = status.permissionContext?.subject;
-            log.warn("bus error", { code: status.data, permission, ...defined({ message: words }) });
-          }
-          refused ||= isRefusal;
-          if (isRefusal) onRefused?.(words ?? String(status.data));
-          break;
-        }
-      }
-    }
-  })();
+  void followStatus(nats, life, options);
   return {
-    nats,
-    clock,
-    log,
-    user,
+    ...{ nats, clock, log, user },
     ...defined({ requester, span }),
     get reconnects() {
-      return reconnects;
+      return life.reconnects;
     },
     get connected() {
-      return connected && !nats.isClosed();
+      return life.connected && !nats.isClosed();
     },
     publish(subject, data) {
-      if (!connected) {
-        if (bufferedBytes + data.length > busClientSettings.reconnectBufferBytes) {
+      if (!life.connected) {
+        if (life.bufferedBytes + data.length > busClientSettings.reconnectBufferBytes) {
           throw new SvcError("unavailable", "the bus is away and the reconnect buffer is full");
         }
-        bufferedBytes += data.length;
+        life.bufferedBytes += data.length;
       }
       nats.publish(subject, data);
     },
     onReconnect(run) {
-      onReconnect.add(run);
-      return () => onReconnect.delete(run);
+      life.onReconnect.add(run);
+      return () => life.onReconnect.delete(run);
     },
     serve: serveOver(nats, log),
     closed: nats.closed().then((reason) => {
-      connected = false;
+      life.connected = false;
       return reason ?? undefined;
     }),
-    drain: () => closeAfter(() => nats.drain()),
-    close: () => closeAfter(() => nats.flush()),
+    drain: () => closeAfter(nats, life, clock, () => nats.drain()),
+    close: () => closeAfter(nats, life, clock, () => nats.flush()),
   };
+}
+
+/** Logs what happens to a connection, until it is closed. */
+async function followStatus(nats: NatsConnection, life: Life, { log, onRefused }: BusOptions): Promise<void> {
+  for await (const status of nats.status()) {
+    switch (status.type) {
+      case Events.Disconnect:
+        life.connected = false;
+        log.warn("bus disconnected", { server: status.data });
+        break;
+      case Events.Reconnect:
+        life.connected = true;
+        life.refused = false;
+        life.bufferedBytes = 0;
+        life.reconnects++;
+        log.info("bus reconnected", { server: status.data });
+        for (const run of life.onReconnect) run();
+        break;
+      case Events.Error: {
+        // The client library does not keep what a server said about a permission.
+        const words = status.permissionContext === undefined ? wordsOf(nats) : undefined;
+        const isRefusal = isRefusalOf(String(status.data), words);
+        // While a server refuses the client, each attempt has the same error. It is logged once.
+        if (!isRefusal || !life.refused) {
+          const permission = status.permissionContext?.subject;
+          log.warn("bus error", { code: status.data, permission, ...defined({ message: words }) });
+        }
+        life.refused ||= isRefusal;
+        if (isRefusal) onRefused?.(words ?? String(status.data));
+        break;
+      }
+    }
+  }
+}
+
+/** @param finish sends what is not sent yet */
+async function closeAfter(
+  nats: NatsConnection,
+  life: Life,
+  clock: Clock,
+  finish: () => Promise<void>,
+): Promise<void> {
+  if (nats.isClosed()) return;
+  const giveUp = new AbortController();
+  // Without a connection nothing can be sent.
+  if (life.connected) {
+    await Promise.race([
+      finish().catch(() => {}),
+      sleep(clock, busClientSettings.drainTimeoutMs, giveUp.signal),
+    ]).finally(() => giveUp.abort());
+  }
+  // When the connection breaks meanwhile, the client stops draining and tries to connect forever.
+  await nats.close();
 }
 
 function serveOver(nats: NatsConnection, log: Log): Bus["serve"] {

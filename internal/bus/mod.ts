@@ -11,7 +11,7 @@ export {
 } from "./assets.ts";
 export { type Backup, backUpBus, restoreBus, restoreMissing } from "./backup.ts";
 export { type BlobStore, type Head, openBlobStore } from "./blob-store.ts";
-export { type Bucket, type Change, type Entry, openBucket } from "./bucket.ts";
+export { type Bucket, openBucket } from "./bucket.ts";
 export { caughtUpInTime } from "./caught-up-in-time.ts";
 export { clientCertificate } from "./client-certificate.ts";
 export {
@@ -33,6 +33,7 @@ export { type Consumer, consume, type DeliveredMessage, removeConsumer } from ".
 export { type Commit, openContentStore, readBlob } from "./content-store.ts";
 export { damageAdvice } from "./damage.ts";
 export { type Discarded, discardOldest } from "./discard-oldest.ts";
+export type { Change, Entry } from "./entry.ts";
 export { encodeFailure, encodeRateLimited, encodeSuccess, failureOf, openReply } from "./envelope.ts";
 export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
 export {

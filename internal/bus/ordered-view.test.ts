@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Change } from "./bucket.ts";
+import type { Change } from "./entry.ts";
 import { createOrderedView, type OrderedViewOptions } from "./ordered-view.ts";
 
 interface Item {

@@ -1,6 +1,6 @@
 import { SvcError } from "../base/errors.ts";
 import { createSortedItems } from "../base/sorted-items.ts";
-import type { Change } from "./bucket.ts";
+import type { Change } from "./entry.ts";
 
 /** An item of a view. */
 export interface Kept<Item> {

@@ -1,8 +1,8 @@
 import { mapBounded } from "../base/map-bounded.ts";
 import type { AssetName } from "./assets.ts";
 import { streamName } from "./assets.ts";
-import type { Entry } from "./bucket.ts";
 import type { Bus } from "./connect.ts";
+import type { Entry } from "./entry.ts";
 import type { GotMessage } from "./jetstream/get-message.ts";
 import { streamState } from "./jetstream/stream-state.ts";
 import { messageAt } from "./message-at.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { decode } from "../base/msgpack.ts";
-import type { Entry } from "./bucket.ts";
+import type { Entry } from "./entry.ts";
 
 /** The value of a key, and when it was stored. */
 export type Stored<T> = T & Pick<Entry, "key" | "storedAt" | "revision">;

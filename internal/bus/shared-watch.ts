@@ -1,4 +1,5 @@
-import type { Bucket, Change, Watch } from "./bucket.ts";
+import type { Bucket } from "./bucket.ts";
+import type { Change, Watch } from "./entry.ts";
 
 /** One watch of a bucket for several followers: the bus sends every value once. */
 export interface SharedWatch {

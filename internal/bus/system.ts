@@ -1,4 +1,4 @@
-import { type NatsConnection, NatsError, type RequestManyOptions, RequestStrategy } from "nats";
+import type { NatsConnection } from "nats";
 import * as v from "valibot";
 import { sleep } from "../base/clock.ts";
 import { isOlderVersion } from "../base/dotted-version.ts";
@@ -16,19 +16,14 @@ import { type LeafNode, listLeafNodes } from "./leaf-nodes.ts";
 import { newInbox } from "./new-inbox.ts";
 import { readAnswer } from "./replicas/read-answer.ts";
 import type { BusServerInfo } from "./replicas/servers.ts";
+import { type Servers, watchServers } from "./system-servers.ts";
 
 // What the system account of a NATS server offers (NATS documents "System events", "Account resolver"), as
 // far as revocation and provisioning use it.
 
-/** Timeout for the replies of all servers, milliseconds. */
-const answerMs = 2_000;
-/** At the start: how long after the last reply no further server is expected. */
-const quietMs = 300;
 /** After new claims were sent: when it is first looked whether servers refuse by them, and the longest pause. */
 const firstLookMs = 2;
 const longestLookMs = 100;
-/** Every server sends a report each 10 s; after three missing reports it counts as gone. */
-const goneMs = 35_000;
 
 /** What one server offers to all its accounts, and what the limits of all streams together reserve, bytes. */
 export interface ServerStorage {
@@ -107,15 +102,6 @@ export interface ConnectionListener {
   unsure(): void;
 }
 
-const serverReport = v.object({
-  server: v.object({
-    name: v.string(),
-    id: v.string(),
-    ver: v.optional(v.string(), ""),
-    jetstream: v.optional(v.boolean(), false),
-  }),
-  statsz: v.optional(v.object({ connections: v.optional(v.number(), 0) }), {}),
-});
 const storageReply = v.object({
   data: v.object({
     config: v.object({ max_storage: v.number(), max_memory: v.number() }),
@@ -157,126 +143,11 @@ export async function createSystemBus(
   bus: Bus,
   { claims = bus, few = fewConnections }: { claims?: Bus; few?: number } = {},
 ): Promise<SystemBus> {
-  const { nats, clock } = bus;
-  // By name, which is unique in a cluster: the ID of a server changes at each start.
-  const known = new Map<
-    string,
-    { id: string; version: string; jetstream: boolean; connections: number; seenAt: number }
-  >();
-  const onJoin = new Set<() => void>();
+  const servers = await watchServers(bus);
+  const { present, total, askAll, onJoin } = servers;
+  const view: View = { bus, claims, few, servers };
   /** By account, for those whose connections are followed. */
   const connections = new Map<string, AccountConnections>();
-
-  const ask = async (
-    subject: string,
-    payload: string | undefined,
-    options: RequestManyOptions & { over?: NatsConnection; onReply?(text: string): void },
-  ): Promise<string[]> => {
-    const { over = nats, onReply, ...rest } = options;
-    const found: string[] = [];
-    try {
-      for await (const reply of await over.requestMany(subject, payload, rest)) {
-        const text = reply.string();
-        found.push(text);
-        onReply?.(text);
-      }
-    } catch (thrown) {
-      if (!(thrown instanceof NatsError)) throw thrown;
-    }
-    return found;
-  };
-  /** Ends when every server has answered. */
-  const askAll = (
-    subject: string,
-    payload?: string,
-    more: { over?: NatsConnection; onReply?(text: string): void } = {},
-  ) =>
-    ask(subject, payload, {
-      ...{ strategy: RequestStrategy.Count, maxMessages: total(), maxWait: answerMs },
-      ...more,
-    });
-  /** The account as each server has it in memory. */
-  const askLoaded = async (account: string) =>
-    (await askAll("$SYS.REQ.SERVER.PING.ACCOUNTZ", JSON.stringify({ account }))).flatMap((text) => {
-      const found = readAnswer(loadedReply, text);
-      if (found === undefined) return [];
-      const { jwt, revoked_user: revoked } = found.data.account_detail;
-      const refuses = new Map(
-        Object.entries(revoked ?? {}).map(([user, until]) => [user, Date.parse(until) / 1000] as const),
-      );
-      return [{ server: found.server.id, jwt, refuses }];
-    });
-  const canEnd = () => present().every(({ version }) => !isOlderVersion(version, oldestToEnd));
-  const end = (id: string) => {
-    const [server, cid] = id.split(" ");
-    // A server does nothing without a reply subject. Nobody listens to the reply.
-    nats.publish(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: Number(cid) }), {
-      reply: newInbox(bus),
-    });
-  };
-  const endConnections: SystemBus["endConnections"] = async (account, told, isMeant) => {
-    if (told.length === 0) return true;
-    if (told.length > mostEnded || !canEnd()) return false;
-    const isOf = isMeant ?? (({ user }) => told.includes(user));
-    return endConnectionsOf({ ask: askAll, total, end }, account, told, isOf);
-  };
-  /** Looks until every server accepted the claims, or refuses these users. @param accepted servers, by ID */
-  const refusedEverywhere = async (
-    { sub: account, nats: { revocations } }: Claims,
-    users: readonly string[],
-    accepted: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<boolean> => {
-    const wanted = Object(revocations) as Record<string, number>;
-    for (let pauseMs = firstLookMs; ; pauseMs = Math.min(2 * pauseMs, longestLookMs)) {
-      await sleep(clock, pauseMs, signal);
-      const refusing = new Set(accepted);
-      for (const { server, refuses } of await askLoaded(account)) {
-        if (users.every((user) => (refuses.get(user) ?? 0) >= (wanted[user] ?? 0))) refusing.add(server);
-      }
-      signal.throwIfAborted();
-      if (present().every(({ id }) => refusing.has(id))) return true;
-    }
-  };
-  const note = (text: string) => {
-    const report = readAnswer(serverReport, text);
-    if (report === undefined) return;
-    const { name, id, ver: version, jetstream } = report.server;
-    const { connections = 0 } = report.statsz;
-    const seenAt = clock.monotonic();
-    const before = known.get(name);
-    known.set(name, { id, version, jetstream, connections, seenAt });
-    if (before?.id === id && !isGone(before.seenAt)) return;
-    for (const run of onJoin) run();
-  };
-  const isGone = (seenAt: number) => seenAt < clock.monotonic() - goneMs;
-  const present = () => [...known].flatMap(([name, one]) => (isGone(one.seenAt) ? [] : [{ name, ...one }]));
-  const total = () => Math.max(1, present().length);
-  const takesLong = () => present().some(({ connections }) => connections > few);
-  const takeCensus = async () => {
-    const reports = await ask("$SYS.REQ.SERVER.PING", undefined, {
-      strategy: RequestStrategy.JitterTimer,
-      maxWait: answerMs,
-      jitter: quietMs,
-    });
-    for (const report of reports) note(report);
-  };
-
-  const subscriptions = [
-    nats.subscribe("$SYS.SERVER.*.STATSZ", { callback: (error, message) => error ?? note(message.string()) }),
-    nats.subscribe("$SYS.SERVER.*.SHUTDOWN", {
-      callback(_, message) {
-        const gone = message.subject.split(".")[2];
-        for (const [name, { id }] of known) if (id === gone) known.delete(name);
-      },
-    }),
-  ];
-  await takeCensus();
-  // A restarted server has the claims that it had on disk, so the watcher must check at once.
-  const unsubscribe = bus.onReconnect(() => {
-    takeCensus().catch((error) => bus.log.warn("the servers of the bus could not be counted", { error }));
-  });
-
   return {
     servers: () => ({
       total: total(),
@@ -287,29 +158,7 @@ export async function createSystemBus(
         .map(({ name, version }) => ({ name, version }))
         .sort((one, other) => one.name.localeCompare(other.name, "en")),
     askServers: (kind, options) => askAll(`$SYS.REQ.SERVER.PING.${kind}`, JSON.stringify(options)),
-    async pushClaims(jwt, refused = []) {
-      const expected = total();
-      const found = readClaims(jwt);
-      const isQuick = refused.length > 0 && refused.length <= mostEnded && canEnd();
-      if (isQuick && takesLong()) await endConnections(found.sub, refused);
-      const accepted = new Set<string>();
-      let count = 0;
-      const pushing = askAll("$SYS.REQ.CLAIMS.UPDATE", jwt, {
-        over: claims.nats,
-        onReply(text) {
-          const answer = readAnswer(claimsReply, text);
-          if (answer?.data.code !== 200) return;
-          accepted.add(answer.server.id);
-          count++;
-        },
-      }).then(() => count >= expected);
-      if (!isQuick) return pushing;
-      const enough = new AbortController();
-      const looking = refusedEverywhere(found, refused, accepted, enough.signal).catch(() => pushing);
-      return Promise.race([pushing, looking]).finally(() =>
-        enough.abort(new Error("the claims are in force")),
-      );
-    },
+    pushClaims: (jwt, refused = []) => pushClaims(view, jwt, refused),
     async storage() {
       const replies = await askAll("$SYS.REQ.SERVER.PING.JSZ", "{}");
       return replies.flatMap((text) => {
@@ -320,13 +169,13 @@ export async function createSystemBus(
     },
     async lookupClaims(account) {
       const stored = await askAll(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`);
-      const loaded = (await askLoaded(account)).filter(({ jwt }) => !stored.includes(jwt));
+      const loaded = (await askLoaded(view, account)).filter(({ jwt }) => !stored.includes(jwt));
       return [...stored.map((jwt) => ({ jwt })), ...loaded.map(({ jwt, refuses }) => ({ jwt, refuses }))];
     },
-    endConnections,
-    takesLong,
+    endConnections: (account, told, isMeant) => endConnections(view, account, told, isMeant),
+    takesLong: () => takesLong(view),
     followConnections(account, listener) {
-      const events = connections.get(account) ?? followAccount(nats, account);
+      const events = connections.get(account) ?? followAccount(bus.nats, account);
       connections.set(account, events);
       events.listeners.add(listener);
       const unsubscribe = bus.onReconnect(listener.unsure);
@@ -346,11 +195,100 @@ export async function createSystemBus(
       onJoin.add(run);
       return () => onJoin.delete(run);
     },
-    stop() {
-      unsubscribe();
-      for (const subscription of subscriptions) subscription.unsubscribe();
-    },
+    stop: servers.stop,
   };
+}
+
+/** The system account, and the connections that reach it. */
+interface View {
+  bus: Bus;
+  claims: Bus;
+  few: number;
+  servers: Servers;
+}
+
+const takesLong = ({ servers, few }: View) => servers.present().some(({ connections }) => connections > few);
+
+const canEnd = ({ servers }: View) =>
+  servers.present().every(({ version }) => !isOlderVersion(version, oldestToEnd));
+
+/** The account as each server has it in memory. */
+async function askLoaded({ servers }: View, account: string) {
+  const replies = await servers.askAll("$SYS.REQ.SERVER.PING.ACCOUNTZ", JSON.stringify({ account }));
+  return replies.flatMap((text) => {
+    const found = readAnswer(loadedReply, text);
+    if (found === undefined) return [];
+    const { jwt, revoked_user: revoked } = found.data.account_detail;
+    const refuses = new Map(
+      Object.entries(revoked ?? {}).map(([user, until]) => [user, Date.parse(until) / 1000] as const),
+    );
+    return [{ server: found.server.id, jwt, refuses }];
+  });
+}
+
+async function endConnections(
+  view: View,
+  account: string,
+  told: readonly string[],
+  isMeant: ((connection: ConnectedUser) => boolean) | undefined,
+): Promise<boolean> {
+  if (told.length === 0) return true;
+  if (told.length > mostEnded || !canEnd(view)) return false;
+  const { bus, servers } = view;
+  const end = (id: string) => {
+    const [server, cid] = id.split(" ");
+    // A server does nothing without a reply subject. Nobody listens to the reply.
+    bus.nats.publish(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: Number(cid) }), {
+      reply: newInbox(bus),
+    });
+  };
+  const isOf = isMeant ?? (({ user }) => told.includes(user));
+  return endConnectionsOf({ ask: servers.askAll, total: servers.total, end }, account, told, isOf);
+}
+
+/** @returns whether every server accepted the claims, or refuses these users, in time */
+async function pushClaims(view: View, jwt: string, refused: readonly string[]): Promise<boolean> {
+  const expected = view.servers.total();
+  const found = readClaims(jwt);
+  const isQuick = refused.length > 0 && refused.length <= mostEnded && canEnd(view);
+  if (isQuick && takesLong(view)) await endConnections(view, found.sub, refused, undefined);
+  const accepted = new Set<string>();
+  let count = 0;
+  const pushing = view.servers
+    .askAll("$SYS.REQ.CLAIMS.UPDATE", jwt, {
+      over: view.claims.nats,
+      onReply(text) {
+        const answer = readAnswer(claimsReply, text);
+        if (answer?.data.code !== 200) return;
+        accepted.add(answer.server.id);
+        count++;
+      },
+    })
+    .then(() => count >= expected);
+  if (!isQuick) return pushing;
+  const enough = new AbortController();
+  const looking = refusedEverywhere(view, found, refused, accepted, enough.signal).catch(() => pushing);
+  return Promise.race([pushing, looking]).finally(() => enough.abort(new Error("the claims are in force")));
+}
+
+/** Looks until every server accepted the claims, or refuses these users. @param accepted servers, by ID */
+async function refusedEverywhere(
+  view: View,
+  { sub: account, nats: { revocations } }: Claims,
+  users: readonly string[],
+  accepted: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const wanted = Object(revocations) as Record<string, number>;
+  for (let pauseMs = firstLookMs; ; pauseMs = Math.min(2 * pauseMs, longestLookMs)) {
+    await sleep(view.bus.clock, pauseMs, signal);
+    const refusing = new Set(accepted);
+    for (const { server, refuses } of await askLoaded(view, account)) {
+      if (users.every((user) => (refuses.get(user) ?? 0) >= (wanted[user] ?? 0))) refusing.add(server);
+    }
+    signal.throwIfAborted();
+    if (view.servers.present().every(({ id }) => refusing.has(id))) return true;
+  }
 }
 
 interface AccountConnections {

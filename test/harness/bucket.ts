@@ -1,4 +1,5 @@
-import type { Bucket, Change, Entry } from "../../internal/bus/bucket.ts";
+import type { Bucket } from "../../internal/bus/bucket.ts";
+import type { Change, Entry } from "../../internal/bus/entry.ts";
 
 /** A bucket in memory with the rules of the real one: one revision counter, and writes by compare-and-swap. */
 export interface MemoryBucket extends Bucket {

@@ -62,129 +62,155 @@ export interface LeaseOptions {
 
 const storedLease = v.object({ holder: v.string(), token: v.optional(v.number(), 0) });
 
+/** A process that contends for a lease, or holds it. */
+interface Contender extends LeaseOptions {
+  seen: LeaseHolder | undefined;
+  mine: { tenure: Tenure; end: AbortController; revision: number } | undefined;
+  timer: Timer | undefined;
+  /** The step that runs: one follows the other. */
+  busy: Promise<void>;
+  stopped: boolean;
+  /** When this tenure began, for people. */
+  since: string;
+  /** Time until which this master may act as the holder, on the monotonic clock. */
+  validUntil: number;
+}
+
 /**
  * Contends for a lease until it is stopped. Only the monotonic clock counts, so a jump of the wall clock
  * changes nothing. When a paused process resumes, its tenure has ended.
  */
 export function contend(options: LeaseOptions): Lease {
-  const { bucket, name, self, clock, jitter, log } = options;
-  let seen: LeaseHolder | undefined;
-  let mine: { tenure: Tenure; end: AbortController; revision: number } | undefined;
-  let timer: Timer | undefined;
-  let busy: Promise<void> = Promise.resolve();
-  let stopped = false;
-  /** When this tenure began, for people. */
-  let since = "";
-  /** Time until which this master may act as the holder, on the monotonic clock. */
-  let validUntil = 0;
-
-  const wake = (inMs: number) => {
-    timer?.cancel();
-    if (!stopped) timer = clock.after(inMs, () => void step());
+  const { bucket, name, clock, jitter } = options;
+  const contender: Contender = {
+    ...options,
+    ...{ seen: undefined, mine: undefined, timer: undefined, stopped: false, since: "", validUntil: 0 },
+    busy: Promise.resolve(),
   };
-  /** The leases of a master are renewed together. */
-  const wakeToRenew = () => wake(untilDue(renewMs, clock.monotonic()));
-  const lose = (reason: string) => {
-    if (mine === undefined) return;
-    log.warn("lease lost", { lease: name, token: mine.tenure.token, reason });
-    const { end } = mine;
-    mine = undefined;
-    end.abort(new Error(`the lease ${name} was lost: ${reason}`));
-  };
-  const step = () => {
-    busy = busy.then(mine === undefined ? acquire : renew).catch((thrown) => {
-      log.warn("lease not reachable", { lease: name, reason: describeError(thrown) });
-      if (mine !== undefined && clock.monotonic() >= validUntil) lose("it could not be renewed in time");
-      wake(mine === undefined ? renewMs : 1_000);
-    });
-    return busy;
-  };
-  const acquire = async () => {
-    if (stopped) return;
-    const askedAt = clock.monotonic();
-    since = rfc3339(clock.now());
-    const revision = await bucket.create(name, encode({ holder: self, since }));
-    if (revision === undefined) return wake(ttlMs + spreadMs * jitter());
-    // The sequence in the stream of the bucket only grows, whatever happens to the keys.
-    const end = new AbortController();
-    mine = { tenure: { token: revision, signal: end.signal }, end, revision };
-    validUntil = askedAt + ttlMs - marginMs;
-    seen = { holder: self, token: revision };
-    // It was given up before the bus replied: `stop` gives it back.
-    if (stopped) return;
-    log.info("lease acquired", { lease: name, token: revision });
-    wakeToRenew();
-    options.onTenure(mine.tenure);
-  };
-  const renew = async () => {
-    if (mine === undefined || stopped) return;
-    const askedAt = clock.monotonic();
-    // After a pause another master may hold it; the tenure ended on time in both cases.
-    if (askedAt >= validUntil) {
-      lose("this process was paused for too long");
-      return wake(0);
-    }
-    const value = encode({
-      holder: self,
-      token: mine.tenure.token,
-      since,
-      renewed_at: rfc3339(clock.now()),
-    });
-    const revision = await bucket.update(name, value, mine.revision);
-    if (revision === undefined) {
-      lose("another master holds it");
-      return wake(ttlMs + spreadMs * jitter());
-    }
-    mine.revision = revision;
-    validUntil = askedAt + ttlMs - marginMs;
-    wakeToRenew();
-  };
-
-  const giveBack = async () => {
-    await busy;
-    if (mine === undefined) return;
-    const { revision } = mine;
-    mine = undefined;
-    await bucket.remove(name, revision).catch((thrown) => {
-      log.warn("lease not released; it will expire", { lease: name, reason: describeError(thrown) });
-    });
-  };
-
-  const onChange = ({ value, revision }: Change) => {
-    if (value === undefined) {
-      seen = undefined;
-      if (mine === undefined) wake(spreadMs * jitter());
-      return;
-    }
-    const parsed = v.safeParse(storedLease, safely(value));
-    if (!parsed.success) return;
-    seen = { holder: parsed.output.holder, token: parsed.output.token || revision };
-    // The bucket removes it this long after it was stored, and does not announce the removal.
-    if (mine === undefined) wake(ttlMs + spreadMs * jitter());
-  };
-  const watch = bucket.watch(onChange, name);
-  wake(spreadMs * jitter());
+  const watch = bucket.watch((change) => notice(contender, change), name);
+  wake(contender, spreadMs * jitter());
   return {
     name,
     get tenure() {
+      const { mine, validUntil } = contender;
       // May be called at any time, also after a pause that no timer has noticed yet.
       const holds = mine !== undefined && !mine.end.signal.aborted && clock.monotonic() < validUntil;
-      return holds ? mine?.tenure : undefined;
+      return holds ? mine.tenure : undefined;
     },
     get holder() {
-      return seen;
+      return contender.seen;
     },
     async stop() {
-      stopped = true;
-      timer?.cancel();
+      contender.stopped = true;
+      contender.timer?.cancel();
       watch.stop();
-      mine?.end.abort(new Error(`the lease ${name} was given up`));
+      contender.mine?.end.abort(new Error(`the lease ${name} was given up`));
       const late = new AbortController();
       const timeout = sleep(clock, giveBackMs, late.signal).catch(() => {});
-      await Promise.race([giveBack(), timeout]);
+      await Promise.race([giveBack(contender), timeout]);
       late.abort();
     },
   };
+}
+
+function wake(contender: Contender, inMs: number): void {
+  contender.timer?.cancel();
+  if (!contender.stopped) contender.timer = contender.clock.after(inMs, () => void step(contender));
+}
+
+/** The leases of a master are renewed together. */
+const wakeToRenew = (contender: Contender) => wake(contender, untilDue(renewMs, contender.clock.monotonic()));
+
+/** Waits until another one may have let the lease expire. */
+const wakeWhenExpired = (contender: Contender) => wake(contender, ttlMs + spreadMs * contender.jitter());
+
+function step(contender: Contender): Promise<void> {
+  const { name, clock, log } = contender;
+  const act = contender.mine === undefined ? acquire : renew;
+  contender.busy = contender.busy
+    .then(() => act(contender))
+    .catch((thrown) => {
+      log.warn("lease not reachable", { lease: name, reason: describeError(thrown) });
+      if (contender.mine !== undefined && clock.monotonic() >= contender.validUntil) {
+        lose(contender, "it could not be renewed in time");
+      }
+      wake(contender, contender.mine === undefined ? renewMs : 1_000);
+    });
+  return contender.busy;
+}
+
+function lose(contender: Contender, reason: string): void {
+  const { name, mine, log } = contender;
+  if (mine === undefined) return;
+  log.warn("lease lost", { lease: name, token: mine.tenure.token, reason });
+  contender.mine = undefined;
+  mine.end.abort(new Error(`the lease ${name} was lost: ${reason}`));
+}
+
+async function acquire(contender: Contender): Promise<void> {
+  const { bucket, name, self, clock, log } = contender;
+  if (contender.stopped) return;
+  const askedAt = clock.monotonic();
+  contender.since = rfc3339(clock.now());
+  const revision = await bucket.create(name, encode({ holder: self, since: contender.since }));
+  if (revision === undefined) return wakeWhenExpired(contender);
+  // The sequence in the stream of the bucket only grows, whatever happens to the keys.
+  const end = new AbortController();
+  const tenure = { token: revision, signal: end.signal };
+  contender.mine = { tenure, end, revision };
+  contender.validUntil = askedAt + ttlMs - marginMs;
+  contender.seen = { holder: self, token: revision };
+  // It was given up before the bus replied: `stop` gives it back.
+  if (contender.stopped) return;
+  log.info("lease acquired", { lease: name, token: revision });
+  wakeToRenew(contender);
+  contender.onTenure(tenure);
+}
+
+async function renew(contender: Contender): Promise<void> {
+  const { bucket, name, self, clock, mine, since } = contender;
+  if (mine === undefined || contender.stopped) return;
+  const askedAt = clock.monotonic();
+  // After a pause another master may hold it; the tenure ended on time in both cases.
+  if (askedAt >= contender.validUntil) {
+    lose(contender, "this process was paused for too long");
+    return wake(contender, 0);
+  }
+  const { token } = mine.tenure;
+  const value = encode({ holder: self, token, since, renewed_at: rfc3339(clock.now()) });
+  const revision = await bucket.update(name, value, mine.revision);
+  if (revision === undefined) {
+    lose(contender, "another master holds it");
+    return wakeWhenExpired(contender);
+  }
+  mine.revision = revision;
+  contender.validUntil = askedAt + ttlMs - marginMs;
+  wakeToRenew(contender);
+}
+
+async function giveBack(contender: Contender): Promise<void> {
+  await contender.busy;
+  const { bucket, name, mine, log } = contender;
+  if (mine === undefined) return;
+  contender.mine = undefined;
+  await bucket.remove(name, mine.revision).catch((thrown) => {
+    log.warn("lease not released; it will expire", { lease: name, reason: describeError(thrown) });
+  });
+}
+
+/** Notices who holds the lease. */
+function notice(contender: Contender, { value, revision }: Change): void {
+  const isMine = contender.mine !== undefined;
+  if (value === undefined) {
+    contender.seen = undefined;
+    if (!isMine) wake(contender, spreadMs * contender.jitter());
+    return;
+  }
+  const parsed = v.safeParse(storedLease, safely(value));
+  if (!parsed.success) return;
+  contender.seen = { holder: parsed.output.holder, token: parsed.output.token || revision };
+  // The bucket removes it this long after it was stored, and does not announce the removal.
+  if (!isMine) wakeWhenExpired(contender);
 }
 
 function safely(bytes: Uint8Array): unknown {

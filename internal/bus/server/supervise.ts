@@ -50,7 +50,7 @@ export interface BusServer {
  * @throws SvcError with the reason why it cannot start; the reason of the signal
  */
 export async function startBusServer(options: BusServerOptions): Promise<BusServer> {
-  const { dir, carried, searchPath, clock, signal } = options;
+  const { dir, clock, signal } = options;
   const log = options.log.with({ component: "bus" });
   const config = join(dir, "nats-server.conf");
   const note = join(dir, "nats-server.process");
@@ -60,25 +60,7 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
   if (address !== undefined) await assertFree(address);
 
   const stopping = new AbortController();
-  const start = async (): Promise<RunningServer> => {
-    const found = await findServer({
-      explicit: options.program,
-      carried,
-      directory: join(dir, "bin"),
-      searchPath,
-      clock,
-    });
-    if (acknowledgesEarly(text, found.version)) {
-      log.warn("the bus acknowledges before it has written to the disk", {
-        next: `add sync_interval: always to the jetstream block of ${config}`,
-      });
-    }
-    const program = realpathSync(found.path);
-    const server = launchServer({ program, config, clock, log });
-    recordServer(note, server.pid, program);
-    log.info("bus started", { ...found, pid: server.pid });
-    return server;
-  };
+  const start = () => startOnce({ ...options, log }, { config, note, text });
   let server = await start();
   let startedAt = clock.monotonic();
   try {
@@ -131,6 +113,24 @@ export async function startBusServer(options: BusServerOptions): Promise<BusServ
       forgetServer(note);
     },
   };
+}
+
+/** Finds the program of the bus, and starts it. */
+async function startOnce(
+  { dir, program: explicit, carried, searchPath, clock, log }: BusServerOptions,
+  { config, note, text }: { config: string; note: string; text: string },
+): Promise<RunningServer> {
+  const found = await findServer({ explicit, carried, directory: join(dir, "bin"), searchPath, clock });
+  if (acknowledgesEarly(text, found.version)) {
+    log.warn("the bus acknowledges before it has written to the disk", {
+      next: `add sync_interval: always to the jetstream block of ${config}`,
+    });
+  }
+  const program = realpathSync(found.path);
+  const server = launchServer({ program, config, clock, log });
+  recordServer(note, server.pid, program);
+  log.info("bus started", { ...found, pid: server.pid });
+  return server;
 }
 
 function readConfiguration(path: string): string {
