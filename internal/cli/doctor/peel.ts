@@ -64,159 +64,153 @@ const meanings: Record<EnrollmentState, (record: Enrollment) => Finding> = {
 
 const because = (reason: string | undefined) => (reason === undefined || reason === "" ? "" : `: ${reason}`);
 
-/** All checks of one peel that are possible from this machine. @param peel its encoded id */
-export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
-  const recordOf = shared(async ({ reads }) =>
-    fromStored((await (await reads()).enrollment({ peel })).enrollment),
-  );
-  const beatOf = shared(async ({ reads }) => (await reads()).heartbeat(peel));
-  const factsOf = shared(async ({ reads }) =>
+/** What is known of one peel, read once for all steps. */
+function readsOf(peel: string) {
+  const facts = shared(async ({ reads }) =>
     (await reads()).facts(peel).catch((thrown) => {
       if (toSvcError(thrown).kind === "not_found") return undefined;
       throw thrown;
     }),
   );
-  const reportOf = async (context: DoctorContext) => {
-    const facts = await factsOf(context);
-    return facts === undefined ? undefined : readReportedTrust(facts.value);
+  return {
+    record: shared(async ({ reads }) => fromStored((await (await reads()).enrollment({ peel })).enrollment)),
+    beat: shared(async ({ reads }) => (await reads()).heartbeat(peel)),
+    facts,
+    async report(context: DoctorContext) {
+      const found = await facts(context);
+      return found === undefined ? undefined : readReportedTrust(found.value);
+    },
   };
+}
+
+type PeelReads = ReturnType<typeof readsOf>;
+
+/** All checks of one peel that are possible from this machine. @param peel its encoded id */
+export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
+  const reads = readsOf(peel);
   return [
     {
       name: "enrollment",
       needs: ["storage"],
       next: "correct the name (svc enroll list --state all), or run svc-peel check on its host",
       async look(context) {
-        const record = await recordOf(context);
+        const record = await reads.record(context);
         return meanings[record.state](record);
       },
     },
-    {
-      name: "trust",
-      needs: ["storage"],
-      async look(context) {
-        const record = await recordOf(context).catch(() => undefined);
-        if (record === undefined)
-          return { level: "skip", message: "no enrollment to check", next: "see the step enrollment" };
-        const trust = trustOf(record);
-        if (trust !== "MISMATCH!") {
-          return {
-            level: "ok",
-            message: trust === "ok" ? "it trusts this fleet's CA" : "it did not report its CA",
-          };
-        }
-        return {
-          level: "fail",
-          message: "the peel trusted another CA than this fleet's: there may be a man in the middle",
-          next: "before you approve it, compare svc ca fingerprint with enroll-ca.crt on the host",
-        };
-      },
-    },
-    {
-      name: "peel credentials",
-      needs: ["enrollment"],
-      next: "see the step storage",
-      async look(context) {
-        const window = recoveryWindowOf((await context.masters()).masters);
-        return judgeCredentials(await recordOf(context), context.clock.now(), window);
-      },
-    },
-    {
-      name: "clone",
-      needs: ["enrollment"],
-      next: "see the step storage",
-      look: async (context) => judgeClone(await recordOf(context)),
-    },
-    {
-      name: "root",
-      needs: ["enrollment"],
-      next: "see svc ca rotate status",
-      async look(context) {
-        const isAlive = (await beatOf(context)) !== undefined;
-        return judgeRoots(await reportOf(context), (await context.masters()).masters, isAlive);
-      },
-    },
-    {
-      name: "command keys",
-      needs: ["enrollment"],
-      next: "see svc keys status",
-      async look(context) {
-        const { masters } = await context.masters();
-        return judgeCommandKeys(
-          await beatOf(context),
-          masters.map(({ keys }) => keys),
-        );
-      },
-    },
-    {
-      name: "administrators",
-      needs: ["enrollment"],
-      next: "see svc operator administrators",
-      async look(context) {
-        const beat = await beatOf(context);
-        const isAsked = beat?.administrators !== undefined && beat.administrators !== "";
-        return judgeAdministrators(
-          beat,
-          isAsked ? await readAdministrators(await context.connect()) : undefined,
-        );
-      },
-    },
-    {
-      name: "statements",
-      needs: ["enrollment"],
-      next: "search the log of the peel for refused statements",
-      look: async (context) => judgeStatements(await reportOf(context)),
-    },
-    {
-      name: "heartbeat",
-      needs: ["enrollment"],
-      next: "see the step storage",
-      async look(context) {
-        const beat = await beatOf(context);
-        if (beat !== undefined) {
-          const message = `${ageOf(beat.stored_at, context)} ago`;
-          const difference = clockDifferenceOf({ ...beat, storedAt: beat.stored_at });
-          if (difference === undefined) return { level: "ok", message };
-          return {
-            level: "fail",
-            message: `${message}, and its clock is ${differenceWords(difference)} of the clock of the bus`,
-            next: "set the clock of its host (timedatectl status): jobs expire by it",
-          };
-        }
-        return {
-          level: "fail",
-          message: "none for 30 s: the peel is not connected",
-          next: "on its host: systemctl status svc-peel, then svc-peel check",
-        };
-      },
-    },
-    {
-      name: "facts",
-      needs: ["enrollment"],
-      next: "see the step storage",
-      async look(context) {
-        const facts = await factsOf(context);
-        const next = "check the log of the peel; its facts are stored when it connects";
-        if (facts === undefined) return { level: "warn", message: "no facts are stored", next };
-        const storedAt = Date.parse(facts.stored_at);
-        const old = context.clock.now() - storedAt > oldFactsMs;
-        const message = `stored ${ageOf(storedAt, context)} ago`;
-        return old ? { level: "warn", message, next } : { level: "ok", message };
-      },
-    },
-    {
-      name: "last job",
-      needs: ["enrollment"],
-      next: "see the step storage",
-      async look(context) {
-        const last = await (await context.reads()).lastJob(peel);
-        if (last === undefined) return { level: "ok", message: "none within 7 days" };
-        const { status } = last;
-        const message = `${last.jid} ${last.function}: ${status}`;
-        if (status !== "failed") return { level: "ok", message };
-        return { level: "warn", message, next: `svc job show ${last.jid}` };
-      },
-    },
+    { name: "trust", needs: ["storage"], look: (context) => judgeTrust(reads, context) },
+    ...stepsOfRecord(reads),
+    ...stepsOfReports(reads),
+    { ...needsEnrollment("last job"), look: (context) => judgeLastJob(peel, context) },
   ];
+}
+
+const needsEnrollment = (name: string, next = "see the step storage") => ({
+  ...{ name, needs: ["enrollment"], next },
+});
+
+/** What the record of the enrollment and the masters say. */
+const stepsOfRecord = ({ record, beat, report }: PeelReads): readonly Step<DoctorContext>[] => [
+  {
+    ...needsEnrollment("peel credentials"),
+    async look(context) {
+      const window = recoveryWindowOf((await context.masters()).masters);
+      return judgeCredentials(await record(context), context.clock.now(), window);
+    },
+  },
+  { ...needsEnrollment("clone"), look: async (context) => judgeClone(await record(context)) },
+  {
+    ...needsEnrollment("root", "see svc ca rotate status"),
+    async look(context) {
+      const isAlive = (await beat(context)) !== undefined;
+      return judgeRoots(await report(context), (await context.masters()).masters, isAlive);
+    },
+  },
+];
+
+/** What the peel itself reports. */
+const stepsOfReports = ({ beat, report, facts }: PeelReads): readonly Step<DoctorContext>[] => [
+  {
+    ...needsEnrollment("command keys", "see svc keys status"),
+    async look(context) {
+      const { masters } = await context.masters();
+      return judgeCommandKeys(
+        await beat(context),
+        masters.map(({ keys }) => keys),
+      );
+    },
+  },
+  {
+    ...needsEnrollment("administrators", "see svc operator administrators"),
+    async look(context) {
+      const own = await beat(context);
+      const isAsked = own?.administrators !== undefined && own.administrators !== "";
+      const fleet = isAsked ? await readAdministrators(await context.connect()) : undefined;
+      return judgeAdministrators(own, fleet);
+    },
+  },
+  {
+    ...needsEnrollment("statements", "search the log of the peel for refused statements"),
+    look: async (context) => judgeStatements(await report(context)),
+  },
+  {
+    ...needsEnrollment("heartbeat"),
+    look: async (context) => judgeHeartbeat(await beat(context), context),
+  },
+  { ...needsEnrollment("facts"), look: async (context) => judgeFacts(await facts(context), context) },
+];
+
+async function judgeTrust({ record: recordOf }: PeelReads, context: DoctorContext): Promise<Finding> {
+  const record = await recordOf(context).catch(() => undefined);
+  if (record === undefined)
+    return { level: "skip", message: "no enrollment to check", next: "see the step enrollment" };
+  const trust = trustOf(record);
+  if (trust !== "MISMATCH!") {
+    return {
+      level: "ok",
+      message: trust === "ok" ? "it trusts this fleet's CA" : "it did not report its CA",
+    };
+  }
+  return {
+    level: "fail",
+    message: "the peel trusted another CA than this fleet's: there may be a man in the middle",
+    next: "before you approve it, compare svc ca fingerprint with enroll-ca.crt on the host",
+  };
+}
+
+function judgeHeartbeat(beat: Awaited<ReturnType<PeelReads["beat"]>>, context: DoctorContext): Finding {
+  if (beat === undefined) {
+    return {
+      level: "fail",
+      message: "none for 30 s: the peel is not connected",
+      next: "on its host: systemctl status svc-peel, then svc-peel check",
+    };
+  }
+  const message = `${ageOf(beat.stored_at, context)} ago`;
+  const difference = clockDifferenceOf({ ...beat, storedAt: beat.stored_at });
+  if (difference === undefined) return { level: "ok", message };
+  return {
+    level: "fail",
+    message: `${message}, and its clock is ${differenceWords(difference)} of the clock of the bus`,
+    next: "set the clock of its host (timedatectl status): jobs expire by it",
+  };
+}
+
+function judgeFacts(facts: Awaited<ReturnType<PeelReads["facts"]>>, context: DoctorContext): Finding {
+  const next = "check the log of the peel; its facts are stored when it connects";
+  if (facts === undefined) return { level: "warn", message: "no facts are stored", next };
+  const storedAt = Date.parse(facts.stored_at);
+  const old = context.clock.now() - storedAt > oldFactsMs;
+  const message = `stored ${ageOf(storedAt, context)} ago`;
+  return old ? { level: "warn", message, next } : { level: "ok", message };
+}
+
+async function judgeLastJob(peel: string, context: DoctorContext): Promise<Finding> {
+  const last = await (await context.reads()).lastJob(peel);
+  if (last === undefined) return { level: "ok", message: "none within 7 days" };
+  const message = `${last.jid} ${last.function}: ${last.status}`;
+  if (last.status !== "failed") return { level: "ok", message };
+  return { level: "warn", message, next: `svc job show ${last.jid}` };
 }
 
 /** Reads once for all steps. */

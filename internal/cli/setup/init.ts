@@ -82,38 +82,13 @@ export async function initFleet(options: SetupOptions): Promise<Setup> {
 
 /** Makes the keys and files of a new fleet. @throws SvcError `usage` or `bad_request` for a name or path */
 export async function newFleet(options: SetupOptions): Promise<NewFleet> {
-  const { clock, random, hostname, organization } = options;
+  const { clock, random, organization } = options;
   const plan = planFleet(options);
   const { paths } = plan;
-  const ca = await newAuthority({
-    dir: join(paths.auth, "ca"),
-    organization,
-    rootValidityMs,
-    clock,
-    random,
-  });
+  const dir = join(paths.auth, "ca");
+  const ca = await newAuthority({ dir, organization, rootValidityMs, clock, random });
   const { rootPem } = ca.authority;
-  const bus = await issueCertificate(ca.authority, {
-    commonName: "nats",
-    names: plan.names,
-    usage: "nats-server",
-    validityMs: busValidityMs,
-    clock,
-    random,
-  });
-  const auth = newNatsAuth({
-    dir: paths.auth,
-    operator: organization,
-    listen: plan.busListen,
-    storeDir: join(paths.bus, "store"),
-    tls: { cert: paths.busCert, key: paths.busKey },
-    serverConfig: paths.busConfig,
-    syncAlways: options.busVersion !== undefined && !isOlderVersion(options.busVersion, oldestThatSyncs),
-    hostname,
-    ...defined({ recovery: options.recovery }),
-    clock,
-    random,
-  });
+  const auth = authOf(options, plan);
   const textOf = (name: string) =>
     auth.find(({ path }) => path === join(paths.auth, name))?.data.trim() ?? "";
   const made: Made = {
@@ -129,36 +104,15 @@ export async function newFleet(options: SetupOptions): Promise<NewFleet> {
     caPem: rootPem,
     ...{ dir: paths.operators, authDir: paths.auth, clock, random },
   });
-  const author = "svc init";
-  const program = (name: string) => join(options.programs, name);
-  const open = (path: string, data: string): NewFile => ({ path, data, mode: publicMode });
-  const secret = (path: string, data: string): NewFile => ({ path, data, mode: secretMode });
   const files: NewFile[] = [
     ...ca.files,
     ...auth.map((file) => (file.path === paths.busConfig ? listening(file, options, paths) : file)),
-    secret(paths.busKey, bus.keyPem),
-    open(paths.busCert, bus.certPem),
-    open(paths.busCa, rootPem),
-    open(paths.peelBusCa, rootPem),
-    secret(paths.token, `${encodeBase64Url(random(tokenBytes))}\n`),
+    ...(await busFiles(options, plan, ca.authority)),
     first.file,
     first.administrators,
     open(paths.operator, operatorFile(plan, first.file.path)),
     open(paths.peel, peelFile(plan, ca.root.pin)),
-    open(
-      paths.masterUnit,
-      masterUnit({
-        program: program("svc-master"),
-        config: paths.master,
-        dataDir: plan.dir,
-        user: options.owner,
-        author,
-      }),
-    ),
-    open(
-      paths.peelUnit,
-      peelUnit({ program: program("svc-peel"), config: paths.peel, dataDir: paths.peelData, author }),
-    ),
+    ...unitFiles(options, plan),
     ...(options.further?.(made) ?? []),
     // Written last: without it nothing can start, and the next run reports the files that exist.
     open(paths.master, masterFile(plan)),
@@ -168,8 +122,54 @@ export async function newFleet(options: SetupOptions): Promise<NewFleet> {
     ...made,
     authority: ca.authority,
     files,
-    offline: new Set([authorityPaths(join(paths.auth, "ca")).rootKey, ...ofNobody.map(({ path }) => path)]),
+    offline: new Set([authorityPaths(dir).rootKey, ...ofNobody.map(({ path }) => path)]),
   };
+}
+
+const open = (path: string, data: string): NewFile => ({ path, data, mode: publicMode });
+const secret = (path: string, data: string): NewFile => ({ path, data, mode: secretMode });
+
+/** The operator, the accounts and the users of the bus, with its configuration. */
+function authOf(options: SetupOptions, { paths, busListen }: Plan): ReturnType<typeof newNatsAuth> {
+  const { clock, random, hostname, organization, busVersion } = options;
+  return newNatsAuth({
+    dir: paths.auth,
+    operator: organization,
+    listen: busListen,
+    storeDir: join(paths.bus, "store"),
+    tls: { cert: paths.busCert, key: paths.busKey },
+    serverConfig: paths.busConfig,
+    syncAlways: busVersion !== undefined && !isOlderVersion(busVersion, oldestThatSyncs),
+    hostname,
+    ...defined({ recovery: options.recovery }),
+    clock,
+    random,
+  });
+}
+
+/** The certificate of the bus, the roots that verify it, and the token of the first peel. */
+async function busFiles(
+  { clock, random }: SetupOptions,
+  { paths, names }: Plan,
+  authority: Authority,
+): Promise<NewFile[]> {
+  const bus = await issueCertificate(authority, {
+    ...{ commonName: "nats", names, usage: "nats-server", validityMs: busValidityMs, clock, random },
+  });
+  return [
+    secret(paths.busKey, bus.keyPem),
+    open(paths.busCert, bus.certPem),
+    open(paths.busCa, authority.rootPem),
+    open(paths.peelBusCa, authority.rootPem),
+    secret(paths.token, `${encodeBase64Url(random(tokenBytes))}\n`),
+  ];
+}
+
+function unitFiles({ programs, owner: user }: SetupOptions, { paths, dir: dataDir }: Plan): NewFile[] {
+  const author = "svc init";
+  const master = { program: join(programs, "svc-master"), config: paths.master, dataDir, user, author };
+  const peel = { program: join(programs, "svc-peel"), config: paths.peel, dataDir: paths.peelData, author };
+  return [open(paths.masterUnit, masterUnit(master)), open(paths.peelUnit, peelUnit(peel))];
 }
 
 /** The configuration of the bus, which listens for sites where a port is given. */

@@ -19,7 +19,7 @@ import { operatorBus, operatorSpan } from "../operator.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
 
 /** Maximum number of listed items per kind. `--output json` lists all. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 /**
  * Reads the status through the masters, or directly, and prints it.
@@ -47,76 +47,76 @@ export async function showStatus(cli: Cli, words: DirectWords): Promise<void> {
 
 /** Formats the status for people: totals, then a table for each kind that is not empty. */
 export function formatStatus(status: FleetStatus, style: TableStyle): string {
-  const {
-    peels,
-    pending,
-    suspended,
-    clones,
-    credentials,
-    strays,
-    jobs,
-    rollouts,
-    masters,
-    leases,
-    ending,
-    notes,
-  } = status;
+  const { notes } = status;
+  const tables = tablesOf(status).flatMap(([columns, rows]) => {
+    if (rows.length === 0) return [];
+    const over = rows.length > maxNamed ? [`... and ${rows.length - maxNamed} more`] : [];
+    return [[formatTable(columns, rows.slice(0, maxNamed), style), ...over].join("\n")];
+  });
+  return [
+    formatFields(totalsOf(status)),
+    ...tables,
+    ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),
+  ].join("\n\n");
+}
+
+function totalsOf(status: FleetStatus): Parameters<typeof formatFields>[0] {
+  const { peels, pending, clones, credentials, strays, jobs, rollouts, masters } = status;
   const states = enrollmentStates.flatMap((state) =>
     peels.states[state] === undefined ? [] : [`${peels.states[state]} ${state}`],
   );
   const versions = Object.entries(peels.versions).map(([version, count]) => `${count} of ${version}`);
   const paused = rollouts.filter(({ status: one }) => one === "paused").length;
-  const table = (columns: Columns, rows: string[][]) => {
-    const over = rows.length > mostNamed ? [`... and ${rows.length - mostNamed} more`] : [];
-    return rows.length === 0
-      ? []
-      : [[formatTable(columns, rows.slice(0, mostNamed), style), ...over].join("\n")];
-  };
   return [
-    formatFields([
-      ["enrollments", states.join(", ") || "none"],
-      ["peels", `${peels.alive} alive, ${peels.silent_count} silent`],
-      ...(versions.length === 0 ? [] : [["versions", versions.join(", ")] as const]),
-      ["pending", `${pending.length}`],
-      ...(strays.length === 0 ? [] : [["strays", `${strays.length}`] as const]),
-      ...(clones.length === 0 ? [] : [["clones suspected", `${clones.length}`] as const]),
-      [
-        "credentials",
-        `${credentials.within_7_days} end within 7 days, ${credentials.within_30_days} within 30 days, ${credentials.ended} have ended`,
-      ],
-      ["running jobs", `${jobs.length}`],
-      ["rollouts", `${rollouts.length - paused} running, ${paused} paused`],
-      ["masters", `${masters.length} alive`],
-    ]),
-    ...table(
+    ["enrollments", states.join(", ") || "none"],
+    ["peels", `${peels.alive} alive, ${peels.silent_count} silent`],
+    ...(versions.length === 0 ? [] : [["versions", versions.join(", ")] as const]),
+    ["pending", `${pending.length}`],
+    ...(strays.length === 0 ? [] : [["strays", `${strays.length}`] as const]),
+    ...(clones.length === 0 ? [] : [["clones suspected", `${clones.length}`] as const]),
+    [
+      "credentials",
+      `${credentials.within_7_days} end within 7 days, ${credentials.within_30_days} within 30 days, ${credentials.ended} have ended`,
+    ],
+    ["running jobs", `${jobs.length}`],
+    ["rollouts", `${rollouts.length - paused} running, ${paused} paused`],
+    ["masters", `${masters.length} alive`],
+  ];
+}
+
+/** The tables with their rows, of which some may have none. */
+function tablesOf(status: FleetStatus): [Columns, string[][]][] {
+  const { peels, pending, suspended, clones, strays, jobs, rollouts, masters, leases, ending } = status;
+  return [
+    [
       { MASTER: "text", VERSION: "text", SINCE: "ago", READY: "state" },
       masters.map((one) => [one.name, one.version, one.started_at, one.readiness]),
-    ),
-    ...table(
+    ],
+    [
       { LEASE: "word", HOLDER: "text", SINCE: "ago" },
       leases.map(({ name, holder, since }) => [name, holder, since ?? "-"]),
-    ),
-    ...table(
+    ],
+    [
       { PENDING: "id", "PEEL ID": "text", TRUST: "state", CREATED: "ago" },
       pending.map((one) => [one.id, displayPeelId(one.peel_id), one.trust, one.created_at]),
-    ),
-    ...table(
+    ],
+    [
       { SUSPENDED: "id", "PEEL ID": "text", SINCE: "ago", REASON: "prose" },
       suspended.map((one) => [one.id, displayPeelId(one.peel_id), one.at, one.reason]),
-    ),
-    ...table(
+    ],
+    [
       { "CLONE SUSPECTED": "id", "PEEL ID": "text", SEEN: "ago" },
       clones.map((one) => [one.id, displayPeelId(one.peel_id), one.seen_at]),
-    ),
-    ...table(
+    ],
+    [
       { STRAY: "text", KEY: "text", REFUSED: "ago" },
       strays.map((one) => [displayPeelId(one.peel_id), one.bus_public_key, one.refused_at]),
-    ),
-    ...table(
+    ],
+    [
       { RUNNING: "id", FUNCTION: "name", PEELS: "spare word", DEADLINE: "until" },
       jobs.map((job) => [job.jid, job.function, `${job.targets}`, job.deadline ?? "-"]),
-    ),
-    ...table(
+    ],
+    [
       {
         ROLLOUT: "id",
         FUNCTION: "name",
@@ -129,25 +129,18 @@ export function formatStatus(status: FleetStatus, style: TableStyle): string {
         ...[one.id, one.function, `${one.targets}`, one.status],
         ...[`${one.wave}/${one.waves}`, `${one.failures}`],
       ]),
-    ),
-    ...table(
-      { SILENT: "text" },
-      peels.silent.map((peel) => [displayPeelId(peel)]),
-    ),
-    ...table(
+    ],
+    [{ SILENT: "text" }, peels.silent.map((peel) => [displayPeelId(peel)])],
+    [
       { "WRONG CLOCK": "text", DIFFERENCE: "word" },
       peels.wrong_clocks.map((one) => [displayPeelId(one.peel_id), differenceWords(one.ahead_ms)]),
-    ),
-    ...table(
+    ],
+    [
       { "REFUSED COMMANDS": "text", COUNT: "prose" },
       peels.refusing.map((one) => [displayPeelId(one.peel_id), countsOf(one.commands_refused)]),
-    ),
-    ...table(
-      { "EXPIRES WITHIN 30 DAYS": "text", AT: "until" },
-      ending.map(({ what, ends_at }) => [what, ends_at]),
-    ),
-    ...(notes.length === 0 ? [] : [notes.map((note) => `note: ${note}`).join("\n")]),
-  ].join("\n\n");
+    ],
+    [{ "EXPIRES WITHIN 30 DAYS": "text", AT: "until" }, ending.map(({ what, ends_at }) => [what, ends_at])],
+  ];
 }
 
 /** `3 expired, 1 unknown_key` */
