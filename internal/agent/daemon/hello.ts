@@ -197,7 +197,7 @@ async function untilTaken(
  *
  * @param confirm is called when masters must learn what has arrived
  * @returns whether there is more to ask for
- * @throws SvcError when masters refuse, or what they answer is not whole. What arrived is handed out all the same
+ * @throws SvcError when masters refuse, or what they answer is not whole. What arrived is handed out anyway
  */
 async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise<{ more: boolean }> {
   const { commandKeys, clock, log } = options;
