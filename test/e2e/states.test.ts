@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { systemClock } from "../../internal/base/clock.ts";
 import { encode } from "../../internal/base/msgpack.ts";
 import { progressSubject } from "../../internal/bus/subjects.ts";
-import { openJobs } from "../../internal/cli/job/storage.ts";
-import { followJob, type Progress } from "../../internal/fleet/jobs/follow.ts";
+import { followJob } from "../../internal/cli/job/follow-job.ts";
+import type { Progress } from "../../internal/fleet/jobs/follow.ts";
 import type { StateResult } from "../../internal/host/modules/states-service.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import {
@@ -188,14 +187,15 @@ test("who follows a run sees how far it is", async () => {
     "json",
   );
   const connection = await connectTo(bus, "admin");
-  const deps = await openJobs(connection, { clock: systemClock });
   const other = await connectTo(bus, "master");
   const forged = encode({ done: 1, total: 1, failed: 0, current: "forged" });
   const seen: Progress["running"][] = [];
   const { jid } = JSON.parse(stdout);
-  await followJob(deps, jid, ({ running }) => {
-    if (running === undefined) other.nats.publish(progressSubject(jid, "other"), forged);
-    else seen.push(running);
+  await followJob(connection, jid, {
+    onProgress({ running }) {
+      if (running === undefined) other.nats.publish(progressSubject(jid, "other"), forged);
+      else seen.push(running);
+    },
   });
   await Promise.all([connection.nats.close(), other.nats.close()]);
   // Only a target of the job can tell how far it is.

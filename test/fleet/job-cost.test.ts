@@ -1,8 +1,5 @@
 import { expect, test } from "bun:test";
-import { systemClock } from "../../internal/base/clock.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import { followJob } from "../../internal/fleet/jobs/follow.ts";
-import { showJob } from "../../internal/fleet/jobs/show.ts";
+import { followJob } from "../../internal/cli/job/follow-job.ts";
 import { dispatchBenchJob } from "../bench/jobs/ask.ts";
 import { connectTo, startBus } from "../harness/bus.ts";
 import { startMaster } from "../harness/master.ts";
@@ -18,14 +15,8 @@ test("running, following and showing a job creates no consumer and asks for no p
   await using fleet = await startFleet(bus, { size: 3, processes: 1, ramp: 100 });
   await fleet.greeted();
   const operator = await connectTo(bus, "admin");
-  const deps = {
-    bus: operator,
-    jobs: await openBucket(operator, "jobs"),
-    alive: () => new Set<string>(),
-    clock: systemClock,
-  };
   // Masters create their own consumers when they start: once, whatever is run.
-  await followJob(deps, await dispatchBenchJob(operator, ping), () => {});
+  await followJob(operator, await dispatchBenchJob(operator, ping));
   const witness = await connectTo(bus, "master");
   const asked: string[] = [];
   witness.nats.subscribe("$JS.API.>", {
@@ -34,9 +25,9 @@ test("running, following and showing a job creates no consumer and asks for no p
   await witness.nats.flush();
 
   const jid = await dispatchBenchJob(operator, ping);
-  const { status, counts } = await followJob(deps, jid, () => {});
+  const { status, counts } = await followJob(operator, jid);
   expect({ status, counts }).toEqual({ status: "completed", counts: { ok: 3 } });
-  expect((await showJob(deps, jid)).outcomes).toEqual(
+  expect((await followJob(operator, jid, { until: "now" })).outcomes).toEqual(
     Object.fromEntries(fleet.peels.map((peel) => [peel, "ok"])),
   );
   await witness.nats.flush();

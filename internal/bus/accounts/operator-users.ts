@@ -26,14 +26,17 @@ const asks = (...ask: string[]): Grant => ({ ask });
 /** To sign what runs on peels, an operator first asks which peels these are, and how many others must agree. */
 const starting = (...ask: string[]): Grant => asks(...ask, "target.resolve", "admin.role.can");
 
+/** Who starts a rollout watches it, and the jobs of its waves. */
+const watching = ["rollout.show", "admin.rollouts.follow", "admin.jobs.follow"];
+
 /**
  * The subjects of each scope, by its name. A scope without a row has no subject of the bus.
  * @internal exported for the tests that compare it with the scopes and the bindings
  */
 export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
-  "jobs run": [starting("job.request"), jobs, peels, records],
+  "jobs run": [starting("job.request", "admin.jobs.follow"), jobs, peels, records],
   "jobs list": [asks("job.list"), jobs],
-  "jobs show": [jobs],
+  "jobs show": [asks("admin.jobs.follow"), jobs],
   "jobs cancel": [asks("job.*.cancel"), jobs],
   "enrollments list": [
     enroll("list"),
@@ -57,14 +60,14 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "enrollments discard": [enroll("discard"), records],
   "enrollments revoke-user": [enroll("revoke-user"), records],
   "rollouts list": [asks("rollout.list"), rollouts],
-  "rollouts show": [asks("rollout.show"), rollouts],
+  "rollouts show": [asks("rollout.show", "admin.rollouts.follow"), rollouts],
   "keys read": [asks("admin.key.*")],
   "masters read": [asks("admin.master.*")],
-  "rollouts start": [starting("rollout.start"), rollouts, jobs],
+  "rollouts start": [starting("rollout.start", ...watching), rollouts, jobs],
   "rollouts pause": [asks("rollout.pause"), rollouts],
   "rollouts resume": [asks("rollout.resume"), rollouts],
   "rollouts abort": [asks("rollout.abort"), rollouts],
-  "upgrades start": [starting("rollout.start", "job.request"), rollouts, jobs],
+  "upgrades start": [starting("rollout.start", "job.request", ...watching), rollouts, jobs],
   "approvals list": [asks("admin.approval.list")],
   "approvals show": [asks("admin.approval.show")],
   "approvals approve": [asks("admin.approval.approve")],

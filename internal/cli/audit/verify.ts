@@ -20,7 +20,7 @@ export const verifyCommand = command({
   run: ({ witness }, cli) =>
     withBus(cli, async (bus) => {
       // Before the chain is read: what they saw must be in it.
-      const asked = witness === undefined ? undefined : await askWitnesses(bus, witness, cli);
+      const asked = witness === undefined ? undefined : await askWitnesses(bus, witness);
       const chain = await readWholeChain(bus, asked?.flatMap(({ heads }) => heads) ?? []);
       const witnesses = asked?.map((one) => judgeWitnesses(one, chain));
       const { problems, found, count, first, last, firstAt } = chain;

@@ -1,9 +1,8 @@
 import * as v from "valibot";
 import type { Bus } from "../../bus/mod.ts";
-import { followJob, jobOperations } from "../../fleet/jobs/mod.ts";
-import type { Cli } from "../../program/command-line/mod.ts";
+import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { ask } from "../ask.ts";
-import { openJobs } from "../job/storage.ts";
+import { followJob } from "../job/follow-job.ts";
 
 const timeout = "20s";
 const mostHeads = 100;
@@ -36,9 +35,9 @@ const answer = v.object({
 });
 
 /** Asks the peels of a target what they remember. @throws SvcError as the masters answer */
-export async function askWitnesses(bus: Bus, target: string, cli: Cli): Promise<Witness[]> {
+export async function askWitnesses(bus: Bus, target: string): Promise<Witness[]> {
   const job = await ask(bus, jobOperations.createJob, { target, function: "audit.head", args: {}, timeout });
-  const view = await followJob(await openJobs(bus, cli), job.jid, () => {});
+  const view = await followJob(bus, job.jid);
   return view.targets.map((peel) => {
     const returned = view.returns[peel];
     if (returned === undefined) return { peel, heads: [], error: view.outcomes[peel] ?? "no answer" };

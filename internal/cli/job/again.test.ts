@@ -18,7 +18,7 @@ const envelope = (body: Record<string, Plain>, key = mine, on = subject) =>
 const jobOf = (signed: Uint8Array, job: { function: string; args: Record<string, Plain> } = call) => ({
   jid,
   ...job,
-  request: { subject, envelope: signed },
+  signed: { subject, envelope: Buffer.from(signed).toString("base64") },
 });
 
 test("a job that is as this key signed it needs no question", () => {

@@ -2,16 +2,13 @@ import { SvcError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import { decode, type Plain } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { jobDoors } from "../../fleet/jobs/doors.ts";
-import { decodeJob, type Job, showJob } from "../../fleet/jobs/mod.ts";
 import { type Cli, Exit, visible } from "../../program/command-line/mod.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
-import { hinted, withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { peelCount } from "./counts.ts";
 import { hasFailed } from "./failed.ts";
+import { type FollowedJob, followJob } from "./follow-job.ts";
 import { resolvePeels } from "./resolve.ts";
-import { openJobs } from "./storage.ts";
 import type { Work } from "./work.ts";
 
 /** Characters of the arguments that are shown before a question. */
@@ -37,21 +34,16 @@ export async function readAgain(
   options: { timeout?: string | undefined; isAsked: boolean },
 ): Promise<Work> {
   const jid = await fullId("job", named, bus, cli);
-  const deps = await openJobs(bus, cli);
   // The answers do not matter here.
-  const view = await hinted(jobDoors.getJob.hints.svc, () => showJob({ ...deps, onReturn: () => {} }, jid));
-  const entry = await deps.jobs.get(view.jid);
-  if (entry === undefined)
-    throw withHint(jobDoors.getJob.hints.svc, new SvcError("not_found", "the job does not exist"));
-  const job = decodeJob(entry.value);
+  const job = await followJob(bus, jid, { until: "now", onReturn: () => {} });
   if (job.schedule !== undefined) {
     throw new SvcError(
       "conflict",
       `${jid} is a run of the schedule ${visible(job.schedule)}, which its peel chose: run the function by its name`,
     );
   }
-  const targets = job.targets.filter((peel) => hasFailed(view.outcomes[peel]));
-  const waiting = view.counts.pending ?? 0;
+  const targets = job.targets.filter((peel) => hasFailed(job.outcomes[peel]));
+  const waiting = job.counts.pending ?? 0;
   if (targets.length === 0) {
     const others =
       waiting === 0 ? "every peel ended well" : `${peelCount(waiting)} still waiting, and no other failed`;
@@ -67,7 +59,7 @@ export async function readAgain(
   return {
     function: job.function,
     args: job.args,
-    timeout: options.timeout ?? view.timeout,
+    timeout: options.timeout ?? job.timeout,
     targets: peels,
     metadata: { again: job.jid },
   };
@@ -84,9 +76,13 @@ async function membersOf(bus: Bus, targets: readonly string[], cli: Cli): Promis
  * Whether this key signed the request that the job follows from: for this function with these arguments, and at the
  * time in the id of the job. Otherwise the record could have the request of another job.
  */
-export function wasSignedBy(key: string, job: Pick<Job, "jid" | "function" | "args" | "request">): boolean {
-  if (job.request === undefined) return false;
-  const { subject, envelope } = job.request;
+export function wasSignedBy(
+  key: string,
+  job: Pick<FollowedJob, "jid" | "function" | "args" | "signed">,
+): boolean {
+  if (job.signed === undefined) return false;
+  const { subject, envelope: text } = job.signed;
+  const envelope = Buffer.from(text, "base64");
   try {
     const signed = openRequest(envelope);
     if (signed.key !== key || !isSignedFor(subject, signed)) return false;
@@ -99,7 +95,11 @@ export function wasSignedBy(key: string, job: Pick<Job, "jid" | "function" | "ar
   }
 }
 
-async function confirm({ jid, createdBy, ...job }: Job, count: number, cli: Cli): Promise<void> {
+async function confirm(
+  { jid, created_by: createdBy, ...job }: FollowedJob,
+  count: number,
+  cli: Cli,
+): Promise<void> {
   const what = `${visible(job.function)} ${visible(JSON.stringify(job.args).slice(0, mostShown))}`;
   if (cli.ask === undefined) {
     throw new SvcError(

@@ -1,5 +1,4 @@
 import { sha256Hex } from "../../base/sha256.ts";
-import type { Job } from "../../fleet/jobs/mod.ts";
 import type { ShownValue } from "../../program/answers/mod.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import { type Folded, foldLine, foldLines } from "./fold.ts";
@@ -39,11 +38,7 @@ export interface Answered {
 
 /** What the peels of a job answered, in the form in which it is shown. */
 export interface Answers {
-  take(
-    peel: string,
-    returned: Pick<JobReturn, "success" | "error" | "return">,
-    job: Pick<Job, "targets">,
-  ): void;
+  take(peel: string, returned: Pick<JobReturn, "success" | "error" | "return">, targets: number): void;
   of(peel: string): Answered | undefined;
 }
 
@@ -61,13 +56,13 @@ export function createAnswers({
   let kept = 0;
   const folds = { first: 0, last: 0 };
   return {
-    take(peel, returned, { targets }) {
+    take(peel, returned, targets) {
       const shown = showReturn(returned, { terse });
       const cell = shown.states?.counts ?? shown.cell;
       const key = keyOf(cell, shown.details);
       let answer = byKey.get(key);
       if (answer === undefined) {
-        const isWhole = (full || (targets.length === 1 && !wasShown())) && kept < mostWhole;
+        const isWhole = (full || (targets === 1 && !wasShown())) && kept < mostWhole;
         const keep = returned.success ? "first" : "last";
         const hasRoom = folds[keep] < mostFolded;
         const folded = isWhole ? { lines: shown.details, more: 0 } : foldAnswer(shown, keep, hasRoom);

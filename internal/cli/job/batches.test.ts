@@ -74,11 +74,8 @@ function runner(outcomes: Outcome[] = []): Jobs & { log: string[] } {
   };
 }
 
-/** Nothing is read here. */
-const nowhere = { bus: undefined as never, jobs: undefined as never, alive: () => new Set<string>() };
-
 function run(jobs: Jobs, plan: BatchPlan, cli: Cli): Promise<void> {
-  return runBatches({ ...jobs, results: createResults({ ...nowhere, clock: cli.clock }, cli) }, plan, cli);
+  return runBatches({ ...jobs, results: createResults(cli) }, plan, cli);
 }
 
 const batches = [["a", "b"], ["c", "d"], ["e"]];

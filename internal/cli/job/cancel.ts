@@ -11,7 +11,6 @@ import { summaryLine } from "./counts.ts";
 import { watchJob } from "./follow.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { createResults } from "./results.ts";
-import { openJobs } from "./storage.ts";
 
 export const cancelCommand = command({
   name: "cancel",
@@ -40,8 +39,10 @@ export const cancelCommand = command({
         await cli.print(view, () => `cancelled ${view.jid}`);
         return cli.say(summaryLine(view.counts));
       }
-      const results = createResults(await openJobs(bus, cli), cli, readAnswerArgs(args));
-      const end = await untilInterrupted(cli, (signal) => watchJob(results, view.jid, cli, signal));
+      const results = createResults(cli, readAnswerArgs(args));
+      const end = await untilInterrupted(cli, (signal) =>
+        watchJob(bus, results, view.jid, cli, signal, true),
+      );
       await results.print(end);
       cli.say(summaryLine(end.counts));
     }),

@@ -16,7 +16,6 @@ import { untilInterrupted } from "./interrupt.ts";
 import { printPreview } from "./preview.ts";
 import { type ResolvedPeel, resolvePeels } from "./resolve.ts";
 import { createResults, type ResultOptions } from "./results.ts";
-import { openJobs } from "./storage.ts";
 import { questionOf, type Work } from "./work.ts";
 
 export interface RunRequest {
@@ -59,14 +58,12 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
       await cli.print({ jid: job.jid, targets: job.targets, status: "running" }, () => job.jid);
       return cli.say(`${jobSize(job)}; watch with svc job watch ${job.jid}`);
     }
-    const results = createResults(await openJobs(bus, cli), cli, request.show);
+    const results = createResults(cli, request.show);
     if (request.batch === undefined) {
       const job = await dispatch(bus, work);
       cli.say(`${job.jid} on ${jobSize(job)}`);
-      const { jid, targets } = job;
-      const end = await untilInterrupted(cli, (signal) =>
-        watchJob(results, jid, cli, signal, targets.length),
-      );
+      const { jid } = job;
+      const end = await untilInterrupted(cli, (signal) => watchJob(bus, results, jid, cli, signal, true));
       return printEnd(results, end, cli);
     }
     if ((await approvalsFor(bus, questionOf(work))) > 0) {
@@ -80,7 +77,7 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
     await runBatches(
       {
         dispatch: (targets, batch) => dispatch(bus, { ...same, targets, metadata: { ...metadata, batch } }),
-        watch: (jid, signal) => watchJob(results, jid, cli, signal),
+        watch: (jid, signal) => watchJob(bus, results, jid, cli, signal, true),
         results,
       },
       { batches: batchesOf(peels, request.batch), waitMs: request.batchWaitMs },

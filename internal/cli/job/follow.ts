@@ -1,7 +1,9 @@
 import { defined } from "../../base/defined.ts";
-import { followJob, type JobView, type Progress } from "../../fleet/jobs/mod.ts";
+import type { Bus } from "../../bus/mod.ts";
+import type { JobView, Progress } from "../../fleet/jobs/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { summaryLine } from "./counts.ts";
+import { followJob } from "./follow-job.ts";
 import { Interrupted, interruptedExit } from "./interrupt.ts";
 import { startProgress } from "./progress.ts";
 import type { Results } from "./results.ts";
@@ -11,15 +13,16 @@ import { createRunning } from "./running.ts";
  * Follows a job to its end, with progress on the terminal.
  *
  * @param signal Ctrl-C: the job continues, and a message says how to watch it again
- * @param targets how many it has, where that is known
+ * @param isKnown whether a master has just said that it exists
  * @throws Exit 130 after Ctrl-C
  */
 export async function watchJob(
+  bus: Bus,
   results: Results,
   jid: string,
   cli: Cli,
   signal: AbortSignal,
-  targets?: number,
+  isKnown = false,
 ): Promise<JobView> {
   const progress = startProgress(cli.stderr, cli.clock, cli.env);
   const running = createRunning();
@@ -30,8 +33,8 @@ export async function watchJob(
     progress.update(news.counts, running.note());
   };
   try {
-    const { deps, replay } = results;
-    return await followJob(deps, jid, onProgress, { signal, replay, ...defined({ targets }) });
+    const { onReturn } = results;
+    return await followJob(bus, jid, { signal, onProgress, isKnown, ...defined({ onReturn }) });
   } catch (thrown) {
     if (!(thrown instanceof Interrupted)) throw thrown;
     progress.end();

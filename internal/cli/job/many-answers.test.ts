@@ -17,7 +17,7 @@ function answered(lines: number, width = 60, count = peels.length) {
     answers.take(
       peel,
       { success: !isBad(at), ...(isBad(at) ? { error: "exit code 1" } : {}), return: value },
-      { targets: peels },
+      peels.length,
     );
   }
   return answers;

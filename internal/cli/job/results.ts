@@ -1,8 +1,8 @@
 import { defined } from "../../base/defined.ts";
-import type { JobView, Progress, ShowDeps } from "../../fleet/jobs/mod.ts";
+import type { JobView, Progress } from "../../fleet/jobs/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { answerLine, answerLines } from "./answer-line.ts";
-import { type AnswerOptions, createAnswers } from "./answers.ts";
+import { type AnswerOptions, type Answers, createAnswers } from "./answers.ts";
 import { hasFailed, onlyFailed } from "./failed.ts";
 import { createLive, type Live } from "./live.ts";
 import { formatReturns } from "./table.ts";
@@ -16,10 +16,8 @@ export interface ResultOptions extends AnswerOptions {
 
 /** Prints what became of a job, in the form that was asked for. */
 export interface Results {
-  /** What jobs are read with, so that no more is kept of them than is printed. */
-  readonly deps: ShowDeps;
-  /** Whether what had come before is news as well. */
-  readonly replay: boolean;
+  /** Takes what targets returned where no more is kept of it than is printed. */
+  readonly onReturn?: Answers["take"];
   /** What is shown while the job runs, with `follow`. */
   readonly live?: Live;
   /** Takes news of a job that is followed: with `--output jsonl` each answer is printed as it comes. */
@@ -32,7 +30,7 @@ export interface Results {
   printAll(views: readonly JobView[]): Promise<void>;
 }
 
-export function createResults(deps: ShowDeps, cli: Cli, options: ResultOptions = {}): Results {
+export function createResults(cli: Cli, options: ResultOptions = {}): Results {
   const isTable = cli.output === "table";
   const isLines = cli.output === "jsonl";
   const isRows = cli.output === "csv";
@@ -61,9 +59,8 @@ export function createResults(deps: ShowDeps, cli: Cli, options: ResultOptions =
   };
   return {
     print,
-    replay: isLines,
     ...defined({ live }),
-    deps: isTable ? { ...deps, onReturn: answers.take } : deps,
+    ...(isTable ? { onReturn: answers.take } : {}),
     take(jid, { event }) {
       if (!isLines || event?.return === undefined) return;
       const { peel, return: returned } = event;

@@ -1,16 +1,15 @@
+import { defined } from "../../base/defined.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
-import { jobDoors } from "../../fleet/jobs/doors.ts";
-import { type JobView, showJob } from "../../fleet/jobs/mod.ts";
+import type { JobView } from "../../fleet/jobs/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
-import { hinted } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { answerLine } from "./answer-line.ts";
 import { createAnswers } from "./answers.ts";
 import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
 import { summaryLine } from "./counts.ts";
+import { followJob } from "./follow-job.ts";
 import { createResults } from "./results.ts";
-import { openJobs } from "./storage.ts";
 import { formatReturns } from "./table.ts";
 
 export const showCommand = command({
@@ -35,18 +34,17 @@ export const showCommand = command({
     withBus(cli, async (bus) => {
       const options = readAnswerArgs(args);
       const jid = await fullId("job", args.jid, bus, cli);
-      const deps = await openJobs(bus, cli);
       if (args.peel === undefined) {
-        const results = createResults(deps, cli, options);
-        return results.print(
-          await hinted(jobDoors.getJob.hints.svc, () => showJob(results.deps, jid)),
-          formatJob,
-        );
+        const results = createResults(cli, options);
+        const { onReturn } = results;
+        const { signed: _, ...view } = await followJob(bus, jid, { until: "now", ...defined({ onReturn }) });
+        return results.print(view, formatJob);
       }
       const peel = encodePeelId(args.peel);
       const answers = createAnswers({ ...options, full: true });
       const isTable = cli.output === "table";
-      const view = await showJob(isTable ? { ...deps, onReturn: answers.take } : deps, jid, peel);
+      const taking = isTable ? { onReturn: answers.take } : {};
+      const view = await followJob(bus, jid, { until: "now", peel, ...taking });
       const outcome = view.outcomes[peel] ?? "pending";
       await cli.print(answerLine(view.jid, peel, outcome, view.returns[peel]), () =>
         formatReturns({ ...view, targets: [peel] }, answers, { color: cli.color, full: true }),

@@ -124,7 +124,7 @@ type View = Parameters<typeof formatReturns>[0];
 function table(view: Omit<View, "jid">, options: { full?: boolean; terse?: boolean } = {}): string[] {
   const answers = createAnswers(options);
   const { targets } = view;
-  for (const [peel, seen] of Object.entries(view.returns)) answers.take(peel, seen, { targets });
+  for (const [peel, seen] of Object.entries(view.returns)) answers.take(peel, seen, targets.length);
   return formatReturns({ jid: "job-1", ...view }, answers, { color: false, ...options }).split("\n");
 }
 
@@ -221,7 +221,8 @@ describe("equal answers", () => {
         const turned = { ...view, returns: Object.fromEntries(Object.entries(view.returns).reverse()) };
         expect(table(turned)).toEqual(table(view));
         const answers = createAnswers();
-        for (const [peel, seen] of Object.entries(view.returns)) answers.take(peel, seen, view);
+        for (const [peel, seen] of Object.entries(view.returns))
+          answers.take(peel, seen, view.targets.length);
         const grouped = groupAnswers(view, answers).flatMap(({ peels }) => peels);
         expect(grouped.sort()).toEqual([...view.targets].sort());
       }),
@@ -304,8 +305,7 @@ describe("a long answer", () => {
 test("equal answers are kept once, however many peels give them", () => {
   const answers = createAnswers();
   const value = "a line\n".repeat(10_000);
-  for (let at = 0; at < 100; at++)
-    answers.take(`p-${at}`, returned({ return: value }), { targets: ["a", "b"] });
+  for (let at = 0; at < 100; at++) answers.take(`p-${at}`, returned({ return: value }), 2);
   const all = Array.from({ length: 100 }, (_, at) => answers.of(`p-${at}`)?.answer);
   expect(new Set(all).size).toBe(1);
   expect(all[0]?.lines).toHaveLength(20);

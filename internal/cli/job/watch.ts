@@ -1,13 +1,10 @@
-import { jobDoors } from "../../fleet/jobs/doors.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { hinted } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
 import { printEnd, watchJob } from "./follow.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { createResults } from "./results.ts";
-import { openJobs } from "./storage.ts";
 
 export const watchCommand = command({
   name: "watch",
@@ -17,10 +14,8 @@ export const watchCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const jid = await fullId("job", args.jid, bus, cli);
-      const results = createResults(await openJobs(bus, cli), cli, readAnswerArgs(args));
-      const end = await hinted(jobDoors.getJob.hints.svc, () =>
-        untilInterrupted(cli, (signal) => watchJob(results, jid, cli, signal)),
-      );
+      const results = createResults(cli, readAnswerArgs(args));
+      const end = await untilInterrupted(cli, (signal) => watchJob(bus, results, jid, cli, signal));
       await printEnd(results, end, cli);
     }),
 });

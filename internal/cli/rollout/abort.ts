@@ -4,7 +4,6 @@ import { withBus } from "../operator.ts";
 import { commandRollout, idArg } from "./ask.ts";
 import { watchRollout } from "./follow.ts";
 import { printRollout } from "./format.ts";
-import { openRollouts } from "./storage.ts";
 
 export const abortCommand = command({
   name: "abort",
@@ -21,8 +20,7 @@ export const abortCommand = command({
         await cli.print(asked, () => `${asked.id}  ${asked.status}`);
         return cli.say(`${asked.id} ends; watch it with svc rollout watch ${asked.id}`);
       }
-      const deps = await openRollouts(bus, cli);
-      const end = await untilInterrupted(cli, (signal) => watchRollout(deps, asked.id, cli, signal));
+      const end = await untilInterrupted(cli, (signal) => watchRollout(bus, asked.id, cli, signal));
       await printRollout(end, cli);
       // It had ended by itself a moment before.
       if (end.status !== "aborted") throw new Exit(1);

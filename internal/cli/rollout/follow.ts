@@ -1,20 +1,19 @@
-import { followJob, type Progress as JobProgress } from "../../fleet/jobs/mod.ts";
-import { rolloutDoors } from "../../fleet/rollout/doors.ts";
-import {
-  followRollout,
-  jobOfStep,
-  loadTargets,
-  type Rollout,
-  type RolloutView,
-  viewOfRollout,
-  type WaveCounts,
-} from "../../fleet/rollout/mod.ts";
+import { sleep } from "../../base/clock.ts";
+import { SvcError } from "../../base/errors.ts";
+import type { Bus } from "../../bus/mod.ts";
+import type { Progress } from "../../fleet/jobs/mod.ts";
+import { followFeed } from "../../fleet/over-bus/mod.ts";
+import { type RolloutView, rolloutOperations, type WaveCounts } from "../../fleet/rollout/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
-import { hinted } from "../hints.ts";
+import { ask, askerName } from "../ask.ts";
 import { countWords, peelCount } from "../job/counts.ts";
+import { followJob } from "../job/follow-job.ts";
 import { Interrupted, interruptedExit } from "../job/interrupt.ts";
 import { startProgress } from "../job/progress.ts";
-import type { RolloutDeps } from "./storage.ts";
+
+/** How long a rollout is followed again after its master was lost. */
+const patienceMs = 60_000;
+const pauseMs = 250;
 
 /**
  * Follows a rollout to its end: a line for each step, and on a terminal the progress of the current job.
@@ -24,11 +23,13 @@ import type { RolloutDeps } from "./storage.ts";
  * @throws Exit 130 after Ctrl-C
  */
 export async function watchRollout(
-  deps: RolloutDeps,
+  bus: Bus,
   id: string,
   cli: Cli,
   signal: AbortSignal,
 ): Promise<RolloutView> {
+  const { view: begun } = await ask(bus, rolloutOperations.getRollout, { id });
+  const sizes = begun.waves.map(({ peels }) => peels.length);
   const said = new Set<string>();
   let held: string | undefined;
   let following: { jid: string; stop: AbortController } | undefined;
@@ -36,13 +37,12 @@ export async function watchRollout(
     if (following?.jid === jid) return;
     following?.stop.abort(new Error("the rollout continued"));
     following = jid === undefined ? undefined : { jid, stop: new AbortController() };
-    if (following !== undefined) showProgress(deps, following.jid, cli, following.stop.signal);
+    if (following !== undefined) showProgress(bus, following.jid, cli, following.stop.signal);
   };
-  const onChange = (rollout: Rollout) => {
-    const { step, finishedAt } = rollout;
+  const onChange = (rollout: RolloutView) => {
     const asked = heldOf(rollout);
     // Several steps may have passed since the last read, and each is reported.
-    const news = linesOf(rollout).filter((line) => !said.has(line));
+    const news = linesOf(rollout, sizes).filter((line) => !said.has(line));
     if (asked !== undefined && asked !== held) news.push(asked);
     held = asked;
     if (news.length > 0) follow(undefined);
@@ -50,15 +50,12 @@ export async function watchRollout(
       said.add(line);
       cli.say(line);
     }
-    const isAtJob = finishedAt === undefined && (step === "waiting" || step === "checking");
-    follow(isAtJob ? jobOfStep(rollout)?.jid : undefined);
+    follow(runningJobOf(rollout));
   };
   try {
-    const end = await hinted(rolloutDoors.getRollout.hints.svc, () =>
-      followRollout(deps, id, onChange, signal),
-    );
+    await untilEnded(bus, id, onChange, signal);
     follow(undefined);
-    return viewOfRollout(end, await loadTargets(deps.rollouts, id));
+    return (await ask(bus, rolloutOperations.getRollout, { id })).view;
   } catch (thrown) {
     follow(undefined);
     if (!(thrown instanceof Interrupted)) throw thrown;
@@ -68,32 +65,75 @@ export async function watchRollout(
   }
 }
 
+/** Follows it through the masters; where one is lost, another one begins with the state of now. */
+async function untilEnded(
+  bus: Bus,
+  id: string,
+  onChange: (rollout: RolloutView) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let heardAt = bus.clock.monotonic();
+  for (;;) {
+    try {
+      for await (const { data } of followFeed(
+        bus,
+        rolloutOperations.streamRollout,
+        { id },
+        signal,
+        askerName(bus),
+      )) {
+        heardAt = bus.clock.monotonic();
+        const rollout = data as RolloutView;
+        onChange(rollout);
+        if (rollout.finished_at !== undefined) return;
+      }
+      throw new SvcError("unavailable", "the rollout was not followed to its end: check the masters");
+    } catch (thrown) {
+      const mayPass = thrown instanceof SvcError && thrown.kind === "unavailable";
+      if (!mayPass || bus.clock.monotonic() - heardAt > patienceMs) throw thrown;
+      await sleep(bus.clock, pauseMs, signal);
+    }
+  }
+}
+
+/** The job that the current wave waits for. */
+function runningJobOf({ step, waves, finished_at }: RolloutView): string | undefined {
+  if (finished_at !== undefined) return undefined;
+  const wave = waves.findLast(({ jid }) => jid !== undefined);
+  return step === "waiting" ? wave?.jid : step === "checking" ? wave?.check_jid : undefined;
+}
+
 /** Shows how far a job is; the rollout reports its failures. */
-function showProgress(deps: RolloutDeps, jid: string, cli: Cli, signal: AbortSignal): void {
+function showProgress(bus: Bus, jid: string, cli: Cli, signal: AbortSignal): void {
   if (cli.stderr.isTTY !== true) return;
   const progress = startProgress(cli.stderr, cli.clock, cli.env);
   signal.addEventListener("abort", () => progress.end(), { once: true });
-  const onProgress = ({ counts }: JobProgress) => {
+  const onProgress = ({ counts }: Progress) => {
     if (!signal.aborted) progress.update(counts);
   };
-  followJob(deps.jobs, jid, onProgress, { signal })
+  followJob(bus, jid, { onProgress, signal, onReturn: () => {} })
     .catch(() => {})
     .finally(() => progress.end());
 }
 
-/** Everything to report about the waves of a rollout so far, in order, one line each. */
-function linesOf({ step, waves, plan: { bounds } }: Rollout): string[] {
-  return waves.flatMap(({ job, check, gone }, i) => {
-    const name = `wave ${i + 1}/${bounds.length}`;
-    const peels = (bounds[i] ?? 0) - (bounds[i - 1] ?? 0) - gone;
+/**
+ * Everything to report about the waves of a rollout so far, in order, one line each.
+ *
+ * @param sizes how many peels each wave has in the frozen list
+ */
+function linesOf({ step, waves: planned }: RolloutView, sizes: readonly number[]): string[] {
+  const waves = planned.filter(({ jid }) => jid !== undefined);
+  return waves.flatMap(({ jid, counts, gone = 0, check_jid, check_counts }, i) => {
+    const name = `wave ${i + 1}/${planned.length}`;
+    const peels = (sizes[i] ?? 0) - gone;
     const isOver = i + 1 < waves.length;
     const isMade = isOver || step !== "dispatching";
-    const isAsked = check !== undefined && (isOver || step !== "asking");
+    const isAsked = check_jid !== undefined && (isOver || step !== "asking");
     return [
-      ...(isMade ? [`${name}: ${job.jid} on ${peelCount(peels)}`] : []),
-      ...(job.counts === undefined ? [] : [`${name}: ${wordsOf(job.counts)}`]),
-      ...(isAsked ? [`${name}: check ${check.jid}`] : []),
-      ...(check?.counts === undefined ? [] : [`${name}: check ${wordsOf(check.counts)}`]),
+      ...(isMade ? [`${name}: ${jid} on ${peelCount(peels)}`] : []),
+      ...(counts === undefined ? [] : [`${name}: ${wordsOf(counts)}`]),
+      ...(isAsked ? [`${name}: check ${check_jid}`] : []),
+      ...(check_counts === undefined ? [] : [`${name}: check ${wordsOf(check_counts)}`]),
     ];
   });
 }
@@ -103,8 +143,8 @@ function wordsOf(counts: WaveCounts): string {
 }
 
 /** What an operator asked of it, and has not come about or been taken back. */
-function heldOf({ id, abort, pause, finishedAt }: Rollout): string | undefined {
-  if (finishedAt !== undefined) return undefined;
-  if (abort !== undefined) return `${id} is being aborted by ${abort.by}`;
-  return pause === undefined ? undefined : `${id} is paused by ${pause.by}: no other wave begins`;
+function heldOf({ id, abort_asked_by, paused_by, finished_at }: RolloutView): string | undefined {
+  if (finished_at !== undefined) return undefined;
+  if (abort_asked_by !== undefined) return `${id} is being aborted by ${abort_asked_by}`;
+  return paused_by === undefined ? undefined : `${id} is paused by ${paused_by}: no other wave begins`;
 }

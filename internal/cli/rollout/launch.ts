@@ -19,7 +19,6 @@ import { withNearestPeel } from "../nobody.ts";
 import { sayWhether } from "../roles/ask.ts";
 import { watchRollout } from "./follow.ts";
 import { formatWaves } from "./format.ts";
-import { openRollouts } from "./storage.ts";
 
 /** Whether a rollout is only planned, or started and left alone, or followed to its end. */
 export type LaunchMode = "dry-run" | "async" | "follow";
@@ -117,8 +116,7 @@ export async function launchRollout(
   }
   cli.say(`${id}: ${size}`);
   cli.say(formatWaves(waves, { color: false }));
-  const deps = await openRollouts(bus, cli);
-  return untilInterrupted(cli, (signal) => watchRollout(deps, id, cli, signal));
+  return untilInterrupted(cli, (signal) => watchRollout(bus, id, cli, signal));
 }
 
 /** `service.status name=nginx` as a call, checked before anything is sent. */

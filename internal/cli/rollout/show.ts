@@ -1,8 +1,6 @@
-import { openBucket } from "../../bus/mod.ts";
-import { rolloutDoors } from "../../fleet/rollout/doors.ts";
-import { showRollout } from "../../fleet/rollout/mod.ts";
+import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { hinted } from "../hints.ts";
+import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { idArg, rolloutId } from "./ask.ts";
 import { printRollout } from "./format.ts";
@@ -15,10 +13,6 @@ export const showCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await rolloutId(args.id, bus, cli);
-      const rollouts = await openBucket(bus, "rollouts");
-      await printRollout(
-        await hinted(rolloutDoors.getRollout.hints.svc, () => showRollout(rollouts, id)),
-        cli,
-      );
+      await printRollout((await ask(bus, rolloutOperations.getRollout, { id })).view, cli);
     }),
 });

@@ -4,7 +4,6 @@ import { withBus } from "../operator.ts";
 import { idArg, rolloutId } from "./ask.ts";
 import { watchRollout } from "./follow.ts";
 import { printRolloutEnd } from "./format.ts";
-import { openRollouts } from "./storage.ts";
 
 export const watchCommand = command({
   name: "watch",
@@ -13,11 +12,7 @@ export const watchCommand = command({
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const deps = await openRollouts(bus, cli);
       const id = await rolloutId(args.id, bus, cli);
-      await printRolloutEnd(
-        await untilInterrupted(cli, (signal) => watchRollout(deps, id, cli, signal)),
-        cli,
-      );
+      await printRolloutEnd(await untilInterrupted(cli, (signal) => watchRollout(bus, id, cli, signal)), cli);
     }),
 });

@@ -3,11 +3,11 @@ import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId, namesOf, type PeelNames } from "../../base/peel-id.ts";
 import { isMap } from "../../base/plain-map.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { type Outcome, type SeenReturn, showJob } from "../../fleet/jobs/mod.ts";
+import type { Outcome, SeenReturn } from "../../fleet/jobs/mod.ts";
 import type { RolloutView } from "../../fleet/rollout/mod.ts";
 import { type Cli, Exit, formatTable, type TableStyle, visible } from "../../program/command-line/mod.ts";
 import { peelCount } from "../job/counts.ts";
-import { openJobs } from "../job/storage.ts";
+import { followJob } from "../job/follow-job.ts";
 import { formatWaves } from "../rollout/format.ts";
 
 /** What became of one peel. */
@@ -28,7 +28,7 @@ export interface UpgradedPeel extends PeelNames {
  * @throws Exit 1 when the rollout was not completed
  */
 export async function printUpgradeEnd(bus: Bus, view: RolloutView, cli: Cli): Promise<void> {
-  const peels = await readPeels(bus, view, cli);
+  const peels = await readPeels(bus, view);
   const ended = [...peels.filter(isWell), ...peels.filter((peel) => !isWell(peel))];
   await cli.print(
     { ...view, peels: ended },
@@ -41,12 +41,11 @@ export async function printUpgradeEnd(bus: Bus, view: RolloutView, cli: Cli): Pr
 
 const isWell = ({ outcome }: UpgradedPeel) => outcome === "ok";
 
-async function readPeels(bus: Bus, view: RolloutView, cli: Cli): Promise<UpgradedPeel[]> {
-  const jobs = await openJobs(bus, cli);
+async function readPeels(bus: Bus, view: RolloutView): Promise<UpgradedPeel[]> {
   const found: UpgradedPeel[] = [];
   for (const { jid } of view.waves) {
     if (jid === undefined) continue;
-    const { targets, outcomes, returns } = await showJob(jobs, jid);
+    const { targets, outcomes, returns } = await followJob(bus, jid, { until: "now" });
     for (const peel of targets) found.push(readPeel(peel, outcomes[peel] ?? "pending", returns[peel]));
   }
   return found;

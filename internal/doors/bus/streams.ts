@@ -51,6 +51,7 @@ export function createStreams({
   random: Random;
 }): Streams {
   const ending = new Set<(reason: string) => void>();
+  let isStopped = false;
   return {
     start(feed, { reply, user }) {
       const subject = followSubject(encodeBase64Url(random(tokenBytes)));
@@ -58,9 +59,12 @@ export function createStreams({
       const writer = createPartWriter({ nats: bus.nats, clock, reply, acknowledged });
       ending.add(writer.end);
       writer.onEnd(() => ending.delete(writer.end));
-      writer.begin(feed);
+      // Its subjects are served until the connection ends: a stream that begins meanwhile would outlive it.
+      if (isStopped) writer.end("the master stops");
+      else writer.begin(feed);
     },
     stop() {
+      isStopped = true;
       for (const end of [...ending]) end("the master stops");
     },
   };

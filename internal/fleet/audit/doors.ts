@@ -20,6 +20,7 @@ export const auditDoors = {
       stream: { maxDurationMs: 24 * 3600_000 },
       answers: { 200: "The stream" },
     },
+    bus: { subject: "svc.admin.audit.follow" },
   },
   verifyAudit: {
     rest: {

@@ -13,8 +13,8 @@ import type { Outcome } from "./outcome.ts";
 import { createPace } from "./pace.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "./progress.ts";
 import { askStored, readEvents } from "./read-events.ts";
-import { decodeJob } from "./record.ts";
-import { type JobView, type KnownJob, knownOf, loadJob, type ShowDeps, storedJob, viewOf } from "./show.ts";
+import { decodeJob, type Job } from "./record.ts";
+import { type JobView, type KnownJob, knownOf, type ShowDeps, storedJob, viewOf } from "./show.ts";
 import { countOutcomes, isSilent } from "./tally.ts";
 
 /** How long after the deadline to wait for returns in transit. */
@@ -36,36 +36,85 @@ export interface Progress {
 }
 
 /**
- * Follows a job until it has ended.
+ * Follows a job until it has ended, and reports every event of it once, also what had come before.
  *
+ * @param found its record as it was read a moment ago
  * @param onProgress called at the start and after each change
  * @param options.signal ends following, not the job
- * @param options.replay also report the events that were known at the start
- * @param options.targets how many it has, from a caller who knows: then what is stored of it is asked for together with
- *   its record
- * @returns the job in its final state
- * @throws SvcError `not_found`; the signal's reason
+ * @param options.isNow whether it ends with what is known now
+ * @returns the job in its final state, without its returns
+ * @throws SvcError `storage`; the signal's reason
  */
 export async function followJob(
   deps: ShowDeps,
-  jid: string,
+  found: Job,
   onProgress: (progress: Progress) => void,
-  options: { signal?: AbortSignal; replay?: boolean; targets?: number } = {},
+  { signal = new AbortController().signal, isNow = false }: { signal?: AbortSignal; isNow?: boolean } = {},
 ): Promise<JobView> {
   const { bus, clock } = deps;
-  const { signal, targets } = options;
+  const { jid } = found;
+  // What they returned is passed on and not kept, however much it is together.
+  const known = knownOf({ onReturn: () => {} }, found);
+  const count = countOutcomes(known);
   const ended = Promise.withResolvers<void>();
   // The signal may abort before it is awaited.
   ended.promise.catch(() => {});
-  const early: { event: JobEvent; bytes: number }[] = [];
-  let take = (event: JobEvent, bytes: number) => void early.push({ event, bytes });
-  let hasChanged = false;
-  let recordChanged = () => {
-    hasChanged = true;
+  let last: Progress = { targets: found.targets.length, counts: {} };
+  const report = (event?: JobEvent) => {
+    // Which peels are alive is requested once, at the end.
+    const { counts, status } = count.update(clock.now(), event?.peel);
+    last = { ...last, counts };
+    onProgress({ ...last, ...defined({ event }) });
+    if (status !== "running") ended.resolve();
   };
-  // Subscribe first and read second: an event between the two is seen twice, never missed. A server takes both in this
-  // order. Subscribe only to messages of peels: one wildcard for all messages of a job would include its commands.
-  const events = [ackSubject, returnSubject, scheduleSubject].map((subjectOf) =>
+  const take = (event: JobEvent, bytes: number) => {
+    if (known.take(event, bytes)) report(event);
+  };
+  const done = new AbortController();
+  const abort = () => ended.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  const record = followRecord(deps, known, () => {
+    report();
+    // A message that the bus took before the subscription, and stored after the read, was not seen here.
+    if (known.job.settled !== undefined) ended.resolve();
+  });
+  const stopHearing = isNow
+    ? () => {}
+    : hearPeels(deps, known, take, (news) => onProgress({ ...last, ...news }));
+  try {
+    signal.throwIfAborted();
+    report();
+    // Subscribed first and read second: an event between the two is seen twice, never missed.
+    const stored = askStored(bus, jid, found.targets.length);
+    // It fails where it is awaited.
+    stored.catch(() => {});
+    if (!isNow && found.settled === undefined) record.look();
+    const isKnown = (peel: string) => known.tally.known(peel).ending !== undefined;
+    if (known.tally.open > 0) await readEvents(bus, known.job, take, { isKnown, stored });
+    if (isNow) return await viewOf(deps, known);
+    const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
+    await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
+    signal.throwIfAborted();
+    if (!hasSeenAll(known)) return await showStored(deps, known, take);
+    await record.settle();
+    return await viewOf(deps, known);
+  } finally {
+    done.abort();
+    signal.removeEventListener("abort", abort);
+    stopHearing();
+    record.stop();
+  }
+}
+
+/** Subscribes only to messages of peels: one wildcard for all messages of a job would include its commands. */
+function hearPeels(
+  { bus, clock }: ShowDeps,
+  { job: { jid }, tally }: KnownJob,
+  take: (event: JobEvent, bytes: number) => void,
+  onReport: (news: Pick<Progress, "running" | "output">) => void,
+): () => void {
+  const pace = createPace(clock);
+  const subscriptions = [ackSubject, returnSubject, scheduleSubject].map((subjectOf) =>
     bus.nats.subscribe(subjectOf(jid, "*"), {
       callback(error, { subject, data }) {
         const event = error === null ? readEvent({ subject, data, storedAt: clock.now() }) : undefined;
@@ -73,92 +122,59 @@ export async function followJob(
       },
     }),
   );
-  // A hint that a master wrote the record, because the job was cancelled or has ended.
-  const hints = lookOnHints(clock, () => recordChanged());
-  /** How many hints came, and how many of them the record that is known here includes. */
-  let [hinted, included] = [0, 0];
-  const record = bus.nats.subscribe(keySubject("jobs", jid), {
-    callback(error, message) {
-      if (error !== null || message.subject !== keySubject("jobs", jid)) return;
-      hinted++;
-      hints.take();
-    },
-  });
-  let takeReport = (_: Pick<Progress, "running" | "output">, _peel: string) => {};
   const running = bus.nats.subscribe(progressSubject(jid, "*"), {
     callback(error, { subject, data }) {
       if (error !== null) return;
       const running = readProgress(subject, data);
       const output = running === undefined ? readOutput(subject, data) : undefined;
       const peel = running?.peel ?? output?.peel;
-      if (peel !== undefined) takeReport(defined({ running, output }), peel);
+      if (peel === undefined || !tally.isTarget(peel) || tally.known(peel).ending !== undefined) return;
+      if (pace.admit(peel)) onReport(defined({ running, output }));
     },
   });
-  const done = new AbortController();
-  const abort = () => ended.reject(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
-  try {
-    signal?.throwIfAborted();
-    const stored = targets === undefined ? undefined : askStored(bus, jid, targets);
-    // It fails where it is awaited.
-    stored?.catch(() => {});
-    const known = knownOf(deps, await storedJob(deps, jid));
-    // What has come since the subscription need not be read. A server that tells what it has stored has sent that before.
-    take = (event, bytes) => void known.take(event, bytes);
-    for (const { event, bytes } of early) take(event, bytes);
-    const isKnown = (peel: string) => known.tally.known(peel).ending !== undefined;
-    if (known.tally.open > 0) await readEvents(bus, known.job, known.take, { isKnown, stored });
-    const count = countOutcomes(known);
-    let last: Progress = { targets: known.job.targets.length, counts: {} };
-    const report = (event?: JobEvent) => {
-      // Which peels are alive is requested once, at the end.
-      const { counts, status } = count.update(clock.now(), event?.peel);
-      last = { ...last, counts };
-      onProgress({ ...last, ...defined({ event }) });
-      if (status !== "running") ended.resolve();
-    };
-    take = (event, bytes) => {
-      if (known.take(event, bytes)) report(event);
-    };
-    const pace = createPace(clock);
-    takeReport = (report, peel) => {
-      const { isTarget, known: knownOf } = known.tally;
-      if (isTarget(peel) && knownOf(peel).ending === undefined && pace.admit(peel)) {
-        onProgress({ ...last, ...report });
-      }
-    };
-    recordChanged = () => {
-      const before = hinted;
-      deps.jobs.get(jid).then(
-        (entry) => {
-          if (entry !== undefined) known.job = decodeJob(entry.value);
-          included = before;
-          report();
-          // A message that the bus took before the subscription, and stored after the read, was not seen here.
-          if (known.job.settled !== undefined) ended.resolve();
-        },
-        () => {
-          // The deadline ends it anyway.
-        },
-      );
-    };
-    if (options.replay === true) for (const event of eventsOf(known)) report(event);
-    report();
-    if (hasChanged) recordChanged();
-    const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
-    await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
-    if (!hasSeenAll(known)) return await showStored(deps, known);
-    // A cancellation, for example, is in the record before a peel learns of it.
-    if (hinted !== included) known.job = await storedJob(deps, jid);
-    return await viewOf(deps, known);
-  } finally {
-    done.abort();
-    signal?.removeEventListener("abort", abort);
-    for (const subscription of events) subscription.unsubscribe();
-    record.unsubscribe();
-    hints.stop();
-    running.unsubscribe();
-  }
+  return () => {
+    for (const subscription of [...subscriptions, running]) subscription.unsubscribe();
+  };
+}
+
+/** Follows the record of a job by the hint that a master wrote it: it was cancelled, or has ended. */
+function followRecord({ bus, jobs, clock }: ShowDeps, known: KnownJob, onChange: () => void) {
+  const { jid } = known.job;
+  const subject = keySubject("jobs", jid);
+  /** How many hints came, and how many of them the record that is known here includes. */
+  let [hinted, included] = [0, 0];
+  const look = () => {
+    const before = hinted;
+    jobs.get(jid).then(
+      (entry) => {
+        if (entry !== undefined) known.job = decodeJob(entry.value);
+        included = before;
+        onChange();
+      },
+      () => {
+        // The deadline ends it anyway.
+      },
+    );
+  };
+  const hints = lookOnHints(clock, look);
+  const subscription = bus.nats.subscribe(subject, {
+    callback(error, message) {
+      if (error !== null || message.subject !== subject) return;
+      hinted++;
+      hints.take();
+    },
+  });
+  return {
+    look,
+    /** A cancellation, for example, is in the record before a peel learns of it. */
+    async settle() {
+      if (hinted !== included) known.job = await storedJob({ jobs }, jid);
+    },
+    stop() {
+      subscription.unsubscribe();
+      hints.stop();
+    },
+  };
 }
 
 /**
@@ -173,10 +189,20 @@ function hasSeenAll({ job, tally }: KnownJob): boolean {
 /**
  * The stored job. In a cluster a server that lags behind may answer: then it is read again. Which peels were
  * alive at the deadline is what a master writes: without that, a target that said nothing is not decided yet.
+ *
+ * @param take takes what was missed until now
  */
-async function showStored(deps: ShowDeps, { job: { jid }, tally }: KnownJob): Promise<JobView> {
+async function showStored(
+  deps: ShowDeps,
+  { job: { jid }, tally }: KnownJob,
+  take: (event: JobEvent, bytes: number) => void,
+): Promise<JobView> {
   for (let waitedMs = 0; ; waitedMs += lagPauseMs) {
-    const stored = await loadJob(deps, jid);
+    const stored = knownOf({ onReturn: () => {} }, await storedJob(deps, jid));
+    await readEvents(deps.bus, stored.job, (event, bytes) => {
+      stored.take(event, bytes);
+      take(event, bytes);
+    });
     const isWhole = stored.tally.open <= tally.open && isDecided(stored, deps.clock.now());
     if (isWhole || waitedMs >= longestLagMs) return viewOf(deps, stored);
     await sleep(deps.clock, lagPauseMs);
@@ -186,16 +212,4 @@ async function showStored(deps: ShowDeps, { job: { jid }, tally }: KnownJob): Pr
 function isDecided({ job, tally }: KnownJob, now: number): boolean {
   if (job.settled !== undefined || now < job.deadline) return true;
   return !job.targets.some((peel) => isSilent(tally.known(peel)));
-}
-
-/** The events that describe what is known about the targets of a job. */
-function eventsOf({ job, tally, returns }: KnownJob): JobEvent[] {
-  return job.targets.flatMap((peel): JobEvent[] => {
-    const said = { jid: job.jid, peel, at: job.createdAt };
-    const returned = returns.get(peel);
-    return [
-      ...(tally.known(peel).acknowledged ? [said] : []),
-      ...(returned === undefined ? [] : [{ ...said, return: returned }]),
-    ];
-  });
 }

@@ -1,18 +1,27 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
+import { SvcError } from "../../base/errors.ts";
 import { encodePeelId, namesOf } from "../../base/peel-id.ts";
 import { described, integer, plain, plainMap, timestamp, titled } from "../../base/schema.ts";
 import { endings } from "../../wire/return.ts";
-import { type Call, feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
+import {
+  type Call,
+  type FeedSink,
+  feed,
+  operation,
+  operatorOf,
+  pageFields,
+  pageOf,
+} from "../operation/mod.ts";
 import { resolveFor, targetOf } from "../targeting/mod.ts";
 import { type CancelDeps, stopJob } from "./cancel.ts";
 import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
 import { jobStatuses, outcomes } from "./outcome.ts";
-import type { SignedRequestOf } from "./record.ts";
+import type { Job, SignedRequestOf } from "./record.ts";
 import { jobRequestSchema } from "./request.ts";
-import { type JobView, loadJob, type SeenReturn, type ShowDeps, showJob } from "./show.ts";
+import { isLate, type JobView, type SeenReturn, type ShowDeps, showJob, storedJob } from "./show.ts";
 import { jobSources } from "./source.ts";
 import type { JobSummary } from "./summary.ts";
 
@@ -241,46 +250,72 @@ export const streamJob = operation({
   kind: "read",
   summary: "Follow a job",
   description:
-    "Server-sent events, including earlier ones. `ack`: a peel accepted the job, `{jid, peel, peel_id}`; `progress`: its progress, `{jid, peel, peel_id, done, total, failed, current}`; `output`: what a command wrote since the last one, of a job with `follow`, `{jid, peel, peel_id, output, skipped}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, `{jid, status, counts, outcomes}`, and the stream with it. A comment comes every 30 seconds.",
+    "Server-sent events, including earlier ones. `begin`: `{jid, targets, counts}`; `ack`: a peel accepted the job, `{jid, peel, peel_id}`; `progress`: its progress, `{jid, peel, peel_id, done, total, failed, current}`; `output`: what a command wrote since the last one, of a job with `follow`, `{jid, peel, peel_id, output, skipped}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, with the fields of `Job` except `returns`, and in `signed` what its operator signed, if one did; the stream ends with it. All have `counts`, the number of targets by outcome. A comment comes every 30 seconds.",
   admits: ["operator"],
   scope: { kind: "jobs", action: "show" },
-  input: onlyJid,
+  input: v.strictObject({
+    jid,
+    peel: v.optional(described(v.string(), "Only the return of this peel")),
+    until: v.optional(described(v.picklist(["now"]), "End with what is known now, also when the job runs")),
+  }),
   output: feed,
   touches: touchesJid,
   async run({ show: deps }: { show: ShowDeps }, input, { note, log }) {
     // Read the job before the stream opens: an unknown job is an error, not a stream.
-    const { jid } = (await loadJob(deps, input.jid)).job;
-    note?.({ jid });
+    const job = await storedJob(deps, input.jid);
+    const only = input.peel === undefined ? undefined : encodePeelId(input.peel);
+    if (only !== undefined && !job.targets.includes(only)) {
+      throw new SvcError("not_found", "this peel is not a target of the job");
+    }
+    note?.({ jid: job.jid });
     return {
       start(sink) {
         const stopping = new AbortController();
-        const onProgress = ({ event, running, output }: Progress) => {
-          if (output !== undefined) {
-            const { peel, ...written } = output;
-            sink.send("output", { jid, ...namesOf(peel), ...written });
-          }
-          if (running !== undefined) {
-            const { peel, ...progress } = running;
-            sink.send("progress", { jid, ...namesOf(peel), ...progress });
-          }
-          if (event === undefined) return;
-          const { peel } = event;
-          if (event.return === undefined) sink.send("ack", { jid, ...namesOf(peel) });
-          else sink.send("return", { jid, ...namesOf(peel), ...event.return });
-        };
-        followJob(deps, jid, onProgress, { signal: stopping.signal, replay: true })
-          .then(
-            ({ status, counts, outcomes }) => sink.send("end", { jid, status, counts, outcomes }),
-            (thrown) => {
-              if (!stopping.signal.aborted) log.warn("a job stream broke off", { jid, error: thrown });
-            },
-          )
-          .finally(() => sink.close());
+        const options = { signal: stopping.signal, isNow: input.until === "now" };
+        followJob(deps, job, (news) => sendNews(sink, job, news, only), options).then(
+          ({ returns: _, ...end }) => {
+            sink.send("end", { ...end, ...signedIn(job) });
+            sink.close();
+          },
+          (thrown) => {
+            if (!stopping.signal.aborted) log.warn("a job stream broke off", { jid: job.jid, error: thrown });
+            sink.close("the job cannot be followed: its master lost the bus");
+          },
+        );
         return () => stopping.abort(new Error("the client left"));
       },
     };
   },
 });
+
+/** The request that its operator signed, for those who sign it again. */
+function signedIn({ request }: Job): { signed?: { subject: string; envelope: string } } {
+  if (request === undefined) return {};
+  return { signed: { subject: request.subject, envelope: Buffer.from(request.envelope).toString("base64") } };
+}
+
+function sendNews(
+  sink: FeedSink,
+  { jid, deadline, schedule }: Job,
+  { targets, counts, event, running, output }: Progress,
+  only: string | undefined,
+): void {
+  const about = (peel: string) => ({ jid, ...namesOf(peel), counts });
+  if (output !== undefined) {
+    const { peel, ...written } = output;
+    sink.send("output", { ...about(peel), ...written });
+  } else if (running !== undefined) {
+    const { peel, ...progress } = running;
+    sink.send("progress", { ...about(peel), ...progress });
+  } else if (event === undefined) {
+    sink.send("begin", { jid, targets, counts });
+  } else if (only === undefined || event.peel === only) {
+    const { peel, at, return: returned } = event;
+    const late = schedule === undefined && isLate(at, deadline) ? { late: true } : {};
+    if (returned === undefined) sink.send("ack", about(peel));
+    else sink.send("return", { ...about(peel), ...returned, ...late });
+  }
+}
 
 /** What the operations on jobs need. */
 export interface JobOperationDeps {

@@ -182,7 +182,7 @@ test("a follower that missed a return ends when the record says that the job has
     master.nats.subscribe(subject.replace(".return.", ".nothing."), options);
   const deps = { bus: { ...master, nats }, jobs, alive: () => new Set<string>(), clock: systemClock };
   let hasBegun = false;
-  const shown = await followJob(deps, job.jid, () => {
+  const shown = await followJob(deps, job, () => {
     if (hasBegun) return;
     hasBegun = true;
     void (async () => {
@@ -193,26 +193,4 @@ test("a follower that missed a return ends when the record says that the job has
     })();
   });
   expect(shown.status).toBe("completed");
-});
-
-test("who knows how many targets there are has asked what is stored before the record is there", async () => {
-  const jobs = await openBucket(master, "jobs");
-  const job = jobOf({ targets: peels(3) });
-  await jobs.put(job.jid, encodeJob(job));
-  for (const peel of job.targets) await store(returnSubject(job.jid, peel), returned());
-  const listed = Promise.withResolvers<void>();
-  const listing = witness.nats.subscribe("$JS.API.STREAM.INFO.job-events", {
-    callback: () => listed.resolve(),
-  });
-  await witness.nats.flush();
-  const get: typeof jobs.get = async (key) => {
-    await listed.promise;
-    return jobs.get(key);
-  };
-  const deps = { bus: seenAs("2.10.27"), alive: () => new Set<string>(), clock: systemClock };
-  const options = { targets: job.targets.length };
-  const shown = await followJob({ ...deps, jobs: { ...jobs, get } }, job.jid, () => {}, options);
-  listing.unsubscribe();
-  expect(shown.counts).toEqual({ ok: 3 });
-  expect((await requests()).filter((request) => request.includes("subjects_filter"))).toHaveLength(1);
 });

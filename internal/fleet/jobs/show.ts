@@ -86,7 +86,7 @@ export async function showJob(deps: ShowDeps, jid: string, peel?: string): Promi
 }
 
 /** The same in parts, for callers that continue counting. */
-export async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
+async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
   const job = await storedJob(deps, jid);
   const known = knownOf(deps, job, only);
   if (only !== undefined && !known.tally.isTarget(only)) {
@@ -118,8 +118,8 @@ export function knownOf(deps: Pick<ShowDeps, "onReturn">, job: Job, only?: strin
       if (!tally.note(event)) return false;
       if (event.return === undefined || (only !== undefined && event.peel !== only)) return true;
       const { return: value, error, ...rest } = event.return;
-      const isLate = job.schedule === undefined && event.at > job.deadline + graceMs;
-      const essence = { ...rest, ...(isLate ? { late: true as const } : {}) };
+      const wasLate = job.schedule === undefined && isLate(event.at, job.deadline);
+      const essence = { ...rest, ...(wasLate ? { late: true as const } : {}) };
       if (deps.onReturn !== undefined) {
         deps.onReturn(event.peel, event.return, job);
         returns.set(event.peel, essence);
@@ -135,6 +135,9 @@ export function knownOf(deps: Pick<ShowDeps, "onReturn">, job: Job, only?: strin
     },
   };
 }
+
+/** Whether a return came after the deadline, when its target already counted as ended without one. */
+export const isLate = (at: number, deadline: number): boolean => at > deadline + graceMs;
 
 /** Combines a job and what is known about its targets. */
 export async function viewOf(

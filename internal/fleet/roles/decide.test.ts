@@ -56,6 +56,10 @@ const judge = (roles: string, asked: string, ...rest: [] | [{ work: Work }]): nu
 describe("jobs and rollouts", () => {
   test.each<[roles: string, asked: string, of: { work: Work } | undefined, expected: number | string]>([
     ["web-team", "jobs run", work("start", "test.ping", "web-1", "web-2"), 0],
+    ["web-team", "jobs show", undefined, 0],
+    ["web-team", "rollouts show", undefined, 0],
+    ["db-team", "rollouts show", undefined, 0],
+    ["brake", "rollouts show", undefined, "no rule allows rollouts show"],
     ["web-team", "jobs run", work("start", "state.apply", "web-1"), "no rule allows state.apply"],
     [
       "web-team",

@@ -83,12 +83,20 @@ function untold(scope: Scope): Judged {
   return { allowed: false, reason: "it names no function", lacking: nameOfScope(scope) };
 }
 
-/** Whether a word of a list allows it. A rule of jobs also allows to read jobs, and to resolve targets. */
+/**
+ * Whether a word of a list allows it. A rule of jobs also allows to read jobs, and to resolve targets; the right to start
+ * rollouts, to see them.
+ */
 export function wordOf(roles: readonly Role[], scope: Scope): Judged {
   const grants = roles.flatMap(({ grants }) =>
     grants.filter(({ kind, action }) => kind === scope.kind && action === scope.action),
   );
-  const [first, ...others] = [...grants, ...(isForRunning(scope) ? impliedBy(roles) : [])];
+  const started = isSeeing(scope) ? roles.flatMap(({ grants }) => grants.filter(isStart)) : [];
+  const [first, ...others] = [
+    ...grants,
+    ...started.map(({ rule }) => ({ rule, approvals: 0 })),
+    ...(isForRunning(scope) ? impliedBy(roles) : []),
+  ];
   if (first !== undefined) {
     const best = others.reduce((least, one) => (one.approvals < least.approvals ? one : least), first);
     return { allowed: true, rule: best.rule, approvals: best.approvals };
@@ -96,6 +104,10 @@ export function wordOf(roles: readonly Role[], scope: Scope): Judged {
   const lacking = nameOfScope(scope);
   return { allowed: false, reason: `no rule allows ${lacking}`, lacking };
 }
+
+const isSeeing = ({ kind, action }: Scope) => kind === "rollouts" && action === "show";
+const isStart = ({ kind, action }: Grant) =>
+  action === "start" && (kind === "rollouts" || kind === "upgrades");
 
 const isForRunning = ({ kind, action }: Scope) =>
   (kind === "jobs" && (action === "list" || action === "show")) || (kind === "facts" && action === "resolve");

@@ -41,7 +41,7 @@ export const rolloutDoors = {
       ...{ method: "GET", path: "/api/v1/rollouts/:id", tag, show: "view" },
       answers: { 200: "The rollout", 404: noSuchRollout },
     },
-    bus: { subject: "svc.rollout.show", queue },
+    bus: { subject: "svc.rollout.show", queue, also: ["rollouts start", "upgrades start"] },
     hints,
   },
   pauseRollout: {
@@ -66,5 +66,7 @@ export const rolloutDoors = {
       stream: { maxDurationMs: 7 * 24 * 3600_000 + 60_000 },
       answers: { 200: "The stream", 404: noSuchRollout },
     },
+    bus: { subject: "svc.admin.rollouts.follow", also: ["rollouts start", "upgrades start"] },
+    hints,
   },
 } as const satisfies Doors<typeof operations>;

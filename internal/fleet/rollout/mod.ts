@@ -1,6 +1,4 @@
 export { createRolloutController } from "./controller.ts";
-export { jobOfStep } from "./decide.ts";
-export { type FollowDeps, followRollout } from "./follow.ts";
 export { createRolloutJobs } from "./jobs.ts";
 export { rolloutOperations } from "./joined.ts";
 export type { RolloutOperationDeps } from "./operations.ts";
@@ -18,9 +16,7 @@ export {
   loadTargets,
   type RolloutSummary,
   type RolloutView,
-  showRollout,
   summaryOf,
-  viewOfRollout,
   type WaveView,
 } from "./show.ts";
 export type { StartDeps } from "./start.ts";

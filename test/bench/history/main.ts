@@ -2,11 +2,9 @@ import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../../internal/base/id.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
 import { streamState } from "../../../internal/bus/jetstream/stream-state.ts";
 import { ackSubject, returnSubject } from "../../../internal/bus/subjects.ts";
-import { followJob } from "../../../internal/fleet/jobs/follow.ts";
-import { showJob } from "../../../internal/fleet/jobs/show.ts";
+import { followJob } from "../../../internal/cli/job/follow-job.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
@@ -34,12 +32,6 @@ await using fleet = await startFleet(bus, { size: 1, processes: 1, ramp: 100 });
 await fleet.greeted();
 const asker = await connectTo(bus, "master");
 const [peel = ""] = fleet.peels;
-const follow = {
-  bus: asker,
-  jobs: await openBucket(asker, "jobs"),
-  alive: () => new Set<string>(),
-  clock: systemClock,
-};
 
 const rows: string[][] = [];
 const first = new Map<string, number>();
@@ -52,10 +44,10 @@ for (const size of sizes) {
   const lines = {
     "a job, followed to its end": async () => {
       last = await dispatchBenchJob(asker, { target: peel, function: "test.ping", args: {} });
-      const { status } = await followJob(follow, last, () => {});
+      const { status } = await followJob(asker, last);
       if (status !== "completed") throw new Error(`the job ${last} is ${status}`);
     },
-    "a job, shown": () => showJob(follow, last),
+    "a job, shown": () => followJob(asker, last, { until: "now" }),
   };
   for (const [name, run] of Object.entries(lines)) {
     await run();

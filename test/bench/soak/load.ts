@@ -1,8 +1,7 @@
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
 import type { Bus } from "../../../internal/bus/connect.ts";
-import { followJob } from "../../../internal/fleet/jobs/follow.ts";
+import { followJob } from "../../../internal/cli/job/follow-job.ts";
 import { rolloutDoors } from "../../../internal/fleet/rollout/doors.ts";
 import { ask as askMaster } from "../../harness/jobs.ts";
 import { sendEvent } from "../../harness/reactor.ts";
@@ -43,8 +42,6 @@ export async function startLoad(
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
   const tally: Tally = { asked: 0, refused: {}, lost: [], ended: {}, times: [] };
-  const jobs = await openBucket(operator, "jobs");
-  const deps = { bus: operator, jobs, alive: () => new Set<string>(), clock: systemClock };
   const everyone = () => [...site.fleet.peels, ...site.peels.keys()];
   const anyone = () => everyone()[Math.floor(random() * everyone().length)] ?? "";
 
@@ -56,7 +53,7 @@ export async function startLoad(
     const end = systemClock.monotonic() + patienceMs;
     for (;;) {
       try {
-        return await followJob(deps, jid, () => {}, { signal: AbortSignal.timeout(patienceMs) });
+        return await followJob(operator, jid, { signal: AbortSignal.timeout(patienceMs) });
       } catch (thrown) {
         if (systemClock.monotonic() > end) throw thrown;
         await sleep(systemClock, pauseMs);
