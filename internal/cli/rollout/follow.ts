@@ -1,8 +1,8 @@
 import { sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
+import { followFeed } from "../../doors/bus/mod.ts";
 import type { Progress } from "../../fleet/jobs/mod.ts";
-import { followFeed } from "../../fleet/over-bus/mod.ts";
 import { type RolloutView, rolloutOperations, type WaveCounts } from "../../fleet/rollout/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { ask, askerName } from "../ask.ts";
