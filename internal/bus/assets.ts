@@ -11,6 +11,7 @@ import {
 import { formatByteSize, mebibyte } from "../base/byte-size.ts";
 import { describeError, SvcError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import { isNewer, versionMetadata } from "./asset-version.ts";
 import type { Bus } from "./connect.ts";
 import { managerOf } from "./jetstream/manager.ts";
 import { isNotFound } from "./jetstream/request.ts";
@@ -224,9 +225,8 @@ export async function provision(
   let raises = mayRaise;
   for (const name of names.toSorted((one, other) => grows(one) - grows(other))) {
     const info = existing.get(name);
-    if (info === undefined)
-      await createAsset(manager, name, limitOf(name), replication, log, auditRetentionMs);
-    else {
+    if (info === undefined) await createAsset(bus, name, limitOf(name), replication, log, auditRetentionMs);
+    else if (!isNewer(info.config)) {
       const config =
         name === "audit" ? await keepFor(manager, info.config, auditRetentionMs, log) : info.config;
       const { bytes } = info.state;
@@ -250,7 +250,7 @@ export async function provisionOne(
 ): Promise<void> {
   const manager = await managerOf(bus);
   if ((await infoOf(manager, streamName(name))) !== undefined) return;
-  await createAsset(manager, name, maxBytes, replication, log);
+  await createAsset(bus, name, maxBytes, replication, log);
 }
 
 /** The name of the stream behind an asset. */
@@ -259,14 +259,15 @@ export function streamName(name: AssetName): string {
 }
 
 async function createAsset(
-  manager: JetStreamManager,
+  bus: Bus,
   name: AssetName,
   maxBytes: number,
   { replicas }: Replication,
   log: Log,
   auditRetentionMs: number = assets.audit.ttlMs,
 ): Promise<void> {
-  const own = streamConfig(name, maxBytes, replicas);
+  const manager = await managerOf(bus);
+  const own = { ...streamConfig(name, maxBytes, replicas), ...versionMetadata(bus) };
   const wanted = name === "audit" ? { ...own, max_age: nanos(auditRetentionMs) } : own;
   let refusal: unknown;
   // What the server cannot give is asked for no more: a fleet with less is better than none.
@@ -409,7 +410,8 @@ async function infoOf(manager: JetStreamManager, name: string): Promise<StreamIn
   }
 }
 
-function streamConfig(name: AssetName, maxBytes: number, replicas: number): StreamConfig {
+/** What a stream is like from its creation on. */
+export function streamConfig(name: AssetName, maxBytes: number, replicas: number): StreamConfig {
   const asset: Asset = assets[name];
   return {
     name: streamName(name),

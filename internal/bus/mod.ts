@@ -1,4 +1,5 @@
 export { append, appendNext, lastOn } from "./append.ts";
+export { storesMetadata } from "./asset-version.ts";
 export {
   type AssetName,
   assets,
@@ -44,12 +45,24 @@ export {
   readFullness,
   silentAssets,
 } from "./fullness.ts";
+export {
+  type AssetReport,
+  inspectConfigs,
+  restoreConfig,
+} from "./guard-assets.ts";
+export {
+  consumerAdvisories,
+  type ForeignConsumer,
+  inspectConsumers,
+  restoreConsumer,
+} from "./guard-consumers.ts";
 export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
 export { deleteStream } from "./jetstream/delete-stream.ts";
 export { listStreamNames } from "./jetstream/list-stream-names.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
 export type { LeafNode } from "./leaf-nodes.ts";
+export { lintBus } from "./lint-bus.ts";
 export { lookOnHints } from "./look-on-hints.ts";
 export { messageAt } from "./message-at.ts";
 export { readOffer } from "./offer.ts";
@@ -69,6 +82,7 @@ export { readValues, type Stored } from "./read-values.ts";
 export { createRecentStreams, type RecentStreams } from "./recent-streams.ts";
 export { createReconciler, mostPushes, type Reconciler } from "./reconcile.ts";
 export { relay } from "./relay.ts";
+export { removeMessages } from "./remove-messages.ts";
 export { removeSubject } from "./remove-subject.ts";
 export { leaveServer, removeFromGroup, setReplicas, untilComplete } from "./replicas/change.ts";
 export { checkReplicas, type ReplicaCheck } from "./replicas/check.ts";

@@ -1,7 +1,8 @@
 import { createInbox, ErrorCode, type Msg, NatsError } from "nats";
-import { sleep } from "../base/clock.ts";
+import { rfc3339, sleep } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import { conflict } from "../base/retry-on-conflict.ts";
+import { restoredMetadata } from "./asset-version.ts";
 import type { Bus } from "./connect.ts";
 import { createConsumer, dropConsumer } from "./jetstream/create-consumer.ts";
 import { managerOf } from "./jetstream/manager.ts";
@@ -157,7 +158,8 @@ function restoreSubject(
   const request = `$JS.API.STREAM.RESTORE.${name}`;
   return refused(request, () =>
     whenFormed(bus, async () => {
-      const body = JSON.stringify({ config, state });
+      const metadata = restoredMetadata(bus, config.metadata, rfc3339(bus.clock.now()));
+      const body = JSON.stringify({ config: { ...config, ...metadata }, state });
       const options = { timeoutMs: requestTimeoutMs };
       const answer = await requestJetStream<{ deliver_subject: string }>(bus, request, body, options);
       return answer.deliver_subject ?? "";

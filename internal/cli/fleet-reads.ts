@@ -1,4 +1,5 @@
 import type { Bus } from "../bus/mod.ts";
+import { clusterOperations } from "../fleet/cluster/mod.ts";
 import type { EnrollmentSummary } from "../fleet/enrollment/mod.ts";
 import { enrollmentOperations } from "../fleet/enrollment/mod.ts";
 import type { JobSummary } from "../fleet/jobs/mod.ts";
@@ -18,6 +19,7 @@ export type Masters = AnswerTo<typeof masterOperations.listMasters>;
 export type StorageProbe = AnswerTo<typeof masterOperations.probeStorage>;
 export type PeelSurvey = AnswerTo<typeof peelOperations.surveyPeels>;
 export type Stray = AnswerTo<typeof enrollmentOperations.listStrays>["strays"][number];
+export type ForeignConsumer = AnswerTo<typeof clusterOperations.lintBus>["foreign"][number];
 export type Heartbeat = AnswerTo<typeof peelOperations.showHeartbeat>["heartbeat"];
 
 /** What svc status and svc doctor read: from the masters, or from what is stored. */
@@ -38,6 +40,8 @@ export interface FleetReads {
   heartbeat(peel: string): Promise<Heartbeat>;
   /** @throws SvcError `not_found` for a peel that has none, or is not a member */
   facts(peel: string): Promise<AnswerTo<typeof peelOperations.getFacts>>;
+  /** Consumers on the bus that no master made; absent where no master is asked. */
+  foreignConsumers?(): Promise<ForeignConsumer[]>;
   lastJob(peel: string): Promise<Pick<JobSummary, "jid" | "function" | "status"> | undefined>;
 }
 
@@ -74,6 +78,7 @@ export function askFleet(bus: Bus): FleetReads {
     enrollment: (which) => ask(bus, enrollmentOperations.showEnrollment, which, at),
     heartbeat: async (peel) => (await ask(bus, peelOperations.showHeartbeat, { id: peel }, at)).heartbeat,
     facts: (id) => ask(bus, peelOperations.getFacts, { id }, at),
+    foreignConsumers: async () => (await ask(bus, clusterOperations.lintBus, {}, at)).foreign,
     lastJob: async (target) => (await ask(bus, jobOperations.listJobs, { target, limit: 1 }, at)).jobs[0],
   };
 }

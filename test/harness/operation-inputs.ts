@@ -82,6 +82,8 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
   "exports.inventory": [{ target: "web-*", facts: ["os"], limit: 3, cursor: "web-1" }, { facts: "os" }],
   "cluster.status": [{}, {}],
   "cluster.check": [{}, {}],
+  "cluster.lint": [{}, {}],
+  "cluster.remove-foreign": [{}, {}],
   "cluster.add": [{ hosts: ["n2.example.com"] }, { hosts: [] }],
   "cluster.remove": [{ host: "n2.example.com", dry_run: true }, { host: "a b" }],
   "cluster.add-site": [

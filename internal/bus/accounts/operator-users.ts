@@ -91,9 +91,11 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "join-tokens show": [asks("admin.join-token.show")],
   "join-tokens create": [asks("admin.join-token.create")],
   "join-tokens revoke": [asks("admin.join-token.revoke")],
-  "cluster read": [asks("admin.cluster.status", "admin.cluster.check")],
+  "cluster read": [asks("admin.cluster.status", "admin.cluster.check", "admin.cluster.lint")],
   "cluster add": [asks("admin.cluster.add", "admin.cluster.add-site")],
-  "cluster remove": [asks("admin.cluster.remove", "admin.cluster.remove-site")],
+  "cluster remove": [
+    asks("admin.cluster.remove", "admin.cluster.remove-foreign", "admin.cluster.remove-site"),
+  ],
   "console use": [asks("admin.console.link")],
   "operators list": [asks("admin.operator.list", "admin.operator.adoption", "admin.operator.administrators")],
   "operators show": [asks("admin.operator.show")],

@@ -7,7 +7,7 @@ import { hasFailed } from "../../fleet/masters/mod.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";
 import { NoMaster } from "../ask.ts";
-import type { FleetReads, Masters, PeelSurvey, Stray } from "../fleet-reads.ts";
+import type { FleetReads, ForeignConsumer, Masters, PeelSurvey, Stray } from "../fleet-reads.ts";
 
 /** The state of a fleet. */
 export interface FleetStatus {
@@ -71,7 +71,9 @@ export async function readStatus(
       notes.push(`cannot show ${what}: ${reason}`);
       return otherwise;
     });
-  const [masters, survey, pending, strays, jobs, rollouts] = await Promise.all([
+  const [foreign = [], masters, survey, pending, strays, jobs, rollouts] = await Promise.all([
+    // Who may not know it sees the rest.
+    reads.foreignConsumers && abortable(reads.foreignConsumers(), late).catch(() => undefined),
     part("masters", reads.masters(), unknown),
     part("peels", reads.survey(), nothing),
     part("pending enrollments", reads.pending(), []),
@@ -79,7 +81,7 @@ export async function readStatus(
     part("jobs", reads.jobs(), []),
     part("rollouts", reads.rollouts(), []),
   ]);
-  notes.push(...notesOnMasters(masters));
+  notes.push(...notesOnMasters(masters), ...foreign.slice(0, mostForeign).map(noteOnForeign));
   if (masters !== unknown && masters.masters.length === 0) {
     const problem = await part(
       "storage",
@@ -112,6 +114,14 @@ const nobody = () =>
     "unavailable",
     "no master is answering: start svc-master, or see what is stored with svc status --direct",
   );
+
+/** How many foreign consumers are named; `svc bus lint` names all. */
+const mostForeign = 5;
+
+function noteOnForeign({ stream, name, delivers_to: to }: ForeignConsumer): string {
+  const where = to === undefined ? "" : `, which has the bus publish to ${to}`;
+  return `no master made the consumer ${name} of ${stream}${where}: see svc bus lint`;
+}
 
 function notesOnMasters({ masters }: Masters): string[] {
   return masters.flatMap(({ name, readiness, reason }) =>

@@ -20,6 +20,8 @@ export const clusterDoors = {
     },
     bus: { subject: "svc.admin.cluster.check" },
   },
+  lintBus: { bus: { subject: "svc.admin.cluster.lint" } },
+  removeForeign: { bus: { subject: "svc.admin.cluster.remove-foreign" } },
   addHosts: {
     rest: {
       ...{ method: "POST", path: "/api/v1/cluster/add", tag, readsAll: true },

@@ -5,6 +5,7 @@ import { SvcError } from "../../base/errors.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import {
   type BusServerInfo,
+  type ForeignConsumer,
   type Membership,
   type ReplicaCheck,
   replicaAdvice,
@@ -25,6 +26,12 @@ export interface ClusterDeps extends RemovalDeps {
   replicasOn(servers: number): number;
   /** Compares the replicas of each stream. Calls at the same time share one comparison. */
   compare(): Promise<ReplicaCheck>;
+  /** What differs on the bus from what masters want, and the consumers that no master made. */
+  lint(): Promise<{
+    changed: { stream: string; consumer?: string; fields: string[] }[];
+    foreign: ForeignConsumer[];
+  }>;
+  removeConsumer(consumer: ForeignConsumer): Promise<void>;
   /** The sites, and how many peels that live say that they are there. */
   sites(): Promise<readonly (SiteState & { peels: number })[]>;
 }
@@ -149,6 +156,59 @@ export const checkCluster = operation({
   ),
   touches: () => ({ fleet: true }),
   run: (deps: ClusterDeps) => deps.compare(),
+});
+
+const streamName = described(v.string(), "Name of the stream on the bus");
+const foreignConsumer = titled(
+  "ForeignConsumer",
+  v.object({
+    stream: streamName,
+    name: v.string(),
+    delivers_to: described(v.exactOptional(v.string()), "The subject on which it has the bus publish"),
+    created: timestamp,
+  }),
+);
+
+export const lintBus = operation({
+  name: "cluster.lint",
+  kind: "read",
+  summary: "Compare the streams and consumers of the masters with what they should be",
+  description:
+    "A master repairs what differs within a minute. Consumers that no master made are named, and stay until they are removed.",
+  admits: ["operator"],
+  scope: { kind: "cluster", action: "read" },
+  input: v.strictObject({}),
+  output: titled(
+    "BusLint",
+    v.object({
+      changed: v.array(
+        v.object({
+          stream: streamName,
+          consumer: v.exactOptional(v.string()),
+          fields: described(v.array(v.string()), "What differs; empty for a stream that is missing"),
+        }),
+      ),
+      foreign: v.array(foreignConsumer),
+    }),
+  ),
+  touches: () => ({ fleet: true }),
+  run: (deps: Pick<ClusterDeps, "lint">) => deps.lint(),
+});
+
+export const removeForeign = operation({
+  name: "cluster.remove-foreign",
+  kind: "change",
+  summary: "Remove the consumers that no master made",
+  admits: ["operator"],
+  scope: { kind: "cluster", action: "remove" },
+  input: v.strictObject({}),
+  output: v.object({ removed: v.array(foreignConsumer) }),
+  touches: () => ({ fleet: true }),
+  async run(deps: Pick<ClusterDeps, "lint" | "removeConsumer">) {
+    const { foreign } = await deps.lint();
+    for (const one of foreign) await deps.removeConsumer(one);
+    return { removed: foreign };
+  },
 });
 
 export const addHosts = operation({

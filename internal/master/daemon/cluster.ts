@@ -5,9 +5,11 @@ import { newGroupUser } from "../../bus/accounts/mod.ts";
 import {
   type Bus,
   checkReplicas,
+  lintBus,
   placeOf,
   readHealth,
   readMembership,
+  removeConsumer,
   removeFromGroup,
   replicasFor,
   type SystemBus,
@@ -56,6 +58,8 @@ export function clusterOperations({
     present: system.present,
     replicasOn: (servers) => replicasFor(config.storage_replicas, servers).replicas,
     compare: shareRuns(() => checkReplicas({ bus, system, account, connectTo, offset: jitter(), signal })),
+    lint: () => lintBus(bus, config["audit.retention"]),
+    removeConsumer: ({ stream, name }) => removeConsumer(bus, stream, name),
     async sites() {
       await sites.caughtUp();
       await siteLinks.look();

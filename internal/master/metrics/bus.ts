@@ -22,6 +22,8 @@ export interface BusView {
 export interface BusMetrics {
   /** Messages of a stream were removed early, to make room. */
   messagesDiscarded(stream: string, count: number): void;
+  /** A stream or a consumer of the masters was not as it should be, and was repaired. */
+  assetRestored(): void;
   /** The embedded bus exited and was restarted. */
   busRestarted(): void;
 }
@@ -38,8 +40,14 @@ export function countBus(registry: MetricsRegistry, view: () => BusView): BusMet
     ["stream"],
   );
   discarded.inc({ stream: "job-events" }, 0);
+  const restored = counter(
+    "svc_bus_assets_restored_total",
+    "Streams and consumers of the masters that someone else changed, and this master repaired",
+    [],
+  );
   return {
     messagesDiscarded: (stream, count) => discarded.inc({ stream }, count),
+    assetRestored: () => restored.inc(),
     busRestarted: () => restarts.inc(),
   };
 }

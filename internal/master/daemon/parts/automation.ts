@@ -5,6 +5,7 @@ import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startStateFiles } from "../../state-files/mod.ts";
+import { guardAssets } from "../../storage/mod.ts";
 import { startBinaries } from "../binaries.ts";
 import type { MasterDeps } from "../options.ts";
 import { startMasterReactor } from "../reactor.ts";
@@ -19,10 +20,12 @@ import type { Knowledge } from "./knowledge.ts";
 import type { Members } from "./members.ts";
 import type { PeelDoor } from "./peel-door.ts";
 import type { Requests } from "./requests.ts";
+import type { Opened } from "./storage.ts";
 
 interface AutomationNeed {
   base: MasterDeps;
   connection: Connected;
+  opened: Opened;
   audit: Audited;
   requests: Requests;
   decisions: Decisions;
@@ -62,6 +65,8 @@ export const automation = {
       const isTurn = () => stateFiles.lease.tenure !== undefined;
       const eventRoom = keepRoomForEvents({ bus, isTurn, metrics, lines, clock, log });
       stack.defer(() => eventRoom.stop());
+      const guard = guardAssets(guardOptions(need, isTurn));
+      stack.defer(() => guard.stop());
       const reactor = startMasterReactor({
         ...{ config, bus, storage, dispatch, keyring, requests: requests.requests },
         ...{ name, metrics, gate: gate.gate, tracer, clock, jitter, log },
@@ -85,6 +90,21 @@ export const automation = {
 };
 
 export type Automation = OffersOf<typeof automation>;
+
+function guardOptions(
+  { base, connection, opened, decisions, members }: AutomationNeed,
+  isTurn: () => boolean,
+): Parameters<typeof guardAssets>[0] {
+  const { config, metrics, clock, log } = base;
+  const { directory } = members;
+  return {
+    ...{ bus: connection.bus, isTurn, provision: opened.provision, metrics, clock, log },
+    auditRetentionMs: config["audit.retention"],
+    isWhole: () => decisions.decisions.isWhole,
+    isPeel: (peel) => directory.stateOf(peel) !== undefined,
+    jobs: decisions.storage.jobs,
+  };
+}
 
 function stateFilesOptions(
   { base, connection, decisions, members, peelDoor }: AutomationNeed,

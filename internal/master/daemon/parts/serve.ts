@@ -39,7 +39,15 @@ export async function serve(running: Parts<MasterView>, foundation: Foundation) 
   const gate = await start(plan.gate, { base, connection, audit, roles, operators, decisions, knowledge });
   const presence = await start(plan.presence, { ...known, knowledge });
   const jobs = await start(plan.jobs, { ...known, knowledge, requests });
-  const automation = await start(plan.automation, { ...known, knowledge, requests, audit, gate, jobs });
+  const automation = await start(plan.automation, {
+    ...known,
+    opened,
+    knowledge,
+    requests,
+    audit,
+    gate,
+    jobs,
+  });
   const joining = await start(plan.joining, { base, opened, audit, decisions, members, automation });
   const identified = { base, connection, opened, certificate, audit, roles, operators, requests, decisions };
   const signIn = await start(plan.signIn, { ...identified, gate });

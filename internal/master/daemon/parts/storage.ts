@@ -56,6 +56,7 @@ export const storage = {
       recordMac,
       vouchers,
       directs,
+      provision: async () => (await provisionOnce(options)).room,
       checks: { storage: room.check },
       view: { storage: room.view },
       stop: room.stop,
