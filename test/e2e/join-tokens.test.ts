@@ -278,7 +278,7 @@ describe("svc-peel join", () => {
     for (const [text, message] of [
       ["garbage", "this is not a join token; copy the whole line"],
       [token.slice(0, -5), "the join token is damaged or cut off; copy the whole line"],
-      [token.replace("svcjoin1", "svcjoin2"), "is of a later version; upgrade svc-peel on this host"],
+      [token.replace("svcjoin1", "svcjoin2"), "made by a later version; upgrade svc-peel on this host"],
     ] as const) {
       const { code: exit, stderr } = await run("--token-file", keep("host-7", text));
       expect([exit, stderr]).toEqual([1, expect.stringContaining(message)]);

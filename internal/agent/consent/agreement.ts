@@ -32,7 +32,7 @@ export function agreedAt(
     const who = signerOf(agreed, signedSubjects.approveRequest, one.records, rules);
     const { request_digest } = v.parse(agreement, decode(agreed.body));
     if (request_digest === undefined) {
-      refuse(`${who} did not sign which request it agrees to (request_digest): use svc of this version`);
+      refuse(`${who} did not sign which request it agrees to (request_digest)`);
     } else if (!Buffer.from(digest).equals(request_digest)) refuse(`${who} agreed to another request`);
     if (parties.some(({ operator, key }) => operator === who || key === agreed.key)) {
       refuse(`${who} counts once: another operator, with another key, must agree`);

@@ -62,7 +62,7 @@ export function judgeDispatch(
       refuse(`${who} signed a timeout of ${formatDuration(timeoutMs)}, and the command has a longer one`);
     }
     if (asked.targets_digest === undefined) {
-      refuse(`${who} did not sign which peels it is for (targets_digest): use svc of this version`);
+      refuse(`${who} did not sign which peels it is for (targets_digest)`);
     } else if (!isProven(peel, evidence.proof ?? proof, asked.targets_digest)) {
       refuse(`this peel is not among those that the request of ${who} is for`);
     }

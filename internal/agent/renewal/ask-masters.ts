@@ -33,7 +33,7 @@ export class RenewalRefused extends SvcError {
 /** No master took the request, so none knows the key in it. */
 export class NobodyRenews extends SvcError {
   constructor() {
-    super("unavailable", "no master renews credentials: start one, or upgrade the masters to this version");
+    super("unavailable", "no master renews credentials: start one");
   }
 }
 

@@ -41,7 +41,14 @@ test.each([
   ["the next one only, at start", trusts(next), [start], "fail", "wrong root", "svc ca fingerprint"],
   ["the current one at start", trusts(current), [start], "warn", `confirmed ${next}`, "svc-peel check"],
   ["the current one at activate", trusts(current), [activate], "fail", "next root missing", "svc-peel check"],
-  ["unreported at start", { ...trusts(), roots: undefined }, [start], "warn", "next root missing", "upgrade"],
+  [
+    "unreported at start",
+    { ...trusts(), roots: undefined },
+    [start],
+    "warn",
+    "next root missing",
+    "svc-peel check",
+  ],
   [
     "a named file",
     { ...trusts(current), busCaFile: "/x.crt" },

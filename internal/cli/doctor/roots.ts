@@ -73,14 +73,13 @@ function presentedBy({ ca_spki, ca_next_spki, ca_phase }: MasterRoots & { ca_spk
   return ca_phase === "activate" && ca_next_spki !== undefined ? [ca_spki, ca_next_spki] : [ca_spki];
 }
 
-function remedyOf({ roots, busCaFile, refused }: ReportedTrust, alive: boolean): string {
+function remedyOf({ busCaFile, refused }: ReportedTrust, alive: boolean): string {
   if (busCaFile !== undefined) {
     return `add the next root to ${excerpt(busCaFile)} on its host, and restart it: a file that bus_ca or BUS_CA_FILE names never follows`;
   }
   if (!alive) return "start it: it learns the next root when it connects";
   if (refused.some(({ kind }) => kind === "rotation"))
     return "see the step statements: it refuses the rotation";
-  if (roots === undefined) return "upgrade svc-peel: it does not report its roots";
   return "run svc-peel check on its host: it fetches roots over HTTPS from a master in master_urls";
 }
 

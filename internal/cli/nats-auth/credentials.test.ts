@@ -37,7 +37,7 @@ test.each(["admin", "direct", "master"])(
       iss: account.publicKey,
       sub: key.publicKey,
       name: role,
-      nats: first.nats,
+      nats: JSON.parse(JSON.stringify(first.nats).replaceAll(first.sub, key.publicKey)),
     });
     expect(key.publicKey).not.toBe(first.sub);
     expect(made.stdout + made.stderr).not.toContain(key.seed);

@@ -52,7 +52,6 @@ function reasonOf(roots: readonly unknown[] | undefined, busCaFile: string | und
   if (busCaFile !== undefined) {
     return `it verifies the bus with ${busCaFile}, which its operator named and which never follows: add the next root there`;
   }
-  if (roots === undefined)
-    return "it does not report its roots: upgrade svc-peel, and check that it reaches a master";
+  if (roots === undefined) return "it does not report its roots: check that it reaches a master";
   return "it has not fetched the next root yet: it needs a master in master_urls, and a few seconds";
 }

@@ -49,6 +49,6 @@ export async function surveyTrust(
 
 function reasonOfSite(root: string | undefined): string {
   return root === undefined
-    ? "it does not renew its certificate by itself: upgrade svc-master there, or issue it by hand and use --force"
+    ? "it does not renew its certificate by itself: name site and master_urls in its master.yaml, or issue it by hand and use --force"
     : "it has not asked for it yet: it asks every 10 minutes after activate";
 }
