@@ -13,8 +13,7 @@ const doors = new Set(["doors/rest", "doors/bus"]);
 
 /** What decides and changes: `svc` may read what is stored, and does nothing else past an operation. */
 const acting = [
-  "internal/fleet/enrollment/approve.ts",
-  "internal/fleet/enrollment/reject.ts",
+  "internal/fleet/enrollment/apply.ts",
   "internal/fleet/enrollment/revoke.ts",
   "internal/fleet/enrollment/suspend.ts",
   "internal/fleet/jobs/cancel.ts",

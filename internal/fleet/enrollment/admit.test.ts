@@ -9,7 +9,7 @@ import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
 import { eventOfAdmission } from "./admit.ts";
-import { approve } from "./approve.ts";
+import { applyEvent } from "./apply.ts";
 import { issueChallenge } from "./challenge.ts";
 import { type Decision, type EnrollDeps, takeSubmission } from "./enroll.ts";
 import type { SentEvidence } from "./evidence-field.ts";
@@ -176,10 +176,8 @@ describe("a host that waits already", () => {
     let reads = 0;
     enrollments.get = async (key) => {
       if (key === record.id && ++reads === 2) {
-        await approve(
-          { enrollments: { ...enrollments, get }, clock },
-          { id: key, operator: "ann", force: false },
-        );
+        const event = { type: "approve", operator: "ann", force: false } as const;
+        await applyEvent({ enrollments: { ...enrollments, get }, clock }, key, event);
       }
       return get(key);
     };

@@ -8,7 +8,6 @@ import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
-import { approve } from "./approve.ts";
 import { type ChallengeDeps, issueChallenge } from "./challenge.ts";
 import { type DeliverDeps, deliverCredentials } from "./deliver.ts";
 import type { Directory } from "./directory.ts";
@@ -22,7 +21,6 @@ import {
 import type { ShowEnrollmentDeps } from "./read-operations.ts";
 import { type Enrollment, enrollmentSchema, enrollmentStates, toStored } from "./record.ts";
 import type { FindByKeyDeps, RecoverOperationDeps } from "./recovery-operations.ts";
-import { reject } from "./reject.ts";
 import { discard, restore } from "./restore.ts";
 import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from "./revoke.ts";
 import type { RevokeUserDeps } from "./revoke-user.ts";
@@ -285,7 +283,7 @@ export const approveEnrollment = operation({
   touches: touchesId,
   async run(deps: ApplyDeps, { id, force }, call) {
     const operator = operatorOf(call);
-    const record = await approve(deps, { id, operator, force: force === true });
+    const record = await applyEvent(deps, id, { type: "approve", operator, force: force === true });
     announce(call, "approve", record, operator);
     return { enrollment: toStored(record) };
   },
@@ -302,7 +300,7 @@ export const rejectEnrollment = operation({
   touches: touchesId,
   async run(deps: ApplyDeps, { id, reason }, call) {
     const operator = operatorOf(call);
-    const record = await reject(deps, { id, operator, reason });
+    const record = await applyEvent(deps, id, { type: "reject", operator, ...defined({ reason }) });
     announce(call, "reject", record, operator);
     return { enrollment: toStored(record) };
   },

@@ -7,11 +7,10 @@ import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";
-import { approve } from "../enrollment/approve.ts";
+import { applyEvent } from "../enrollment/apply.ts";
 import { issueChallenge } from "../enrollment/challenge.ts";
 import { type EnrollDeps, takeSubmission } from "../enrollment/enroll.ts";
 import type { Enrollment } from "../enrollment/record.ts";
-import { reject } from "../enrollment/reject.ts";
 import { findByPeel, readEnrollments } from "../enrollment/store.ts";
 import { type AddDeps, addHosts } from "./add.ts";
 import { openExpected } from "./open-ways.ts";
@@ -163,10 +162,13 @@ describe("an expected host", () => {
     const { record } = await ask(host);
     await add(host);
     clock.advance(1_000);
-    await reject({ enrollments, clock }, { id: record.id, operator: "bob" });
+    await applyEvent({ enrollments, clock }, record.id, { type: "reject", operator: "bob" });
     expect((await ask(host)).record.state).toBe("pending");
     // A later entry is a new decision.
-    await reject({ enrollments, clock }, { id: (await current("web_1")).id, operator: "bob" });
+    await applyEvent({ enrollments, clock }, (await current("web_1")).id, {
+      type: "reject",
+      operator: "bob",
+    });
     clock.advance(1_000);
     await add(host);
     expect((await ask(host)).record.state).toBe("approved");
@@ -288,9 +290,8 @@ async function current(peelId: string): Promise<Enrollment> {
 
 /** Ends a record: what waits is rejected. */
 async function revoke({ id, state }: Enrollment): Promise<void> {
-  if (state === "pending") return void (await reject({ enrollments, clock }, { id, operator: "bob" }));
-  const { applyEvent } = await import("../enrollment/apply.ts");
-  await applyEvent({ enrollments, clock }, id, { type: "revoke", operator: "bob" });
+  const type = state === "pending" ? "reject" : "revoke";
+  await applyEvent({ enrollments, clock }, id, { type, operator: "bob" });
 }
 
 test("an operator who was first is not overtaken", async () => {
@@ -303,7 +304,7 @@ test("an operator who was first is not overtaken", async () => {
     ...enrollments,
     get: async (key: string) => {
       if (key === record.id && ++reads === 3) {
-        await approve({ enrollments, clock }, { id: key, operator: "ann", force: false });
+        await applyEvent({ enrollments, clock }, key, { type: "approve", operator: "ann", force: false });
       }
       return get(key);
     },
