@@ -20,6 +20,10 @@ const kindOf = (form: Form): Kind => ("read" in form ? form : { read: form });
 export const optional = <const F extends Form>(form: F) =>
   ({ ...kindOf(form), isOptional: true }) as unknown as With<F, { isOptional: true }>;
 
+/** A field that counts as absent where it cannot be read. */
+export const lenient = <const S extends v.GenericSchema>(schema: S) =>
+  optional(v.fallback(v.optional(schema), undefined));
+
 /** A field that people do not see. */
 export const hidden = <const F extends Form>(form: F) =>
   ({ ...kindOf(form), isHidden: true }) as unknown as With<F, { isHidden: true }>;

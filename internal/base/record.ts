@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { SvcError } from "./errors.ts";
 import { type DecodeLimits, decode, encode, type Plain } from "./msgpack.ts";
+import { isMap } from "./plain-map.ts";
 
 // A stored record is declared once, as a map of its fields. The type of its values, the names under which they are
 // stored, the checks of what is read, its bytes, and what people see of it follow from that.
@@ -134,6 +135,8 @@ export function record<const F extends Fields>(
   const check = (more: v.ObjectEntries) => {
     const schema = objectOf({ ...entries, ...more });
     return (map: unknown) => {
+      // A schema of an object takes lists and bytes as well.
+      if (!isMap(map)) throw malformed("(root)", "must be a map");
       const parsed = v.safeParse(schema, map);
       if (parsed.success) return parsed.output;
       const [issue] = parsed.issues;

@@ -305,23 +305,17 @@ test("nothing is asked while disconnected or after stopping, and no timer is lef
   expect([requests, clock.pending]).toEqual([[], 0]);
 });
 
-test("the commands it missed are handed on, and the rest is asked for at once", async () => {
-  const answers = [
-    { jobs: [Buffer.from("1"), Buffer.from("2"), "junk", 7], more: true },
-    { jobs: [Buffer.from("3")], more: false },
-  ];
+test("the commands it missed are handed on", async () => {
+  const jobs = [Buffer.from("1"), Buffer.from("2"), "junk", 7];
   const { clock, commands, requests, told } = hello(async () =>
-    encode({ server_time: "2026-01-01T00:00:01.000Z", cluster_info: clusterInfo, ...answers.shift() }),
+    encode({ server_time: "2026-01-01T00:00:01.000Z", cluster_info: clusterInfo, jobs }),
   );
   clock.advance(1_000);
   await settle();
   expect(commands.map(String)).toEqual(["1", "2"]);
-  clock.advance(500);
-  await settle();
-  expect(commands.map(String)).toEqual(["1", "2", "3"]);
   clock.advance(60_000);
   await settle();
-  expect([requests.length, told.length]).toEqual([2, 2]);
+  expect([requests.length, told.length]).toEqual([1, 1]);
 });
 
 test("an answer hands on at most 256 commands", async () => {

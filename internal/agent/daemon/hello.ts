@@ -1,13 +1,13 @@
 import { createBackoff } from "../../base/backoff.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { rfc3339, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
-import { failureOf, helloSubject, hintSubject, isUnserved, keySubject } from "../../bus/mod.ts";
+import { helloSubject, hintSubject, isUnserved, keySubject } from "../../bus/mod.ts";
 import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
-import type { SettingsAnswer } from "../../wire/settings-answer.ts";
+import { encodeHello, type HelloAnswer, openHelloAnswer } from "../../wire/hello.ts";
 import type { Administrators } from "../joining/mod.ts";
 import type { AuditHeads, Connection, Spread } from "../link/mod.ts";
 import type { FedSettingsStore } from "../settings/mod.ts";
@@ -29,11 +29,6 @@ const unservedPauses = { ...pauses, firstMs: 400 };
 /** For a caller that waits, while masters refuse: they answer a peel that asks too often once a second. */
 const refusedPauses = { firstMs: 1_000, longestMs: 4_000 };
 const maxRefusals = 5;
-/** The masters tell the rest of what was missed when they are asked again. */
-const morePauseMs = 500;
-const mostCommands = 256;
-/** Masters give fewer at once. */
-const mostStatements = 64;
 /** Clock skew that is logged: deadlines are compared with this host's clock, and skew makes commands expire. */
 const skewWarningMs = 5_000;
 
@@ -129,9 +124,8 @@ export function startHello(options: HelloOptions): Hello {
   /** Tells masters what has arrived. It runs during an exchange, so another one follows. */
   const confirm = () => again(ownSpreadMs);
   const exchange = async () => {
-    const { more } = await exchangeOnce(options, confirm);
+    await exchangeOnce(options, confirm);
     resetPauses();
-    if (more) schedule(morePauseMs);
   };
 
   const hinted = () => soon(hintSpreadMs);
@@ -196,28 +190,27 @@ async function untilTaken(
  * Sends one hello, and hands out what masters answer.
  *
  * @param confirm is called when masters must learn what has arrived
- * @returns whether there is more to ask for
  * @throws SvcError when masters refuse, or what they answer is not whole. What arrived is handed out anyway
  */
-async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise<{ more: boolean }> {
+async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise<void> {
   const { commandKeys, clock, log } = options;
   const sentAt = clock.now();
   const known = commandKeys.current;
-  const hello = encode({
+  const hello = encodeHello({
     version,
-    sent_at: rfc3339(sentAt),
-    settings_version: options.settings.version,
-    knows_command_keys: known,
-    administrators_version: options.administrators?.version,
+    sentAt,
+    settingsVersion: options.settings.version,
+    commandKeys: known,
+    ...defined({ administratorsVersion: options.administrators?.version }),
   });
   const subject = helloSubject(options.peelId);
-  const answer = readAnswer(await options.connection.request(subject, hello, requestTimeoutMs));
-  log.debug("masters answered hello", { commands: answer.jobs.length, more: answer.more });
+  const answer = openHelloAnswer(await options.connection.request(subject, hello, requestTimeoutMs));
+  log.debug("masters answered hello", { commands: answer.jobs.length });
   warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
   options.spread.told(answer.spreadMs);
   const document = parseDocument(answer.clusterInfo);
   const take = () => {
-    options.settings.take(answer.settings);
+    options.settings.take(defined({ envelope: answer.settings, error: answer.settingsError }));
     for (const command of answer.jobs) options.onCommand(command);
   };
   // New command keys come first: what masters tell may be signed with one of them. Otherwise work does not wait.
@@ -234,75 +227,15 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
     takeSigned(options, answer, confirm);
     if (commandKeys.current.join() !== known.join()) confirm();
   }
-  if (answer.incomplete) throw new SvcError("unavailable", "the masters could not read everything");
-  return { more: answer.more };
+  if (answer.incomplete === true) throw new SvcError("unavailable", "the masters could not read everything");
 }
 
 /** After `onCluster`, which brings new command keys: what masters tell may be signed with one of them. */
-function takeSigned(options: HelloOptions, answer: Answer, confirm: () => void): void {
+function takeSigned(options: HelloOptions, answer: HelloAnswer, confirm: () => void): void {
   if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
   if (answer.audit !== undefined) options.audit?.take(answer.audit);
   // There may be more than one answer has.
-  if (options.administrators?.take(answer.administrators) === true) confirm();
-}
-
-interface Answer {
-  clusterInfo: unknown;
-  /** Milliseconds since the Unix epoch; NaN when absent. */
-  serverTime: number;
-  settings: SettingsAnswer;
-  /** The signed statement about the state files, if present. */
-  states: { statement: Uint8Array | undefined } | undefined;
-  audit: Uint8Array | undefined;
-  administrators: Uint8Array[];
-  jobs: Uint8Array[];
-  more: boolean;
-  /** Whatever the masters said of it. */
-  spreadMs: unknown;
-  /** Whether data is missing because the masters could not read it. */
-  incomplete: boolean;
-}
-
-/**
- * `onCluster` validates the cluster information. Newer masters may add fields.
- *
- * @throws SvcError when the masters refused; `rate_limited` when that is the reason
- */
-function readAnswer(bytes: Uint8Array): Answer {
-  const value = decode(bytes);
-  const failed = failureOf(value);
-  if (failed !== undefined) {
-    const kind = failed.code === "rate_limited" ? "rate_limited" : "unavailable";
-    throw new SvcError(kind, `the masters refused: ${failed.message.slice(0, 500)}`);
-  }
-  const map = typeof value === "object" && value !== null ? { ...value } : {};
-  const { cluster_info, server_time, settings, settings_error, states, audit, jobs, more, incomplete } =
-    map as Record<string, unknown>;
-  const { administrators, spread_ms } = map as Record<string, unknown>;
-  const { statement } = (typeof states === "object" && states !== null ? states : {}) as {
-    statement?: unknown;
-  };
-  const commands = Array.isArray(jobs) ? jobs : [];
-  return {
-    clusterInfo: cluster_info,
-    serverTime: typeof server_time === "string" ? Date.parse(server_time) : Number.NaN,
-    settings: {
-      ...(settings instanceof Uint8Array ? { envelope: settings } : {}),
-      ...(typeof settings_error === "string" ? { error: settings_error.slice(0, 500) } : {}),
-    },
-    states:
-      typeof states === "object" && states !== null
-        ? { statement: statement instanceof Uint8Array ? statement : undefined }
-        : undefined,
-    audit: audit instanceof Uint8Array ? audit : undefined,
-    administrators: (Array.isArray(administrators) ? administrators : [])
-      .filter((item) => item instanceof Uint8Array)
-      .slice(0, mostStatements),
-    jobs: commands.filter((item) => item instanceof Uint8Array).slice(0, mostCommands),
-    more: more === true,
-    spreadMs: spread_ms,
-    incomplete: incomplete === true,
-  };
+  if (options.administrators?.take(answer.administrators ?? []) === true) confirm();
 }
 
 /** The masters' time is from some moment of the round trip. Only what exceeds that is clock skew. */

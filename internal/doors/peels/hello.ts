@@ -1,8 +1,7 @@
-import { type Clock, rfc3339 } from "../../base/clock.ts";
-import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
+import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
+import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { decodeForeign, mapEncoder } from "../../base/msgpack.ts";
-import { isMap } from "../../base/plain-map.ts";
 import { createSlots } from "../../base/slots.ts";
 import {
   type Bus,
@@ -14,14 +13,8 @@ import {
 } from "../../bus/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
+import { createHelloEncoder, decodeHello, maxCommands } from "../../wire/hello.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
-
-/** A hello is small; a longer one is not from a peel. */
-const maxRequestBytes = 4096;
-/** Maximum size of one answer. */
-const maxCommands = 256;
-/** Of the command keys that a peel says it knows; a fleet has two at most. */
-const mostKeys = 16;
 
 /**
  * How many hellos are answered at the same time, and how many wait; each peel has one of them. Most of them wait for one
@@ -76,35 +69,33 @@ export function serveHello(deps: HelloDeps): {
   const { bus, document, missed, settings, states, auditHead, knows, clock, log, budgets, lines } = deps;
   const refusal = encodeRateLimited();
   const slots = createSlots(bounds);
-  const encodeAnswer = createAnswerEncoder();
+  const encodeAnswer = createHelloEncoder();
   const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
     const release = await slots.take(peelId).catch(() => undefined);
     if (release === undefined) return refusal;
     try {
-      const { version, known, administratorsVersion } = checkRequest(data);
+      const { settingsVersion, commandKeys, administratorsVersion } = decodeHello(data);
       const later = administratorsVersion === undefined ? [] : deps.administrators?.(administratorsVersion);
-      if (known.length > 0) knows(peelId, known);
+      if (commandKeys.length > 0) knows(peelId, commandKeys);
       const jobs = missed(peelId, maxCommands);
       if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
       else log.debug("peel said hello", { peel_id: peelId });
-      const told = await settings(peelId, version).catch((thrown): SettingsAnswer | undefined => {
+      const told = await settings(peelId, settingsVersion).catch((thrown): SettingsAnswer | undefined => {
         log.error("settings not sent", { peel_id: peelId, reason: describeError(thrown) });
         return undefined;
       });
       return encodeAnswer(
         {
-          cluster_info: document(),
-          states: await states(),
-          audit: auditHead(),
-          spread_ms: deps.spreadMs(),
+          clusterInfo: document(),
+          ...defined({ states: await states(), audit: auditHead() }),
+          spreadMs: deps.spreadMs(),
         },
         {
-          server_time: rfc3339(clock.now()),
-          settings: told?.envelope,
-          settings_error: told?.error,
-          administrators: later === undefined || later.length === 0 ? undefined : later,
+          serverTime: clock.now(),
+          ...defined({ settings: told?.envelope, settingsError: told?.error }),
+          ...(later === undefined || later.length === 0 ? {} : { administrators: later }),
           jobs,
-          incomplete: told === undefined ? true : undefined,
+          ...(told === undefined ? { incomplete: true } : {}),
         },
       );
     } catch (thrown) {
@@ -132,38 +123,3 @@ export function serveHello(deps: HelloDeps): {
 }
 
 const peelOf = (subject: string): string => subject.split(".")[2] ?? "";
-
-/**
- * Encodes answers from a part for all peels and a part for one. The former is encoded again only when a part of it
- * is another object or number.
- */
-function createAnswerEncoder(): (all: Fields, one: Fields) => Uint8Array {
-  let last: { all: Fields; encodeWith: (one: Fields) => Uint8Array } | undefined;
-  return (all, one) => {
-    const before = last?.all;
-    if (last === undefined || Object.keys(all).some((name) => all[name] !== before?.[name])) {
-      last = { all, encodeWith: mapEncoder(all) };
-    }
-    return last.encodeWith(one);
-  };
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Other fields of the map are ignored: later peels may send more. @throws SvcError `bad_request` */
-function checkRequest(data: Uint8Array): {
-  version: number;
-  known: string[];
-  administratorsVersion: number | undefined;
-} {
-  const value = decodeForeign(data, maxRequestBytes);
-  if (!isMap(value)) throw new SvcError("bad_request", "a hello must be a map");
-  const version = value.settings_version;
-  const known: unknown = value.knows_command_keys;
-  const ofAdministrators = value.administrators_version;
-  return {
-    version: typeof version === "number" ? version : 0,
-    known: Array.isArray(known) ? known.filter((key) => typeof key === "string").slice(0, mostKeys) : [],
-    administratorsVersion: typeof ofAdministrators === "number" ? ofAdministrators : undefined,
-  };
-}

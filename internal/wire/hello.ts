@@ -1,0 +1,132 @@
+import * as v from "valibot";
+import { rfc3339 } from "../base/clock.ts";
+import { SvcError } from "../base/errors.ts";
+import { decode, mapEncoder } from "../base/msgpack.ts";
+import { type RecordOf, record } from "../base/record.ts";
+import { lenient, optional, part } from "../base/record-kinds.ts";
+import { failureOf } from "../bus/mod.ts";
+
+// What a peel asks after each connect and each hint, and what a master answers. Both sides take what they cannot read
+// for absent, because either may be of a later version.
+
+/** A hello is small; a longer one is not from a peel. */
+const maxRequestBytes = 4096;
+/** Of the command keys that a peel says it knows; a fleet has two at most. */
+const maxKeys = 16;
+/** Commands in one answer; the others are sent again while the peel is alive. */
+export const maxCommands = 256;
+/** Statements in one answer; masters give fewer at once. */
+const maxStatements = 64;
+const maxReason = 500;
+
+/** Values of one type, at most `max`; others are left out. */
+const some = <T>(isOne: (value: unknown) => value is T, max: number) =>
+  v.fallback(
+    v.pipe(
+      v.array(v.unknown()),
+      v.transform((found): readonly T[] => found.filter(isOne).slice(0, max)),
+    ),
+    [],
+  );
+const isText = (value: unknown) => typeof value === "string";
+const isBytes = (value: unknown) => value instanceof Uint8Array;
+/** Milliseconds since the Unix epoch; NaN when absent. */
+const moment = {
+  read: v.fallback(
+    v.pipe(
+      v.string(),
+      v.transform((text) => Date.parse(text)),
+    ),
+    Number.NaN,
+  ),
+  write: rfc3339,
+};
+
+const requestFields = {
+  /** Of the executable of the peel. */
+  version: v.fallback(v.string(), ""),
+  sentAt: ["sent_at", moment],
+  /** Of its settings; 0 for none. */
+  settingsVersion: ["settings_version", v.fallback(v.number(), 0)],
+  /** The public keys whose commands the peel accepts; masters wait for one before they sign with it. */
+  commandKeys: ["knows_command_keys", some(isText, maxKeys)],
+  /** Of its administrators. */
+  administratorsVersion: ["administrators_version", lenient(v.number())],
+} as const;
+
+/** The request; a malformed one is an SvcError `bad_request`. */
+export const { encode: encodeHello, decode: decodeHello } = record("hello", requestFields, {
+  isOpen: true,
+  limits: { bytes: maxRequestBytes, elements: maxRequestBytes },
+  malformed: () => new SvcError("bad_request", "a hello must be a map"),
+});
+
+const bytes: v.GenericSchema<Uint8Array> = v.instance(Uint8Array);
+/** The same for all peels; a master encodes it once. */
+const sharedFields = {
+  /** The bootstrap document, which its reader validates. */
+  clusterInfo: ["cluster_info", optional(v.unknown())],
+  /** The snapshot of the environment `base`, and the signed statement that proves it. */
+  states: lenient(part({ base: lenient(v.string()), statement: lenient(bytes) }, { isOpen: true }).read),
+  /** The newest entry of the audit, signed, which the peel remembers. */
+  audit: lenient(bytes),
+  /** Over what time the whole fleet is to connect again after the bus was away. */
+  spreadMs: ["spread_ms", optional(v.unknown())],
+} as const;
+/** For one peel. */
+const ownFields = {
+  serverTime: ["server_time", moment],
+  /** Sealed and signed, unless the peel has this version. */
+  settings: lenient(bytes),
+  /** Why there are no newer settings. */
+  settingsError: [
+    "settings_error",
+    lenient(
+      v.pipe(
+        v.string(),
+        v.transform((text) => text.slice(0, maxReason)),
+      ),
+    ),
+  ],
+  /** Signed statements that change the administrators of the peel. */
+  administrators: optional(some(isBytes, maxStatements)),
+  /** Signed commands that the peel missed, oldest first. */
+  jobs: some(isBytes, maxCommands),
+  /** Something could not be read, so the peel asks again. */
+  incomplete: lenient(v.literal(true)),
+} as const;
+
+const shared = record("hello", sharedFields);
+const own = record("hello", ownFields);
+const answer = record(
+  "hello",
+  { ...sharedFields, ...ownFields },
+  {
+    isOpen: true,
+    malformed: () => new SvcError("unavailable", "the answer of the masters is not a map"),
+  },
+);
+type Shared = RecordOf<typeof sharedFields>;
+export type HelloAnswer = ReturnType<typeof answer.decode>;
+
+/** Encodes answers. What is shared is encoded again only when a part of it is another object or number. */
+export function createHelloEncoder(): (all: Shared, one: RecordOf<typeof ownFields>) => Uint8Array {
+  let last: { all: Shared; encodeWith: ReturnType<typeof mapEncoder> } | undefined;
+  const names = Object.keys(sharedFields) as (keyof Shared)[];
+  return (all, one) => {
+    const before = last?.all;
+    if (last === undefined || names.some((name) => all[name] !== before?.[name])) {
+      last = { all, encodeWith: mapEncoder(shared.write(all)) };
+    }
+    return last.encodeWith(own.write(one));
+  };
+}
+
+/** @throws SvcError `rate_limited` or `unavailable` when the masters refused */
+export function openHelloAnswer(bytes: Uint8Array): HelloAnswer {
+  const value = decode(bytes);
+  const failed = failureOf(value);
+  if (failed === undefined) return answer.parse(value);
+  const kind = failed.code === "rate_limited" ? "rate_limited" : "unavailable";
+  throw new SvcError(kind, `the masters refused: ${failed.message.slice(0, maxReason)}`);
+}
