@@ -233,7 +233,7 @@ test("nobody gets a certificate of a site but its server, and that one gets its 
   await adding.exited;
 }, 60_000);
 
-test("a site of an earlier version keeps its certificate, works, and says what to do", async () => {
+test("a site that names no masters keeps its certificate, works, and reports what to do", async () => {
   site.kill("SIGTERM");
   await site.exited;
   const path = join(fleet.siteDir("berlin"), "master.yaml");
@@ -261,9 +261,8 @@ test("a site of an earlier version keeps its certificate, works, and says what t
 test("a site that was off during a whole rotation follows when it is back", async () => {
   site.kill("SIGTERM");
   await site.exited;
-  for (const step of ["start", "activate", "finish"]) {
-    expect((await rotate(step, "--force")).code).toBe(0);
-  }
+  expect((await rotate("start")).code).toBe(0);
+  for (const step of ["activate", "finish"]) expect((await rotate(step, "--force")).code).toBe(0);
   const { root } = await loadInForce(ca());
   await until(() => trusted(join(fleet.dir, "bus/nats-ca.crt")).join() === root.pin);
   site = fleet.startSite("berlin", 2);
