@@ -213,9 +213,3 @@ test("admin.creds may not read settings and secrets", async () => {
     await expect(bucket.get(key)).rejects.toMatchObject({ kind: "storage" });
   }
 });
-
-test("admin.creds may see who holds a lease", async () => {
-  await (await openBucket(masters, "leases")).put("seen", new Uint8Array([0xc0]));
-  const entries = await (await openBucket(operator, "leases")).entries();
-  expect(entries.map(({ key }) => key)).toContain("seen");
-});

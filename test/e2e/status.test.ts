@@ -18,6 +18,7 @@ import { connectionOver } from "../harness/connection.ts";
 import { localIn } from "../harness/local.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, enrollPeel, observedLog, operate, submitPeel } from "../harness/peel-connection.ts";
+import { until } from "../harness/until.ts";
 
 let bus: TestBus;
 let master: TestMaster;
@@ -238,31 +239,21 @@ test("on a bus that no master has used, both say what is missing and that a mast
   expect(notes).toContainEqual(expect.stringMatching(/^cannot show masters: the bucket master-heartbeat /));
 });
 
-test("one bucket that is gone is named, with what to do, and the rest is shown", async () => {
+test("one bucket that someone deletes is there again at once", async () => {
   await using own = await startBus();
   await using started = await startMaster(own);
   await enrollPeel(started, "known-1");
   const masters = await connectTo(own, "master");
   const { streams } = await masters.nats.jetstreamManager();
-  await streams.delete(streamName("leases"));
+  await streams.delete(streamName("rollouts"));
+  await until(() =>
+    streams.info(streamName("rollouts")).then(
+      () => true,
+      () => false,
+    ),
+  );
   await masters.nats.close();
-  const { exit, steps } = await doctorOf(own);
-  expect(exit).toBe(1);
-  expect(said(steps, "leases")).toEqual([
-    "fail",
-    "leases does not exist: start or restart a master: it creates what is missing",
-    "search the logs of the masters for lease",
-  ]);
-  expect(said(steps, "storage")).toEqual([
-    "warn",
-    "do not exist yet: leases",
-    "start or restart a master: it creates the missing ones",
-  ]);
-  const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);
-  expect(shown).toMatchObject({ peels: { states: { issued: 1 } }, leases: [] });
-  expect(shown.notes).toEqual([
-    expect.stringMatching(/^master \S+ is degraded: .*storage: the bus does not offer KV_leases: /),
-  ]);
+  expect((await doctorOf(own)).exit).toBe(0);
 });
 
 /** The operator of this bus, with credentials that lack these subjects. */
@@ -291,7 +282,7 @@ describe("credentials that are older than a grant", () => {
     expect(said(steps, "storage").slice(0, 2)).toEqual(["fail", hint]);
     expect(said(steps, "credentials")).toEqual([
       "warn",
-      expect.stringMatching(/may not publish on svc\.op\.U\S+ and \d+ more$/),
+      expect.stringMatching(/may not publish on svc\.op\.U\S+$/),
       next,
     ]);
     const shown = JSON.parse((await cli(own, "status", "--output", "json")).stdout);

@@ -5,23 +5,12 @@ import { type AccountSigner, encodeJwt } from "../../identity/mod.ts";
 // has a template for the key that signs it. So the JWT stays small, and a thief of that key gets no more than the
 // template. The tags come from this table, and from nothing else.
 
-/** The tags of a template, each with what may follow it. */
+/** Requests to masters: subjects below `svc.`. */
 interface Grant {
-  /** Requests to masters: subjects below `svc.`. */
-  ask?: readonly string[];
-  /** Streams that are read and followed. */
-  read?: readonly string[];
-  /** Subjects below `svc.` that are subscribed to. */
-  hear?: readonly string[];
-  /** Buckets whose changes are subscribed to. */
-  follow?: readonly string[];
+  ask: readonly string[];
 }
 
 const enroll = (action: string): Grant => ({ ask: [`admin.enroll.${action}`] });
-const records: Grant = { read: ["KV_enrollments", "KV_revocations"] };
-const jobs: Grant = { read: ["KV_jobs", "job-events"], hear: ["job.>"], follow: ["jobs"] };
-const rollouts: Grant = { read: ["KV_rollouts"], follow: ["rollouts"] };
-const peels: Grant = { read: ["KV_facts", "KV_peel-heartbeat"] };
 const asks = (...ask: string[]): Grant => ({ ask });
 /** To sign what runs on peels, an operator first asks which peels these are, and how many others must agree. */
 const starting = (...ask: string[]): Grant => asks(...ask, "target.resolve", "admin.role.can");
@@ -34,10 +23,10 @@ const watching = ["rollout.show", "admin.rollouts.follow", "admin.jobs.follow"];
  * @internal exported for the tests that compare it with the scopes and the bindings
  */
 export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
-  "jobs run": [starting("job.request", "admin.jobs.follow"), jobs, peels, records],
-  "jobs list": [asks("job.list"), jobs],
-  "jobs show": [asks("admin.jobs.follow"), jobs],
-  "jobs cancel": [asks("job.*.cancel"), jobs],
+  "jobs run": [starting("job.request", "admin.jobs.follow")],
+  "jobs list": [asks("job.list")],
+  "jobs show": [asks("admin.jobs.follow")],
+  "jobs cancel": [asks("job.*.cancel")],
   "enrollments list": [
     enroll("list"),
     enroll("strays"),
@@ -45,29 +34,28 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
     enroll("expected"),
     enroll("ways"),
     enroll("policy-test"),
-    records,
   ],
-  "enrollments show": [enroll("show"), records],
-  "enrollments approve": [enroll("approve"), records],
-  "enrollments reject": [enroll("reject"), records],
-  "enrollments revoke": [enroll("revoke"), records],
-  "enrollments label": [enroll("label"), records],
+  "enrollments show": [enroll("show")],
+  "enrollments approve": [enroll("approve")],
+  "enrollments reject": [enroll("reject")],
+  "enrollments revoke": [enroll("revoke")],
+  "enrollments label": [enroll("label")],
   "enrollments expect": [enroll("expect"), enroll("unexpect")],
-  "enrollments suspend": [enroll("suspend"), records],
-  "enrollments resume": [enroll("resume"), records],
-  "enrollments clear-clone": [enroll("clear-clone"), records],
-  "enrollments restore": [enroll("restore"), records],
-  "enrollments discard": [enroll("discard"), records],
-  "enrollments revoke-user": [enroll("revoke-user"), records],
-  "rollouts list": [asks("rollout.list"), rollouts],
-  "rollouts show": [asks("rollout.show", "admin.rollouts.follow"), rollouts],
+  "enrollments suspend": [enroll("suspend")],
+  "enrollments resume": [enroll("resume")],
+  "enrollments clear-clone": [enroll("clear-clone")],
+  "enrollments restore": [enroll("restore")],
+  "enrollments discard": [enroll("discard")],
+  "enrollments revoke-user": [enroll("revoke-user")],
+  "rollouts list": [asks("rollout.list")],
+  "rollouts show": [asks("rollout.show", "admin.rollouts.follow")],
   "keys read": [asks("admin.key.*")],
   "masters read": [asks("admin.master.*")],
-  "rollouts start": [starting("rollout.start", ...watching), rollouts, jobs],
-  "rollouts pause": [asks("rollout.pause"), rollouts],
-  "rollouts resume": [asks("rollout.resume"), rollouts],
-  "rollouts abort": [asks("rollout.abort"), rollouts],
-  "upgrades start": [starting("rollout.start", "job.request", ...watching), rollouts, jobs],
+  "rollouts start": [starting("rollout.start", ...watching)],
+  "rollouts pause": [asks("rollout.pause")],
+  "rollouts resume": [asks("rollout.resume")],
+  "rollouts abort": [asks("rollout.abort")],
+  "upgrades start": [starting("rollout.start", "job.request", ...watching)],
   "approvals list": [asks("admin.approval.list")],
   "approvals show": [asks("admin.approval.show")],
   "approvals approve": [asks("admin.approval.approve")],
@@ -76,7 +64,7 @@ export const grantsOfScopes: Readonly<Record<string, readonly Grant[]>> = {
   "reactor rules": [asks("reactor.rules")],
   "reactor test": [asks("reactor.test")],
   "reactor reset": [asks("reactor.reset")],
-  "facts read": [peels, asks("admin.peel.*")],
+  "facts read": [asks("admin.peel.*")],
   "states read": [asks("admin.states.*")],
   "settings render": [asks("admin.settings.show", "admin.settings.explain")],
   "settings reveal": [asks("admin.settings.reveal", "admin.settings.reveal-explained")],
@@ -126,15 +114,6 @@ export const everyones: readonly string[] = [
   "svc.master.*.readyz",
 ];
 
-const read = (stream: string): string[] => [
-  `$JS.API.STREAM.INFO.${stream}`,
-  `$JS.API.STREAM.MSG.GET.${stream}`,
-  `$JS.API.CONSUMER.CREATE.${stream}`,
-  `$JS.API.CONSUMER.CREATE.${stream}.>`,
-  `$JS.API.CONSUMER.INFO.${stream}.*`,
-  `$JS.API.CONSUMER.DELETE.${stream}.*`,
-];
-
 /** Where an operator acknowledges parts of an answer that streams; the rest is a secret of the stream. */
 const acknowledged = "svc.admin.follow.*";
 
@@ -148,17 +127,10 @@ const template = {
       ...[...everyones, acknowledged, "svc.{{tag(ask)}}"].map((subject) =>
         fromOperatorSubject("{{subject()}}", subject),
       ),
-      "$JS.FC.>",
-      "$KV.probe.*",
-      "$JS.API.STREAM.INFO.KV_probe",
-      "$JS.API.STREAM.MSG.GET.KV_probe",
-      "$JS.API.INFO",
-      "$JS.API.STREAM.NAMES",
-      ...["KV_master-heartbeat", "KV_leases", "{{tag(read)}}"].flatMap(read),
     ],
   },
   sub: {
-    allow: [`${operatorInboxPrefix("{{subject()}}")}.>`, "svc.{{tag(hear)}}", "$KV.{{tag(follow)}}.*"],
+    allow: [`${operatorInboxPrefix("{{subject()}}")}.>`],
   },
   subs: -1,
   data: -1,

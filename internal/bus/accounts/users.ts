@@ -26,7 +26,7 @@ const system: Permissions = {
   sub: ["_INBOX.>", "$SYS.SERVER.>", "$SYS.ACCOUNT.>"],
 };
 
-/** Subjects that operators read directly, without a master. */
+/** Streams that are read where no master runs. */
 const readable = [
   "KV_enrollments",
   "KV_revocations",
@@ -43,8 +43,8 @@ const readable = [
 const decisions = ["$KV.enrollments.>", "$KV.revocations.>"];
 
 /**
- * An operator sends requests to masters, and reads records. What is stored belongs to the masters. Leases are
- * read-only. Masters that take signed requests only listen below the key of the user alone.
+ * An operator sends requests to masters, and reads what they answer: with JetStream it could have the server publish
+ * for it, through a consumer. Masters that take signed requests only listen below the key of the user alone.
  *
  * @param user public key
  */
@@ -60,31 +60,35 @@ const admin = (user: string): Permissions => ({
     "svc.binary.*",
     "svc.reactor.*",
     "svc.master.*.readyz",
-    // Confirms deliveries. One grant for all streams: servers accept JWTs of 4,096 bytes by default.
-    "$JS.FC.>",
-    "$KV.probe.*",
-    "$JS.API.STREAM.INFO.KV_probe",
-    "$JS.API.STREAM.MSG.GET.KV_probe",
-    "$JS.API.INFO",
-    "$JS.API.STREAM.NAMES",
-    ...readable.flatMap((stream) => [
-      `$JS.API.STREAM.INFO.${stream}`,
-      `$JS.API.STREAM.MSG.GET.${stream}`,
-      `$JS.API.CONSUMER.CREATE.${stream}`,
-      `$JS.API.CONSUMER.CREATE.${stream}.>`,
-      `$JS.API.CONSUMER.INFO.${stream}.*`,
-      `$JS.API.CONSUMER.DELETE.${stream}.*`,
-    ]),
   ],
+  sub: ["_INBOX.>"],
+});
+
+/** What reads storage. */
+const reading: readonly string[] = [
+  // Confirms deliveries. One grant for all streams: servers accept JWTs of 4,096 bytes by default.
+  "$JS.FC.>",
+  "$KV.probe.*",
+  "$JS.API.STREAM.INFO.KV_probe",
+  "$JS.API.STREAM.MSG.GET.KV_probe",
+  "$JS.API.INFO",
+  "$JS.API.STREAM.NAMES",
+  ...readable.flatMap((stream) => [
+    `$JS.API.STREAM.INFO.${stream}`,
+    `$JS.API.STREAM.MSG.GET.${stream}`,
+    `$JS.API.CONSUMER.CREATE.${stream}`,
+    `$JS.API.CONSUMER.CREATE.${stream}.>`,
+    `$JS.API.CONSUMER.INFO.${stream}.*`,
+    `$JS.API.CONSUMER.DELETE.${stream}.*`,
+  ]),
+];
+
+/** An operator where no master runs: it reads storage, and `--direct-kv` also writes the two buckets of decisions. */
+const direct = (user: string): Permissions => ({
+  pub: [...admin(user).pub, ...reading, ...decisions],
   // To follow a job or a rollout: its record shows that it was cancelled or has ended, and its progress.
   sub: ["_INBOX.>", "svc.job.>", "$KV.jobs.*", "$KV.rollouts.*"],
 });
-
-/** An operator where no master runs: `--direct-kv` also writes the two buckets that store decisions. */
-const direct = (user: string): Permissions => {
-  const { pub, sub } = admin(user);
-  return { pub: [...pub, ...decisions], sub };
-};
 
 const roles = { master: () => master, system: () => system, admin, direct } as const;
 
