@@ -42,7 +42,7 @@ test("nothing at all is fine", async () => {
   expect(await mapBounded([], { atOnce: 2 }, async () => 1)).toEqual([]);
 });
 
-test("after a failure nothing new begins, and what runs is told and waited for", async () => {
+test("after a failure nothing new begins, and what runs is stopped and awaited", async () => {
   const work = controlled();
   const signals: AbortSignal[] = [];
   let over = false;

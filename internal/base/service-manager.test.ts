@@ -10,7 +10,7 @@ const fail = (reason = "not sent") => {
 };
 const options = { clock: manualClock(), onFailure: () => fail(), onProblem: fail };
 
-test.each(["a path", "an abstract name"])("a service manager on %s is told", (kind) => {
+test.each(["a path", "an abstract name"])("a service manager on %s is notified", (kind) => {
   using files = temporaryDirectory("notify");
   const address = kind === "a path" ? join(files.path, "notify") : `@svc-test-${process.pid}`;
   using socket = openDatagramSocket(address);
@@ -48,7 +48,7 @@ test.each([
   expect(failures).toBe(1);
 });
 
-test("a watchdog is told three times in its time, from the start of the service on, and while all is well", () => {
+test("a watchdog is notified three times in its time, from the start of the service on, and while all is well", () => {
   using files = temporaryDirectory("watchdog");
   const address = join(files.path, "notify");
   using socket = openDatagramSocket(address);

@@ -29,7 +29,7 @@ test("a key twice in one object is refused wherever that is, in any spelling", (
   );
 });
 
-test("what is not JSON is refused as before, and nothing of it is repeated", () => {
+test("what is not JSON is refused as before, and its text is not repeated", () => {
   for (const text of ["", "{", '{"secret"', "{'a':1}", '{"a":1,}', "[1 2]", '"\u0000"', "nul"]) {
     expect(() => parseStrictJson(text)).toThrow(/^not valid JSON$/);
   }

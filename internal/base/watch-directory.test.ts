@@ -31,7 +31,7 @@ function start(options: Partial<WatchOptions> = {}) {
     advance: manual.advance,
     changes: () => changes,
     stop: watching.stop,
-    /** Puts a file there in one step, and waits until the system has told of it. */
+    /** Puts a file there in one step, and waits until the system has reported it. */
     async put(name: string) {
       noticed = Promise.withResolvers();
       writeFileSync(at("new"), "text");
@@ -45,7 +45,7 @@ function start(options: Partial<WatchOptions> = {}) {
   };
 }
 
-test("changes in a directory and below it are told once they had time to settle", async () => {
+test("changes in a directory and below it are reported once they had time to settle", async () => {
   using watching = start({ settleMs: 200 });
   await watching.put("root/a");
   watching.advance(199);
@@ -85,7 +85,7 @@ test("a directory may go, come and be replaced", async () => {
   }
 });
 
-test("after the stop nothing is told any more", async () => {
+test("after the stop nothing is reported any more", async () => {
   using watching = start({ rescanMs: 10_000 });
   await watching.put("root/a");
   watching.stop();

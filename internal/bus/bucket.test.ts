@@ -209,7 +209,7 @@ test("the system view counts servers and reads the claims they hold", async () =
   await connection.drain();
 });
 
-test("all who follow the connections of an account are told of each, and the bus sends it once", async () => {
+test("all followers of the connections of an account get each, and the bus sends it once", async () => {
   const connection = await connectTo(server, "system");
   const subscribed: string[] = [];
   const nats: typeof connection.nats = Object.create(connection.nats, {
@@ -253,7 +253,7 @@ test("all who follow the connections of an account are told of each, and the bus
     subject("DISCONNECT"),
   ]);
 
-  // A remaining listener is still told of each. After the last one stopped, the next one subscribes again.
+  // A remaining listener still gets each. After the last one stopped, the next one subscribes again.
   stops[0]?.();
   seen.length = 0;
   await peel();

@@ -126,7 +126,7 @@ test("after a restart of the bus a client that others wait for is back before mo
   await Promise.all(clients.map(({ bus }) => bus.nats.close()));
 }, 60_000);
 
-test("a request that nobody serves is told at once from one that is not answered in time", async () => {
+test("a request without a server is distinguished at once from one that is not answered in time", async () => {
   const bus = await connectBus(options);
   const served = bus.serve("svc.test.silent", "q", () => new Promise(() => {}));
   const failureOf = (subject: string) =>

@@ -64,7 +64,7 @@ describe.each(natsServerVersions())("nats-server $version", ({ version, path }) 
     system.stop();
   });
 
-  test("who is refused is told so where servers have few connections", async () => {
+  test("a refused client gets the reason where servers have few connections", async () => {
     const member = mint("told");
     await using peel = await connectPeel(bus, member);
     const system = await createSystemBus(connection);

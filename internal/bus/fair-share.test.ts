@@ -13,7 +13,7 @@ test.each([
   expect(fairShare(sizes, target, { least: 2, most: 8 })).toBe(share);
 });
 
-test("what is kept fits into the target, and nobody loses who holds less than another keeps", () => {
+test("what is kept fits into the target, and no one loses messages while holding less than another keeps", () => {
   const sizes = fc.array(fc.nat(1_000), { maxLength: 50 });
   fc.assert(
     fc.property(sizes, fc.nat(10_000), (held, target) => {

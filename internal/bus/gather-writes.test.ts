@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Stands for the client library: it writes what was published when it is told to flush. */
+/** Stands for the client library: it writes what was published when it is asked to flush. */
 function fakeClient() {
   const written: number[] = [];
   let size = 0;

@@ -42,7 +42,7 @@ export interface ForeignConsumer {
 interface ChangedConsumer {
   stream: string;
   name: string;
-  /** What of it differs. */
+  /** The fields that differ. */
   fields: readonly string[];
 }
 

@@ -12,7 +12,7 @@ import { readStream } from "./stream.ts";
 // Replies reach a user only below its own prefix. The server drops a subscription elsewhere, and then a read of a
 // stream waits for messages that never come.
 
-test("streams are read by who may subscribe below its own prefix alone", async () => {
+test("streams are read by a user that may subscribe only below its own prefix", async () => {
   await using bus = await startBus();
   const text = (name: string) => readFileSync(join(bus.authDir, name), "utf8");
   const options = {

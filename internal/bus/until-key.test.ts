@@ -80,7 +80,7 @@ test("a change that is reported before it is stored is found anyway", async () =
   expect([looks.length, await found, clock.pending]).toEqual([3, "the end", 0]);
 });
 
-test("a look that asks for another one gets it when nothing changed, and is told so", async () => {
+test("a read that requests another one gets it when nothing changed, and learns that", async () => {
   const { clock, looks, next, reconnect } = setup();
   next.look = async () => ({ again: (run) => clock.after(1_000, run) });
   await settle();

@@ -44,7 +44,7 @@ test("what is done without a master is recorded on standard error, with the name
   ]);
 });
 
-test("what is refused is told by its error alone, with the hint", async () => {
+test("a refusal shows only its error, with the hint", async () => {
   const { written, done } = run("bad");
   await expect(done).rejects.toThrow("no such thing: see svc rollout list");
   expect(written).toEqual([]);

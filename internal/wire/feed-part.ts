@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { decode, encode } from "../base/msgpack.ts";
 
-// The answer to a request that streams: messages to the inbox of who asked, numbered from 0. Items that are ready at the
+// The answer to a request that streams: messages to the inbox of the caller, numbered from 0. Items that are ready at the
 // same moment share a part. An item that is larger than a part is cut, and all pieces but the last one say `more`.
 
 /** The largest part, bytes. */

@@ -66,7 +66,7 @@ export function openSiteCommand(
   const { peel, jid } = expected;
   // What is only for others is their business.
   if (!peels.includes(peel)) return undefined;
-  // Before any hash is computed: the list is as long as who sent it likes.
+  // Before any hash is computed: the sender chooses the length of the list.
   if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
   const proof = treeOf({ peels, ...defined({ part }) }).proofOf(peel);
   if (proof === undefined) throw new CommandRefused("malformed", "malformed command");

@@ -137,7 +137,8 @@ export function parse(source: Source): Parsed {
     loads,
     code: blank(source.text, prose),
     comments: comments.map((comment) => comment.value).join("\n"),
-    strings: strings.join("\n"),
+    // A phrase does not lead from one text into the next.
+    strings: strings.join("\n…\n"),
   };
   cache.set(source, parsed);
   return parsed;

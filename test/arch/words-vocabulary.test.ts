@@ -46,6 +46,24 @@ test.each<[Source, string]>([
   expect(found).toStartWith(expected);
 });
 
+test.each([
+  "Who asks reads it.",
+  "What of a request is stored",
+  "The certificate is of another root.",
+  "Peels are told.",
+  "Runs so many at once",
+  "The record counts for nothing.",
+  "Nothing of it is left.",
+])("a planted use of the grammar is found in a page of the console: %s", (text) => {
+  const source = { path: "internal/console/pages/a.tsx", text: `export const a = <p title="${text}" />;` };
+  expect(lines(checkPhrases([source], phrases, {}))).toHaveLength(1);
+});
+
+test("two texts that follow each other are no phrase, and things are told apart", () => {
+  const text = 'const words = ["it is", "of the console", "which are told apart"];';
+  expect(lines(checkPhrases([{ path: "internal/jobs/a.ts", text }], phrases, {}))).toEqual([]);
+});
+
 test("a phrase that a comment breaks over two lines is found", () => {
   const source = { path: "internal/jobs/a.ts", text: "/**\n * The file is no\n * list.\n */\nconst n = 1;" };
   expect(lines(checkPhrases([source], phrases, {}))).toEqual([

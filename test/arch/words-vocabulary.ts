@@ -80,7 +80,7 @@ function placeOf({ path, text }: Source): string | undefined {
   if (/^(?:docs\/.*|[A-Z]+)\.md$/.test(path)) {
     return text.includes("<!-- Generated from ") ? "generated pages" : path;
   }
-  return /^(?:cmd|internal\/[^/]+)(?=\/.*\.ts$)/.exec(path)?.[0];
+  return /^(?:cmd|internal\/[^/]+)(?=\/.*\.tsx?$)/.exec(path)?.[0];
 }
 
 /** What people read in a file: of a page all but its code, of code its comments and strings. */

@@ -17,7 +17,7 @@ import { listAdministrators } from "../harness/registered.ts";
 import { operatorConfig, svc } from "../harness/svc.ts";
 import { until } from "../harness/until.ts";
 
-// Who controls the bus hides what was decided, with the credentials of a master and without its keys. One of two
+// An attacker who controls the bus hides what was decided, with the credentials of a master and without its keys. One of two
 // masters starts again meanwhile, and a peel remembers what it was told.
 
 setDefaultTimeout(120_000);

@@ -35,7 +35,7 @@ import { runRecord } from "../harness/run-record.ts";
 import { operatorConfig, svc } from "../harness/svc.ts";
 import { until } from "../harness/until.ts";
 
-// Who controls the bus edits everything that is stored there, while one master runs and another one starts again. It
+// An attacker who controls the bus edits everything that is stored there, while one master runs and another one starts again. It
 // has the credentials of masters, and no key: of no operator, no administrator, and no master.
 
 setDefaultTimeout(120_000);

@@ -23,7 +23,7 @@ import { newOperator, requestAs, signedBy, type TestOperator } from "../harness/
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
 import { until } from "../harness/until.ts";
 
-// The registry of operators on two masters: what administrators sign, and what who controls the bus tries.
+// The registry of operators on two masters: what administrators sign, and what an attacker who controls the bus tries.
 
 setDefaultTimeout(60_000);
 
@@ -32,7 +32,7 @@ const second = newOperator("second");
 
 let bus: TestBus;
 let masters: TestMaster[];
-/** Who controls the bus: it has the credentials of a master. */
+/** An attacker who controls the bus: it has the credentials of a master. */
 let owner: Bus;
 let records: Bucket;
 
@@ -275,7 +275,7 @@ describe("masters do not take", () => {
   });
 });
 
-describe("who controls the bus", () => {
+describe("an attacker who controls the bus", () => {
   const eve = newOperator("eve");
 
   test("cannot add an operator to the bucket", async () => {

@@ -7,7 +7,7 @@ import { readRange } from "../../internal/bus/read-range.ts";
 import { isEnvelope } from "../../internal/wire/signed-request.ts";
 import { connectTo, type TestBus } from "./bus.ts";
 
-/** Who controls a bus server: it has the credentials of a master there, and no key of anyone. */
+/** An attacker who controls a bus server: it has the credentials of a master there, and no key of anyone. */
 export interface Intruder extends AsyncDisposable {
   readonly bus: Bus;
   /** The signed requests that it saw, as they were sent. */

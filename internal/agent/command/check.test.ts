@@ -74,7 +74,7 @@ test("identity: the peel is named by its configuration, by what it enrolled as, 
   });
 });
 
-test("identity: a host without a name of its own is told so, and what needs one is not checked", async () => {
+test("identity: a host without a name of its own gets a message, and what needs one is not checked", async () => {
   const found = await checkOn("localhost", host(), "--master-url", nobody);
   expect(found("identity")).toMatchObject({
     level: "fail",

@@ -70,7 +70,7 @@ describe("a certificate", () => {
     ["evidence.x509_key", () => ({ cert: leaf.cert, key: join(dir, "absent") })],
     ["evidence.x509_key", () => ({ cert: leaf.cert, key: leaf.cert })],
     ["evidence.x509_key", () => ({ cert: leaf.cert, key: root.key })],
-  ])("that cannot be used is told by %s", (name, paths) => {
+  ])("that cannot be used is named by %s", (name, paths) => {
     expect(() => proveX509(paths(), asked)).toThrow(name);
   });
 });
@@ -110,7 +110,7 @@ describe("an SSH host key", () => {
       () =>
         file("cut-key", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----\n"),
     ],
-  ])("%s is told by its name in the configuration", (_, path) => {
+  ])("%s is named as in the configuration", (_, path) => {
     expect(() => proveSsh(path(), asked)).toThrow("evidence.ssh_host_key");
   });
 });

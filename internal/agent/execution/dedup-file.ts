@@ -38,7 +38,7 @@ export interface JournalFile {
   close(): void;
 }
 
-/** Reads the journal. A damaged file is renamed, kept, and replaced by what of it can be read. */
+/** Reads the journal. A damaged file is renamed, kept, and replaced by its readable part. */
 export function openJournal(options: {
   path: string;
   capacity: number;

@@ -214,7 +214,7 @@ describe("damage:", () => {
     expect(again(Buffer.alloc(0)).said).not.toContain("new");
   });
 
-  test("a record that is gone while its mark is there is told", () => {
+  test("a record that is gone while its mark exists is reported", () => {
     const { path, open, job, clock, log, inAMinute } = withJobs();
     const jid = job();
     rmSync(path);

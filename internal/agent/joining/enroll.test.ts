@@ -66,7 +66,7 @@ test("a host whose first answer was lost finds its own enrollment", async () => 
   expect(asked).toEqual(["nonce", "/enroll", "by-key", "/creds"]);
 });
 
-test("a host with the name of another one is told what to do", async () => {
+test("a host with the name of another one gets a next step", async () => {
   const answers = { nonce, "by-key": { status: 404 }, "/enroll": { status: 409, body: { error: "taken" } } };
   await expect(enrollWith(answers)).rejects.toThrow("web-1 is already enrolled (taken): find it with");
 });

@@ -51,7 +51,7 @@ export async function fetchDocument(options: FetchDocumentOptions): Promise<Fetc
   if (document === undefined) {
     throw new SvcError("unavailable", `the master does not serve a bootstrap document (status ${status})`);
   }
-  // By the keys that were known before: who can only answer in place of a master must not name the next root.
+  // By the keys that were known before: an attacker who only answers in place of a master must not name the next root.
   const again = roots.take(document, verifiedBy, commandKeys.current);
   const told = { pins: pinsOf(document), again, ...defined({ issuing: issuingPin(document) }) };
   commandKeys.replace(document.command_keys);

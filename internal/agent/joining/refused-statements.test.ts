@@ -11,7 +11,7 @@ function recorded() {
   return { clock, refused, changes };
 }
 
-test("the first time of each reason is kept, and only changes are told", () => {
+test("the first time of each reason is kept, and only changes are reported", () => {
   const { clock, refused, changes } = recorded();
   const at = rfc3339(clock.now());
   refused.note("rotation", "one");

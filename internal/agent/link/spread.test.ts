@@ -5,7 +5,7 @@ import { createSpread } from "./spread.ts";
 const pauseMs = 2_000;
 const at = (part: number) => createSpread(() => part);
 
-test("a peel that was told nothing comes back within 3 s", () => {
+test("a peel without advice comes back within 3 s", () => {
   expect(at(0).reconnectDelayMs()).toBe(2_000);
   expect(at(1).reconnectDelayMs()).toBe(3_000);
 });

@@ -19,7 +19,7 @@ export interface KeeperOptions extends ChangeOptions {
   signal: AbortSignal;
 }
 
-/** A keeper at work. Moments are of the monotonic clock. */
+/** A keeper at work. Moments are on the monotonic clock. */
 export interface Keeping extends KeeperOptions {
   readonly changes: Changes;
   readonly counts: RenewalCounts;

@@ -382,7 +382,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
   const refusal = (log: ReturnType<typeof observedLog>) =>
     log.records.filter(({ event }) => event === "state files refused").map(({ fields }) => fields.reason);
 
-  /** Whatever is told and answered, the peel keeps what a master signed, and says why. */
+  /** Whatever is sent and answered, the peel keeps what a master signed, and says why. */
   async function keeps(peel: Awaited<ReturnType<typeof settled>>, reason: string) {
     const { masters, files, log } = peel;
     files.told(masters.statement);

@@ -75,7 +75,7 @@ test("a file that was written by half, at any byte, changes nothing", () => {
   expect(read(trustOf(paths, old))).toEqual(trustOf(paths, old));
 });
 
-test("a damaged statement at any byte is told: without it the peel would trust the fleet before", () => {
+test("a damaged statement at any byte is reported: without it the peel would trust the fleet before", () => {
   const paths = fresh();
   openAccepted(paths).accept(nthStatement(1));
   const bytes = readFileSync(paths.succession);

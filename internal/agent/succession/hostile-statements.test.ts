@@ -80,7 +80,7 @@ test("any byte of any text with another value is refused", () => {
   );
 });
 
-test("who holds every key of a master, but no recovery key, makes no statement", () => {
+test("a holder of every key of a master, but no recovery key, makes no statement", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 ** 31 - 1 }), (serial) => {
       const { signature: _, key: __, ...statement } = valid;

@@ -142,7 +142,7 @@ test("a master of its own fleet that knows the peel is not asked for one", async
   expect(one.askedAt).toEqual([]);
 });
 
-test("a peel that was refused is told when a master of its fleet is back, and asks for a statement no more often", async () => {
+test("a peel that was refused learns when a master of its fleet is back, and asks for a statement no more often", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await using back = await stage(own, good, 200, { isRefused: () => true, onSatisfied: resolve });
   await promise;

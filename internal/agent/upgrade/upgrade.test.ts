@@ -175,7 +175,7 @@ test.each<[string, () => ReturnType<typeof upgrades>, string]>([
     () => upgrades({ ask: () => Promise.reject(new SvcError("bad_request", "no svc-peel")) }),
     "no svc-peel",
   ],
-])("a binary with %s is refused, and nothing of it stays", async (_, service, message) => {
+])("a binary with %s is refused, and leaves nothing", async (_, service, message) => {
   expect(await apply(service()).catch((thrown) => thrown.message)).toContain(message);
   expect(readdirSync(files.dir).filter((name) => name.endsWith(".part"))).toEqual([]);
   expect(existsSync(files.binary(request.sha256))).toBe(false);

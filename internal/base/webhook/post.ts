@@ -26,7 +26,7 @@ export interface Posting {
   timeoutMs: number;
   /** PEM text of the only CAs that count; absent for those of the host. */
   ca?: string;
-  /** How many bytes of the answer are read; absent when nothing of it is needed. */
+  /** How many bytes of the answer are read; absent when the answer is not needed. */
   answerBytes?: number;
 }
 

@@ -35,7 +35,7 @@ export interface SiteOptions {
   random: Random;
 }
 
-/** The keys of a site, and the JWTs of its users. None of it is secret. */
+/** The keys of a site, and the JWTs of its users. It contains no secrets. */
 export interface SiteKeys {
   /** Public key of the account of the site. */
   account: string;

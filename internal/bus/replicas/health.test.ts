@@ -12,7 +12,7 @@ const member = (name: string, leader: string, replicas?: readonly string[], clus
     data: { meta_cluster: { name: cluster, leader, replicas: replicas?.map((each) => ({ name: each })) } },
   });
 
-test("a server whose JetStream is off is told from one whose storage does not work, and other answers are left out", async () => {
+test("a server whose JetStream is off is distinguished from one whose storage does not work, and other answers are left out", async () => {
   const answers = [
     '{"server":{"name":"n3"},"data":{"status":"unavailable","status_code":503,"error":"JetStream not enabled (10076)"}}',
     '{"server":{"name":"n1"},"data":{"status":"ok","status_code":200}}',

@@ -79,7 +79,7 @@ export function formatItems(
   );
 }
 
-/** Ctrl-C ends the import between two files, and nothing of it remains. */
+/** Ctrl-C ends the import between two files, and removes what it wrote. */
 async function untilStopped<Result>(
   cli: Cli,
   run: (pause: () => Promise<void>) => Promise<Result>,

@@ -27,7 +27,7 @@ test("a line of one of several peels begins with its name, and each has its own 
   ]);
 });
 
-test("states are told one by one", () => {
+test("states are shown one by one", () => {
   const running = { peel: "web-1_example", done: 3, total: 9, failed: 1, current: "cmd.run \u001b[2J" };
   expect(createLive().take({ running }, 1)).toEqual(["3/9 states, 1 failed: cmd.run \\u001b[2J"]);
 });

@@ -70,7 +70,8 @@ export const addCommand = command({
         formatOperatorFile({ ...file, ...defined({ key }) }).trimEnd(),
       );
       cli.say(`added ${name} with ${roles.join(", ")}: give this file to ${name}, who runs svc login FILE`);
-      if (key !== undefined) cli.warn("the file holds the secret key: who reads it is this operator");
+      if (key !== undefined)
+        cli.warn("the file holds the secret key: everyone who reads it is this operator");
     });
   },
 });

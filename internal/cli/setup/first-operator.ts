@@ -23,7 +23,7 @@ export function operatorNameOf(account: string): string {
 
 /**
  * The first operator of a fleet: its file, and the line by which masters know it. It is in no registry, so that no
- * bus is needed, and nobody who controls one can change it.
+ * bus is needed, and no one who controls one can change it.
  *
  * @param options.fleet public key of the masters' account
  * @param options.signer the operators' signing key of that account

@@ -86,7 +86,7 @@ test("a master that has enough is asked again later, and not for ever", async ()
   expect(busy.asked).toHaveLength(61);
 });
 
-test("who signs in too often is told so at once", async () => {
+test("a person who signs in too often gets the refusal at once", async () => {
   const { client, asked, signOut } = answering(tooMany(), Response.json({}));
   signOut();
   await expect(client.call(routes.revokeEnrollment, { id: "a" })).rejects.toThrow("rate limit exceeded");

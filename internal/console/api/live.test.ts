@@ -41,7 +41,7 @@ function startLive() {
 }
 const event = (tag: string, position: string) => ({ id: position, tag, position });
 
-test("events are told together, at most ten times a second, to subscribers of their tags", () => {
+test("events are delivered together, at most ten times a second, to subscribers of their tags", () => {
   const { clock, live, newest } = startLive();
   const told: string[][] = [];
   const end = live.on(["svc/job/"], (events) => told.push(events.map(({ position }) => position)));

@@ -73,7 +73,7 @@ test("a page that was left sends nothing later", async () => {
   await expect(waiting).rejects.toThrow("the page was left: it was not sent");
 });
 
-test("other tabs are told of a sign-in and a sign-out, and not of looking", async () => {
+test("other tabs are notified of a sign-in and a sign-out, and not of reads", async () => {
   const { session, announced } = browser();
   await session.find();
   expect(announced()).toBe(0);

@@ -75,7 +75,7 @@ function browser() {
     streams.push(stream);
     return stream;
   };
-  /** Another window, with what it is told. */
+  /** Another window, with what it gets. */
   const window = (after?: string) => {
     const told: string[] = [];
     const source = sharedSource({ locks, channel, open }, after);
@@ -88,7 +88,7 @@ function browser() {
 }
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("all windows are told what the one stream tells, also those that come later", async () => {
+test("all windows get what the one stream delivers, also those that come later", async () => {
   const { window, opened, newest } = browser();
   const [first, second] = [window(), window()];
   newest().tell("open");

@@ -15,7 +15,7 @@ type FieldProps = Pick<JSX.IntrinsicElements["input"], Passed | "children"> & {
   label: string;
   value: string;
   onText?(text: string): void;
-  /** It takes the room that is left beside others. */
+  /** It takes the space that others leave. */
   grow?: true;
   field?: Ref<HTMLInputElement> | undefined;
 };

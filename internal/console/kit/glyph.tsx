@@ -14,7 +14,7 @@ const shapes: Readonly<Record<Outcome, string>> = {
   lost: "M5.8 5.8a2.3 2.3 0 1 1 3.4 2c-.8.4-1.2.9-1.2 1.7M8 12.4v.2",
 };
 
-/** The sign of an outcome: it reads without its color, and says nothing to those who hear the word beside it. */
+/** The sign of an outcome: it reads without its color, and screen readers skip it, because they read the word next to it. */
 export function Glyph({ outcome }: { outcome: Outcome }) {
   return (
     <svg class="glyph" viewBox="0 0 16 16" data-filled={outcome === "changed"} aria-hidden="true">

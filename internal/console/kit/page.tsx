@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 
 /**
- * The frame of every page: its title, what stands beside it, what can be done, and the page itself.
+ * The frame of every page: its title, what is next to it, what can be done, and the page itself.
  *
  * @param props.tall its table takes the height that the window leaves
  */

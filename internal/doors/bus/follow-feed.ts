@@ -29,7 +29,7 @@ export interface FeedBinding<Deps, Input extends InputSchema> {
  * acknowledged as they are taken: a master waits for a slow reader, and cuts it off after 30 s.
  *
  * @param input the fields of the operation
- * @param operator who asks, where no operator signs
+ * @param operator the caller, where no operator signs
  * @param signal ends it; its reason is thrown
  * @throws SvcError what the master answered; `forbidden` without permission to ask; `unavailable` when no master answers,
  *   or the stream broke off and cannot continue

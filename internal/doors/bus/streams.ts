@@ -29,7 +29,7 @@ const itemsBytes = maxPartBytes - partHeadBytes;
 /** Where the answer of a request goes, and from where its parts are acknowledged. */
 interface Reader {
   reply: string;
-  /** The bus user who asked, where the subject of the request has it. */
+  /** The bus user of the request, where its subject has it. */
   user?: string;
 }
 

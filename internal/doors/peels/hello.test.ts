@@ -100,7 +100,7 @@ test("an empty map is enough, and unknown fields are ignored", async () => {
   }
 });
 
-test("what all peels are told is the newest, in each answer", async () => {
+test("the part for all peels is the newest, in each answer", async () => {
   const master = await connectTo(bus, "master");
   const log = recordingLog();
   const told = {

@@ -108,7 +108,7 @@ test("the roles of an entry are those of its requests, and a token without roles
   expect(await signIn(kinds, "Bearer token-of-bob")).toEqual({ name: "bob", roles: ["viewer"], bearer });
 });
 
-test("a token ends at its time, and only its holder is told", async () => {
+test("a token ends at its time, and only its holder learns that", async () => {
   using set = files({ ann: "token-of-ann" });
   const time = manualClock();
   const entries = set.entries.map((entry) => ({ ...entry, expires: time.now() + 1_000 }));

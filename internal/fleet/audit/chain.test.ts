@@ -100,7 +100,7 @@ test("a whole chain has no problems, whichever of the fleet's keys signed", () =
   expect(check(chainOf(20).slice(5)).found).toBe(0);
 });
 
-test("who holds no command key can change, remove, move and insert nothing unseen", () => {
+test("without a command key, no one can change, remove, move or insert anything unseen", () => {
   const chain = chainOf(12);
   const renumbered = (entries: readonly StoredEntry[]) =>
     entries.map(({ bytes }, index) => ({ sequence: index + 1, bytes }));

@@ -24,7 +24,7 @@ export interface RememberedAudit {
   last: { seq: number; hash: string };
 }
 
-/** The ends of the audit on the disk of a master: who controls the bus cannot make it forget them. */
+/** The ends of the audit on the disk of a master: an attacker who controls the bus cannot make it forget them. */
 export interface AuditMemory {
   /** Absent before the first entry. */
   readonly current: RememberedAudit | undefined;

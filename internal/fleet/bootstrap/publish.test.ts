@@ -131,7 +131,7 @@ describe("in memory", () => {
       await settle();
     }
     expect(writes).toBe(5);
-    // Without another change nothing is told again.
+    // Without another change nothing is published again.
     second.update(documentOf(1, "tls://a"));
     await settle();
     expect(writes).toBe(5);

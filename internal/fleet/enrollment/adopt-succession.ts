@@ -11,8 +11,8 @@ import type { Vouchers } from "./vouchers.ts";
 
 // `svc fleet succeed` has no bus: it leaves the records of the fleet before in a file next to the keys. Each master
 // that starts stores those that are missing, and then marks the fleet. Every step creates what does not exist, so
-// that two masters, and one that was killed in between, end with the same records. After the mark the file counts
-// for nothing: a record that was removed since stays removed.
+// that two masters, and one that was killed in between, end with the same records. After the mark the file is
+// ignored: a record that was removed since stays removed.
 
 /** Key of the mark in the bucket `secrets`, which only masters can write. */
 export const successionMark = "_succession";

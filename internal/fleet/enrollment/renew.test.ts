@@ -206,7 +206,7 @@ test("the bus key of another peel is refused: its revocation would end the other
   await expect(renew(first, taken)).rejects.toEqual(kind("bad_request"));
 });
 
-test("six renewals in ten minutes; the oldest of five keys is revoked, and the bus is told", async () => {
+test("six renewals in ten minutes; the oldest of five keys is revoked, and the bus is updated", async () => {
   const { renew, first, clock, revoked, stored, seen } = await fleet();
   let current = first;
   const made = [first];

@@ -107,7 +107,7 @@ describe("what is taken over", () => {
     expect(found.tampered).toEqual([idOf("forged"), idOf("bare")]);
   });
 
-  test("a backup of another fleet is told, an empty one is not", () => {
+  test("a backup of another fleet is reported, an empty one is not", () => {
     expect(succeedRecords(entriesOf([member("a")], other), options).isForeign).toBe(true);
     expect(succeedRecords([], options)).toEqual({ records: [], tampered: [], isForeign: false });
   });

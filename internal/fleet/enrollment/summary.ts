@@ -24,7 +24,7 @@ export const enrollmentSummary = titled(
     created_at: timestamp,
     trust: described(
       v.picklist(trustWords),
-      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and it counts for nothing.",
+      "Whether the peel trusted the CA root of this fleet; `-` when it did not report it, `SUSPENDED` while it is kept off the bus, `CLONE!` when two hosts appear to hold its identity. No master made a `TAMPERED` record, and masters ignore it.",
     ),
     fingerprint: described(
       v.string(),

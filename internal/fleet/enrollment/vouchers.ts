@@ -13,7 +13,7 @@ export interface Vouchers {
   seal?(record: Enrollment): Sealed;
   /** Whether a master wrote this record. */
   fits(stored: StoredMap): boolean;
-  /** Whether a direct decision may count, as far as who made it; absent where everyone may make one. */
+  /** Whether a direct decision may count, judged by its author; absent where everyone may make one. */
   mayDecide?(direct: Enrollment): boolean;
 }
 

@@ -3,7 +3,7 @@ import { createBacklog } from "./backlog.ts";
 
 const hour = 3600_000;
 
-test("what was stored within a minute of the newest is told, whenever that was", () => {
+test("what was stored within a minute of the newest is published, whenever that was", () => {
   const backlog = createBacklog<string>();
   backlog.add("old", 0);
   backlog.add("second", 10 * hour - 60_000);

@@ -90,7 +90,7 @@ test("what a master stored and did not tell before it ended, the next one tells"
   expect(await told("job-5")).toEqual([]);
 });
 
-test("each change of a rollout is told once, also when a master misses versions of it", async () => {
+test("each change of a rollout is published once, also when a master misses versions of it", async () => {
   const waves = (count: number) => Array.from({ length: count }, () => ({})) as unknown as Rollout["waves"];
   const rolloutOf = (status: Rollout["status"], wave: number) =>
     ({
@@ -113,7 +113,7 @@ test("each change of a rollout is told once, also when a master misses versions 
     // The second one misses some, as a watch does while it is slow.
     for (const [number, master] of masters.entries())
       if (number !== 1 || at % 2 === 1) master.note(version, at + 1);
-    // What one of them saw is told before the next version is there, as there is time between any two.
+    // What one of them saw is published before the next version exists, because there is time between any two.
     await until(
       () => told("rol-1", "status", "wave"),
       (found) => found.at(-1) === `changed ${version.status} ${version.waves.length}`,
@@ -129,7 +129,7 @@ test("each change of a rollout is told once, also when a master misses versions 
   ]);
 });
 
-test("each change of a request that waits is told once, and not what it asks for", async () => {
+test("each change of a request that waits is published once, without the request itself", async () => {
   const approvalOf = (agreed: readonly string[], more: Partial<Approval> = {}) =>
     ({
       ...{ id: "apr-1", operation: "jobs.create", needs: 2, state: "waiting", input: { secret: "x" } },

@@ -32,7 +32,7 @@ export interface PeelOutput {
   skipped: number;
 }
 
-// Not fields of the other form: who reads one ignores the other.
+// Not fields of the other form: a reader of one ignores the other.
 const outputForm = v.object({ output: v.string(), skipped: count });
 
 /** Reads output that a peel published; `undefined` when it is malformed, or progress. */

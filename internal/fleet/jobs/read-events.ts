@@ -94,7 +94,7 @@ export async function readEvents(
   for (const message of doubtful) report(message, onEvent);
 }
 
-/** Asks a bus that tells what it stores for what there is of a job. @throws SvcError `storage` */
+/** Requests what a bus stores about a job. @throws SvcError `storage` */
 export async function askStored(bus: Bus, jid: string, targets: number): Promise<Stored> {
   const isListed = targets > 1 && targets <= mostListed;
   return isListed && tellsStored(bus) ? storedSubjects(bus, stream, jobSubjects(jid)) : undefined;

@@ -50,7 +50,7 @@ beforeEach(() => {
   [clock, log] = [manualClock(), recordingLog()];
 });
 
-/** A master on the shared storage. After its end nothing of it reaches the storage, whatever it was doing. */
+/** A master on the shared storage. After its end it writes nothing to the storage, whatever it was doing. */
 function startMaster(options: { dies?: (write: string) => boolean; place?: string } = {}) {
   let isDead = false;
   const died = new Error("the master died");
@@ -277,7 +277,7 @@ describe("a token", () => {
 
 const tokenOf = new Map<string, { id: string; secret: Uint8Array }>();
 
-describe("who controls the bus", () => {
+describe("an attacker who controls the bus", () => {
   test("can neither make a token, nor change one, nor put an earlier one back", async () => {
     const master = startMaster({ place: "hostile" });
     const token = await create(master, { peel: "db-*" });

@@ -34,7 +34,7 @@ export interface JoinTokenView {
 }
 
 /**
- * A record counts when a master vouches for it, and when it is not older than what was known under its key: who
+ * A record counts when a master vouches for it, and when it is not older than what was known under its key: an attacker who
  * controls the bus can put back an earlier revision, in which a token was not revoked or a use was free.
  */
 export function createJoinTokenView({

@@ -54,7 +54,7 @@ function setUp({ file = ["root"], succeeds = false } = {}) {
   return { replace, told, show: () => showAdministrators.run(deps, {}, call) };
 }
 
-test("the next statement of an administrator is stored, and the peels are told", async () => {
+test("the next statement of an administrator is stored, and the peels are notified", async () => {
   const { replace, show, told } = setUp();
   expect(await show()).toMatchObject({ version: 0, next_version: 1, peels: shown("root"), differ: false });
   expect(await replace("root", ["bert"])).toMatchObject({

@@ -37,7 +37,7 @@ export interface AdministratorStatements {
 }
 
 /**
- * Follows the statements in a bucket. Who can write to the bus can hide them there and can add others; which of them
+ * Follows the statements in a bucket. A writer on the bus can hide them there and can add others; which of them
  * count is the decision of each peel, from the list that it has.
  *
  * @param deps.fleet public key of the account of the peels

@@ -187,7 +187,7 @@ test("a history is bounded, whatever a peel stores", async () => {
   expect(JSON.stringify(long.changes).length).toBeLessThan(12_000);
 });
 
-test("who has no history is told why", async () => {
+test("a caller without a history learns why", async () => {
   await expect(stored()()).rejects.toThrow("web-1 has stored no facts yet");
   await expect(stored({})({ id: "web-2" })).rejects.toThrow(
     'the peel "web-2" does not exist (did you mean web-1?)',

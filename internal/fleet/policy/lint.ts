@@ -34,9 +34,11 @@ export function lintPolicy(path: string): LintedPolicy {
   }
 }
 
-/** Who can write the file can admit hosts. */
+/** A writer of the file can admit hosts. */
 function warningOfMode(path: string): string[] {
-  return canOthersWrite(path) ? [`${path}: group or others can change it, and so who joins: chmod go-w`] : [];
+  return canOthersWrite(path)
+    ? [`${path}: group or others can change it, and so decide which hosts join: chmod go-w`]
+    : [];
 }
 
 function warningsOf({ rules }: Policy, path: string): string[] {

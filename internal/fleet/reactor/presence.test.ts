@@ -50,7 +50,7 @@ function memoryStream() {
     reconnect: () => {
       for (const run of reconnects) run();
     },
-    /** What was told, in order: `lost web1 at 7`. */
+    /** The reports, in order: `lost web1 at 7`. */
     told: () =>
       stored.map(({ subject, data }) => {
         const { data: said, source } = decodeServiceEvent(data);

@@ -27,8 +27,8 @@ export interface Ear {
 
 /**
  * Answers requests of operators on a subject: below the key of each bus user, and on the subject itself where requests
- * need no signature. A request whose reply would reach someone else gets none: masters may publish everywhere, so who
- * asks could have them write to the inbox of another operator, to a stream, or to JetStream.
+ * need no signature. A request whose reply would reach someone else gets none: masters may publish everywhere, so a
+ * caller could have them write to the inbox of another operator, to a stream, or to JetStream.
  *
  * @param answer resolves with the reply, or with nothing when it sends the answer itself
  * @param queue of the subject itself; below the keys it is that of all masters
@@ -59,7 +59,7 @@ const foreignReply = "request dropped: its reply subject is not in the inbox of 
 const inboxes = "_INBOX.";
 
 /**
- * Whether the reply goes to who asks. With an envelope its key has the inbox; the server says better than an envelope
+ * Whether the reply goes to the caller. With an envelope its key has the inbox; the server says better than an envelope
  * whose it is, since nobody has verified the signature yet. Without an envelope any inbox is right that is not below the
  * key of another user.
  */

@@ -26,7 +26,7 @@ export interface Nonces {
 }
 
 /**
- * Remembers nonces in a bucket that all masters share, and in the memory of this master: who controls the bus can
+ * Remembers nonces in a bucket that all masters share, and in the memory of this master: an attacker who controls the bus can
  * empty the bucket.
  *
  * @param bucket `request-nonces`: kept in memory, for three minutes; absent for requests to one master

@@ -66,7 +66,7 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
     }
     const asked = await askedOf(deps, question);
     if (asked === "missing") {
-      // It can be neither stopped nor continued; who may see it learns from the operation that there is none.
+      // It can be neither stopped nor continued; a caller who may see it learns from the operation that there is none.
       return { ...decide(book, roles, { scope: lookingAt(question.scope) }), isMissing: true };
     }
     if (asked === undefined) return decide(book, roles, { scope: question.scope });

@@ -55,7 +55,7 @@ test("a file that was never good leaves only what is built in", () => {
   expect(() => inspectRoles(path)).toThrow(path);
 });
 
-test("a file that others can change is told apart", () => {
+test("a file that others can change is distinguished", () => {
   const path = fresh();
   expect(inspectRoles(path)).toEqual({ roles: 0, isOpen: false });
   writeFileSync(path, "roles: {web: {}}");

@@ -100,7 +100,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
     if (isGenuineRollout(deps.mac, rollout, frozen.digest)) {
       return { rollout, peels: frozen.peels, revision: entry.revision };
     }
-    log.error("a stored rollout was changed by others: nothing of it begins");
+    log.error("a stored rollout was changed by others: it does not start");
     return undefined;
   };
   const newIntent = () => ({ jid: newId("job", clock.now(), deps.random), createdAt: clock.now() });

@@ -17,7 +17,7 @@ import { rolloutTiming } from "./timing.ts";
 const mac = createRecordMac(newKeyPair("user", systemRandom));
 const peels = ["peel-a", "peel-b"];
 const check = { function: "test.ping" };
-const refusal = "a stored rollout was changed by others: nothing of it begins";
+const refusal = "a stored rollout was changed by others: it does not start";
 
 /** The result for a rollout of two peels in two waves that was changed before a master took it. */
 async function takeOver(

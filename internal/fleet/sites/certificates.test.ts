@@ -184,7 +184,7 @@ test("when the CA or the audit fails, nothing is issued", async () => {
   expect(sites.certificateOf("berlin")).toBeUndefined();
 });
 
-test("who controls the bus cannot make or move the record of a certificate", () => {
+test("an attacker who controls the bus cannot make or move the record of a certificate", () => {
   const one = {
     ...{ site: "berlin", account: account(), root: "sha256:0" },
     ...{ issuedAt: 1_000, notAfter: 2_000, recent: [1_000] },

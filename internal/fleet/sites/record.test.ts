@@ -21,7 +21,7 @@ test.each([
   expect(decodeSite(mac, "berlin", encodeSite(mac, one))).toEqual(one);
 });
 
-test("who controls the bus can neither change a site, nor bring back a removed one, nor rename it", () => {
+test("an attacker who controls the bus can neither change a site, nor bring back a removed one, nor rename it", () => {
   const bytes = encodeSite(mac, { ...site, removedAt: 2_000 });
   const { removed_at: _, ...open } = decode(bytes) as Record<string, unknown>;
   expect(decodeSite(mac, "berlin", encode(open))).toBeUndefined();

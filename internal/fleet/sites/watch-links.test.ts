@@ -71,7 +71,7 @@ test("a site is unknown before a server answered, up with both links, and degrad
   });
 });
 
-test("a link that ends and comes back is told once each time, with how long it was away", async () => {
+test("a link that ends and comes back is reported once each time, with how long it was away", async () => {
   const { clock, log, links, seen, up } = await watched();
   const told = () => log.records.map(({ event }) => event).filter((event) => event.startsWith("site is"));
   seen.nodes = up();

@@ -5,7 +5,7 @@ export const tokenStates = ["live", "expired", "revoked", "orphaned"] as const;
 export type TokenState = (typeof tokenStates)[number];
 
 /**
- * The roles that who created a token has now; `undefined` for one who is no longer there, or is disabled.
+ * The roles that the creator of a token has now; `undefined` for one who is no longer there, or is disabled.
  */
 export type CreatorRoles = (creator: CreatorKind, name: string) => readonly string[] | undefined;
 

@@ -113,7 +113,7 @@ test("over REST the master makes the token; over the bus only its SHA-256 may be
   expect(JSON.stringify(log.records)).not.toContain(token);
 });
 
-test("a token ends at its time, and its holder is told", async () => {
+test("a token ends at its time, and its holder learns that", async () => {
   const { signIn, create, clock, list } = setUp();
   const { text } = await create({ expires: "2h" });
   clock.advance(2 * hourMs - 1);
@@ -237,7 +237,7 @@ test.each([
   expect(bucket.keys).toEqual([]);
 });
 
-test("who controls the bus can neither plant a token, nor change one, nor put an earlier one back", async () => {
+test("an attacker who controls the bus can neither plant a token, nor change one, nor put an earlier one back", async () => {
   const { bucket, signIn, create, revoke, log, mac } = setUp();
   const { text } = await create({ roles: ["viewer"] });
   const entry = await bucket.get("ci");

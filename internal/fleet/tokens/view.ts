@@ -23,7 +23,7 @@ export interface TokenView {
 }
 
 /**
- * A record counts when a master vouches for it, and when it is not older than what was known under its name: who
+ * A record counts when a master vouches for it, and when it is not older than what was known under its name: an attacker who
  * controls the bus can put back an earlier revision, in which a token was not revoked.
  */
 export function createTokenView({

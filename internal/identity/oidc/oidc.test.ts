@@ -418,7 +418,7 @@ test.each<[Record<string, unknown>, string[]]>([
   expect(rolesOfClaims(provider, claims)).toEqual(roles);
 });
 
-test("a person without a role is told who can give one", async () => {
+test("a person without a role learns who can give one", async () => {
   using at = await setUp();
   await expect(at.oidc.verify(await token({ groups: [] }))).rejects.toMatchObject({
     kind: "forbidden",

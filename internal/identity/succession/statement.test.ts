@@ -146,7 +146,7 @@ test.each([
   [{ bus_urls: Array(65).fill("tls://b") }, "bus_urls"],
   [{ signature: undefined }, "signature"],
   [{ ca_bundle_pem: "A".repeat(70_000) }, "ca_bundle_pem"],
-])("a malformed statement is told by its field: %#", (change, field) => {
+])("a malformed statement is reported by its field: %#", (change, field) => {
   const isChange = typeof change === "object" && change !== null && !Array.isArray(change);
   const value = isChange ? { ...signSuccession(statement, recovery), ...change } : change;
   expect(() => parseSuccession(value)).toThrow(`malformed at ${field}`);

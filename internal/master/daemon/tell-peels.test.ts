@@ -14,14 +14,14 @@ function setUp(count: number) {
   return { clock, hinted, telling };
 }
 
-test("a small fleet is told at once, and nothing waits", () => {
+test("a small fleet is notified at once, and nothing waits", () => {
   const { clock, hinted, telling } = setUp(3);
   telling.tell();
   expect(hinted).toEqual(["svc.peel.p0.hint", "svc.peel.p1.hint", "svc.peel.p2.hint"]);
   expect(clock.pending).toBe(0);
 });
 
-test("a large fleet is told part by part, each peel once", async () => {
+test("a large fleet is notified part by part, each peel once", async () => {
   const { clock, hinted, telling } = setUp(1_200);
   telling.tell();
   expect(hinted).toHaveLength(500);

@@ -371,7 +371,7 @@ test.each([
   [() => peel(["--config", "peel.yaml", "watchdog"]), "svc-peel watchdog --…"],
   [() => peel(["--id", "web-1", "call", "test.ping"]), "svc-peel call --…"],
   [() => master(["--log-level", "warn", "check"]), "svc-master check --…"],
-])("%#: a command after the flags is told where it belongs", (run, form) => {
+])("%#: a command after the flags gets a message about its place", (run, form) => {
   const { exit, message } = failure(run);
   expect(exit).toBe(2);
   expect(message).toContain(`is a command, and a command comes first: ${form}`);

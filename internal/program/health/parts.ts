@@ -6,7 +6,7 @@ export interface Part<View> {
   checks?: Readonly<Record<string, Check>>;
   /** What it shows in /metrics. */
   view?: Partial<View>;
-  /** Resolves when nothing of it runs. */
+  /** Resolves when it has stopped. */
   stop(): Promise<void> | void;
 }
 

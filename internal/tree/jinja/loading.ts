@@ -13,7 +13,7 @@ export function compileLoading({ template, withContext }: Loading, used: Used): 
   return { template: compileExpression(template, used), withContext };
 }
 
-/** The template of this name, or the first there is of a list of names. @throws Fault */
+/** The template of this name, or the first in a list of names that exists. @throws Fault */
 export function loadTemplate(frame: Frame, name: Value, verb: "extend" | "include" | "import"): Compiled {
   const names = typeof name === "string" ? [name] : iterate(defined(name));
   const tried: string[] = [];

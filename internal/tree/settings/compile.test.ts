@@ -126,7 +126,7 @@ test("templates see the facts and the real id of the peel", async () => {
   });
 });
 
-test("a word that is true or false in Salt stays a text, and each place is told once", async () => {
+test("a word that is true or false in Salt stays a text, and each place is reported once", async () => {
   const told: string[] = [];
   const compiler = createCompilers({ warn: (at, message) => told.push(`${at}: ${message.split(":")[0]}`) })(
     treeOf({

@@ -265,7 +265,7 @@ test.each([
   await expect(render(text)).rejects.toThrow(message);
 });
 
-test("in the mode of Salt, what is undefined is an empty text that is told, and words are those of YAML 1.1", async () => {
+test("in the mode of Salt, what is undefined is an empty text with a warning, and words are those of YAML 1.1", async () => {
   const told: unknown[] = [];
   const more: Partial<Scope> = { compat: "salt", onUndefined: (name, place) => told.push([name, place]) };
   const text =

@@ -63,7 +63,7 @@ export const createCommand = command({
     const labels = readLabels(label);
     const format = readFormat(args.format);
     await withBus(cli, async (bus) => {
-      // Made for this answer alone: who controls the bus cannot read the token.
+      // Made for this answer alone: an attacker who controls the bus cannot read the token.
       const key = deriveCurveKey(newKeyPair("user", cli.random));
       const made = await ask(bus, joinTokenOperations.createJoinToken, {
         ...{ peel, uses, ttl, label: labels, url: [...url], hold: hold === true, seal_to: key.publicKey },

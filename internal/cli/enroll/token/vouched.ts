@@ -3,7 +3,7 @@ import { formatJoinToken, type JoinToken, parseJoinToken } from "../../../identi
 import { rootsOf, spkiPin } from "../../../identity/trust/mod.ts";
 
 /**
- * A token that came over the bus, with the pins that the operator vouches for and no others: who controls the bus could
+ * A token that came over the bus, with the pins that the operator vouches for and no others: an attacker who controls the bus could
  * name a root of its own, and hosts would join there.
  *
  * @param from.ca PEM that the operator verifies the bus with; absent where the host's trust store does

@@ -17,7 +17,7 @@ test("an address is a search; what it does not know does not count", () => {
   });
 });
 
-test("an entry that is not genuine, or is missing between two others, is told", () => {
+test("an entry that is not genuine, or is missing between two others, is shown", () => {
   const entry = (seq: number, genuine = true) => ({ seq, genuine });
   expect(judgeEntries([entry(3), entry(2), entry(1)], { filtered: false })).toEqual({ forged: [], gaps: [] });
   expect(judgeEntries([entry(9, false), entry(5), entry(4)], { filtered: false })).toEqual({
@@ -28,7 +28,7 @@ test("an entry that is not genuine, or is missing between two others, is told", 
   expect(judgeEntries([entry(9), entry(5)], { filtered: true }).gaps).toEqual([]);
 });
 
-test("the verification of the chain is told in words", () => {
+test("the verification of the chain is described in words", () => {
   const state = { entries: 12, first: 1, verified: 12, last: 12, began_at: "", done: true, found: 0 };
   const whole = "masters of this fleet signed each, and each names the one before.";
   expect(chainWords(state)).toEqual({ word: "chain whole", outcome: "ok", text: `12 entries: ${whole}` });

@@ -3,7 +3,7 @@ import { countsOf, createRows, toldBy, toTryAgain } from "./job-rows.ts";
 
 const answered = { success: true, retcode: 0, started_at: "2026-01-31T12:00:00Z", duration_ms: 12 };
 
-test("what was told counts until masters say more, and a return is shown by its first line", () => {
+test("reported returns count until masters store them, and a return is shown by its first line", () => {
   const job = {
     targets: ["a_example", "b_example", "c_example", "d_example"],
     outcomes: { a_example: "ok", b_example: "pending", c_example: "pending", d_example: "offline" },

@@ -73,7 +73,7 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
         <FunctionFields call={call} id="job" arg="arg" label="Function" />
         <TimeoutField id="job-timeout" value={timeout} />
       </Card>
-      <Card id="who-head" title="On whom" body="stack">
+      <Card id="who-head" title="Target" body="stack">
         <TargetFields app={app} id="job-target" target={target} onSubmit={submit} />
         <SubmitFields problem={problem} verb="Run" total={total} />
       </Card>

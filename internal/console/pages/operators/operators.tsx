@@ -13,7 +13,7 @@ const mayList =
   ({ may }: Session) =>
     may(kind, "list");
 
-// Names of operators stand in the path: the views are in the query, where no name can hide one.
+// Names of operators are in the path: the views are in the query, where no name can hide one.
 const views = [
   { id: "", title: "Operators", may: mayList("operators"), View: OperatorList },
   { id: "tokens", title: "Tokens", may: mayList("tokens"), View: TokenList },

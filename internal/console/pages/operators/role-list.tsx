@@ -58,7 +58,7 @@ export function RoleList({ app, place }: { app: App; place: Place }) {
     <>
       <p class="muted">
         You have {own?.join(", ") ?? "credentials without roles, which may do everything"}. Roles that are not
-        built in stand in {value === undefined ? "the roles file" : <code>{value.file}</code>} of the masters.
+        built in are in {value === undefined ? "the roles file" : <code>{value.file}</code>} of the masters.
       </p>
       <Problem problem={problem} />
       {value?.trouble !== undefined && (

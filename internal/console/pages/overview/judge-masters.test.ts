@@ -35,7 +35,7 @@ test("masters that need a look come first, then those that hold nothing, then th
   expect(ready).toBe(3);
 });
 
-test("a lease whose holder is not among the masters is told", () => {
+test("a lease whose holder is not among the masters is reported", () => {
   const { lost } = judgeMasters({
     masters: [master("a", "up", ["publisher"])],
     leases: [

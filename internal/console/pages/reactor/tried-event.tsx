@@ -4,7 +4,7 @@ import { Empty } from "../../kit/empty.tsx";
 import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
 
-/** What a master tells of an event that was tried. */
+/** The answer of a master about an event that was tried. */
 export type Told = NonNullable<(typeof routes.testEvent)["types"]>["answer"];
 
 /** For each rule whether it would fire and why, and what it would do. */

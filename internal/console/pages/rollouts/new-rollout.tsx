@@ -68,7 +68,7 @@ export function NewRollout({ app, place }: { app: App; place: Place }) {
         </Card>
       </div>
       <div class="stack">
-        <Card id="who-head" title="On whom" body="stack">
+        <Card id="who-head" title="Target" body="stack">
           <TargetFields app={app} id="rollout-target" target={target} onSubmit={submit} />
         </Card>
         <Card id="waves-head" title="In which waves" body="stack">

@@ -12,7 +12,7 @@ test("waves are planned as masters plan them", () => {
   expect(planWaves(1, { ...usual, waves: "" })).toEqual({ waves: [1], maxFailures: 0 });
 });
 
-test("what is wrong is told at its field", () => {
+test("a mistake is shown at its field", () => {
   expect(planWaves(10, { canary: "one", waves: "25%,x", max_failures: "-1" })).toEqual({
     problems: {
       canary: '"one" is neither a number of peels, such as 10, nor 0% to 100%',
@@ -28,7 +28,7 @@ test("what is wrong is told at its field", () => {
   });
 });
 
-test("waves of the same size are told together", () => {
+test("waves of the same size are named together", () => {
   expect(wavesInWords([1, 25, 25, 25, 9])).toBe("5 waves: 1, then 3 of 25, then 9");
   expect(wavesInWords([4])).toBe("1 wave of 4");
   expect(wavesInWords([2, 2])).toBe("2 waves of 2");

@@ -107,7 +107,7 @@ const offeredFor = ({ status, abort_asked_by }: ShownRollout, { session }: Pick<
     (action) => session.may("rollouts", action) && (action !== "abort" || abort_asked_by === undefined),
   );
 
-/** How many hosts an action stops, or lets go on. */
+/** How many hosts an action stops, or lets continue. */
 function concernedBy(action: Action, { waves }: ShownRollout): number {
   const left = waves
     .filter(({ begun_at }) => begun_at === undefined)

@@ -25,7 +25,7 @@ interface SignInNeed {
   gate: Gated;
 }
 
-/** Who asks over REST and in the console, and the requests that wait for others. */
+/** The callers over REST and in the console, and the requests that wait for others. */
 export const signIn = {
   start: ({ base, connection, opened, audit, roles, operators, requests, decisions, gate }: SignInNeed) =>
     assemble((stack) => {

@@ -86,7 +86,7 @@ describe("firewalld.present", () => {
     ]);
   });
 
-  test("removes others only when it is told to", async () => {
+  test("removes others only on request", async () => {
     expect((await settleState(firewall(), "firewalld.present", "public", { services: [] })).changes).toEqual(
       {},
     );

@@ -2,7 +2,7 @@ import { systemOf } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { NotReady } from "../not-ready.ts";
 
-/** Where the server is, and as who to connect, as Salt's states name it. */
+/** The server and the user to connect as, as Salt's states name them. */
 export const connectionArgs = {
   connection_host: { type: "string", doc: "Host of the server; the local socket by default." },
   connection_port: { type: "any", doc: "Port of the server." },

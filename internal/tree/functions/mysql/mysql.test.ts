@@ -123,7 +123,7 @@ describe("what is there already", () => {
     expect([plan.changes, statements]).toEqual([{}, []]);
   });
 
-  test("and more than is wanted is taken only when it is told to", async () => {
+  test("and more than is wanted is taken only on request", async () => {
     const args = { ...app, grant: "SELECT", database: "shop.*", revoke_first: true };
     const { statements } = await apply("mysql_grants.present", "app", args, grants);
     expect(statements).toEqual(["REVOKE INSERT, UPDATE ON `shop`.* FROM 'app'@'%'"]);
@@ -170,7 +170,7 @@ describe("what is there already", () => {
 });
 
 describe("what fails", () => {
-  test("is told without the statement", async () => {
+  test("is reported without the statement", async () => {
     const stderr = "ERROR 1064 (42000) at line 2: You have an error near ''*HASH'' at line 1\n";
     const { fixture } = server();
     const answer: SystemFixture["answer"] = (argv, options) =>

@@ -33,7 +33,7 @@ test("addresses, paths and markers are not compared", () => {
   expect(parseRequirement("Zope.Interface_x")?.name).toBe("zope-interface-x");
 });
 
-/** A host whose pip has these packages, and takes what it is told to install. */
+/** A host whose pip has these packages, and installs what is requested. */
 function host(installed: Record<string, string>, files: Record<string, string> = {}): SystemFixture {
   const packages = { ...installed };
   return {

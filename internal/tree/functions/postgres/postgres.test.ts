@@ -112,7 +112,7 @@ test("a table is granted to again while one of its tables has not all of it", as
 });
 
 describe("what fails", () => {
-  test("is told without the statement", async () => {
+  test("is reported without the statement", async () => {
     const stderr = `psql:<stdin>:2: ERROR:  role "app" already exists\nLINE 1: CREATE ROLE "app" PASSWORD 'hush'\n`;
     const answer: SystemFixture["answer"] = (_, { stdin = "" }) =>
       stdin.includes("SELECT row_to_json") ? {} : { code: 3, stderr };
