@@ -10,7 +10,7 @@ export interface BackoffOptions {
   /** The first wait, milliseconds. */
   firstMs: number;
   /** No wait is longer, milliseconds. */
-  longestMs: number;
+  maxMs: number;
   /** How much longer each wait is than the one before; 2 unless given. */
   factor?: number;
   /**
@@ -21,16 +21,16 @@ export interface BackoffOptions {
 }
 
 /** Waits that grow from the first to the longest. It keeps no timer: the caller sleeps. */
-export function createBackoff({ firstMs, longestMs, factor = 2, jitter }: BackoffOptions): Backoff {
-  let waitMs = Math.min(firstMs, longestMs);
+export function createBackoff({ firstMs, maxMs, factor = 2, jitter }: BackoffOptions): Backoff {
+  let waitMs = Math.min(firstMs, maxMs);
   return {
     next() {
       const now = waitMs;
-      waitMs = Math.min(waitMs * factor, longestMs);
+      waitMs = Math.min(waitMs * factor, maxMs);
       return Math.round(jitter === undefined ? now : now * (0.5 + jitter() / 2));
     },
     reset() {
-      waitMs = Math.min(firstMs, longestMs);
+      waitMs = Math.min(firstMs, maxMs);
     },
   };
 }

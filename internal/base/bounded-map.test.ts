@@ -30,8 +30,8 @@ test("never holds more than its bound, and always what was used last", () => {
   const key = fc.constantFrom(..."abcdefghij");
   const use = fc.record({ key, weight: fc.integer({ min: 0, max: 30 }), isRead: fc.boolean() });
   fc.assert(
-    fc.property(bound, fc.array(use, { minLength: 1 }), (most, uses) => {
-      const map = createBoundedMap<number>(most);
+    fc.property(bound, fc.array(use, { minLength: 1 }), (max, uses) => {
+      const map = createBoundedMap<number>(max);
       for (const [at, { key, weight, isRead }] of uses.entries()) {
         if (isRead) {
           const value = map.get(key);
@@ -40,7 +40,7 @@ test("never holds more than its bound, and always what was used last", () => {
           map.set(key, at, weight);
           expect(map.get(key)).toBe(at);
         }
-        expect(map.weight).toBeLessThanOrEqual(most);
+        expect(map.weight).toBeLessThanOrEqual(max);
       }
     }),
   );
@@ -48,11 +48,11 @@ test("never holds more than its bound, and always what was used last", () => {
 
 test("the last entries that weigh half of the bound are all there", () => {
   fc.assert(
-    fc.property(fc.integer({ min: 2, max: 40 }), fc.nat({ max: 200 }), (most, count) => {
-      const map = createBoundedMap<number>(most);
+    fc.property(fc.integer({ min: 2, max: 40 }), fc.nat({ max: 200 }), (max, count) => {
+      const map = createBoundedMap<number>(max);
       for (let i = 0; i < count; i++) map.set(`${i}`, i);
-      expect(map.size).toBeLessThanOrEqual(most);
-      for (let i = Math.max(0, count - Math.floor(most / 2)); i < count; i++) expect(map.get(`${i}`)).toBe(i);
+      expect(map.size).toBeLessThanOrEqual(max);
+      for (let i = Math.max(0, count - Math.floor(max / 2)); i < count; i++) expect(map.get(`${i}`)).toBe(i);
     }),
   );
 });

@@ -28,11 +28,11 @@ class Generation<V> extends Map<string, V> {
  * taking the oldest entry out of one large map costs more the larger it is, as the runtime walks over the
  * places of those that went, and a list of uses costs each use more than the look-up itself.
  *
- * @param most what all entries may weigh together; how many there may be when each weighs 1. An entry that
- *   weighs more than a half of it stands alone or not at all, and counts as `most` at the most
+ * @param max what all entries may weigh together; how many there may be when each weighs 1. An entry that
+ *   weighs more than a half of it stands alone or not at all, and counts as `max` at the most
  */
-export function createBoundedMap<V>(most: number): BoundedMap<V> {
-  const half = Math.floor(most / 2);
+export function createBoundedMap<V>(max: number): BoundedMap<V> {
+  const half = Math.floor(max / 2);
   let young = new Generation<V>();
   let old = new Generation<V>();
 
@@ -42,7 +42,7 @@ export function createBoundedMap<V>(most: number): BoundedMap<V> {
     from.weights.delete(key);
   };
   const set = (key: string, value: V, weight = 1) => {
-    const counted = Math.min(weight, most);
+    const counted = Math.min(weight, max);
     // What the old generation has of this key is never found again; nearly all maps have no weights.
     if (counted !== 1 || young.weights.size > 0) remove(young, key);
     if (young.weight + counted > half) {

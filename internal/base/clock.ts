@@ -19,7 +19,7 @@ export interface Clock {
  * Periods that the timers of a process share, milliseconds: those of what a daemon does again and again while nothing
  * happens. What is due at the same moment wakes it up once, and what it sends goes out together.
  */
-const shared = { least: 1_000, most: 10_000 } as const;
+const shared = { min: 1_000, max: 10_000 } as const;
 /** Timers may run this much early or late. */
 const inexactMs = 50;
 
@@ -58,7 +58,7 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(handle) };
   },
   every(ms, run) {
-    if (ms >= shared.least && ms <= shared.most) return everyShared(ms, run);
+    if (ms >= shared.min && ms <= shared.max) return everyShared(ms, run);
     const handle = setInterval(run, ms);
     return { cancel: () => clearInterval(handle) };
   },

@@ -7,7 +7,7 @@ const datagramSocket = 2 | 0o2000000;
 /** MSG_NOSIGNAL and MSG_DONTWAIT: a receiver that is slow must not hold this process. */
 const sendFlags = 0x4000 | 0x40;
 /** Bytes of `sun_path` (unix(7)). */
-const longestPath = 108;
+const maxPath = 108;
 
 /** Sends datagrams to a Unix socket; node:dgram knows none of those. */
 export interface Datagrams {
@@ -59,5 +59,5 @@ function socketPath(address: string): Buffer | undefined {
   const path = address.startsWith("@")
     ? Buffer.concat([Buffer.of(0), Buffer.from(address.slice(1))])
     : Buffer.concat([Buffer.from(address), Buffer.of(0)]);
-  return /^(?:\/|@.)/s.test(address) && path.length <= longestPath ? path : undefined;
+  return /^(?:\/|@.)/s.test(address) && path.length <= maxPath ? path : undefined;
 }

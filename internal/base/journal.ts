@@ -17,9 +17,9 @@ const journalSocket = "/run/systemd/journal/socket";
 /** Levels of syslog(3). */
 const priorities: Record<LogLevel, number> = { error: 3, warn: 4, info: 6, debug: 7 };
 /** The kernel takes datagrams of some 200 KiB. */
-const longestValue = 32 * 1024;
-const longestEntry = 128 * 1024;
-const longestName = 64;
+const maxValue = 32 * 1024;
+const maxEntry = 128 * 1024;
+const maxName = 64;
 /** Names that mean something to the journal (systemd.journal-fields(7)). */
 const reserved =
   /^(?:MESSAGE|MESSAGE_ID|PRIORITY|ERRNO|TID|UNIT|USER_UNIT|DOCUMENTATION|INVOCATION_ID|CODE_|SYSLOG_|OBJECT_|COREDUMP_|SVC_)/;
@@ -63,12 +63,12 @@ export function createJournalLog(options: {
 export function journalEntry(record: LogRecord, program: string): Buffer {
   const { level, event, fields } = record;
   const cut: string[] = [];
-  let left = longestEntry;
+  let left = maxEntry;
   const line = (name: string, text: string): string => {
     // The same for all values: none contains a line end, which would begin another field.
     const value = escapeInvisible(redact(text));
-    const most = Math.max(0, Math.min(longestValue, left));
-    const short = Buffer.byteLength(value) <= most ? value : shortened(value, most);
+    const max = Math.max(0, Math.min(maxValue, left));
+    const short = Buffer.byteLength(value) <= max ? value : shortened(value, max);
     if (short !== value) cut.push(name);
     left -= Buffer.byteLength(short) + name.length + 2;
     return `${name}=${short}\n`;
@@ -81,7 +81,7 @@ export function journalEntry(record: LogRecord, program: string): Buffer {
   ];
   const rest: string[] = [];
   for (const [key, value] of Object.entries(fields)) {
-    if (left <= longestName) cut.push(nameOf(key));
+    if (left <= maxName) cut.push(nameOf(key));
     else rest.push(line(nameOf(key), typeof value === "string" ? value : (JSON.stringify(value) ?? "")));
   }
   const truncated = cut.length === 0 ? [] : [`SVC_TRUNCATED=${cut.slice(0, 64).join(" ")}\n`];
@@ -94,7 +94,7 @@ function nameOf(key: string): string {
     .toUpperCase()
     .replace(/[^A-Z0-9_]/g, "_")
     .replace(/^[_0-9]+/, "")
-    .slice(0, longestName - 4);
+    .slice(0, maxName - 4);
   return name === "" || reserved.test(name) ? `SVC_${name === "" ? "FIELD" : name}` : name;
 }
 

@@ -35,7 +35,7 @@ test("no character of a message acts on the terminal or hides", () => {
     written += text;
   };
   const { say, warn, error } = createMessages({ name: "svc", write });
-  for (const tell of [say, warn, error]) tell("a\u202eb\u2066c\u200bd\u2028e\u001b[2Jf\rg");
+  for (const report of [say, warn, error]) report("a\u202eb\u2066c\u200bd\u2028e\u001b[2Jf\rg");
   const shown = "a\\u202eb\\u2066c\\u200bd\\u2028e\\u001b[2Jf\\u000dg\n";
   expect(written).toBe(`${shown}svc: ${shown}svc: ${shown}`);
 });

@@ -29,9 +29,9 @@ test("a list of a million empty maps is refused before it is decoded", () => {
 test("a message that is too long, has too many values or is too deep is refused", () => {
   expect(() => decodeForeign(encode("12345"), 5)).toThrow("a message must have at most 5 bytes, not 6");
   expect(decodeForeign(encode("1234"), 5)).toBe("1234");
-  const most = Array.from({ length: 99_999 }, () => 0);
-  expect(decodeForeign(encode(most), 200_000)).toEqual(most);
-  expect(() => decodeForeign(encode([...most, 0]), 200_000)).toThrow(
+  const max = Array.from({ length: 99_999 }, () => 0);
+  expect(decodeForeign(encode(max), 200_000)).toEqual(max);
+  expect(() => decodeForeign(encode([...max, 0]), 200_000)).toThrow(
     "a message must have at most 100000 values",
   );
   const nested = (depth: number) => new Uint8Array([...Array(depth).fill(0x91), 0xc0]);

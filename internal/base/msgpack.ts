@@ -55,17 +55,17 @@ export function mapEncoder(
 export function withFields(map: Uint8Array, more: Readonly<Record<string, unknown>>): Uint8Array {
   const rest = encode(more);
   const fields = fieldsOf(map) + fieldsOf(rest);
-  if (fields > mostFields) throw new RangeError("a map with common fields has too many fields");
+  if (fields > maxFields) throw new RangeError("a map with common fields has too many fields");
   return Buffer.concat([Buffer.of(fixedMap | fields), map.subarray(1), rest.subarray(1)]);
 }
 
 /** The header of a map of up to 15 fields is one byte, with their number. */
 const fixedMap = 0x80;
-const mostFields = 15;
+const maxFields = 15;
 
 /** The number of fields of an encoded map. */
 function fieldsOf([header = 0]: Uint8Array): number {
-  return header >= fixedMap && header <= fixedMap + mostFields ? header - fixedMap : mostFields + 1;
+  return header >= fixedMap && header <= fixedMap + maxFields ? header - fixedMap : maxFields + 1;
 }
 
 /**
@@ -90,11 +90,11 @@ export function decode(bytes: Uint8Array, limits: DecodeLimits = {}): Plain {
 /**
  * Decodes what a peel sent, as `decode` does: at most 100,000 values.
  *
- * @param mostBytes how long the message may be; 1 MiB unless given
+ * @param maxBytes how long the message may be; 1 MiB unless given
  * @throws MessageTooLarge before anything is decoded; SvcError `bad_request`
  */
-export function decodeForeign(bytes: Uint8Array, mostBytes = maxForeignBytes): Plain {
-  return decode(bytes, { bytes: mostBytes, elements: maxForeignElements });
+export function decodeForeign(bytes: Uint8Array, maxBytes = maxForeignBytes): Plain {
+  return decode(bytes, { bytes: maxBytes, elements: maxForeignElements });
 }
 
 /**
@@ -122,9 +122,9 @@ export function decodeSequence(bytes: Uint8Array): { value: Plain; end: number }
  * @throws MessageTooLarge, SvcError `bad_request`
  */
 function scan(bytes: Uint8Array, limits: DecodeLimits): void {
-  const { bytes: mostBytes = Number.POSITIVE_INFINITY, elements = Number.POSITIVE_INFINITY } = limits;
-  if (bytes.length > mostBytes) {
-    throw new MessageTooLarge(`a message must have at most ${mostBytes} bytes, not ${bytes.length}`);
+  const { bytes: maxBytes = Number.POSITIVE_INFINITY, elements = Number.POSITIVE_INFINITY } = limits;
+  if (bytes.length > maxBytes) {
+    throw new MessageTooLarge(`a message must have at most ${maxBytes} bytes, not ${bytes.length}`);
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   /** Values still to come, by depth. */

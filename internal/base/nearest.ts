@@ -3,13 +3,13 @@ import { distance } from "fastest-levenshtein";
 /** The candidate closest to `word`, or `undefined` when none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
-  let least = Math.max(2, Math.floor(word.length / 3));
+  let min = Math.max(2, Math.floor(word.length / 3));
   for (const candidate of candidates) {
     const far = distance(word, candidate);
     const isCloser = best === undefined || sharedStart(word, candidate) > sharedStart(word, best);
-    if (far > least || (far === least && !isCloser)) continue;
+    if (far > min || (far === min && !isCloser)) continue;
     best = candidate;
-    least = far;
+    min = far;
   }
   return best;
 }

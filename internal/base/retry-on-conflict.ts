@@ -22,7 +22,7 @@ export interface RetryOptions {
 
 const usualAttempts = 16;
 const firstPauseMs = 50;
-const longestPauseMs = 2_000;
+const maxPauseMs = 2_000;
 
 /**
  * Runs an optimistic change until it is not overtaken: each attempt reads again, decides, and writes by
@@ -40,7 +40,7 @@ export async function retryOnConflict<T>(
     if (result !== conflict) return result;
     if (number >= attempts) throw new SvcError("conflict", exhausted);
     if (pause === undefined) continue;
-    const pauseMs = pause.jitter() * Math.min(firstPauseMs * 2 ** (number - 1), longestPauseMs);
+    const pauseMs = pause.jitter() * Math.min(firstPauseMs * 2 ** (number - 1), maxPauseMs);
     if (pauseMs > 0) await sleep(pause.clock, pauseMs);
   }
 }

@@ -35,8 +35,8 @@ export function createShares({ sum, each }: { sum: Amount; each: Amount }): Shar
   };
 }
 
-const fits = (held: Amount, bytes: number, most: Amount): boolean =>
-  held.count < most.count && held.bytes + bytes <= most.bytes;
+const fits = (held: Amount, bytes: number, max: Amount): boolean =>
+  held.count < max.count && held.bytes + bytes <= max.bytes;
 
 function add(amount: Amount, count: number, bytes: number): void {
   amount.count += count;

@@ -44,12 +44,12 @@ test("no more are taken at once than there are, and all get their turn", async (
     fc.asyncProperty(fc.integer({ min: 1, max: 5 }), order, async (atOnce, picks) => {
       const slots = createSlots({ atOnce });
       const running: (() => void)[] = [];
-      let most = 0;
+      let max = 0;
       const all = picks.map(() =>
         slots.run(async () => {
           const { promise, resolve } = Promise.withResolvers<void>();
           running.push(resolve);
-          most = Math.max(most, running.length);
+          max = Math.max(max, running.length);
           await promise;
         }),
       );
@@ -59,7 +59,7 @@ test("no more are taken at once than there are, and all get their turn", async (
         running.splice(pick % running.length, 1)[0]?.();
       }
       await Promise.all(all);
-      expect(most).toBe(Math.min(atOnce, picks.length));
+      expect(max).toBe(Math.min(atOnce, picks.length));
       expect(slots.busy).toBe(0);
     }),
     { numRuns: 50 },

@@ -26,11 +26,7 @@ export interface SlotBounds {
 }
 
 export function createSlots(bounds: SlotBounds): Slots {
-  const {
-    atOnce,
-    ofOne = Number.POSITIVE_INFINITY,
-    waiting: mostWaiting = Number.POSITIVE_INFINITY,
-  } = bounds;
+  const { atOnce, ofOne = Number.POSITIVE_INFINITY, waiting: maxWaiting = Number.POSITIVE_INFINITY } = bounds;
   let waiting: (() => void)[] = [];
   /** How many of the list are served: taking the first out of a long array moves all the others. */
   let served = 0;
@@ -56,7 +52,7 @@ export function createSlots(bounds: SlotBounds): Slots {
   };
   const take = async (key = "") => {
     const mine = byKey.get(key) ?? 0;
-    if (mine >= ofOne || waiting.length - served >= mostWaiting) {
+    if (mine >= ofOne || waiting.length - served >= maxWaiting) {
       throw new SvcError("rate_limited", "too many requests at once; ask again later");
     }
     byKey.set(key, mine + 1);

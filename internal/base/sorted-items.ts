@@ -13,9 +13,9 @@ export interface SortedItems<Item> {
 }
 
 /** More changes than this are put in place by sorting them and copying the list. */
-const mostInPlace = 64;
+const maxInPlace = 64;
 /** More changes do not wait for a look: the first one after a start would sort all items. */
-const mostWaiting = 1_024;
+const maxWaiting = 1_024;
 
 /**
  * Keeps items in order. Changes are put in their places when someone looks, or when many wait: a few cost
@@ -60,7 +60,7 @@ export function createSortedItems<Item extends object | string>(
   };
   const settle = () => {
     if (changed.size === 0) return;
-    if (changed.size > mostInPlace) {
+    if (changed.size > maxInPlace) {
       const old = new Set(changed.values());
       if (old.size > 1 || !old.has(undefined)) sorted = sorted.filter((item) => !old.has(item));
       insert([...changed.keys()].flatMap((key) => items.get(key) ?? []).sort(compare));
@@ -89,7 +89,7 @@ export function createSortedItems<Item extends object | string>(
       if (items.get(key) === item) return;
       touch(key);
       items.set(key, item);
-      if (changed.size > mostWaiting) settle();
+      if (changed.size > maxWaiting) settle();
     },
     delete(key) {
       if (!items.has(key)) return;

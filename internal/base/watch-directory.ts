@@ -46,7 +46,7 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
     watched?.watcher.close();
     watched = undefined;
   };
-  const tell = (level: "debug" | "warn", message: string, thrown: unknown) => {
+  const report = (level: "debug" | "warn", message: string, thrown: unknown) => {
     close();
     if (isTold) return;
     isTold = true;
@@ -65,12 +65,12 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
     try {
       const watcher = watch(root, { recursive, persistent: false }, notice);
       watcher.on("error", (thrown) => {
-        if (watched?.watcher === watcher) tell("debug", "directory watch ended", thrown);
+        if (watched?.watcher === watcher) report("debug", "directory watch ended", thrown);
       });
       watched = { watcher, place };
       isTold = false;
     } catch (thrown) {
-      tell("warn", "directory cannot be watched; it is looked at every minute", thrown);
+      report("warn", "directory cannot be watched; it is looked at every minute", thrown);
     }
   };
   open();

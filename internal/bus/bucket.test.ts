@@ -237,7 +237,7 @@ test("all followers of the connections of an account get each, and the bus sends
     await nats.close();
   };
   const subject = (event: string) => `$SYS.ACCOUNT.${account}.${event}`;
-  const told = (name: string) =>
+  const reported = (name: string) =>
     ["began", "ended"].map((event) => `${name} ${event} web-1 ${member.key.publicKey}`);
 
   const stops = [follow("first"), follow("second")];
@@ -247,7 +247,7 @@ test("all followers of the connections of an account get each, and the bus sends
     () => seen.length,
     (length) => length === 4,
   );
-  expect(seen.toSorted()).toEqual([...told("first"), ...told("second")]);
+  expect(seen.toSorted()).toEqual([...reported("first"), ...reported("second")]);
   expect(subscribed.filter((one) => one.startsWith("$SYS.ACCOUNT."))).toEqual([
     subject("CONNECT"),
     subject("DISCONNECT"),
@@ -269,7 +269,7 @@ test("all followers of the connections of an account get each, and the bus sends
     () => seen.length,
     (length) => length === 4,
   );
-  expect(seen).toEqual([...told("second"), ...told("third")]);
+  expect(seen).toEqual([...reported("second"), ...reported("third")]);
   system.stop();
   await connection.nats.close();
 });

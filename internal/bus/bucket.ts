@@ -103,7 +103,7 @@ export async function openBucket(bus: Bus, name: string, recreate?: () => Promis
     history: (key) =>
       attempt(async () => {
         const subject = keySubject(name, checkedKey(key));
-        const messages = await subjectHistory(bus, `KV_${name}`, subject, mostRevisions);
+        const messages = await subjectHistory(bus, `KV_${name}`, subject, maxRevisions);
         return messages
           .filter(({ headers }) => !headers.includes("KV-Operation:"))
           .map(({ sequence, data, storedAt }) => ({ key, value: data, revision: sequence, storedAt }));
@@ -159,7 +159,7 @@ function checkedKey(key: string): string {
 }
 
 /** More than any bucket keeps of a key. */
-const mostRevisions = 64;
+const maxRevisions = 64;
 
 /** Whether no server answers for the subjects of the bucket: its stream does not exist. */
 function isMissingStream(thrown: unknown): boolean {

@@ -207,7 +207,7 @@ function tlsOf({ ca, tlsName, clientCertificate }: BusOptions): Record<string, u
 
 /** Tries to connect until it succeeds or the signal aborts, with a pause that doubles from 1 s to 30 s. */
 export async function connectBusForever(options: BusOptions, signal: AbortSignal): Promise<Bus> {
-  const backoff = createBackoff({ firstMs: 1_000, longestMs: 30_000 });
+  const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000 });
   for (;;) {
     signal.throwIfAborted();
     try {

@@ -14,10 +14,10 @@ test.each([
   ["without a JWT", "", "web-1", "web-1"],
   ["with something that is not a JWT", "a.b", "web-1", "web-1"],
 ])("the name of a user %s", (_, jwt, tag, name) => {
-  expect(readUser(subject, jwt, tag)).toEqual({ user: subject, name, jwt, told: subject });
+  expect(readUser(subject, jwt, tag)).toEqual({ user: subject, name, jwt, reported: subject });
 });
 
 test("a user has the key of its JWT, whatever its client told the server", () => {
   const other = newKeyPair("user", systemRandom).publicKey;
-  expect(readUser(other, jwtOf("web-1"), "peels")).toMatchObject({ user: subject, told: other });
+  expect(readUser(other, jwtOf("web-1"), "peels")).toMatchObject({ user: subject, reported: other });
 });

@@ -15,13 +15,13 @@ export interface ConnectedUser {
   name: string;
   jwt: string;
   /** The key that the client claimed to its server, which searches by it: a hostile client claims another one. */
-  told: string;
+  reported: string;
 }
 
 /** Connections that one server reports in one message: each has a JWT of up to 2 KiB. */
 const pageLength = 256;
 /** More pages than a server with 65,536 connections has. */
-const mostPages = 256;
+const maxPages = 256;
 
 const connectionsReply = v.object({
   server: v.object({ id: v.string() }),
@@ -61,7 +61,7 @@ export async function listConnectedUsers(
 ): Promise<ConnectedUsers> {
   const users: ConnectedUser[] = [];
   let isComplete = true;
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const offset = page * pageLength;
     const query = { auth: true, acc: account, offset, limit: pageLength };
     const replies = await ask("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query));
@@ -70,7 +70,7 @@ export async function listConnectedUsers(
     for (const reply of replies) {
       const found = readConnections(reply);
       if (found === undefined) continue;
-      users.push(...found.users.filter(({ told }) => told !== ""));
+      users.push(...found.users.filter(({ reported }) => reported !== ""));
       isMore ||= found.total > offset + pageLength;
     }
     if (!isMore) break;
@@ -83,9 +83,9 @@ export function readConnections(text: string): { users: ConnectedUser[]; total: 
   const answer = readAnswer(connectionsReply, text);
   if (answer === undefined) return undefined;
   const { server, data } = answer;
-  const users = (data.connections ?? []).map(({ cid, authorized_user: told, name_tag: tag, jwt }) => ({
+  const users = (data.connections ?? []).map(({ cid, authorized_user: reported, name_tag: tag, jwt }) => ({
     id: connectionId(server.id, cid),
-    ...readUser(told, jwt, tag),
+    ...readUser(reported, jwt, tag),
   }));
   return { users, total: data.total };
 }
@@ -96,15 +96,15 @@ export const connectionId = (server: string, cid: number): string => `${server} 
 /**
  * Who a connection is. A server reports the key that the client named next to its JWT, and does not compare the two.
  *
- * @param told the key that the server reports
+ * @param reported the key that the server reports
  * @param jwt of the user, which the server has verified; empty when it was not reported
  * @param tag the name, as servers of version 2.9 report it; newer ones report the name of the account there
  */
-export function readUser(told: string, jwt: string, tag: string): Omit<ConnectedUser, "id"> {
+export function readUser(reported: string, jwt: string, tag: string): Omit<ConnectedUser, "id"> {
   try {
     const { sub: user, name } = readClaims(jwt);
-    return { user, name: typeof name === "string" ? name : tag, jwt, told };
+    return { user, name: typeof name === "string" ? name : tag, jwt, reported };
   } catch {
-    return { user: told, name: tag, jwt, told };
+    return { user: reported, name: tag, jwt, reported };
   }
 }

@@ -30,7 +30,7 @@ const heartbeatMs = 5 * second;
 const bootRetryMs = 60 * second;
 const firstRetryMs = 2 * second;
 /** Of a consumer that ran, or while nobody answers: JetStream serves some parts of a cluster later than others, and without a new connection. */
-const longestRetryMs = 5 * second;
+const maxRetryMs = 5 * second;
 
 /** A durable consumer that any number of masters share: each message goes to one of them. */
 export interface Consumer {
@@ -114,7 +114,7 @@ export function consume(
     }
   };
   const run = async () => {
-    const backoff = createBackoff({ firstMs: firstRetryMs, longestMs: longestRetryMs });
+    const backoff = createBackoff({ firstMs: firstRetryMs, maxMs: maxRetryMs });
     let hasRun = false;
     while (!stopping.signal.aborted) {
       const { reconnects } = bus;

@@ -69,9 +69,9 @@ describe.each(natsServerVersions())("nats-server $version", ({ version, path }) 
     await using peel = await connectPeel(bus, member);
     const system = await createSystemBus(connection);
     expect(system.takesLong()).toBe(false);
-    const told = peel.logged("bus error");
+    const reported = peel.logged("bus error");
     expect(await system.pushClaims(claims(member), [member.key.publicKey])).toBe(true);
-    expect(JSON.stringify(await told)).toContain("Revoked");
+    expect(JSON.stringify(await reported)).toContain("Revoked");
     system.stop();
   });
 

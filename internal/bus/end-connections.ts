@@ -4,7 +4,7 @@ import { type ConnectedUser, readConnections } from "./connected-users.ts";
 export const oldestToEnd = "2.10.0";
 
 /** Of how many users at most connections are ended one by one: each costs a request, and claims end all in one pass. */
-export const mostEnded = 32;
+export const maxEnded = 32;
 
 /**
  * A server looks through this number of connections within a tenth of a second when it gets new claims of their account. Then
@@ -13,7 +13,7 @@ export const mostEnded = 32;
 export const fewConnections = 500;
 
 /** Connections of one user that a server names in one answer: each has a JWT of up to 2 KiB. */
-const mostNamed = 256;
+const maxNamed = 256;
 /** How often it is asked whether any are left. */
 const rounds = 12;
 
@@ -30,18 +30,18 @@ export interface EndingDeps {
  * Ends connections one by one, until all servers answer that none is left. What is ended is what a server of the bus
  * answers: an event may come from the server of a site, which could name any connection in it.
  *
- * @param told public keys that clients claimed to their servers
+ * @param reported public keys that clients claimed to their servers
  * @param isMeant which of these connections
  * @returns whether all servers answered so
  */
 export async function endConnectionsOf(
   { ask, total, end }: EndingDeps,
   account: string,
-  told: readonly string[],
+  reported: readonly string[],
   isMeant: (connection: ConnectedUser) => boolean,
 ): Promise<boolean> {
   const found = async (user: string) => {
-    const query = { auth: true, acc: account, user, limit: mostNamed };
+    const query = { auth: true, acc: account, user, limit: maxNamed };
     const answers = (await ask("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query))).flatMap(
       (text) => readConnections(text) ?? [],
     );
@@ -49,7 +49,7 @@ export async function endConnectionsOf(
     return { ids, isComplete: answers.length >= total() };
   };
   for (let round = 0; round < rounds; round++) {
-    const all = await Promise.all(told.map(found));
+    const all = await Promise.all(reported.map(found));
     const ids = all.flatMap((one) => one.ids);
     if (ids.length === 0) return all.every(({ isComplete }) => isComplete);
     // A server handles this before the next question.

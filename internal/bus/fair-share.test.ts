@@ -10,14 +10,14 @@ test.each([
   ["there are too many for the target", Array(100).fill(9), 12, 2],
   ["there is none", [], 12, 8],
 ])("a share, where %s", (_, sizes: number[], target, share) => {
-  expect(fairShare(sizes, target, { least: 2, most: 8 })).toBe(share);
+  expect(fairShare(sizes, target, { min: 2, max: 8 })).toBe(share);
 });
 
 test("what is kept fits into the target, and no one loses messages while holding less than another keeps", () => {
   const sizes = fc.array(fc.nat(1_000), { maxLength: 50 });
   fc.assert(
     fc.property(sizes, fc.nat(10_000), (held, target) => {
-      const share = fairShare(held, target, { least: 0, most: 1_000 });
+      const share = fairShare(held, target, { min: 0, max: 1_000 });
       const kept = held.reduce((sum, size) => sum + Math.min(size, share), 0);
       expect(kept).toBeLessThanOrEqual(Math.max(target, 0) + 1e-6);
       // And no more goes than must.

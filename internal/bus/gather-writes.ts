@@ -8,7 +8,7 @@ interface Protocol {
 }
 
 /** What waits is sent at once from this size on, bytes; the client library has the same limit. */
-const mostBytes = 32 * 1024;
+const maxBytes = 32 * 1024;
 
 /**
  * Sends with one write what is published in one turn of the event loop. The client library writes at the end of each
@@ -24,7 +24,7 @@ export function gatherWrites(nats: NatsConnection, later: (run: () => void) => v
   const close = protocol.close.bind(protocol);
   let waits = false;
   protocol.flushPending = () => {
-    if (protocol.outbound.size() >= mostBytes) return flush();
+    if (protocol.outbound.size() >= maxBytes) return flush();
     if (waits) return;
     waits = true;
     later(() => {

@@ -54,7 +54,7 @@ async function inspectAsset(bus: Bus, stream: string): Promise<AssetState> {
 }
 
 /** The most replicas that one of these assets has, as far as these credentials may look; 1 without any. */
-export async function mostReplicas(bus: Bus, names: readonly AssetName[]): Promise<number> {
+export async function maxReplicas(bus: Bus, names: readonly AssetName[]): Promise<number> {
   const found = await Promise.all(
     names.map((name) => streamState(bus, streamName(name), timeoutMs).catch(() => undefined)),
   );

@@ -56,14 +56,13 @@ export {
   inspectConsumers,
   restoreConsumer,
 } from "./guard-consumers.ts";
-export { clockDifference, countStored, inspectAssets, mostReplicas } from "./inspect.ts";
+export { clockDifference, countStored, inspectAssets, maxReplicas } from "./inspect.ts";
 export { isClustered } from "./is-clustered.ts";
 export { deleteStream } from "./jetstream/delete-stream.ts";
 export { listStreamNames } from "./jetstream/list-stream-names.ts";
 export { fittingHistory, keepFewerRevisions } from "./key-history.ts";
 export type { LeafNode } from "./leaf-nodes.ts";
 export { lintBus } from "./lint-bus.ts";
-export { lookOnHints } from "./look-on-hints.ts";
 export { messageAt } from "./message-at.ts";
 export { readOffer } from "./offer.ts";
 export { orStorageError } from "./or-storage-error.ts";
@@ -76,11 +75,12 @@ export {
   streamEnds,
 } from "./position.ts";
 export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";
+export { readOnHints } from "./read-on-hints.ts";
 export { type PlacedMessage, readRange, sequenceAt } from "./read-range.ts";
 export { readSingly } from "./read-singly.ts";
 export { readValues, type Stored } from "./read-values.ts";
 export { createRecentStreams, type RecentStreams } from "./recent-streams.ts";
-export { createReconciler, mostPushes, type Reconciler } from "./reconcile.ts";
+export { createReconciler, maxPushes, type Reconciler } from "./reconcile.ts";
 export { relay } from "./relay.ts";
 export { removeMessages } from "./remove-messages.ts";
 export { removeSubject } from "./remove-subject.ts";

@@ -63,8 +63,8 @@ test("however puts, removals, deliveries, watch restarts and reads interleave, t
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 4 }), (steps, limit) => {
       const stream = bucketStream();
-      const told: number[] = [];
-      const { view, page } = viewOf({ onValue: ({ write }) => told.push(write) });
+      const reported: number[] = [];
+      const { view, page } = viewOf({ onValue: ({ write }) => reported.push(write) });
       const truth = new Map<string, Item>();
       let seen = 0;
       const deliver = (count: number) => {
@@ -95,7 +95,7 @@ test("however puts, removals, deliveries, watch restarts and reads interleave, t
       expect(view.kept().map(({ item }) => item)).toEqual(expected.toReversed());
 
       // A repeated value is not news.
-      expect(told).toEqual([...new Set(told)]);
+      expect(reported).toEqual([...new Set(reported)]);
 
       const visited: Item[] = [];
       for (let next = page(limit); next.length > 0; next = page(limit, next.at(-1)?.id))
@@ -154,7 +154,7 @@ test("an unreadable value, and one under another key, leave the item unchanged",
 
 test("items that are too old or too many are removed, the oldest first, and the view exceeds its limit only slightly", () => {
   let oldest = "0000";
-  const { view, gone, page } = viewOf({ limits: { most: 100, oldest: () => oldest } });
+  const { view, gone, page } = viewOf({ limits: { max: 100, oldest: () => oldest } });
   for (let n = 1; n <= 1_000; n++) {
     const item = { id: `j${n}`, createdAt: String(n).padStart(4, "0"), write: n };
     view.apply({ key: item.id, value: encode(item), revision: n, storedAt: 0 });

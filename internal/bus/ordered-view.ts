@@ -54,7 +54,7 @@ export interface OrderedViewOptions<Value, Item> {
   /** For a bucket that removes old values without an event. */
   limits?: {
     /** Maximum number of items; the oldest ones are removed first. */
-    most: number;
+    max: number;
     /** Items that were created before this time are removed. */
     oldest(): string;
   };
@@ -76,12 +76,12 @@ export function createOrderedView<Value, Item>(options: OrderedViewOptions<Value
     if (limits === undefined) return;
     const oldest = limits.oldest();
     for (let first = items.first(); first !== undefined; first = items.first()) {
-      if (items.size <= limits.most && first.createdAt >= oldest) return;
+      if (items.size <= limits.max && first.createdAt >= oldest) return;
       forget(first);
     }
   };
   /** Checking the order is expensive: a hundredth of the items is removed at a time. */
-  const isFull = () => limits !== undefined && items.size > limits.most * 1.01;
+  const isFull = () => limits !== undefined && items.size > limits.max * 1.01;
   const read = (
     { key, revision }: Pick<Change, "key" | "revision">,
     bytes: Uint8Array,

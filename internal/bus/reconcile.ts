@@ -8,7 +8,7 @@ const soonMs = 5_000;
 /** A request over the bus times out after 5 s: the reply must come earlier. */
 const confirmMs = 4_000;
 /** How often one run pushes claims; each push after the first reacts to one of another master. */
-export const mostPushes = 8;
+export const maxPushes = 8;
 
 export interface ReconcileDeps {
   /**

@@ -30,21 +30,21 @@ const usualGrowth = 1.25;
 const auditGrowth = 2;
 const growthOf = (name: string): number => (name === "audit" ? auditGrowth : usualGrowth);
 /** No asset gets less than this part of its least: where even that is missing, the server refuses. */
-const leastScale = 0.25;
+const minScale = 0.25;
 /** A limit that is at least this part of its share stays as it is: the offer changes a little with each start. */
 const closeEnough = 0.75;
 
 interface Share {
   /** What a small fleet needs. */
-  least: number;
+  min: number;
   /** What a fleet of 10,000 peels does not exceed. */
-  most: number;
+  max: number;
   /** Part of what is left when each has its least. */
   weight: number;
 }
 
-const fixed = (bytes: number): Share => ({ least: bytes, most: bytes, weight: 0 });
-const share = (least: number, most: number, weight: number): Share => ({ least, most, weight });
+const fixed = (bytes: number): Share => ({ min: bytes, max: bytes, weight: 0 });
+const share = (min: number, max: number, weight: number): Share => ({ min, max, weight });
 
 /** All that is on disk but `job-events`. The buckets that decisions are stored in come first. */
 const shares = {
@@ -92,7 +92,7 @@ export function planRoom({ offer, held, jobsMaxBytes }: RoomOptions): Room {
   const usable = Math.floor(offer.storage * (1 - spareShare));
   const wanted = jobsMaxBytes === 0 ? Math.min(usualJobsBytes, Math.floor(offer.storage / 2)) : jobsMaxBytes;
   const others = shared.reduce(
-    (sum, name) => sum + Math.max(shares[name].least, bytesOf(name) * growthOf(name)),
+    (sum, name) => sum + Math.max(shares[name].min, bytesOf(name) * growthOf(name)),
     0,
   );
   // Where others hold more than their part, and where the option is more than there is.
@@ -114,27 +114,27 @@ export function planRoom({ offer, held, jobsMaxBytes }: RoomOptions): Room {
 /** Gives each its least, then parts of the rest by weight, until all have their most or nothing is left. */
 function divide(bytes: number, bytesOf: (name: Shared) => number): Record<Shared, number> {
   const limits = {} as Record<Shared, number>;
-  const needed = shared.reduce((sum, name) => sum + shares[name].least, 0);
+  const needed = shared.reduce((sum, name) => sum + shares[name].min, 0);
   // A bus that is smaller than what a small fleet needs is divided by the same proportions.
-  const scale = Math.min(1, Math.max(leastScale, bytes / needed));
+  const scale = Math.min(1, Math.max(minScale, bytes / needed));
   let rest = bytes;
   for (const name of shared) {
-    const most = Math.max(shares[name].most, bytesOf(name));
-    limits[name] = Math.max(Math.floor(shares[name].least * scale), bytesOf(name));
-    if (bytesOf(name) > shares[name].least)
-      limits[name] = Math.min(most, Math.ceil(bytesOf(name) * growthOf(name)));
+    const max = Math.max(shares[name].max, bytesOf(name));
+    limits[name] = Math.max(Math.floor(shares[name].min * scale), bytesOf(name));
+    if (bytesOf(name) > shares[name].min)
+      limits[name] = Math.min(max, Math.ceil(bytesOf(name) * growthOf(name)));
     // Not only above its least: it must never be full.
     if (name === "audit") limits[name] = Math.max(limits[name], Math.ceil(bytesOf(name) * auditGrowth));
     rest -= limits[name];
   }
   for (;;) {
-    const open = shared.filter((name) => limits[name] < shares[name].most);
+    const open = shared.filter((name) => limits[name] < shares[name].max);
     const weight = open.reduce((sum, name) => sum + shares[name].weight, 0);
     if (rest < mebibyte || weight === 0) return limits;
     let given = 0;
     for (const name of open) {
       const part = Math.floor((rest * shares[name].weight) / weight);
-      const more = Math.min(part, shares[name].most - limits[name]);
+      const more = Math.min(part, shares[name].max - limits[name]);
       limits[name] += more;
       given += more;
     }

@@ -34,7 +34,7 @@ export function shareWatch(bucket: Pick<Bucket, "watch">): SharedWatch {
     start() {
       if (source !== undefined) return;
       source = bucket.watch((change) => {
-        for (const tell of followers) tell(change);
+        for (const report of followers) report(change);
       });
       started.resolve(source);
     },

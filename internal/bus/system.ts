@@ -11,7 +11,7 @@ import {
   listConnectedUsers,
   readUser,
 } from "./connected-users.ts";
-import { endConnectionsOf, fewConnections, mostEnded, oldestToEnd } from "./end-connections.ts";
+import { endConnectionsOf, fewConnections, maxEnded, oldestToEnd } from "./end-connections.ts";
 import { type LeafNode, listLeafNodes } from "./leaf-nodes.ts";
 import { newInbox } from "./new-inbox.ts";
 import { readAnswer } from "./replicas/read-answer.ts";
@@ -23,7 +23,7 @@ import { type Servers, watchServers } from "./system-servers.ts";
 
 /** After new claims were sent: when it is first looked whether servers refuse by them, and the longest pause. */
 const firstLookMs = 2;
-const longestLookMs = 100;
+const maxLookMs = 100;
 
 /** What one server offers to all its accounts, and what the limits of all streams together reserve, bytes. */
 export interface ServerStorage {
@@ -69,13 +69,13 @@ export interface SystemBus {
   /**
    * Ends the connections whose clients claimed these keys; they may connect again.
    *
-   * @param told at most 32 public keys
+   * @param reported at most 32 public keys
    * @param isMeant which of these connections; those whose JWT has such a key when absent
    * @returns whether every server then answered that it has none; `false` where servers cannot do that
    */
   endConnections(
     account: string,
-    told: readonly string[],
+    reported: readonly string[],
     isMeant?: (connection: ConnectedUser) => boolean,
   ): Promise<boolean>;
   /** Whether a server has too many connections to apply new claims quickly. */
@@ -172,7 +172,7 @@ export async function createSystemBus(
       const loaded = (await askLoaded(view, account)).filter(({ jwt }) => !stored.includes(jwt));
       return [...stored.map((jwt) => ({ jwt })), ...loaded.map(({ jwt, refuses }) => ({ jwt, refuses }))];
     },
-    endConnections: (account, told, isMeant) => endConnections(view, account, told, isMeant),
+    endConnections: (account, reported, isMeant) => endConnections(view, account, reported, isMeant),
     takesLong: () => takesLong(view),
     followConnections(account, listener) {
       const events = connections.get(account) ?? followAccount(bus.nats, account);
@@ -229,11 +229,11 @@ async function askLoaded({ servers }: View, account: string) {
 async function endConnections(
   view: View,
   account: string,
-  told: readonly string[],
+  reported: readonly string[],
   isMeant: ((connection: ConnectedUser) => boolean) | undefined,
 ): Promise<boolean> {
-  if (told.length === 0) return true;
-  if (told.length > mostEnded || !canEnd(view)) return false;
+  if (reported.length === 0) return true;
+  if (reported.length > maxEnded || !canEnd(view)) return false;
   const { bus, servers } = view;
   const end = (id: string) => {
     const [server, cid] = id.split(" ");
@@ -242,15 +242,15 @@ async function endConnections(
       reply: newInbox(bus),
     });
   };
-  const isOf = isMeant ?? (({ user }) => told.includes(user));
-  return endConnectionsOf({ ask: servers.askAll, total: servers.total, end }, account, told, isOf);
+  const isOf = isMeant ?? (({ user }) => reported.includes(user));
+  return endConnectionsOf({ ask: servers.askAll, total: servers.total, end }, account, reported, isOf);
 }
 
 /** @returns whether every server accepted the claims, or refuses these users, in time */
 async function pushClaims(view: View, jwt: string, refused: readonly string[]): Promise<boolean> {
   const expected = view.servers.total();
   const found = readClaims(jwt);
-  const isQuick = refused.length > 0 && refused.length <= mostEnded && canEnd(view);
+  const isQuick = refused.length > 0 && refused.length <= maxEnded && canEnd(view);
   if (isQuick && takesLong(view)) await endConnections(view, found.sub, refused, undefined);
   const accepted = new Set<string>();
   let count = 0;
@@ -280,7 +280,7 @@ async function refusedEverywhere(
   signal: AbortSignal,
 ): Promise<boolean> {
   const wanted = Object(revocations) as Record<string, number>;
-  for (let pauseMs = firstLookMs; ; pauseMs = Math.min(2 * pauseMs, longestLookMs)) {
+  for (let pauseMs = firstLookMs; ; pauseMs = Math.min(2 * pauseMs, maxLookMs)) {
     await sleep(view.bus.clock, pauseMs, signal);
     const refusing = new Set(accepted);
     for (const { server, refuses } of await askLoaded(view, account)) {

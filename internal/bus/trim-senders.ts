@@ -10,11 +10,11 @@ import { readStream } from "./stream.ts";
  * Parts of the limit of a stream: from where on senders are compared, down to where they are cut together, and how
  * much one of them keeps at least and at most. With the smallest share, 256 of them fill the stream and are cut at a time.
  */
-const parts = { much: 1 / 2, enough: 3 / 8, least: 1 / 256, most: 1 / 16 } as const;
+const parts = { much: 1 / 2, enough: 3 / 8, min: 1 / 256, max: 1 / 16 } as const;
 /** What a stream stores of a message besides its data and its subject, about. */
 const overheadBytes = 32;
 /** Removals take time: what is left is removed the next time. */
-const mostRemoved = 20_000;
+const maxRemoved = 20_000;
 
 /** How many of its messages a sender lost. */
 type Trimmed = ReadonlyMap<string, number>;
@@ -62,13 +62,13 @@ export async function trimSenders(
   );
   // What is not cut takes at most half of the room from the others.
   const target = maxBytes * parts.enough - Math.min(others, (maxBytes * parts.enough) / 2);
-  const bounds = { least: maxBytes * parts.least, most: maxBytes * parts.most };
+  const bounds = { min: maxBytes * parts.min, max: maxBytes * parts.max };
   const share = fairShare(held.values(), target, bounds);
   const greedy = [...held].filter(([, size]) => size > share).sort(([, one], [, other]) => other - one);
-  let left = mostRemoved;
+  let left = maxRemoved;
   for (const [sender, size] of greedy) {
     if (left === 0) break;
-    const found = await oldestOf(bus, name, options.filterOf(sender), { bytes: size - share, most: left });
+    const found = await oldestOf(bus, name, options.filterOf(sender), { bytes: size - share, max: left });
     left -= found.length;
     trimmed.set(sender, await orStorageError(`the stream ${name}`, () => removeEach(bus, name, found)));
   }
@@ -80,12 +80,12 @@ async function oldestOf(
   bus: Bus,
   name: string,
   filter: string,
-  { bytes, most }: { bytes: number; most: number },
+  { bytes, max }: { bytes: number; max: number },
 ): Promise<number[]> {
   const found = new Set<number>();
   let left = bytes;
   const onMessage = ({ subject }: { subject: string }, sequence: number, size: number) => {
-    if (left <= 0 || found.size === most || found.has(sequence)) return;
+    if (left <= 0 || found.size === max || found.has(sequence)) return;
     found.add(sequence);
     left -= size + subject.length + overheadBytes;
   };

@@ -1,6 +1,6 @@
 import type { Timer } from "../base/clock.ts";
 import type { Bus } from "./connect.ts";
-import { lookOnHints } from "./look-on-hints.ts";
+import { readOnHints } from "./read-on-hints.ts";
 import { keySubject } from "./subjects.ts";
 
 /** The result of a check of a key, or nothing yet. */
@@ -26,7 +26,7 @@ export async function untilKey<T>(
   let changed = Promise.withResolvers<"changed" | "late">();
   const wake = () => changed.resolve("changed");
   // Subscribe first and read second: a change between the two is seen twice, never missed.
-  const hints = lookOnHints(bus.clock, wake);
+  const hints = readOnHints(bus.clock, wake);
   const subscription = bus.nats.subscribe(keySubject(bucket, key), { callback: hints.take });
   const unsubscribe = bus.onReconnect(wake);
   signal.addEventListener("abort", wake, { once: true });

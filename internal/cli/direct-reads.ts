@@ -3,7 +3,7 @@ import { createLog } from "../base/log.ts";
 import { type Bucket, type Bus, openBucket } from "../bus/mod.ts";
 import { createDirectory, enrollmentOperations } from "../fleet/enrollment/mod.ts";
 import { decodeJob, type Job } from "../fleet/jobs/mod.ts";
-import { askReadiness, masterOperations } from "../fleet/masters/mod.ts";
+import { masterOperations, requestReadiness } from "../fleet/masters/mod.ts";
 import { peelOperations } from "../fleet/peels/mod.ts";
 import { decodeRollout, isLive, summaryOf } from "../fleet/rollout/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
@@ -31,7 +31,7 @@ export function readDirectly(bus: Bus, cli: Pick<Cli, "clock" | "stderr">): Flee
       runDirectly(
         masterOperations.listMasters,
         {
-          askReadiness: (name: string) => askReadiness(bus, name),
+          requestReadiness: (name: string) => requestReadiness(bus, name),
           ...{ heartbeats: await open("master-heartbeat"), leases: await open("leases") },
           ...{ driven: () => new Map(), self: "" },
         },

@@ -33,10 +33,10 @@ afterAll(() => files[Symbol.dispose]());
 const urls = ["tls://bus:4222"];
 const own = () => ({ busUrls: urls, caPem: before?.root.pem ?? "" });
 const follow = (
-  told: { ca_pem?: string; bus_urls?: string[]; ca_cross_pem?: string },
+  reported: { ca_pem?: string; bus_urls?: string[]; ca_cross_pem?: string },
   file = own(),
   now = clock.now(),
-) => followAddress(file, { bus_urls: urls, ca_pem: own().caPem, ...told }, now);
+) => followAddress(file, { bus_urls: urls, ca_pem: own().caPem, ...reported }, now);
 const rootsIn = (pem = "") => pem.match(/BEGIN/g)?.length ?? 0;
 
 test("what is the same changes nothing", () => {
@@ -67,7 +67,7 @@ test("a file that missed the rotation follows what its root signed", () => {
 
 describe("a bus server that someone else controls", () => {
   const away = ["tls://thief:4222"];
-  const cases: [what: string, told: () => Parameters<typeof follow>[0], roots: number | undefined][] = [
+  const cases: [what: string, reported: () => Parameters<typeof follow>[0], roots: number | undefined][] = [
     ["names another root", () => ({ ca_pem: thief.root.pem, bus_urls: away }), undefined],
     [
       "names it with certificates of the fleet",
@@ -90,8 +90,8 @@ describe("a bus server that someone else controls", () => {
       undefined,
     ],
   ];
-  test.each(cases)("%s", (_, told, roots) => {
-    const found = follow(told());
+  test.each(cases)("%s", (_, reported, roots) => {
+    const found = follow(reported());
     expect(found === undefined ? undefined : rootsIn(found.caPem)).toBe(roots as undefined);
   });
 

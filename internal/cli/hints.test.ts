@@ -6,12 +6,12 @@ const mismatch = new SvcError("trust_mismatch", "another root");
 const hints = { trust_mismatch: "approve it anyway with --force" };
 
 test("a refusal with a known solution names it, and keeps its kind", () => {
-  const told = withHint(hints, mismatch);
-  expect([told.kind, told.message]).toEqual([
+  const reported = withHint(hints, mismatch);
+  expect([reported.kind, reported.message]).toEqual([
     "trust_mismatch",
     "another root: approve it anyway with --force",
   ]);
-  expect(withHint(hints, told)).toBe(told);
+  expect(withHint(hints, reported)).toBe(reported);
 });
 
 test("every other refusal stays as it is", async () => {

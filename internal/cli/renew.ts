@@ -45,13 +45,13 @@ async function renewNow(
     patienceMs,
   );
   if (reply === undefined) return;
-  const { fleet, jwt, ...told } = readReply(renew, reply);
+  const { fleet, jwt, ...reported } = readReply(renew, reply);
   if (fleet !== file.fleet || readClaims(jwt).sub !== file.publicKey) return;
   const store = (one: OperatorFile) => writeFileAtomic(path, formatOperatorFile(one), secretMode);
   const renewed = { ...file, jwt, ...defined({ key }) };
   store(renewed);
   const { followAddress } = await import("./follow-address.ts");
-  const address = followAddress(file, told, now);
+  const address = followAddress(file, reported, now);
   if (address === undefined) return;
   // What does not lead to the fleet from here is not stored.
   await open({ ...renewed, ...address });

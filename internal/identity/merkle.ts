@@ -164,9 +164,9 @@ export function packProof(proof: readonly ProofStep[]): Uint8Array {
   return packed;
 }
 
-/** The steps of a packed proof, or `undefined` when the bytes are not one. @param most how many steps it may have */
-export function unpackProof(packed: Uint8Array, most: number): ProofStep[] | undefined {
-  if (packed.length % stepBytes !== 0 || packed.length > most * stepBytes) return undefined;
+/** The steps of a packed proof, or `undefined` when the bytes are not one. @param max how many steps it may have */
+export function unpackProof(packed: Uint8Array, max: number): ProofStep[] | undefined {
+  if (packed.length % stepBytes !== 0 || packed.length > max * stepBytes) return undefined;
   const proof: ProofStep[] = [];
   for (let at = 0; at < packed.length; at += stepBytes) {
     const side = packed[at];

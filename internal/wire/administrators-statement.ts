@@ -35,7 +35,7 @@ export interface SignedAdministratorsStatement extends AdministratorsStatement {
 
 const greatestStatement = 2 ** 31 - 1;
 /** A list of 64 with the longest names takes less. */
-export const mostStatementBytes = 16 * 1024;
+export const maxStatementBytes = 16 * 1024;
 
 const key = v.pipe(
   v.string(),
@@ -106,7 +106,7 @@ export function encodeAdministrators(statement: SignedAdministratorsStatement): 
  * @throws SvcError `bad_request` naming the field
  */
 export function decodeAdministrators(bytes: Uint8Array): SignedAdministratorsStatement {
-  const parsed = v.safeParse(stored, decode(bytes, { bytes: mostStatementBytes, elements: 512 }));
+  const parsed = v.safeParse(stored, decode(bytes, { bytes: maxStatementBytes, elements: 512 }));
   if (!parsed.success) {
     const [issue] = parsed.issues;
     const field = v.getDotPath(issue) ?? "its top";

@@ -9,7 +9,7 @@ export interface Administrator {
   publicKey: string;
 }
 
-const most = 64;
+const max = 64;
 
 /**
  * Reads the file of administrators: a public key and a name a line. Empty lines and lines with `#` are comments.
@@ -33,7 +33,7 @@ export function parseAdministrators(path: string, text: string): Administrator[]
     if (twin !== undefined) throw wrong(`${twin.name} is listed twice`);
     found.push({ name, publicKey });
   }
-  if (found.length > most) throw new SvcError("bad_request", `${path}: more than ${most} administrators`);
+  if (found.length > max) throw new SvcError("bad_request", `${path}: more than ${max} administrators`);
   return found;
 }
 

@@ -57,13 +57,13 @@ export function createHeadTeller(
   audit: { readonly head: AuditHead | undefined },
   signer: Pick<KeyPair, "publicKey" | "sign">,
 ): () => Uint8Array | undefined {
-  let told: { seq: number; key: string; signed: Uint8Array } | undefined;
+  let reported: { seq: number; key: string; signed: Uint8Array } | undefined;
   return () => {
     const { head } = audit;
     if (head === undefined) return undefined;
-    if (told?.seq !== head.seq || told.key !== signer.publicKey) {
-      told = { seq: head.seq, key: signer.publicKey, signed: signHead(head, signer) };
+    if (reported?.seq !== head.seq || reported.key !== signer.publicKey) {
+      reported = { seq: head.seq, key: signer.publicKey, signed: signHead(head, signer) };
     }
-    return told.signed;
+    return reported.signed;
   };
 }

@@ -44,7 +44,7 @@ export interface Evidence {
 }
 
 /** How many others can be asked to agree to a request. */
-export const mostApprovals = 16;
+export const maxApprovals = 16;
 
 /**
  * @param requestId the ID of the request, for the logs of the peel
@@ -92,7 +92,7 @@ const evidence = v.object({
     v.pipe(v.array(v.object({ side: v.picklist(["l", "r"]), hash: bytes })), v.maxLength(64)),
   ),
   records,
-  approvals: v.optional(v.pipe(v.array(v.object({ request: bytes, records })), v.maxLength(mostApprovals))),
+  approvals: v.optional(v.pipe(v.array(v.object({ request: bytes, records })), v.maxLength(maxApprovals))),
   step: v.optional(v.literal("check")),
 });
 

@@ -22,7 +22,7 @@ import {
 // carries the proof that its peel is in the tree.
 
 /** The proof of a job with the most targets has 17 steps. */
-const mostProofSteps = 32;
+const maxProofSteps = 32;
 
 export type CommandKind = "dispatch" | "stop";
 
@@ -51,7 +51,7 @@ const envelope = v.object({
   proof: v.pipe(
     v.instance(Uint8Array),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
-      const proof = unpackProof(dataset.value, mostProofSteps);
+      const proof = unpackProof(dataset.value, maxProofSteps);
       if (proof !== undefined) return proof;
       addIssue({ message: "not a proof" });
       return NEVER;

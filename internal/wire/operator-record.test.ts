@@ -159,8 +159,8 @@ describe("is refused", () => {
     ["a list", [1], "malformed"],
     ["a text", "anna", "malformed"],
     ["more than a record", { ...stored, created_by: "x".repeat(5_000) }, "bytes"],
-  ])("%s", (_, value, told) => {
-    expect(() => decodeOperator(encode(value))).toThrow(told);
+  ])("%s", (_, value, reported) => {
+    expect(() => decodeOperator(encode(value))).toThrow(reported);
   });
 
   test("a value in a longer form", () => {

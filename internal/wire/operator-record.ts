@@ -6,8 +6,8 @@ import { bytes, exactTime, optional } from "../base/record-kinds.ts";
 import { decodePublicKey, type KeyPair, verifySignature } from "../identity/mod.ts";
 
 const greatestVersion = 2 ** 31 - 1;
-const mostRoles = 16;
-const mostBytes = 4_096;
+const maxRoles = 16;
+const maxBytes = 4_096;
 
 /** Whether a text can be the name of an operator. */
 export const isOperatorName = (text: string): boolean => operatorNameForm.test(text);
@@ -22,7 +22,7 @@ export const operatorNameField = v.pipe(
 const rolesField = v.pipe(
   v.array(v.pipe(v.string(), v.regex(roleNameForm, "must be the name of a role"))),
   v.minLength(1, "must name a role"),
-  v.maxLength(mostRoles, `must have at most ${mostRoles} roles`),
+  v.maxLength(maxRoles, `must have at most ${maxRoles} roles`),
   v.check((roles) => new Set(roles).size === roles.length, "must name each role once"),
   v.readonly(),
 );
@@ -63,7 +63,7 @@ const malformed = (problem: string) =>
 const content = record("operator", fields, { version: 1 });
 const signed = record("operator", signedFields, {
   version: 1,
-  limits: { bytes: mostBytes, elements: 128 },
+  limits: { bytes: maxBytes, elements: 128 },
   malformed: (field, problem) => malformed(`${field}: ${problem}`),
 });
 

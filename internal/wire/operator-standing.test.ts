@@ -131,8 +131,8 @@ describe("an operator is refused", () => {
       standing({ ...recordOf("anna", "bert"), key: keys.root.publicKey }),
       "not signed as it is stored",
     ],
-  ])("%s", (_, against, told) => {
-    expect(refusal(against, "anna")).toContain(told);
+  ])("%s", (_, against, reported) => {
+    expect(refusal(against, "anna")).toContain(reported);
   });
 
   test("with another key than its own", () => {

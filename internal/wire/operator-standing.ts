@@ -7,7 +7,7 @@ import type { SignedOperatorRecord } from "./operator-record.ts";
 export const adminRole = "admin";
 
 /** How many signatures lie between an operator and the file of administrators, that of its key included. */
-const mostSignatures = 4;
+const maxSignatures = 4;
 
 /** An operator that counts now. */
 export interface Operator {
@@ -126,7 +126,7 @@ export function chainAbove(
 ): readonly SignedOperatorRecord[] | undefined {
   const seen = new Set([record.name]);
   let paths: (readonly SignedOperatorRecord[])[] = [[record]];
-  for (let signatures = 1; signatures <= mostSignatures; signatures++) {
+  for (let signatures = 1; signatures <= maxSignatures; signatures++) {
     const longer: (readonly SignedOperatorRecord[])[] = [];
     for (const path of paths) {
       const signer = path.at(-1)?.key ?? "";

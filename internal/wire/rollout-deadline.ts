@@ -2,9 +2,9 @@ import { formatDuration, parseDuration } from "../base/duration.ts";
 import { SvcError } from "../base/errors.ts";
 
 const hour = 3_600_000;
-const leastMs = 1_000;
+const minMs = 1_000;
 /** Jobs are kept for seven days, and one that starts right before the deadline may run for a day. */
-const mostMs = 6 * 24 * hour;
+const maxMs = 6 * 24 * hour;
 const byDefault = 24 * hour;
 
 /**
@@ -22,9 +22,6 @@ export function rolloutDeadline(text: string | undefined): number {
   } catch (cause) {
     throw new SvcError("bad_request", `deadline: ${cause instanceof Error ? cause.message : "bad duration"}`);
   }
-  if (ms >= leastMs && ms <= mostMs) return ms;
-  throw new SvcError(
-    "bad_request",
-    `deadline: must be ${formatDuration(leastMs)} to ${formatDuration(mostMs)}`,
-  );
+  if (ms >= minMs && ms <= maxMs) return ms;
+  throw new SvcError("bad_request", `deadline: must be ${formatDuration(minMs)} to ${formatDuration(maxMs)}`);
 }

@@ -11,7 +11,7 @@ import { decodePublicKey, type KeyPair, verifySignature } from "../identity/mod.
 export const nonceBytes = 16;
 const signatureBytes = 64;
 /** An envelope has seven fields; what announces many values is not decoded. */
-const mostValues = 32;
+const maxValues = 32;
 
 /** A request as an operator signed it. */
 export interface SignedRequest {
@@ -92,7 +92,7 @@ export function isEnvelope(request: unknown): boolean {
 export function openRequest(envelope: Uint8Array): SignedRequest {
   let value: unknown;
   try {
-    value = decode(envelope, { elements: mostValues });
+    value = decode(envelope, { elements: maxValues });
   } catch (cause) {
     throw new SvcError("unauthorized", "a signed request must be a MessagePack map", { cause });
   }

@@ -8,7 +8,7 @@ import { type Command, CommandRefused, type Order, openSigned, signOrder } from 
 // place of the proof for one: each peel computes the tree, and its own proof.
 
 /** A larger command is sent to each peel: the bus and the peels bound what they take. */
-const mostBytes = 512 * 1024;
+const maxBytes = 512 * 1024;
 
 /** The peels of a command for a site. */
 export interface SiteTargets {
@@ -48,7 +48,7 @@ export function signForSite(order: Order, targets: SiteTargets, key: KeyPair): U
   const { peels, part } = targets;
   const signed = signOrder(order, treeOf(targets).root, key);
   const bytes = encode({ ...signed, peels: [...peels], ...defined({ part }) });
-  return bytes.length > mostBytes ? undefined : bytes;
+  return bytes.length > maxBytes ? undefined : bytes;
 }
 
 /**
@@ -76,7 +76,7 @@ export function openSiteCommand(
 
 function decodeSiteCommand(bytes: Uint8Array): v.InferOutput<typeof envelope> {
   try {
-    const parsed = v.safeParse(envelope, decodeForeign(bytes, mostBytes));
+    const parsed = v.safeParse(envelope, decodeForeign(bytes, maxBytes));
     if (parsed.success) return parsed.output;
   } catch {
     // Bytes that are not MessagePack, or too many of them.

@@ -3,34 +3,34 @@ import { decodeForeign, encode, type Plain } from "../base/msgpack.ts";
 import { atLine } from "../base/place.ts";
 import { described, plainMap, timestamp } from "../base/schema.ts";
 import type { EndedState } from "../host/modules/mod.ts";
-import { longest, type Report } from "./state-report.ts";
+import { maxLength, type Report } from "./state-report.ts";
 
 /** The largest message with differences that the bucket takes, bytes. */
-export const mostDiffBytes = 128 * 1024;
+export const maxDiffBytes = 128 * 1024;
 /** States in one message, at most. */
-const mostStates = 200;
+const maxStates = 200;
 /** Characters of a text inside the changes of a state. */
-const longestText = 4_000;
+const maxText = 4_000;
 const shorterText = 400;
 
-const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
+const text = (max: number) => v.pipe(v.string(), v.maxLength(max));
 
 /** A state that was changed, would be, or failed, with its differences. */
 export const shownDiff = v.object({
-  id: described(text(longest.id), "The id of its declaration"),
-  function: described(text(longest.function), "State function"),
-  name: described(text(longest.file), "What the state is about"),
-  at: v.exactOptional(described(text(longest.file + 20), "Where it is declared: `web/init.sls:12`")),
+  id: described(text(maxLength.id), "The id of its declaration"),
+  function: described(text(maxLength.function), "State function"),
+  name: described(text(maxLength.file), "What the state is about"),
+  at: v.exactOptional(described(text(maxLength.file + 20), "Where it is declared: `web/init.sls:12`")),
   result: described(v.nullable(v.boolean()), "Whether it succeeded; null where it would change something"),
   changes: described(plainMap, "What changed, or would change"),
-  comment: described(text(longest.comment), "What the function said"),
+  comment: described(text(maxLength.comment), "What the function said"),
 });
 export type StateDiff = v.InferOutput<typeof shownDiff>;
 
 const schema = v.object({
   run_at: timestamp,
   jid: v.exactOptional(v.string()),
-  states: v.pipe(v.array(shownDiff), v.maxLength(mostStates)),
+  states: v.pipe(v.array(shownDiff), v.maxLength(maxStates)),
 });
 
 /** The differences of one run, as they are stored in the bucket `compliance-diffs`. */
@@ -46,23 +46,23 @@ export function encodeDiffs(
   { run_at, jid }: Pick<Report, "run_at" | "jid">,
   states: readonly EndedState[],
 ): Uint8Array | undefined {
-  const told = states.filter(isTold).toSorted((one, other) => rank(one) - rank(other));
-  if (told.length === 0) return undefined;
+  const reported = states.filter(isTold).toSorted((one, other) => rank(one) - rank(other));
+  if (reported.length === 0) return undefined;
   const of = { run_at, ...(jid === undefined ? {} : { jid }) };
-  for (const most of [longestText, shorterText]) {
-    const bytes = encode({ ...of, states: told.slice(0, mostStates).map((state) => diffOf(state, most)) });
-    if (bytes.length <= mostDiffBytes) return bytes;
+  for (const max of [maxText, shorterText]) {
+    const bytes = encode({ ...of, states: reported.slice(0, maxStates).map((state) => diffOf(state, max)) });
+    if (bytes.length <= maxDiffBytes) return bytes;
   }
-  for (let kept = Math.min(told.length, mostStates); kept > 0; kept = Math.floor(kept / 2)) {
-    const bytes = encode({ ...of, states: told.slice(0, kept).map((state) => diffOf(state, 0)) });
-    if (bytes.length <= mostDiffBytes) return bytes;
+  for (let kept = Math.min(reported.length, maxStates); kept > 0; kept = Math.floor(kept / 2)) {
+    const bytes = encode({ ...of, states: reported.slice(0, kept).map((state) => diffOf(state, 0)) });
+    if (bytes.length <= maxDiffBytes) return bytes;
   }
   return undefined;
 }
 
 /** @throws when the bytes are not such differences: a peel may send anything */
 export function decodeDiffs(bytes: Uint8Array): Diffs {
-  return v.parse(schema, decodeForeign(bytes, mostDiffBytes));
+  return v.parse(schema, decodeForeign(bytes, maxDiffBytes));
 }
 
 /** Whether differences are those of this run. */
@@ -73,33 +73,31 @@ export function areOf(diffs: Pick<Diffs, "run_at" | "jid">, report: Pick<Report,
 const isTold = ({ result, changes }: EndedState) => result !== true || Object.keys(changes).length > 0;
 const rank = ({ result }: EndedState) => (result === false ? 0 : 1);
 
-/** @param most characters of a text in the changes; 0 leaves the changes out */
-function diffOf(state: EndedState, most: number): StateDiff {
+/** @param max characters of a text in the changes; 0 leaves the changes out */
+function diffOf(state: EndedState, max: number): StateDiff {
   const { id, function: called, name, file, line, result, changes, comment } = state;
   return {
-    id: id.slice(0, longest.id),
-    function: called.slice(0, longest.function),
-    name: name.slice(0, longest.file),
-    ...(file === "" ? {} : { at: atLine(file.slice(0, longest.file), line) }),
+    id: id.slice(0, maxLength.id),
+    function: called.slice(0, maxLength.function),
+    name: name.slice(0, maxLength.file),
+    ...(file === "" ? {} : { at: atLine(file.slice(0, maxLength.file), line) }),
     result,
-    changes: most === 0 ? {} : cutAll(changes, most),
-    comment: comment.slice(0, longest.comment),
+    changes: max === 0 ? {} : cutAll(changes, max),
+    comment: comment.slice(0, maxLength.comment),
   };
 }
 
-function cutAll(map: Readonly<Record<string, Plain>>, most: number): Record<string, Plain> {
-  return Object.fromEntries(Object.entries(map).map(([name, item]) => [name, cut(item, most)]));
+function cutAll(map: Readonly<Record<string, Plain>>, max: number): Record<string, Plain> {
+  return Object.fromEntries(Object.entries(map).map(([name, item]) => [name, cut(item, max)]));
 }
 
-function cut(value: Plain, most: number): Plain {
-  if (typeof value === "string") return cutText(value, most);
-  if (Array.isArray(value)) return value.map((item) => cut(item, most));
+function cut(value: Plain, max: number): Plain {
+  if (typeof value === "string") return cutText(value, max);
+  if (Array.isArray(value)) return value.map((item) => cut(item, max));
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
-  return cutAll(value, most);
+  return cutAll(value, max);
 }
 
-function cutText(value: string, most: number): string {
-  return value.length <= most
-    ? value
-    : `${value.slice(0, most)}\n[cut: ${most} of ${value.length} characters]`;
+function cutText(value: string, max: number): string {
+  return value.length <= max ? value : `${value.slice(0, max)}\n[cut: ${max} of ${value.length} characters]`;
 }

@@ -5,23 +5,23 @@ import { described, timestamp } from "../base/schema.ts";
 import { runTriggers } from "../host/modules/mod.ts";
 
 /** The largest report that the bucket takes, bytes. */
-export const mostReportBytes = 64 * 1024;
+export const maxReportBytes = 64 * 1024;
 /** States that a report names, at most. */
-export const mostNamed = { failures: 20, drift: 50 } as const;
+export const maxNamed = { failures: 20, drift: 50 } as const;
 /** Characters of the texts of a report. */
-export const longest = { id: 256, function: 128, file: 256, comment: 500, environment: 128 } as const;
+export const maxLength = { id: 256, function: 128, file: 256, comment: 500, environment: 128 } as const;
 
 /** More than any run has. */
-const mostStates = 1_000_000;
-const longestRunMs = 366 * 24 * 60 * 60 * 1000;
+const maxStates = 1_000_000;
+const maxRunMs = 366 * 24 * 60 * 60 * 1000;
 
-const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
+const text = (max: number) => v.pipe(v.string(), v.maxLength(max));
 const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostStates), v.description(description));
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxStates), v.description(description));
 
 /** The environment and the commit of the files of a run, as fields. */
 export const filesFields = {
-  environment: described(text(longest.environment), "Environment of the state files"),
+  environment: described(text(maxLength.environment), "Environment of the state files"),
   commit: described(
     v.pipe(v.string(), v.regex(/^(?:[0-9a-f]{7,64})?$/)),
     "Commit of the state files; empty when they come from none, or from several",
@@ -48,12 +48,12 @@ export const runFields = {
   duration_ms: v.pipe(
     v.number(),
     v.minValue(0),
-    v.maxValue(longestRunMs),
+    v.maxValue(maxRunMs),
     v.description("How long the run took"),
   ),
 } as const;
 
-const named = { id: text(longest.id), function: text(longest.function) };
+const named = { id: text(maxLength.id), function: text(maxLength.function) };
 
 /** The states that a report names. */
 export const namedStates = {
@@ -62,17 +62,17 @@ export const namedStates = {
       v.array(
         v.object({
           ...named,
-          file: text(longest.file),
+          file: text(maxLength.file),
           line: v.pipe(v.number(), v.integer(), v.minValue(0)),
-          comment: text(longest.comment),
+          comment: text(maxLength.comment),
         }),
       ),
-      v.maxLength(mostNamed.failures),
+      v.maxLength(maxNamed.failures),
     ),
     "The first states that failed",
   ),
   drift: described(
-    v.pipe(v.array(v.object(named)), v.maxLength(mostNamed.drift)),
+    v.pipe(v.array(v.object(named)), v.maxLength(maxNamed.drift)),
     "The first states that were changed, or would be",
   ),
 } as const;
@@ -89,7 +89,7 @@ export type Report = v.InferOutput<typeof schema>;
 export function encodeReport(report: Report): Uint8Array {
   for (let { drift, failures } = report; ; ) {
     const bytes = encode({ ...report, drift, failures });
-    if (bytes.length <= mostReportBytes || drift.length + failures.length === 0) return bytes;
+    if (bytes.length <= maxReportBytes || drift.length + failures.length === 0) return bytes;
     if (drift.length > 0) drift = drift.slice(0, Math.floor(drift.length / 2));
     else failures = failures.slice(0, Math.floor(failures.length / 2));
   }
@@ -97,5 +97,5 @@ export function encodeReport(report: Report): Uint8Array {
 
 /** @throws when the bytes are not a report: a peel may send anything */
 export function decodeReport(bytes: Uint8Array): Report {
-  return v.parse(schema, decodeForeign(bytes, mostReportBytes));
+  return v.parse(schema, decodeForeign(bytes, maxReportBytes));
 }

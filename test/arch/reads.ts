@@ -2,7 +2,7 @@ import { isProduction, parse, type Source, type Violation } from "./source.ts";
 
 /** What of the room bus opens buckets and streams, or subscribes. */
 const opening =
-  /^(?:open(?:Bucket|BlobStore|ContentStore)|read(?:Latest|Range|Stream|Values|Fullness)|list(?:Entries|Streams)|inspect(?:Assets|Fullness)|countStored|mostReplicas|clockDifference|probeStorage|storedSubjects|messageAt|untilKey|shareWatch|lookOnHints|createConsumer|backUpBus|restoreBus)$/;
+  /^(?:open(?:Bucket|BlobStore|ContentStore)|read(?:Latest|Range|Stream|Values|Fullness)|list(?:Entries|Streams)|inspect(?:Assets|Fullness)|countStored|maxReplicas|clockDifference|probeStorage|storedSubjects|messageAt|untilKey|shareWatch|readOnHints|createConsumer|backUpBus|restoreBus)$/;
 
 /** Files of svc that look at storage without a master: with `direct.creds`, or at a whole bus with `master.creds`. */
 const direct = new Set([

@@ -38,13 +38,13 @@ export function checkState(sources: Source[]): Violation[] {
     const { program, errors } = parseSync(source.path, source.text);
     if (errors.length > 0) throw new Error(`${source.path}: does not parse`);
     const found: Violation[] = [];
-    const tell = (node: Node, problem: string) => {
+    const report = (node: Node, problem: string) => {
       const line = source.text.slice(0, node.start).split("\n").length;
       found.push({ path: source.path, problem: `line ${line}: ${problem}` });
     };
     const root = program as unknown as Node;
-    checkLevel(root, tell);
-    checkChanges(root, tell);
+    checkLevel(root, report);
+    checkChanges(root, report);
     return found;
   });
 }
@@ -53,41 +53,41 @@ type Tell = (node: Node, problem: string) => void;
 const instead = "keep it in what a createX() returns";
 
 /** What stands outside functions. */
-function checkLevel(node: Node, tell: Tell, exported = false): void {
+function checkLevel(node: Node, report: Tell, exported = false): void {
   if (isFunction(node)) return;
   if (node.type === "VariableDeclaration") {
-    if (node.kind === "let" || node.kind === "var") tell(node, `${node.kind} at module level; ${instead}`);
-    for (const declared of children(node)) checkConstant(declared, tell, exported);
+    if (node.kind === "let" || node.kind === "var") report(node, `${node.kind} at module level; ${instead}`);
+    for (const declared of children(node)) checkConstant(declared, report, exported);
   }
   if (node.type === "VariableDeclarator" && isReadonly(node) && isEmpty(bare(node.init as Node))) return;
   if (node.type === "PropertyDefinition") {
     if (node.static !== true) return;
-    if (node.readonly !== true) tell(node, `a static field that is not readonly; ${instead}`);
+    if (node.readonly !== true) report(node, `a static field that is not readonly; ${instead}`);
   }
   if (node.type === "NewExpression") {
     const name = nameOf(node.callee) ?? "something";
-    if (!values.has(name)) tell(node, `new ${name}() at module level; ${instead}`);
-    else if (isEmpty(node)) tell(node, `a ${name} that starts empty; ${instead}`);
+    if (!values.has(name)) report(node, `new ${name}() at module level; ${instead}`);
+    else if (isEmpty(node)) report(node, `a ${name} that starts empty; ${instead}`);
   }
   if (node.type === "CallExpression") {
     const callee = bare(node.callee as Node);
     const name = nameOf(callee) ?? "";
-    if (/^(?:create|open)[A-Z]/.test(name)) tell(node, `${name}() at module level; ${instead}`);
+    if (/^(?:create|open)[A-Z]/.test(name)) report(node, `${name}() at module level; ${instead}`);
     if (callee !== undefined && isFunction(callee))
-      tell(node, `a function called where it stands; ${instead}`);
+      report(node, `a function called where it stands; ${instead}`);
   }
   const isExport = node.type === "ExportNamedDeclaration";
-  for (const child of children(node)) checkLevel(child, tell, isExport);
+  for (const child of children(node)) checkLevel(child, report, isExport);
 }
 
-function checkConstant(declared: Node, tell: Tell, exported: boolean): void {
+function checkConstant(declared: Node, report: Tell, exported: boolean): void {
   const made = bare(declared.init as Node | null);
   if (made === undefined || isReadonly(declared)) return;
   if (made.type === "ArrayExpression" && isEmpty(made))
-    tell(declared, `a list that starts empty; ${instead}`);
+    report(declared, `a list that starts empty; ${instead}`);
   const name = made.type === "NewExpression" ? nameOf(made.callee) : undefined;
   if (exported && (name === "Map" || name === "Set")) {
-    tell(declared, `an exported ${name} that others can change; give it the type Readonly${name}`);
+    report(declared, `an exported ${name} that others can change; give it the type Readonly${name}`);
   }
 }
 
@@ -99,7 +99,7 @@ function isEmpty(made: Node | undefined): boolean {
 }
 
 /** Changes of what the module declares or imports, wherever they stand. */
-function checkChanges(program: Node, tell: Tell): void {
+function checkChanges(program: Node, report: Tell): void {
   const shared = bindingsIn(program);
   const expressions = new Set<string>();
   const walk = (node: Node, hidden: ReadonlySet<string>): void => {
@@ -110,7 +110,7 @@ function checkChanges(program: Node, tell: Tell): void {
     };
     const changed = (target: unknown) => {
       const name = isShared(target);
-      if (name !== undefined) tell(node, `${name} of this module is changed; ${instead}`);
+      if (name !== undefined) report(node, `${name} of this module is changed; ${instead}`);
     };
     if (node.type === "VariableDeclarator" && remembers(node.init as Node | null)) {
       const name = nameOf(node.id);
@@ -128,7 +128,7 @@ function checkChanges(program: Node, tell: Tell): void {
       else if (method === "exec" || method === "test") {
         const name = isShared(callee.object);
         if (name !== undefined && expressions.has(name)) {
-          tell(node, `${name}.${method}() remembers where it stopped; use matchAll or replace`);
+          report(node, `${name}.${method}() remembers where it stopped; use matchAll or replace`);
         }
       }
     }

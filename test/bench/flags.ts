@@ -3,10 +3,10 @@ import { parseArgs } from "node:util";
 /** The flags of a bench, each of which has a default. */
 export interface Flags<Name extends string> {
   text(name: Name): string;
-  /** A whole number. @param least 1 unless it is given */
-  count(name: Name, least?: number): number;
+  /** A whole number. @param min 1 unless it is given */
+  count(name: Name, min?: number): number;
   /** The same, several with commas between them. */
-  counts(name: Name, least?: number): number[];
+  counts(name: Name, min?: number): number[];
 }
 
 /**
@@ -33,18 +33,18 @@ export function readFlags<Name extends string>(
     if (typeof fallback === "string") return fallback;
     return fallback[given.smallest === true ? 1 : 0];
   };
-  const counts = (name: Name, least = 1) =>
+  const counts = (name: Name, min = 1) =>
     text(name)
       .split(",")
       .map((number) => {
-        if (/^\d+$/.test(number) && Number(number) >= least) return Number(number);
-        throw new Error(`--${name}: ${JSON.stringify(number)} is not a whole number of at least ${least}`);
+        if (/^\d+$/.test(number) && Number(number) >= min) return Number(number);
+        throw new Error(`--${name}: ${JSON.stringify(number)} is not a whole number of at least ${min}`);
       });
   return {
     text,
     counts,
-    count(name, least) {
-      const [first = 0, ...more] = counts(name, least);
+    count(name, min) {
+      const [first = 0, ...more] = counts(name, min);
       if (more.length > 0) throw new Error(`--${name} takes one number`);
       return first;
     },

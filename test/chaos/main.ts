@@ -25,7 +25,7 @@ import { startWorkload } from "./workload.ts";
 
 const clock = systemClock;
 const { MINUTES = "14", SEED, HISTORY, NATS_SERVER } = process.env;
-const mostMinutes = 14;
+const maxMinutes = 14;
 /** For the start, and for reading the end; with the most minutes of faults that makes 20. */
 const aroundMinutes = 6;
 const results = join(import.meta.dir, "../../dist/chaos");
@@ -45,8 +45,8 @@ async function main([mode, dir = "", seed = ""]: string[]): Promise<number> {
   }
   const chosen = SEED === undefined ? Buffer.from(systemRandom(4)).readUInt32LE() : Number(SEED);
   const minutes = Number(MINUTES);
-  if (!Number.isSafeInteger(chosen) || !(minutes > 0 && minutes <= mostMinutes)) {
-    process.stderr.write(`chaos: SEED is a whole number, MINUTES at most ${mostMinutes}\n`);
+  if (!Number.isSafeInteger(chosen) || !(minutes > 0 && minutes <= maxMinutes)) {
+    process.stderr.write(`chaos: SEED is a whole number, MINUTES at most ${maxMinutes}\n`);
     return 2;
   }
   using files = temporaryDirectory("chaos");

@@ -24,15 +24,15 @@ export async function recover(site: Site): Promise<Recovery> {
   ]);
   const inTime = worked.filter((ms) => ms !== undefined);
   return defined({
-    readyMs: longest(ready),
+    readyMs: maxOf(ready),
     firstJobMs: inTime.length === 0 ? undefined : Math.min(...inTime),
-    recoveredMs: longest(worked),
+    recoveredMs: maxOf(worked),
   });
 }
 
-function longest(all: readonly (number | undefined)[]): number | undefined {
-  return all.reduce((most: number | undefined, ms) => {
-    return most === undefined || ms === undefined ? undefined : Math.max(most, ms);
+function maxOf(all: readonly (number | undefined)[]): number | undefined {
+  return all.reduce((max: number | undefined, ms) => {
+    return max === undefined || ms === undefined ? undefined : Math.max(max, ms);
   }, 0);
 }
 

@@ -2,7 +2,7 @@ import { connectInTime, type Guest } from "./applicants.ts";
 import { callsOf, isAcknowledged } from "./history.ts";
 import type { Site } from "./site.ts";
 
-const most = 24;
+const max = 24;
 
 /**
  * Tries to connect as some of the guests whose revocation was acknowledged, and notes those that can: so that it is
@@ -22,7 +22,7 @@ export async function sightRevoked(
       .map(({ enrollment }) => enrollment),
   );
   const known = guests.filter(({ enrollment }) => revoked.has(enrollment) && !(enrollment in seen));
-  const step = Math.max(1, known.length / most);
+  const step = Math.max(1, known.length / max);
   const some = known.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));
   await Promise.all(
     some.map(async (guest, index) => {

@@ -36,7 +36,7 @@ export async function startSite(
   await Promise.any([first, second].map((server) => server?.wrote("JetStream cluster new metadata leader")));
   for (const server of later) server.start();
   for (const server of servers.list) await server.wrote("Server is ready");
-  const count = (most: number) => Array.from({ length: most }, (_, index) => index + 1);
+  const count = (max: number) => Array.from({ length: max }, (_, index) => index + 1);
   const masters = count(options.masters).map((number) => createMaster(network, servers, dir, number));
   for (const master of masters) {
     master.start();

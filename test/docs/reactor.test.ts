@@ -26,7 +26,7 @@ const limits = createLimits({
   breakerCooldownMs: 0,
   clock: manualClock(),
 });
-const told = (event: { tag: string; source: string; data: Record<string, Plain>; origin?: "service" }) =>
+const reported = (event: { tag: string; source: string; data: Record<string, Plain>; origin?: "service" }) =>
   explain({ id: "events:1", at: 0, depth: 0, origin: "peel", ...event }, rules, limits).rules.filter(
     ({ fires }) => fires,
   );
@@ -44,8 +44,8 @@ test("every rule of the page can be loaded", () => {
 
 test("the event of the page has the first rule do what it says", () => {
   const json = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
-  const event = plainValue(parseYaml(json, "event")) as Parameters<typeof told>[0];
-  expect(told(event)).toMatchObject([
+  const event = plainValue(parseYaml(json, "event")) as Parameters<typeof reported>[0];
+  expect(reported(event)).toMatchObject([
     {
       rule: "clean-disk",
       actions: [
@@ -54,8 +54,8 @@ test("the event of the page has the first rule do what it says", () => {
       ],
     },
   ]);
-  expect(told({ ...event, source: "db1" })).toEqual([]);
-  expect(told({ ...event, data: { percent: 93, mount: "/home" } })).toEqual([]);
+  expect(reported({ ...event, source: "db1" })).toEqual([]);
+  expect(reported({ ...event, data: { percent: 93, mount: "/home" } })).toEqual([]);
 });
 
 test("the events of the service have the other rules do what they say", () => {
@@ -67,7 +67,9 @@ test("the events of the service have the other rules do what they say", () => {
     jid: "job-1",
     created_by: "ann",
   };
-  expect(told({ tag: "svc/job/job-1/return/web1", source: "web1", data: returned, origin })).toMatchObject([
+  expect(
+    reported({ tag: "svc/job/job-1/return/web1", source: "web1", data: returned, origin }),
+  ).toMatchObject([
     {
       rule: "tell-on-failure",
       actions: [{ body: { text: "test.ping failed on web1: failed", jid: "job-1" } }],
@@ -75,14 +77,14 @@ test("the events of the service have the other rules do what they say", () => {
   ]);
   const lab = { id: "enr-1", peel_id: "lab-7", trust: "ok" };
   const created = { tag: "svc/enrollment/created", source: "lab-7", origin } as const;
-  expect(told({ ...created, data: lab })).toMatchObject([
+  expect(reported({ ...created, data: lab })).toMatchObject([
     { rule: "let-in-lab", actions: [{ kind: "approve", enrollment: "enr-1" }] },
   ]);
-  expect(told({ ...created, data: { ...lab, trust: "MISMATCH!" } })).toEqual([]);
-  expect(told({ tag: "svc/peel/web1/regained", source: "web1", data: {}, origin })).toMatchObject([
+  expect(reported({ ...created, data: { ...lab, trust: "MISMATCH!" } })).toEqual([]);
+  expect(reported({ tag: "svc/peel/web1/regained", source: "web1", data: {}, origin })).toMatchObject([
     { rule: "bring-up-to-date", actions: [{ request: { targets: ["web1"], function: "state.highstate" } }] },
   ]);
-  expect(told({ tag: "backup/db/done", source: "db1", data: { text: "$(reboot)" } })).toMatchObject([
+  expect(reported({ tag: "backup/db/done", source: "db1", data: { text: "$(reboot)" } })).toMatchObject([
     {
       rule: "note",
       actions: [

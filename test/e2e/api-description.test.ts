@@ -83,7 +83,7 @@ test("the description is valid OpenAPI 3.1, the same as JSON and as YAML", async
 test("the binary carries the page and its files", async () => {
   await using daemon = await startMasterBinary(bus, ["--api-docs"]);
   const door = { url: daemon.url, ca: bus.caPem };
-  for (const [path, type, least] of [
+  for (const [path, type, min] of [
     ["/api/v1/docs", "text/html", 300],
     ["/api/v1/docs/swagger-ui.js", "text/javascript", 1_000_000],
     ["/api/v1/docs/swagger-ui.css", "text/css", 100_000],
@@ -91,7 +91,7 @@ test("the binary carries the page and its files", async () => {
   ] as const) {
     const { status, headers, text } = await call(door, { path });
     expect([path, status, String(headers["content-type"]).split(";")[0]]).toEqual([path, 200, type]);
-    expect(text.length).toBeGreaterThan(least);
+    expect(text.length).toBeGreaterThan(min);
   }
   const { status } = await call(door, { path: "/api/v1/docs/constructor" });
   expect(status).toBe(404);

@@ -128,18 +128,18 @@ test("each change of a request is an event, once, without what was asked for", a
   await approve(ben, other);
   const { jid } = await peel.next("dispatch");
   await peel.answer(jid);
-  const told = async (about: string) => {
+  const reported = async (about: string) => {
     const { data } = await listEvents(about);
     return data;
   };
   const common = { operation: "jobs.create", needs: 1, asked_by: "ann", revision: expect.any(Number) };
-  await until(async () => ((await told(id)).length === 2 ? true : undefined));
-  expect(await told(id)).toEqual([
+  await until(async () => ((await reported(id)).length === 2 ? true : undefined));
+  expect(await reported(id)).toEqual([
     { ...common, id, state: "waiting", agreed: 0 },
     { ...common, id, state: "denied", agreed: 0, by: "ben" },
   ]);
-  await until(async () => ((await told(other)).at(-1)?.outcome === "done" ? true : undefined));
-  const states = (await told(other)).map(({ state, agreed, outcome }) => [state, agreed, outcome]);
+  await until(async () => ((await reported(other)).at(-1)?.outcome === "done" ? true : undefined));
+  const states = (await reported(other)).map(({ state, agreed, outcome }) => [state, agreed, outcome]);
   expect(states[0]).toEqual(["waiting", 0, undefined]);
   expect(states.at(-1)).toEqual(["started", 1, "done"]);
   expect(new Set(states.map(String)).size).toBe(states.length);

@@ -89,8 +89,8 @@ test.each(natsServerVersions())(
     await bus.start();
     await using master = await startMasterBinary(bus, [], envOf(bus));
     await expectStates(bus, states);
-    const told = logRecords(master.program).filter(({ msg }) => msg === put);
-    expect(told.map(({ key }) => key)).toContain(last);
+    const reported = logRecords(master.program).filter(({ msg }) => msg === put);
+    expect(reported.map(({ key }) => key)).toContain(last);
   },
 );
 
@@ -104,9 +104,9 @@ test.each(natsServerVersions())(
     await bus.start();
     await using master = await startMasterBinary(bus, [], envOf(bus));
     await expectStates(bus, states);
-    const told = logRecords(master.program);
-    expect(told.filter(({ msg }) => msg === "the bus has lost decisions").length).toBeGreaterThan(0);
-    expect(told.filter(({ msg, was }) => msg === put && was === "missing")).toHaveLength(states.size + 1);
+    const reported = logRecords(master.program);
+    expect(reported.filter(({ msg }) => msg === "the bus has lost decisions").length).toBeGreaterThan(0);
+    expect(reported.filter(({ msg, was }) => msg === put && was === "missing")).toHaveLength(states.size + 1);
     const verified = await svc(bus, "bus", "verify");
     expect([verified.code, verified.stderr]).toEqual([0, ""]);
   },
@@ -138,11 +138,11 @@ test.each(newest)(
     {
       await using program = startMasterProgram(bus, flags, envOf(bus)).program;
       await program.waitFor("a stream stopped sending what it holds");
-      const [told] = logRecords(program).filter(
+      const [reported] = logRecords(program).filter(
         ({ msg }) => msg === "a stream stopped sending what it holds",
       );
-      expect(told).toMatchObject({ level: "error", stream: "KV_jobs" });
-      expect(told?.next).toMatch(/stop this bus server, move the directory of the stream/);
+      expect(reported).toMatchObject({ level: "error", stream: "KV_jobs" });
+      expect(reported?.next).toMatch(/stop this bus server, move the directory of the stream/);
       const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
       const { checks } = (await ready.json()) as { checks: Record<string, { message?: string }> };
       expect([ready.status, checks.start?.message]).toEqual([

@@ -61,12 +61,12 @@ test.each(replicable)(
     };
     expect(readiness.checks["bus-servers"]?.status).toBe("degraded");
     // The others elect new leaders meanwhile, and doctor stops at storage that does not answer.
-    const told = await until(
+    const text = await until(
       async () => (await cli(cluster.bus, "doctor")).stdout,
       (text) => /bus-servers: (JetStream is off on n2|the storage of n2 does not work)/.test(text),
       120_000,
     );
-    expect(told).toContain("restart that server");
+    expect(text).toContain("restart that server");
     await bus.nats.close();
   },
 );

@@ -67,8 +67,8 @@ test("the document is the same over HTTPS, in the bucket, and in the answer to a
   const enrolled = await enrollPeel(master, "hello-1");
   await using peel = await connectPeel(bus, enrolled);
   const answer = await peel.nats.request("svc.peel.hello-1.hello", encode({}), { timeout: 30_000 });
-  const { cluster_info: told } = decode(answer.data) as { cluster_info: unknown };
-  expect(content(told)).toEqual(content(document));
+  const { cluster_info: reported } = decode(answer.data) as { cluster_info: unknown };
+  expect(content(reported)).toEqual(content(document));
   await masterBus.nats.close();
 });
 

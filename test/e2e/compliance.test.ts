@@ -160,11 +160,11 @@ test("each report is an event, and a rule of the reactor sees it once", async ()
     return last === undefined ? {} : (decode(last.data) as { data: Record<string, unknown> }).data;
   };
   const failed = await apply("bad");
-  const told = await until(
+  const reported = await until(
     () => dataOf(eventSubject("_master", `svc.compliance.${key}`)),
     ({ jid }) => jid === failed,
   );
-  expect(told).toMatchObject({ peel: key, status: "failed", trigger: "job", failed: 1, ok: 0 });
+  expect(reported).toMatchObject({ peel: key, status: "failed", trigger: "job", failed: 1, ok: 0 });
   await until(
     () => dataOf(eventSubject("_master", "site.failed")),
     ({ jid }) => jid === failed,

@@ -60,11 +60,11 @@ test("nothing left the master, and nothing was against the policy", () => {
   );
   expect(strangers).toEqual([]);
   // Refusals that the cases ask for are told by the browser as well.
-  const told = page.complaints.filter(
+  const reported = page.complaints.filter(
     (text) =>
       !/status of (?:400|401|403|404|409|5\d\d)|net::ERR|PerformanceIssue|NavigationEntryMarkedSkippable/.test(
         text,
       ),
   );
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });

@@ -53,9 +53,9 @@ test("a broken file of settings or rules, and missing storage, show in svc docto
     write(path, broken);
     await checkBecomes(master.healthUrl, check, "degraded");
     const found = await examine(bus);
-    const told = new RegExp(`is degraded: .*${check}: .*${place}`);
-    expect(found.doctor.stdout).toMatch(new RegExp(`warn {2}masters .*${told.source}`));
-    expect(found.status.stdout).toMatch(new RegExp(`note: master .*${told.source}`));
+    const reported = new RegExp(`is degraded: .*${check}: .*${place}`);
+    expect(found.doctor.stdout).toMatch(new RegExp(`warn {2}masters .*${reported.source}`));
+    expect(found.status.stdout).toMatch(new RegExp(`note: master .*${reported.source}`));
     if (check === "settings") write(path, "base:\n  '*': [common]\n");
     else rmSync(join(dir, path));
     await checkBecomes(master.healthUrl, check, "up");
@@ -68,7 +68,7 @@ test("a broken file of settings or rules, and missing storage, show in svc docto
   await admin.nats.close();
   await checkBecomes(master.healthUrl, "storage", "degraded");
   const found = await examine(bus);
-  const told = /is degraded: storage: the bus does not offer OBJ_states: .*restart this master/;
-  expect(found.doctor.stdout).toMatch(new RegExp(`warn {2}masters .*${told.source}`));
-  expect(found.status.stdout).toMatch(new RegExp(`note: master .*${told.source}`));
+  const reported = /is degraded: storage: the bus does not offer OBJ_states: .*restart this master/;
+  expect(found.doctor.stdout).toMatch(new RegExp(`warn {2}masters .*${reported.source}`));
+  expect(found.status.stdout).toMatch(new RegExp(`note: master .*${reported.source}`));
 });

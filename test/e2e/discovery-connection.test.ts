@@ -44,7 +44,7 @@ async function start() {
 }
 
 /** Publishes a message, and returns when the subscribers have received it. */
-async function tell(connection: Connection, text: string) {
+async function report(connection: Connection, text: string) {
   const answer = connection.request("test.echo", Buffer.from(text), 5_000);
   await answer;
   other.nats.publish("test.subject", text);
@@ -64,10 +64,10 @@ test("moving takes every subscription along, and ends the old connection", async
   const { connection, opened, got } = await start();
   let connects = 0;
   const stop = connection.onConnect(() => connects++);
-  await tell(connection, "one");
+  await report(connection, "one");
   expect(await connection.repoint(["tls://new:4222"])).toBe(true);
   await opened[0]?.closed;
-  await tell(connection, "two");
+  await report(connection, "two");
   expect([got, connects, connection.urls, connection.connected]).toEqual([
     ["one", "two"],
     2,
@@ -86,7 +86,7 @@ test("servers that take nobody change nothing", async () => {
   const { connection, opened, got, failNext } = await start();
   failNext(1);
   expect(await connection.repoint(["tls://new:4222"])).toBe(false);
-  await tell(connection, "still here");
+  await report(connection, "still here");
   expect([got, opened.length, connection.urls]).toEqual([["still here"], 1, ["tls://old:4222"]]);
   await connection.stop();
 });
@@ -99,7 +99,7 @@ test("two moves at once come one after the other", async () => {
     true,
   ]);
   await opened[1]?.closed;
-  await tell(connection, "once");
+  await report(connection, "once");
   expect([got, connection.urls]).toEqual([["once"], ["tls://b:1"]]);
   await connection.stop();
 });
@@ -110,7 +110,7 @@ test("a connection that ended for good is opened again, however often that takes
   failNext(3);
   await opened[0]?.nats.close();
   await log.logged("bus connection moved");
-  await tell(connection, "back");
+  await report(connection, "back");
   expect([got, connection.connected]).toEqual([["back"], true]);
   expect(log.records.filter(({ event }) => event === "bus not reachable at other servers")).toHaveLength(3);
   await connection.stop();

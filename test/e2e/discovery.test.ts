@@ -164,13 +164,13 @@ test("what the masters say on the bus moves a live connection, and everything fo
   await using first = await relayToBus();
   await using second = await relayToBus();
   await using master = await masterTelling(first);
-  let told = urlOf(first);
-  using _ = answerHello(() => cluster([told]));
+  let reported = urlOf(first);
+  using _ = answerHello(() => cluster([reported]));
   await using peel = startPeel(configured(master));
   await peel.ready;
   await master[Symbol.asyncDispose]();
 
-  told = urlOf(second);
+  reported = urlOf(second);
   hint();
   await peel.log.logged("bus connection moved");
   expect(second.open).toBe(1);
@@ -191,12 +191,12 @@ test.each([
     await using first = await relayToBus();
     await using second = await relayToBus();
     await using master = await masterTelling(first);
-    let told = [urlOf(first)];
-    using _ = answerHello(() => cluster(told));
+    let reported = [urlOf(first)];
+    using _ = answerHello(() => cluster(reported));
     await using peel = startPeel(configured(master));
     await peel.ready;
     await master[Symbol.asyncDispose]();
-    told = [urlOf(second), bad];
+    reported = [urlOf(second), bad];
     hint();
     await peel.log.logged("bus URLs refused");
     expect([first.open, second.open]).toEqual([1, 0]);

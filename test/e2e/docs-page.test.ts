@@ -111,8 +111,8 @@ test("the policy stops what is not the page's own, and this test would see it", 
   })`);
   expect(stopped).toEqual(["connect-src", "img-src", "script-src-elem", "script-src-elem"]);
   expect(await page.evaluate<string>("document.title")).toBe("svc API");
-  const told = page.complaints.filter((text) => text.includes("https://elsewhere.example/"));
-  expect(told.length).toBeGreaterThan(0);
+  const reported = page.complaints.filter((text) => text.includes("https://elsewhere.example/"));
+  expect(reported.length).toBeGreaterThan(0);
 });
 
 test("only the page relaxes the policy, and there is none unless it is switched on", async () => {

@@ -63,14 +63,14 @@ describe("GET nonce", () => {
   });
 
   const key = other.publicKey;
-  const longest = `a${"b".repeat(253)}c`;
+  const maxLength = `a${"b".repeat(253)}c`;
   const rows: [string, Record<string, string>, number][] = [
     ["no peel_id", { public_key: key }, 400],
     ["an empty peel_id", { peel_id: "", public_key: key }, 400],
     ["one character", { peel_id: "a", public_key: key }, 400],
     ["two characters", { peel_id: "aa", public_key: key }, 200],
-    ["255 characters", { peel_id: longest, public_key: key }, 200],
-    ["256 characters", { peel_id: `${longest}d`, public_key: key }, 400],
+    ["255 characters", { peel_id: maxLength, public_key: key }, 200],
+    ["256 characters", { peel_id: `${maxLength}d`, public_key: key }, 400],
     ["a dot", { peel_id: "web.example", public_key: key }, 400],
     ["a wildcard", { peel_id: "web*1", public_key: key }, 400],
     ["a first hyphen", { peel_id: "-web", public_key: key }, 400],

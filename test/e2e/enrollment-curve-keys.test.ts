@@ -29,7 +29,7 @@ const thiefKey = deriveCurveKey(newKeyPair("user", systemRandom)).publicKey;
 beforeEach(async () => {
   bus = await startBus();
   mkdirSync(join(bus.dir, "settings"));
-  tell(1);
+  report(1);
 });
 afterEach(async () => {
   for (const connection of [thief, masters]) await connection?.nats.close();
@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 /** Another text of the settings of all peels. */
-function tell(level: number): void {
+function report(level: number): void {
   writeFileSync(join(bus.dir, "settings/top.sls"), "base:\n  '*': [common]\n");
   writeFileSync(join(bus.dir, "settings/common.sls"), `level: ${level}\n`);
 }
@@ -114,7 +114,7 @@ test("settings are not sealed to a curve key that was put into an active record"
   // A master that does not know the key from before.
   await using second = await start();
   const renewed = sealed("witness", revision);
-  tell(2);
+  report(2);
   await renewed;
   expect(await isSealedToThief("victim")).toBe(false);
   expect(await jobFor(second, "victim")).toBe(404);

@@ -13,11 +13,11 @@ import { memoryOf } from "../harness/usage.ts";
 
 setDefaultTimeout(120_000);
 
-const mostEvents = 24_000;
+const maxEvents = 24_000;
 const slowReaders = 32;
 /** Random, so that nothing on the way makes it smaller. */
 const note = Buffer.from(systemRandom(900)).toString("base64");
-const allMib = (mostEvents * note.length) / 1024 ** 2;
+const allMib = (maxEvents * note.length) / 1024 ** 2;
 
 let bus: TestBus;
 let master: MasterDaemon;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   bus = await startBus();
   master = await startMasterBinary(bus);
   const writer = await connectTo(bus, "master");
-  for (let at = 0; at < mostEvents; at++) {
+  for (let at = 0; at < maxEvents; at++) {
     const subject = eventSubject(`web-${at % 1_000}`, "site.told");
     const value = encode({ data: { at, note } });
     // The stream stores in order: an answer to one of them says that those before it are stored.
@@ -72,8 +72,8 @@ test("readers that take nothing cost a master little, and keep nobody from readi
     const before = memoryOf(master.program.pid).privateMib;
     using fast = openReader();
     fast.read();
-    await until(() => fast.numbers.length === mostEvents);
-    expect(fast.numbers).toEqual(Array.from({ length: mostEvents }, (_, at) => at));
+    await until(() => fast.numbers.length === maxEvents);
+    expect(fast.numbers).toEqual(Array.from({ length: maxEvents }, (_, at) => at));
     // What all of them have not read would be 32 times as much; the rest is garbage of the one that reads.
     const more = memoryOf(master.program.pid).privateMib - before;
     expect(more).toBeLessThan((slowReaders * allMib) / 4);
@@ -81,7 +81,7 @@ test("readers that take nothing cost a master little, and keep nobody from readi
     // One of them reads after all, and gets everything in order.
     const [late] = slow;
     late?.read();
-    await until(() => late?.numbers.length === mostEvents);
+    await until(() => late?.numbers.length === maxEvents);
     expect(late?.numbers).toEqual(fast.numbers);
   } finally {
     for (const one of slow) one[Symbol.dispose]();
@@ -118,7 +118,7 @@ test("svc events reads no further than what it can write", async () => {
     .trimEnd()
     .split("\n")
     .map((line) => (JSON.parse(line) as { data: { at: number } }).data.at);
-  expect(numbers).toEqual(Array.from({ length: mostEvents }, (_, at) => at));
+  expect(numbers).toEqual(Array.from({ length: maxEvents }, (_, at) => at));
   expect(await child.exited).toBe(0);
 });
 

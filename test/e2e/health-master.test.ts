@@ -135,8 +135,8 @@ test("before the bus is reached a master is up and not ready", async () => {
   expect((await fetch(`${healthUrl}/healthz`)).status).toBe(200);
   const { code, status, checks } = await readiness(healthUrl);
   expect([code, status]).toEqual([503, "down"]);
-  const told = Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, check.status]));
-  expect(told).toEqual({
+  const reported = Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, check.status]));
+  expect(reported).toEqual({
     bus: "down",
     ca: "up",
     clock: "down",

@@ -28,7 +28,7 @@ const limitMs = 180_000;
 const ids = ["web-0", "web-1", "web-2", "web-3"];
 const seed = Number(process.env.CHAOS_SEED ?? Buffer.from(systemRandom(4)).readUInt32LE());
 const random = seeded(seed);
-const upTo = (most: number) => Math.floor(random() * most);
+const upTo = (max: number) => Math.floor(random() * max);
 const oneOf = <T>(list: readonly [T, ...T[]]): T => list[upTo(list.length)] ?? list[0];
 
 /** Finds the directory of the peel that runs this; ends when that peel is gone already. */

@@ -328,7 +328,7 @@ async function askOverBus(bus: Bus, { lines, input }: ReturnType<typeof busReque
   const operator = bulk === true ? {} : { operator: "tester" };
   const reply = await bus.nats.request(subject, encode({ ...fields, ...operator }), { timeout: 25_000 });
   const { ok, error } = decode(reply.data) as { ok: boolean; error?: { code: string; message: string } };
-  return { subject, told: ok ? "ok" : error?.code, message: error?.message };
+  return { subject, reported: ok ? "ok" : error?.code, message: error?.message };
 }
 
 /** Leaders of streams go to the other servers, so that this one knows at once that it has lost them. */
@@ -387,9 +387,13 @@ async function tryWithoutMajority(cluster: TestCluster, master: TestMaster, bus:
     }),
   );
   expect(replies).toEqual(requests.map(([route]) => ({ route, status: 503 })));
-  const told = await Promise.all(busRequests.map((request) => askOverBus(bus, request)));
-  expect(told).toEqual(
-    told.map(({ subject }) => ({ subject, told: "unavailable", message: expect.stringMatching(reason) })),
+  const reported = await Promise.all(busRequests.map((request) => askOverBus(bus, request)));
+  expect(reported).toEqual(
+    reported.map(({ subject }) => ({
+      subject,
+      reported: "unavailable",
+      message: expect.stringMatching(reason),
+    })),
   );
   const said = await cli(cluster.bus, "job", "list");
   const inTerminal = /^svc: the bucket jobs is not available .*: check the bus with svc doctor \[request /;

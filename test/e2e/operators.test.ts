@@ -84,10 +84,12 @@ function connectAs({ key }: TestOperator, jwt: unknown): Promise<Bus> {
 }
 
 /** Asks both masters who this is, until both say so: they see a change of the bucket a moment after it. */
-const whoIs = (who: TestOperator, counts: boolean, told = "") =>
+const whoIs = (who: TestOperator, counts: boolean, reported = "") =>
   until(async () => {
     const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => ask(who, "whoAmI")));
-    const agree = answers.every(({ ok, error }) => ok === counts && (error?.message ?? "").includes(told));
+    const agree = answers.every(
+      ({ ok, error }) => ok === counts && (error?.message ?? "").includes(reported),
+    );
     return agree ? answers[0] : undefined;
   });
 
@@ -269,9 +271,9 @@ describe("masters do not take", () => {
         }),
       "auth/administrators",
     ],
-  ])("%s", async (_, run, told) => {
+  ])("%s", async (_, run, reported) => {
     const answer = await run();
-    expect([answer.ok, answer.error?.message]).toEqual([false, expect.stringContaining(told)]);
+    expect([answer.ok, answer.error?.message]).toEqual([false, expect.stringContaining(reported)]);
   });
 });
 

@@ -163,7 +163,7 @@ test("a peel that floods is suspended, and its returns do not fill the master", 
   const bomb = new Uint8Array(1_000_005).fill(0x80);
   bomb.set([0xdd, 0x00, 0x0f, 0x42, 0x40]);
   const before = resident();
-  let most = before;
+  let max = before;
   let closed = false;
   void connection.logged("bus disconnected").then(() => {
     closed = true;
@@ -172,11 +172,11 @@ test("a peel that floods is suspended, and its returns do not fill the master", 
     connection.nats.publish(`svc.job.none-${n}.return.flood`, bomb);
     if (n % 4 === 0) await connection.nats.flush().catch(() => {});
     if (n % 50 !== 0) continue;
-    most = Math.max(most, resident());
+    max = Math.max(max, resident());
     const hello = await other.nats.request("svc.peel.honest.hello", encode({}), { timeout: 30_000 });
     expect(decode(hello.data)).toBeDefined();
   }
-  expect(most - before).toBeLessThan(200);
+  expect(max - before).toBeLessThan(200);
   expect(await admitted(peel, own)).toBe(false);
   const shown = await cli(own, "enroll", "show", peel.enrollmentId, "--output", "json");
   expect(JSON.parse(shown.stdout)).toMatchObject({

@@ -73,10 +73,10 @@ test.each(attacks)(
     const peelId = `flood-${++round}`;
     const peel = await enrollPeel(door(), peelId);
     const before = resident();
-    let most = before;
+    let max = before;
     using stack = new DisposableStack();
     const watching = systemClock.every(50, () => {
-      most = Math.max(most, resident());
+      max = Math.max(max, resident());
     });
     stack.defer(() => watching.cancel());
     await using flood = await startFlood(bus, peel, kind);
@@ -88,7 +88,7 @@ test.each(attacks)(
     do jids.push(...(await work()));
     while (!over);
     expect((await ended).sent).toBeGreaterThan(0);
-    expect(most - before).toBeLessThan(200);
+    expect(max - before).toBeLessThan(200);
 
     for (const jid of jids) expect(await ending(jid)).toBe("completed");
     await daemon.program.waitFor(`"peel suspended","peel_id":"${peelId}"`);

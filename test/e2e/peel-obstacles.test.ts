@@ -51,7 +51,7 @@ async function readiness(peel: Running): Promise<string> {
   return `${answer.status} ${checks.bus?.message ?? ""}`;
 }
 
-const told = (peel: Running, event: string | RegExp) =>
+const reported = (peel: Running, event: string | RegExp) =>
   peel.log.records.filter((record) => record.level !== "debug" && record.event.match(event) !== null);
 
 test("damaged credentials are named once, with what to do; restored, the peel connects by itself", async () => {
@@ -69,8 +69,8 @@ test("damaged credentials are named once, with what to do; restored, the peel co
   writeFileSync(creds, peel.credentials, { mode: 0o600 });
   await running.ready;
   expect(await readiness(running)).toBe("200 ");
-  expect(told(running, "damaged")).toHaveLength(1);
-  expect(told(running, "bus not reachable")).toEqual([]);
+  expect(reported(running, "damaged")).toHaveLength(1);
+  expect(reported(running, "bus not reachable")).toEqual([]);
 }, 60_000);
 
 test("a changed byte in the JWT is found without asking a server", async () => {
@@ -103,11 +103,11 @@ test("a revoked peel says that it is revoked, once, in its log and its readiness
   // The server does not say why it refuses a new connection.
   await using again = start();
   await again.log.logged("bus not reachable", ({ attempt }) => attempt === 2);
-  expect(told(again, "the bus refuses the credentials of this peel: it is revoked")).toHaveLength(1);
+  expect(reported(again, "the bus refuses the credentials of this peel: it is revoked")).toHaveLength(1);
   expect(await readiness(again)).toStartWith(
     "503 the bus refuses the credentials of this peel: it is revoked",
   );
-  expect(told(again, "bus not reachable")).toEqual([]);
+  expect(reported(again, "bus not reachable")).toEqual([]);
 }, 60_000);
 
 test("a suspended peel says so, and is ready again when it is resumed", async () => {

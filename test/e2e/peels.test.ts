@@ -178,11 +178,11 @@ test("svc shows the last job and the settings of a peel, and another master says
   // It has seen no event, as a master after its restart.
   await using other = await startMasterBinary(bus);
   const path = "/api/v1/peels";
-  const told = (url: string, token: string) =>
+  const reported = (url: string, token: string) =>
     call({ url, ca: bus.caPem }, { path, headers: { authorization: `Bearer ${token}` } });
   const known = (await rest("peels")).json as Record<string, unknown>[];
   const same = known.map(({ alive_since: _, silent_since: __, ...rest }) => rest);
-  expect((await told(other.url, other.token)).json).toMatchObject(same);
+  expect((await reported(other.url, other.token)).json).toMatchObject(same);
 });
 
 const namesOf = (host: string) => ({
@@ -324,26 +324,26 @@ test("over REST, roles decide who sees settings, and who sees secrets", async ()
     await tokenOf("admin"),
   ];
   const path = "peels/web-1.example/settings";
-  const told = async (method: string, at: string, token: string, body?: object) => {
+  const reported = async (method: string, at: string, token: string, body?: object) => {
     const { status, json } = await send(method, `${path}${at}`, token, body);
     return [status, JSON.stringify(json).includes("opensesame")];
   };
   for (const at of ["", "?name=app:db_password", "/explain?name=app"]) {
-    expect([at, await told("GET", at, viewer)]).toEqual([at, [403, false]]);
-    expect([at, await told("GET", at, operator)]).toEqual([at, [200, false]]);
-    expect([at, await told("GET", at, admin)]).toEqual([at, [200, false]]);
+    expect([at, await reported("GET", at, viewer)]).toEqual([at, [403, false]]);
+    expect([at, await reported("GET", at, operator)]).toEqual([at, [200, false]]);
+    expect([at, await reported("GET", at, admin)]).toEqual([at, [200, false]]);
   }
   for (const [at, body] of [
     ["/reveal", {}],
     ["/explain/reveal", { name: "app" }],
   ] as const) {
-    expect([at, await told("POST", at, viewer, body)]).toEqual([at, [403, false]]);
-    expect([at, await told("POST", at, operator, body)]).toEqual([at, [403, false]]);
-    expect([at, await told("POST", at, admin, body)]).toEqual([at, [200, true]]);
-    expect((await told("GET", at, admin))[0]).toBe(405);
+    expect([at, await reported("POST", at, viewer, body)]).toEqual([at, [403, false]]);
+    expect([at, await reported("POST", at, operator, body)]).toEqual([at, [403, false]]);
+    expect([at, await reported("POST", at, admin, body)]).toEqual([at, [200, true]]);
+    expect((await reported("GET", at, admin))[0]).toBe(405);
   }
-  expect((await told("GET", "?reveal=true", admin))[0]).toBe(400);
-  expect((await told("GET", "", "wrong"))[0]).toBe(401);
+  expect((await reported("GET", "?reveal=true", admin))[0]).toBe(400);
+  expect((await reported("GET", "", "wrong"))[0]).toBe(401);
   const answered: [string, string, string, number, object?][] = [
     ["showSettings", "GET", "?name=app", 200],
     ["showSettings", "GET", "?name=ap", 404],

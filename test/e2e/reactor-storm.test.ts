@@ -13,7 +13,7 @@ setDefaultTimeout(150_000);
 
 const storm = 50_000;
 /** What a storm may cost a master, for a while: buffers, and what limits remember. */
-const mostGrowth = 160 * 1024 * 1024;
+const maxGrowth = 160 * 1024 * 1024;
 const rules =
   "rules: [{ name: all, match: storm/now, do: [{ job: { target: nobody, function: test.ping } }] }]\n";
 
@@ -71,5 +71,5 @@ test.each([
   expect(since(after, fired) + since(after, "svc_reactor_dropped_total")).toBe(storm);
   expect(since(after, fired)).toBeGreaterThan(0);
   expect(since(after, "svc_reactor_dropped_total", cause)).toBeGreaterThan(storm / 2);
-  expect(highest - memory).toBeLessThan(mostGrowth);
+  expect(highest - memory).toBeLessThan(maxGrowth);
 });

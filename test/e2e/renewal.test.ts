@@ -148,8 +148,8 @@ test("a peel renews its credentials on the bus, and both JWTs are good until the
     const again = await askBus(bus, peel, "renew", request);
     expect(readClaims(again.jwt ?? "").exp).toBe(readClaims(reply.jwt ?? "").exp);
   }
-  const { jwt: _, ...told } = await recordOf(peel);
-  expect(told).toMatchObject({
+  const { jwt: _, ...reported } = await recordOf(peel);
+  expect(reported).toMatchObject({
     ...{ renewals: 1, bus_public_key: next.publicKey, creds_expires_at: reply.expires_at },
     bus_keys: [
       { public_key: currentKey(peel) },

@@ -22,8 +22,8 @@ interface Fighter {
   stop(): void;
 }
 
-/** @param told the key that the client names next to its JWT */
-function fight(bus: Pick<TestBus, "url" | "caPem">, peel: EnrolledPeel, told?: string): Fighter {
+/** @param reported the key that the client names next to its JWT */
+function fight(bus: Pick<TestBus, "url" | "caPem">, peel: EnrolledPeel, reported?: string): Fighter {
   const { jwt, key } = parseCredentials(peel.credentials);
   const { port } = new URL(bus.url);
   let [ended, acceptedSince, marks, stopped] = [0, 0, 0, false];
@@ -39,7 +39,7 @@ function fight(bus: Pick<TestBus, "url" | "caPem">, peel: EnrolledPeel, told?: s
       onMessage() {},
       connect: (nonce) => ({
         ...{ verbose: false, pedantic: false, lang: "fighter", version: "1", protocol: 1, jwt },
-        ...(told === undefined ? {} : { nkey: told }),
+        ...(reported === undefined ? {} : { nkey: reported }),
         sig: Buffer.from(key.sign(Buffer.from(nonce))).toString("base64url"),
       }),
       onOpen() {
@@ -134,7 +134,7 @@ describe.each(arenas)("%s", (_, open) => {
       const { jwt, key } = parseCredentials(peel.credentials);
       const another = newKeyPair("user", systemRandom).publicKey;
       const fighters = arena.doors.flatMap((door) =>
-        [undefined, undefined, key.publicKey, another].map((told) => fight(door, peel, told)),
+        [undefined, undefined, key.publicKey, another].map((reported) => fight(door, peel, reported)),
       );
       await until(connected, (all) => all.includes(jwt));
       expect((await operate(master, peel.enrollmentId, what)).status).toBe(200);

@@ -134,7 +134,9 @@ function accountOf(fleet: Fleet, { id, forbidden, waves }: Rollout) {
   const jids = new Set(jobs.map(({ jid }) => jid));
   const ran = fleet.work.ran.filter(({ jid }) => jids.has(jid));
   const waveOf = (jid: string) => Number.parseInt(String(fleet.jobs.jobs.get(jid)?.metadata.wave), 10);
-  const told = waves.flatMap(({ job, check }) => (check === undefined ? [job.jid] : [job.jid, check.jid]));
+  const reported = waves.flatMap(({ job, check }) =>
+    check === undefined ? [job.jid] : [job.jid, check.jid],
+  );
   return {
     ran: ran.map((one) => `${one.peel} ${one.function}`).sort(),
     waves: ran.map(({ jid }) => waveOf(jid)),
@@ -144,7 +146,7 @@ function accountOf(fleet: Fleet, { id, forbidden, waves }: Rollout) {
       .filter((job) => job.forbidden !== true)
       .map(({ jid }) => jid)
       .sort(),
-    told: told.sort(),
+    reported: reported.sort(),
     planned: jobs
       .filter((job) => job.forbidden === true)
       .map(({ jid }) => jid)
@@ -164,7 +166,7 @@ function expectRan(fleet: Fleet, rollout: Rollout, ran: readonly string[]): void
   expect(account.ran).toEqual([...ran].sort());
   expect(account.waves).toEqual([...account.waves].sort((a, b) => a - b));
   expect(account.tooEarly).toEqual([]);
-  expect(account.made).toEqual(account.told);
+  expect(account.made).toEqual(account.reported);
   expect(account.planned).toEqual(account.forbidden);
 }
 

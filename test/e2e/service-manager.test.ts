@@ -27,7 +27,7 @@ async function startManager(address: string): Promise<Program> {
 }
 
 /** What it was told. */
-function told(manager: Program): string[] {
+function reported(manager: Program): string[] {
   return [...manager.output().matchAll(/^told (.*)$/gm)].map(([, text = ""]) => JSON.parse(text) as string);
 }
 
@@ -38,7 +38,7 @@ test("a master says when it is ready, and when it stops", async () => {
   await manager.waitFor("READY=1");
   const { port } = new URL(master.url);
   const { port: healthPort } = new URL(master.healthUrl);
-  expect(told(manager)).toEqual([
+  expect(reported(manager)).toEqual([
     "STATUS=waiting for the bus",
     `READY=1\nSTATUS=ready; listens on port ${port}, health on port ${healthPort}`,
   ]);
@@ -75,7 +75,9 @@ test("a peel is ready before it has a bus", async () => {
   await manager.waitFor("READY=1");
   await peel.program.waitFor("peel started");
   const started = logRecords(peel.program).find(({ msg }) => msg === "peel started");
-  expect(told(manager)).toEqual([`READY=1\nSTATUS=started as web-1; health on port ${started?.health_port}`]);
+  expect(reported(manager)).toEqual([
+    `READY=1\nSTATUS=started as web-1; health on port ${started?.health_port}`,
+  ]);
 });
 
 test("a watchdog speaks for its peel, which is not told of the service manager", async () => {
@@ -98,7 +100,7 @@ test("a watchdog speaks for its peel, which is not told of the service manager",
   expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain("NOTIFY_SOCKET");
   watchdog.kill();
   await manager.waitFor("STOPPING=1");
-  expect(told(manager)).toEqual([
+  expect(reported(manager)).toEqual([
     `READY=1\nSTATUS=the peel runs; health on port ${port}`,
     "STOPPING=1\nSTATUS=stopping",
   ]);

@@ -82,7 +82,7 @@ test("a site is linked to the next host when one fails, and its peel stays conne
   expect((await svc("enroll", "approve", "--all", "--yes")).code).toBe(0);
   await peel.waitFor("peel connected");
   // What it sends counts when it has the label.
-  await until(problems, (told) => told.some((one) => /do not have its label.* web-1: /.test(one)));
+  await until(problems, (reported) => reported.some((one) => /do not have its label.* web-1: /.test(one)));
   const listed = JSON.parse((await svc("enroll", "list", "--state", "all", "--output", "json")).stdout) as {
     id: string;
   }[];

@@ -216,8 +216,8 @@ test("with the bus away a host still has its states and settings", async () => {
     runProgram([binaries.peel, "call", "--id", "web-1.example", ...args], {
       env: { SVC_DATA_DIR: web.dir },
     });
-  const told = await call("settings.get", "port");
-  expect(told).toMatchObject({ code: 0, stdout: "8080\n" });
+  const reported = await call("settings.get", "port");
+  expect(reported).toMatchObject({ code: 0, stdout: "8080\n" });
   const ran = await call("state.highstate", "--output", "json");
   expect(ran.code).toBe(0);
   const { summary } = JSON.parse(ran.stdout) as Returned;

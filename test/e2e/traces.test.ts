@@ -205,11 +205,11 @@ describe("svc with a receiver of its own", () => {
       { headers_file: "/none" },
       /^svc: no trace is sent: cannot read otlp.headers_file \/none/,
     ],
-  ])("a receiver that is %s is told, and changes nothing of the command", async (name, otlp, told) => {
+  ])("a receiver that is %s is told, and changes nothing of the command", async (name, otlp, reported) => {
     const config = traced(`${name}.yaml`, { endpoint: receiver.url, ...otlp });
     const ran = await run(config, ["peels", "list", "--output", "csv"]);
     expect(ran.stdout).toContain("web-1.example");
-    expect([ran.code, ran.stderr.trim().split("\n")]).toEqual([0, [expect.stringMatching(told)]]);
+    expect([ran.code, ran.stderr.trim().split("\n")]).toEqual([0, [expect.stringMatching(reported)]]);
   });
 
   test("svc doctor says whether the receiver takes traces", async () => {

@@ -154,9 +154,9 @@ test("where nothing leads to the new root, or the recovery window is over, it sa
   const door = { ...running, ca: read(bus.caFile) };
   {
     await using started = peel("late", awake);
-    const told = await started.log.logged("the masters could not be asked for the root of the bus");
-    const reason = String(told.fields.reason);
-    expect(told.level).toBe("error");
+    const reported = await started.log.logged("the masters could not be asked for the root of the bus");
+    const reason = String(reported.fields.reason);
+    expect(reported.level).toBe("error");
     expect(reason).toContain(`It serves the root ${newPin}, and nothing leads there`);
     expect(reason).toContain("compare this pin with svc ca fingerprint on a master");
     expect(reason).toContain(
@@ -167,10 +167,10 @@ test("where nothing leads to the new root, or the recovery window is over, it sa
   cpSync(bus.caFile, authOf("late", "bus-ca.crt"));
   {
     await using started = peel("late", awake, newPin);
-    const told = await started.log.logged(/recover no credentials/);
-    expect(told.event).toMatch(/ended at 20\S+, longer ago than enroll\.recovery_window \(720h/);
-    expect(told.fields.next).toContain(`svc enroll revoke ${enrollments.late}`);
-    expect(told.fields.next).toContain(`delete ${authOf("late", "late.creds")}`);
+    const reported = await started.log.logged(/recover no credentials/);
+    expect(reported.event).toMatch(/ended at 20\S+, longer ago than enroll\.recovery_window \(720h/);
+    expect(reported.fields.next).toContain(`svc enroll revoke ${enrollments.late}`);
+    expect(reported.fields.next).toContain(`delete ${authOf("late", "late.creds")}`);
   }
   expect((await operate(door, enrollments.late ?? "", "revoke")).status).toBe(200);
   for (const name of ["late.creds", "late.enrollment"]) rmSync(authOf("late", name));

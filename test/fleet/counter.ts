@@ -11,7 +11,7 @@ export interface Counter {
   /** Begins anew: nobody has connected or been greeted since. */
   reset(): void;
   /** Masters told a peel these pins of roots; empty outside of a rotation. */
-  told(peel: string, roots: readonly string[]): void;
+  reported(peel: string, roots: readonly string[]): void;
   /** Resolves when this many peels have connected and been greeted. */
   allGreeted(count: number): Promise<void>;
   /** Resolves when these peels were told these roots last. */
@@ -67,7 +67,7 @@ export function createCounter(): Counter {
       greetedAt.delete(peel);
       note();
     },
-    told(peel, roots) {
+    reported(peel, roots) {
       rootsOf.set(peel, roots.join());
       note();
     },

@@ -45,7 +45,7 @@ export interface Fleet extends AsyncDisposable {
   /** Resolves when this peel is not connected. */
   gone(peel: string): Promise<void>;
   /** Resolves when masters told every light peel these pins of roots last; none outside of a rotation. */
-  told(roots: readonly string[]): Promise<void>;
+  reported(roots: readonly string[]): Promise<void>;
   /** Every light peel sends the report of a state run. */
   reportStates(): Promise<void>;
 }
@@ -131,8 +131,8 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
     async gone(peel) {
       await homeOf(peel).ask({ gone: peel });
     },
-    async told(roots) {
-      await askAll({ told: roots });
+    async reported(roots) {
+      await askAll({ reported: roots });
     },
     report: () => askAll({ report: true }),
     async reportStates() {

@@ -42,7 +42,7 @@ export type FleetCommand =
   | { lost: string }
   | { greeted: true }
   | { gone: string }
-  | { told: readonly string[] }
+  | { reported: readonly string[] }
   | { reports: true }
   | { report: true };
 
@@ -114,7 +114,7 @@ async function run(command: FleetCommand): Promise<void> {
     for (const { url, peelId } of lightPeels) if (url() === command.lost) counter.gone(peelId);
   } else if ("greeted" in command) await counter.allGreeted(peels.size);
   else if ("gone" in command) await counter.isGone(command.gone);
-  else if ("told" in command) await counter.allTold(command.told, peels.keys());
+  else if ("reported" in command) await counter.allTold(command.reported, peels.keys());
 }
 
 answerCommands(async (command: FleetCommand): Promise<FleetReport> => {

@@ -23,11 +23,11 @@ export async function compareProbe(
 ): Promise<Compared> {
   const ours = await machine.render(template);
   const reason = known.get(name);
-  const told = reason === undefined ? {} : { reason };
+  const reported = reason === undefined ? {} : { reason };
   // Both refuse it: the words differ.
   const isEqual = status === 0 ? ours.code === 0 && ours.text === salt : ours.code !== 0;
-  if (isEqual) return { name, ...told };
-  return { name, ...told, difference: `Salt ${shown(status, salt)}, svc ${shown(ours.code, ours.text)}` };
+  if (isEqual) return { name, ...reported };
+  return { name, ...reported, difference: `Salt ${shown(status, salt)}, svc ${shown(ours.code, ours.text)}` };
 }
 
 function shown(status: number, text: string): string {

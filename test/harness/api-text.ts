@@ -30,7 +30,7 @@ export const operationsOf = ({ paths }: ApiText) =>
 /** Differences between the served routes and the description, in both directions. */
 export function differences(routes: readonly ServedRoute[], described: ApiText): string[] {
   const rule = ({ security }: ApiOperation) => Object.keys(security[0] ?? { none: [] })[0];
-  const told = operationsOf(described).map(
+  const reported = operationsOf(described).map(
     ({ method, path, operation }) => `${method.toUpperCase()} ${path} ${rule(operation)}`,
   );
   // The pages of the console are not part of the interface.
@@ -39,8 +39,8 @@ export function differences(routes: readonly ServedRoute[], described: ApiText):
     [method, path.replace(/:(\w+)/g, "{$1}"), auth].join(" "),
   );
   return [
-    ...served.filter((name) => !told.includes(name)).map((name) => `${name} is not described`),
-    ...told.filter((name) => !served.includes(name)).map((name) => `${name} is not served`),
+    ...served.filter((name) => !reported.includes(name)).map((name) => `${name} is not described`),
+    ...reported.filter((name) => !served.includes(name)).map((name) => `${name} is not served`),
   ];
 }
 

@@ -80,13 +80,13 @@ export async function openPage(
   protocol.onEvent(sessionId, (method, params) => {
     listeners.get(method)?.(params);
     if (method.startsWith("Tracing.")) return;
-    const told = JSON.stringify(params);
+    const reported = JSON.stringify(params);
     if (method === "Network.requestWillBeSent") requests.push((params.request as { url: string }).url);
     if (method === "Network.webSocketCreated") requests.push(String(params.url));
     if (method === "Page.loadEventFired") onLoad();
-    if (method === "Runtime.exceptionThrown" || method === "Audits.issueAdded") complaints.push(told);
-    if (method === "Log.entryAdded" && (params.entry as Fields).level === "error") complaints.push(told);
-    if (method === "Runtime.consoleAPICalled" && params.type === "error") complaints.push(told);
+    if (method === "Runtime.exceptionThrown" || method === "Audits.issueAdded") complaints.push(reported);
+    if (method === "Log.entryAdded" && (params.entry as Fields).level === "error") complaints.push(reported);
+    if (method === "Runtime.consoleAPICalled" && params.type === "error") complaints.push(reported);
   });
   for (const domain of ["Page", "Network", "Runtime", "Log", "Audits"]) await send(`${domain}.enable`);
   // Of several windows one has the focus: each of them behaves as if it were that one.

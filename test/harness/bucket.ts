@@ -26,7 +26,7 @@ export function memoryBucket(): MemoryBucket {
       revisions.set(key, [...(revisions.get(key) ?? []), entry]);
     }
     const change = { key, revision, storedAt: 0, ...(value === undefined ? {} : { value }) };
-    for (const tell of watchers) tell(change);
+    for (const report of watchers) report(change);
     return revision;
   };
   const isAt = (key: string, revision: number) => () => stored.get(key)?.revision === revision;

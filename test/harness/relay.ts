@@ -38,7 +38,7 @@ export async function startRelay(
       });
       one.pipe(other);
     }
-    for (const tell of waiting) tell();
+    for (const report of waiting) report();
     waiting = [];
   });
   await new Promise<void>((resolve) => server.listen(at.port, at.host, resolve));

@@ -9,7 +9,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { createSearch, type Leak, type Secret, secretsBelow, secretsIn, shortestSecret } from "./secrets.ts";
+import { createSearch, type Leak, minSecret, type Secret, secretsBelow, secretsIn } from "./secrets.ts";
 
 // A run of all tests keeps all its logs and secrets, and at the end searches the logs for the secrets.
 // release/run-tests.sh sets the directory; without it nothing is kept.
@@ -70,7 +70,7 @@ export function openRunRecord(directory: string): RunRecord {
       };
     },
     register(kind, value) {
-      if (value.length < shortestSecret) throw new Error(`too short to be searched for: a ${kind}`);
+      if (value.length < minSecret) throw new Error(`too short to be searched for: a ${kind}`);
       add([{ kind, value }]);
     },
     keepSecrets: (text) => add(secretsIn(text)),

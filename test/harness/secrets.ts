@@ -11,7 +11,7 @@ export interface Secret {
 }
 
 /** Shorter ones would be found in any text. */
-export const shortestSecret = 12;
+export const minSecret = 12;
 const largestFile = 64 * 1024;
 /** Directories that hold no secret and many files. */
 const skipped = new Set(["store", "jetstream", ".git", "node_modules"]);
@@ -44,7 +44,7 @@ export function secretsBelow(directory: string): Secret[] {
     if ((mode & 0o077) !== 0 || size > largestFile) return [];
     const text = readFileSync(path, "latin1");
     const token = /token/.test(entry.name) && /^\S+\s*$/.test(text) ? text.trim() : "";
-    return [...(token.length >= shortestSecret ? [{ kind: "token", value: token }] : []), ...secretsIn(text)];
+    return [...(token.length >= minSecret ? [{ kind: "token", value: token }] : []), ...secretsIn(text)];
   });
 }
 
@@ -104,7 +104,7 @@ export function createSearch(secrets: Iterable<Secret>): (text: Buffer) => Leak[
   for (const secret of secrets) {
     for (const text of new Set(formsOf(secret))) {
       const form = Buffer.from(text);
-      const start = form.toString("latin1", 0, shortestSecret);
+      const start = form.toString("latin1", 0, minSecret);
       const same = byStart.get(start) ?? [];
       same.push({ kind: secret.kind, form });
       byStart.set(start, same);
@@ -112,15 +112,15 @@ export function createSearch(secrets: Iterable<Secret>): (text: Buffer) => Leak[
     }
   }
   let out = 1;
-  for (let i = 0; i < shortestSecret; i++) out = Math.imul(out, base);
+  for (let i = 0; i < minSecret; i++) out = Math.imul(out, base);
   return (text) => {
     const found = new Map<string, Leak>();
     let hash = 0;
     for (let end = 0; end < text.length; end++) {
       hash = (Math.imul(hash, base) + (text[end] as number)) | 0;
-      if (end >= shortestSecret) hash = (hash - Math.imul(out, text[end - shortestSecret] as number)) | 0;
-      if (end < shortestSecret - 1 || table[hash >>> (32 - tableBits)] === 0) continue;
-      const at = end - shortestSecret + 1;
+      if (end >= minSecret) hash = (hash - Math.imul(out, text[end - minSecret] as number)) | 0;
+      if (end < minSecret - 1 || table[hash >>> (32 - tableBits)] === 0) continue;
+      const at = end - minSecret + 1;
       for (const { kind, form } of byStart.get(text.toString("latin1", at, end + 1)) ?? []) {
         if (found.has(kind) || !text.subarray(at, at + form.length).equals(form)) continue;
         found.set(kind, { kind, line: lineOf(text, at) });
@@ -132,7 +132,7 @@ export function createSearch(secrets: Iterable<Secret>): (text: Buffer) => Leak[
 
 function hashOf(form: Buffer): number {
   let hash = 0;
-  for (let i = 0; i < shortestSecret; i++) hash = (Math.imul(hash, base) + (form[i] as number)) | 0;
+  for (let i = 0; i < minSecret; i++) hash = (Math.imul(hash, base) + (form[i] as number)) | 0;
   return hash;
 }
 

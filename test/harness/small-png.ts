@@ -4,7 +4,7 @@ import { deflateSync, inflateSync } from "node:zlib";
 // colors, so that nobody sees the difference.
 
 const signature = Buffer.from("89504e470d0a1a0a", "hex");
-const most = 256;
+const max = 256;
 
 /**
  * A PNG with at most 256 colors: those of the picture, or the nearest when it has more.
@@ -85,7 +85,7 @@ function indexColors(pixels: Buffer): { palette: Buffer; indices: Buffer } {
     colors[at] = color;
     counts.set(color, (counts.get(color) ?? 0) + 1);
   }
-  const kept = [...counts].toSorted(([, one], [, other]) => other - one).slice(0, most);
+  const kept = [...counts].toSorted(([, one], [, other]) => other - one).slice(0, max);
   const chosen = kept.map(([color]) => color);
   const places = new Map([...counts.keys()].map((color) => [color, nearest(chosen, color)]));
   const palette = Buffer.alloc(chosen.length * 3);
@@ -94,13 +94,13 @@ function indexColors(pixels: Buffer): { palette: Buffer; indices: Buffer } {
 }
 
 function nearest(colors: readonly number[], wanted: number): number {
-  let [best, least] = [0, Number.POSITIVE_INFINITY];
+  let [best, min] = [0, Number.POSITIVE_INFINITY];
   for (const [place, color] of colors.entries()) {
     const red = (color >> 16) - (wanted >> 16);
     const green = ((color >> 8) & 0xff) - ((wanted >> 8) & 0xff);
     const blue = (color & 0xff) - (wanted & 0xff);
     const far = red * red + green * green + blue * blue;
-    if (far < least) [best, least] = [place, far];
+    if (far < min) [best, min] = [place, far];
   }
   return best;
 }

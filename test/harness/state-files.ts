@@ -8,7 +8,7 @@ export function noStateFiles(): StateFiles {
       throw new SvcError("unavailable", "this peel has no state files");
     },
     waitForFirstSync: async () => false,
-    told() {},
+    reported() {},
     attach: () => () => {},
   };
 }

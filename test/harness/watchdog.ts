@@ -62,7 +62,7 @@ const limits: Limits = {
   answerMs: 1_000,
   healthTries: 1_000,
   firstPauseMs: 10,
-  longestPauseMs: 50,
+  maxPauseMs: 50,
   wellAfterMs: 60_000,
   stopMs: 500,
   settleMs: 200,

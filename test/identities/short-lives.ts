@@ -48,7 +48,7 @@ interface ShownRecord {
 const jobEveryMs = 700;
 const jobTimeout = "45s";
 /** So many keys a record lists at most. */
-const mostKeys = 4;
+const maxKeys = 4;
 /** Finds the directory of the peel that runs this. */
 const locate = "dir=$(readlink /proc/$PPID/cwd); case $dir in */peel-*) ;; *) exit 9 ;; esac";
 
@@ -196,7 +196,7 @@ function problemsOf({ peel_id, state, bus_keys, CloneSuspected }: ShownRecord, n
   return [
     ...(state === "active" ? [] : [`${peel_id} is ${state}`]),
     ...(CloneSuspected === true ? [`${peel_id} is taken for a clone`] : []),
-    ...(keys.length <= mostKeys ? [] : [`${peel_id} has ${keys.length} keys`]),
+    ...(keys.length <= maxKeys ? [] : [`${peel_id} has ${keys.length} keys`]),
     ...(isValid ? [] : [`the credentials of ${peel_id} have ended`]),
   ];
 }

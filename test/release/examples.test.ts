@@ -35,8 +35,8 @@ describe.each(programs)("the example $file", ({ program, file, dataDir }) => {
 
   test("says nothing as it is, and the defaults of the packages when every key counts", () => {
     expect(values(text)).toEqual({ ...values(undefined), file: program.defaultFile });
-    const told = values(text.replace(keyLine, "$1$2"));
-    expect(told.values).toEqual(values(undefined).values);
+    const reported = values(text.replace(keyLine, "$1$2"));
+    expect(reported.values).toEqual(values(undefined).values);
   });
 
   test("names every key once, with its flag, in at most 100 columns", () => {

@@ -38,7 +38,7 @@ import {
 import { builtinBusUrl } from "../link/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
 import { outrank, readAccepted, type Ways } from "../succession/mod.ts";
-import { lookAtSuccession } from "./look-at-succession.ts";
+import { inspectSuccession } from "./inspect-succession.ts";
 
 const timeoutMs = 5_000;
 const maxDocumentBytes = 256 * 1024;
@@ -93,7 +93,7 @@ const steps: readonly Step<Context>[] = [
     name: "succession",
     needs: ["identity"],
     next: "see docs/succession.md",
-    look: (context) => lookAtSuccession(context.untrusted, context.files(), context),
+    look: (context) => inspectSuccession(context.untrusted, context.files(), context),
   },
   {
     name: "evidence",

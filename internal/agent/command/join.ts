@@ -60,11 +60,11 @@ export const joinCommand = command({
     if (args.once !== true) {
       throw new Exit(await runPeelDaemon(["--config", args.config], { ...cli.env, SVC_DATA_DIR: directory }));
     }
-    await tell(joined, { config: args.config, dataDir: directory }, cli);
+    await report(joined, { config: args.config, dataDir: directory }, cli);
   },
 });
 
-async function tell(joined: Joined, where: { config: string; dataDir: string }, cli: Cli): Promise<void> {
+async function report(joined: Joined, where: { config: string; dataDir: string }, cli: Cli): Promise<void> {
   const { peelId, enrollmentId, before, lacksCredentials } = joined;
   const name = displayPeelId(peelId);
   const data = {

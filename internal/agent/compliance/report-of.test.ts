@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { EndedRun, EndedState } from "../../host/modules/mod.ts";
-import { decodeReport, encodeReport, mostReportBytes } from "../../wire/state-report.ts";
+import { decodeReport, encodeReport, maxReportBytes } from "../../wire/state-report.ts";
 import { reportOf } from "./report-of.ts";
 
 const state = (id: string, more: Partial<EndedState> = {}): EndedState => ({
@@ -76,8 +76,8 @@ test("what is beyond a limit is cut, and the report always fits the bucket", () 
     ...[10_000, 20, 100, 50],
   ]);
   const bytes = encodeReport(report);
-  expect(bytes.length).toBeLessThanOrEqual(mostReportBytes);
+  expect(bytes.length).toBeLessThanOrEqual(maxReportBytes);
   expect(decodeReport(bytes)).toMatchObject({ failed: 10_000, failures: report.failures });
   const wide = reportOf(run(failing.map((one) => ({ ...one, comment: "\u{1f600}".repeat(500) }))));
-  expect(encodeReport(wide).length).toBeLessThanOrEqual(mostReportBytes);
+  expect(encodeReport(wide).length).toBeLessThanOrEqual(maxReportBytes);
 });

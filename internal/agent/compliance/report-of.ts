@@ -1,7 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { EndedRun, EndedState } from "../../host/modules/mod.ts";
-import { longest, mostNamed, type Report } from "../../wire/state-report.ts";
+import { maxLength, maxNamed, type Report } from "../../wire/state-report.ts";
 
 type Failure = Report["failures"][number];
 
@@ -21,7 +21,7 @@ export function reportOf(run: EndedRun): Report {
     run_at: rfc3339(run.startedAt),
     trigger: origin.trigger,
     ...defined({ jid: origin.jid }),
-    environment: run.environment.slice(0, longest.environment),
+    environment: run.environment.slice(0, maxLength.environment),
     commit: run.commit ?? "",
     test,
     ok: others.length - skipped.length - drifted.length,
@@ -30,19 +30,19 @@ export function reportOf(run: EndedRun): Report {
     skipped: skipped.length,
     would_change: drifted.filter(isWish).length,
     duration_ms: Math.max(0, Math.round(run.duration_ms)),
-    failures: [...failed.map(failureOf), ...ended].slice(0, mostNamed.failures),
-    drift: drifted.slice(0, mostNamed.drift).map(nameOf),
+    failures: [...failed.map(failureOf), ...ended].slice(0, maxNamed.failures),
+    drift: drifted.slice(0, maxNamed.drift).map(nameOf),
   };
 }
 
 const isDrift = ({ result, changes }: EndedState) => result === null || Object.keys(changes).length > 0;
 
 function nameOf({ id, function: called }: Pick<EndedState, "id" | "function">) {
-  return { id: id.slice(0, longest.id), function: called.slice(0, longest.function) };
+  return { id: id.slice(0, maxLength.id), function: called.slice(0, maxLength.function) };
 }
 
 function failureOf({ file, line, comment, ...state }: EndedState): Failure {
-  return { ...nameOf(state), ...placeOf(file, line), comment: comment.slice(0, longest.comment) };
+  return { ...nameOf(state), ...placeOf(file, line), comment: comment.slice(0, maxLength.comment) };
 }
 
 /** Why a run did not get to its end. */
@@ -51,7 +51,7 @@ function endFailures({ stopped, not_run, states, problems = [] }: EndedRun): Fai
     return problems.map(({ file = "", line = 0, message }) => ({
       ...{ id: "", function: "" },
       ...placeOf(file, line),
-      comment: message.slice(0, longest.comment),
+      comment: message.slice(0, maxLength.comment),
     }));
   }
   if (stopped !== "cancelled") return [];
@@ -60,5 +60,5 @@ function endFailures({ stopped, not_run, states, problems = [] }: EndedRun): Fai
 }
 
 function placeOf(file: string, line: number): Pick<Failure, "file" | "line"> {
-  return { file: file.slice(0, longest.file), line: Math.max(0, Math.floor(line)) };
+  return { file: file.slice(0, maxLength.file), line: Math.max(0, Math.floor(line)) };
 }

@@ -12,7 +12,7 @@ export const reportsDirectory = (dataDir: string): string => join(dataDir, "comp
 
 const named = /^(\d{12})\.msgpack$/;
 /** More than a report and its differences have. */
-const mostBytes = 512 * 1024;
+const maxBytes = 512 * 1024;
 const schema = v.object({
   report: v.instance(Uint8Array),
   diffs: v.optional(v.instance(Uint8Array)),
@@ -64,7 +64,7 @@ export function openWaitingReports(dir: string, log: Log): WaitingReports {
     const path = join(dir, file);
     try {
       const { size } = statSync(path);
-      if (size > mostBytes) throw new Error(`it has ${size} bytes`);
+      if (size > maxBytes) throw new Error(`it has ${size} bytes`);
       return v.parse(schema, decode(readFileSync(path)));
     } catch (thrown) {
       if (!isErrno(thrown, "ENOENT")) {

@@ -8,7 +8,7 @@ import { refuse } from "./refusal.ts";
 import { type Rules, signerOf } from "./signer.ts";
 
 /** Others can agree this long after a request was signed, milliseconds. */
-export const mostWaitingMs = 7 * 24 * 3_600_000;
+export const maxWaitingMs = 7 * 24 * 3_600_000;
 
 const agreement = v.object({ request_digest: v.optional(v.instance(Uint8Array)) });
 
@@ -37,7 +37,7 @@ export function agreedAt(
     if (parties.some(({ operator, key }) => operator === who || key === agreed.key)) {
       refuse(`${who} counts once: another operator, with another key, must agree`);
     }
-    if (agreed.sentAt > asked.sentAt + mostWaitingMs) {
+    if (agreed.sentAt > asked.sentAt + maxWaitingMs) {
       refuse(`${who} agreed more than 7 days after ${asked.operator} asked: ask again`);
     }
     parties.push(agreed);

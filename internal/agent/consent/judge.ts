@@ -6,7 +6,7 @@ import type { Command } from "../../wire/command.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import { signedSubjects } from "../../wire/signed-subjects.ts";
 import { clockToleranceMs } from "../../wire/verify-request.ts";
-import { agreedAt, mostWaitingMs } from "./agreement.ts";
+import { agreedAt, maxWaitingMs } from "./agreement.ts";
 import { orRefusal, type Refusal, refuse } from "./refusal.ts";
 import { readJob, readRollout } from "./signed-body.ts";
 import { type Rules, signerOf } from "./signer.ts";
@@ -73,7 +73,7 @@ export function judgeDispatch(
       nonce: Uint8Array.from([...request.nonce, ...Buffer.from(evidence.step ?? "")]),
       sentAt: request.sentAt,
       // Others may agree again to a request that was used: it is remembered as long as they could.
-      until: agreed === undefined ? until : request.sentAt + mostWaitingMs + lastsMs,
+      until: agreed === undefined ? until : request.sentAt + maxWaitingMs + lastsMs,
       timeoutMs,
       isWave: isRollout,
     };

@@ -20,7 +20,7 @@ function hello(
   const clock = manualClock();
   const order: string[] = [];
   const commandKeys = { current: ["old"] };
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const missing: boolean[] = [];
   const commands: Uint8Array[] = [];
   const settings: SettingsAnswer[] = [];
@@ -59,24 +59,24 @@ function hello(
       order.push("cluster");
       // As over verified HTTPS.
       if (document.command_keys.length > 0) learn(commandKeys, document.command_keys);
-      told.push(document.nats_urls);
+      reported.push(document.nats_urls);
     },
     onCommand: (command) => commands.push(command),
     settings: {
       version: 7,
-      take(told) {
-        settings.push(told);
+      take(reported) {
+        settings.push(reported);
         return true;
       },
     },
     stateFiles: {
-      told(statement) {
+      reported(statement) {
         order.push("states");
         statements.push(statement);
       },
     },
     spread: {
-      told: (spreadMs) => {
+      reported: (spreadMs) => {
         spreads.push(spreadMs);
       },
     },
@@ -86,7 +86,7 @@ function hello(
   });
   return {
     clock,
-    told,
+    reported,
     missing,
     commands,
     log,
@@ -105,14 +105,14 @@ function hello(
 }
 
 test("asks on its own subject after each connect, a little later", async () => {
-  const { clock, requests, told, connect } = hello(good);
+  const { clock, requests, reported, connect } = hello(good);
   expect(requests).toEqual([]);
   clock.advance(1_000);
   await settle();
   expect(requests).toMatchObject([
     { subject: "svc.peel.web-1.hello", data: { version: expect.any(String) } },
   ]);
-  expect(told).toEqual([clusterInfo.nats_urls]);
+  expect(reported).toEqual([clusterInfo.nats_urls]);
   connect();
   clock.advance(1_000);
   await settle();
@@ -148,7 +148,7 @@ test("while no master is connected a peel asks again soon; a master that does no
 });
 
 test("the statement about the state files is passed on, including its absence", async () => {
-  for (const [states, told] of [
+  for (const [states, reported] of [
     [{ base: "ab", statement: Buffer.of(7) }, [Buffer.of(7)]],
     [{ base: "ab" }, [undefined]],
     [{ base: "ab", statement: "text" }, [undefined]],
@@ -158,7 +158,7 @@ test("the statement about the state files is passed on, including its absence", 
     const { clock, statements } = hello(async () => encode({ ...(decode(await good()) as object), states }));
     clock.advance(1_000);
     await settle();
-    expect(statements).toEqual([...told]);
+    expect(statements).toEqual([...reported]);
   }
 });
 
@@ -236,7 +236,7 @@ test.each([
   ["a list", () => Promise.resolve(encode([1]))],
   ["no document", () => Promise.resolve(encode({ cluster_info: { nats_urls: "tls://x:1" } }))],
 ])("%s is asked again, ever more slowly", async (_, answer) => {
-  const { clock, requests, told } = hello(answer, 0.999_999);
+  const { clock, requests, reported } = hello(answer, 0.999_999);
   for (let minute = 0; minute < 60; minute++) {
     for (let i = 0; i < 6; i++) {
       clock.advance(10_000);
@@ -245,14 +245,14 @@ test.each([
   }
   expect(requests.length).toBeGreaterThan(12);
   expect(requests.length).toBeLessThan(20);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 const refusal = encode({ ok: false, error: { code: "rate_limited", message: "too many requests" } });
 
 test("a caller waits while masters refuse, and hears the reason when they do not stop", async () => {
   const answers = [refusal, refusal, await good()];
-  const { clock, running, requests, told } = hello(async () => answers.shift() ?? refusal);
+  const { clock, running, requests, reported } = hello(async () => answers.shift() ?? refusal);
   const asked = running.now();
   await settle();
   expect(requests).toHaveLength(1);
@@ -260,7 +260,7 @@ test("a caller waits while masters refuse, and hears the reason when they do not
   await settle();
   clock.advance(2_000);
   await asked;
-  expect([requests.length, told.length]).toEqual([3, 1]);
+  expect([requests.length, reported.length]).toEqual([3, 1]);
 
   const refused = running.now().catch((thrown: unknown) => thrown);
   for (let second = 0; second < 20; second++) {
@@ -307,7 +307,7 @@ test("nothing is asked while disconnected or after stopping, and no timer is lef
 
 test("the commands it missed are handed on", async () => {
   const jobs = [Buffer.from("1"), Buffer.from("2"), "junk", 7];
-  const { clock, commands, requests, told } = hello(async () =>
+  const { clock, commands, requests, reported } = hello(async () =>
     encode({ server_time: "2026-01-01T00:00:01.000Z", cluster_info: clusterInfo, jobs }),
   );
   clock.advance(1_000);
@@ -315,7 +315,7 @@ test("the commands it missed are handed on", async () => {
   expect(commands.map(String)).toEqual(["1", "2"]);
   clock.advance(60_000);
   await settle();
-  expect([requests.length, told.length]).toEqual([1, 1]);
+  expect([requests.length, reported.length]).toEqual([1, 1]);
 });
 
 test("an answer hands on at most 256 commands", async () => {

@@ -23,11 +23,11 @@ const hintSpreadMs = 10_000;
 const connectedSpreadMs = 2_000;
 /** For a change of one peel. Masters already spread the notifications of a fleet-wide change. */
 const ownSpreadMs = 1_000;
-const pauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
+const pauses = { firstMs: 2_000, maxMs: 5 * 60_000 };
 /** After a restart of the bus a peel is often back a moment before any master is: the bus answers that itself. */
 const unservedPauses = { ...pauses, firstMs: 400 };
 /** For a caller that waits, while masters refuse: they answer a peel that asks too often once a second. */
-const refusedPauses = { firstMs: 1_000, longestMs: 4_000 };
+const refusedPauses = { firstMs: 1_000, maxMs: 4_000 };
 const maxRefusals = 5;
 /** Clock skew that is logged: deadlines are compared with this host's clock, and skew makes commands expire. */
 const skewWarningMs = 5_000;
@@ -46,11 +46,11 @@ export interface HelloOptions {
   /** Receives the settings from the masters. */
   settings: Pick<FedSettingsStore, "version" | "take">;
   /** Receives the statement about the state files from the masters. */
-  stateFiles: Pick<StateFiles, "told">;
+  stateFiles: Pick<StateFiles, "reported">;
   /** Receives the newest entry of the audit, as masters signed it. */
   audit?: Pick<AuditHeads, "take">;
   /** Receives over what time the masters want a whole fleet to come back. */
-  spread: Pick<Spread, "told">;
+  spread: Pick<Spread, "reported">;
   /** Receives statements that change the administrators. */
   administrators?: Pick<Administrators, "version" | "take">;
   clock: Clock;
@@ -207,7 +207,7 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
   const answer = openHelloAnswer(await options.connection.request(subject, hello, requestTimeoutMs));
   log.debug("masters answered hello", { commands: answer.jobs.length });
   warnOfSkew(answer.serverTime, { sentAt, receivedAt: clock.now() }, log);
-  options.spread.told(answer.spreadMs);
+  options.spread.reported(answer.spreadMs);
   const document = parseDocument(answer.clusterInfo);
   const take = () => {
     options.settings.take(defined({ envelope: answer.settings, error: answer.settingsError }));
@@ -232,7 +232,7 @@ async function exchangeOnce(options: HelloOptions, confirm: () => void): Promise
 
 /** After `onCluster`, which brings new command keys: what masters tell may be signed with one of them. */
 function takeSigned(options: HelloOptions, answer: HelloAnswer, confirm: () => void): void {
-  if (answer.states !== undefined) options.stateFiles.told(answer.states.statement);
+  if (answer.states !== undefined) options.stateFiles.reported(answer.states.statement);
   if (answer.audit !== undefined) options.audit?.take(answer.audit);
   // There may be more than one answer has.
   if (options.administrators?.take(answer.administrators ?? []) === true) confirm();

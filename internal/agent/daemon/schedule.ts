@@ -12,9 +12,9 @@ import { createUptime, startScheduler } from "../schedule/mod.ts";
 import { endTrace } from "./end-trace.ts";
 import type { Local } from "./local.ts";
 
-const mostTraces = 256;
+const maxTraces = 256;
 /** The maximum timeout of a job, so that a run that hangs does not block the queue forever. */
-const longestRunMs = 24 * 60 * 60 * 1000;
+const maxRunMs = 24 * 60 * 60 * 1000;
 
 /**
  * Runs the schedule of a peel in its local phase. Its calls are queued with the jobs, and results for the
@@ -35,7 +35,7 @@ export function startSchedule(options: {
 }): { stop(): void } {
   const { local, peelId, tracer = untraced, clock } = options;
   /** The spans of the last runs, which end before their results are published. */
-  const traces = createBoundedMap<string>(2 * mostTraces);
+  const traces = createBoundedMap<string>(2 * maxTraces);
   return startScheduler({
     ...options,
     async run(task) {
@@ -47,7 +47,7 @@ export function startSchedule(options: {
       const result = await local.executor.run({
         ...task,
         origin: { trigger: "schedule", jid: id },
-        deadline: clock.now() + longestRunMs,
+        deadline: clock.now() + maxRunMs,
       });
       endTrace(span, result);
       return result;

@@ -11,9 +11,9 @@ import {
   askingAgain,
   type Connection,
   type Heartbeat,
-  hearSite,
   type Spread,
   startHeartbeat,
+  subscribeToSite,
 } from "../link/mod.ts";
 import type { PeelSettings } from "../settings/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -67,7 +67,7 @@ export function startSession(options: SessionOptions): Session {
   const uncount = connection.onConnect(() => local.counts.connects++);
   // On a cluster, masters relay what it sends to the storage, and one of them may be frozen.
   local.outbox.attach(askingAgain(connection, options.clock));
-  const site = hearSite({
+  const site = subscribeToSite({
     connection,
     granted: options.grantedSite ?? (() => undefined),
     onCommand: worker.takeForSite,

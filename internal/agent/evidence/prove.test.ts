@@ -145,8 +145,8 @@ describe("the choice", () => {
   ])("for a master that accepts %p", async (accepts, expected) => {
     const { prove, log } = prover(both);
     expect((await prove?.({ ...asked, accepts }))?.type).toBe(expected);
-    const told = log.records.map(({ event }) => event);
-    expect(told).toEqual([
+    const reported = log.records.map(({ event }) => event);
+    expect(reported).toEqual([
       expected === undefined
         ? "this master accepts none of the configured evidence: enrolling without"
         : "enrolling with evidence",

@@ -112,7 +112,7 @@ const complementAt = lengthAt + 2 + complementKey.length;
 const headSize = complementAt + 2;
 /** A map of seven fields. */
 const mapHead = 0x87;
-const mostBodyBytes = 0xffff;
+const maxBodyBytes = 0xffff;
 
 function encodeRecord(fields: Fields): Uint8Array {
   const { deadline, at } = fields;
@@ -122,7 +122,7 @@ function encodeRecord(fields: Fields): Uint8Array {
   lengthKey.copy(head, 1);
   head.writeUInt16BE(body.length - 1, lengthAt);
   complementKey.copy(head, lengthAt + 2);
-  head.writeUInt16BE(mostBodyBytes - (body.length - 1), complementAt);
+  head.writeUInt16BE(maxBodyBytes - (body.length - 1), complementAt);
   return Buffer.concat([head, body.subarray(1)]);
 }
 
@@ -132,7 +132,7 @@ function readRecord(bytes: Buffer): { value: Fields; size: number } | "torn" | "
     return "damage";
   if (bytes.length < headSize) return "torn";
   const length = bytes.readUInt16BE(lengthAt);
-  if (bytes.readUInt16BE(complementAt) !== mostBodyBytes - length) return "damage";
+  if (bytes.readUInt16BE(complementAt) !== maxBodyBytes - length) return "damage";
   const size = headSize + length;
   if (bytes.length < size) return "torn";
   const [first] = decodeSequence(bytes.subarray(0, size));

@@ -7,9 +7,9 @@ import type { Connection } from "../link/mod.ts";
 /** Twice a second is as people read. */
 const everyMs = 500;
 /** Bytes of one report; masters and `svc` read none of more than 4096 bytes. */
-const mostBytes = 2_400;
+const maxBytes = 2_400;
 /** A character takes three bytes at most, as does what stands for a broken one. */
-const mostCharacters = 1_200;
+const maxCharacters = 1_200;
 
 /** Reports what a command writes, to those who follow its job. The reports are best effort. */
 export interface OutputReport {
@@ -33,12 +33,12 @@ export function reportOutput(options: {
   let waiting: Uint8Array = new Uint8Array();
   let skipped = 0;
   let timer: Timer | undefined;
-  const tell = (isEnd: boolean) => {
+  const report = (isEnd: boolean) => {
     // The rest of a character may be still to come.
     const end = isEnd ? waiting.length : wholeCharacters(waiting);
     if (end === 0) return;
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(waiting.subarray(0, end));
-    const output = text.slice(-mostCharacters);
+    const output = text.slice(-maxCharacters);
     const left = skipped + text.length - output.length;
     waiting = waiting.slice(end);
     skipped = 0;
@@ -46,15 +46,15 @@ export function reportOutput(options: {
   };
   return {
     add(chunk) {
-      const all = Buffer.concat([waiting, chunk.subarray(-mostBytes)]);
-      const kept = all.subarray(-mostBytes);
+      const all = Buffer.concat([waiting, chunk.subarray(-maxBytes)]);
+      const kept = all.subarray(-maxBytes);
       skipped += waiting.length + chunk.length - kept.length;
       waiting = Uint8Array.from(kept);
-      timer ??= clock.every(everyMs, () => tell(false));
+      timer ??= clock.every(everyMs, () => report(false));
     },
     stop() {
       timer?.cancel();
-      tell(true);
+      report(true);
     },
   };
 }

@@ -24,7 +24,7 @@ export function reportProgress(options: {
   const { connection, jid, peelId, clock } = options;
   let newest: CallProgress | undefined;
   let timer: Timer | undefined;
-  const tell = () => {
+  const report = () => {
     if (newest === undefined) return;
     connection.publish(progressSubject(jid, peelId), encode({ ...newest }));
     newest = undefined;
@@ -32,7 +32,7 @@ export function reportProgress(options: {
   return {
     update(progress) {
       newest = progress;
-      timer ??= clock.every(everyMs, tell);
+      timer ??= clock.every(everyMs, report);
     },
     stop() {
       timer?.cancel();

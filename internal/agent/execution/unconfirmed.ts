@@ -1,12 +1,12 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 
 /** Masters send a command again after 2 s, and others after 5 s at the latest: before the deadline, whatever happens. */
-const leastLeftMs = 10_000;
+const minLeftMs = 10_000;
 /** A function that takes longer has its command sent again while it runs, and then not so soon after it. */
-const longestMs = 1_000;
+const maxMs = 1_000;
 /** A larger return costs more to send twice than its confirmation. */
-const mostBytesEach = 4 * 1024;
-const mostBytes = 1024 * 1024;
+const maxBytesEach = 4 * 1024;
+const maxBytes = 1024 * 1024;
 /** Least time between looks for those that masters do not ask for any more. */
 const lookMs = 60_000;
 
@@ -42,15 +42,15 @@ export function createUnconfirmed(clock: Pick<Clock, "now" | "after">): Unconfir
   /** One timer for all: one for each would wake up the peel as often. */
   const look = () => {
     forgetEnded();
-    const next = [...kept.values()].reduce((least, { deadline }) => Math.min(least, deadline), Infinity);
+    const next = [...kept.values()].reduce((min, { deadline }) => Math.min(min, deadline), Infinity);
     timer = kept.size === 0 ? undefined : clock.after(Math.max(lookMs, next - clock.now()), look);
   };
   return {
     keep(jid, payload, deadline, durationMs) {
-      if (durationMs > longestMs || deadline - clock.now() < leastLeftMs) return false;
-      if (payload.length > mostBytesEach) return false;
-      if (bytes + payload.length > mostBytes) forgetEnded();
-      if (bytes + payload.length > mostBytes) return false;
+      if (durationMs > maxMs || deadline - clock.now() < minLeftMs) return false;
+      if (payload.length > maxBytesEach) return false;
+      if (bytes + payload.length > maxBytes) forgetEnded();
+      if (bytes + payload.length > maxBytes) return false;
       // A copy: the encoder's bytes are a part of a buffer that many messages share, and would keep all of it.
       kept.set(jid, { payload: Uint8Array.from(payload), deadline });
       timer ??= clock.after(lookMs, look);

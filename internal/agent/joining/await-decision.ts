@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import type { MasterClient } from "./master-client.ts";
 import { refusal } from "./refusal.ts";
 
-const pauses = { firstMs: 10_000, longestMs: 5 * 60 * 1000 };
+const pauses = { firstMs: 10_000, maxMs: 5 * 60 * 1000 };
 /** A stream that lasted longer than this worked, and ended because of its age or with its master. */
 const workingStreamMs = 10_000;
 const reopenMs = 1_000;

@@ -53,17 +53,17 @@ export async function fetchDocument(options: FetchDocumentOptions): Promise<Fetc
   }
   // By the keys that were known before: an attacker who only answers in place of a master must not name the next root.
   const again = roots.take(document, verifiedBy, commandKeys.current);
-  const told = { pins: pinsOf(document), again, ...defined({ issuing: issuingPin(document) }) };
+  const reported = { pins: pinsOf(document), again, ...defined({ issuing: issuingPin(document) }) };
   commandKeys.replace(document.command_keys);
   recoveryKeys?.learn(document.recovery_keys);
-  if (found === undefined) return told;
+  if (found === undefined) return reported;
   try {
     const listed = urlsFor(document, found.site());
     const urls = checkDiscovered("nats_urls of the bootstrap document", listed.urls);
     if (urls !== undefined) found.cache.save(urls, listed.ofSite);
-    return { ...told, ...defined({ urls }) };
+    return { ...reported, ...defined({ urls }) };
   } catch (thrown) {
     log.warn("bus URLs refused", { reason: describeError(thrown) });
-    return told;
+    return reported;
   }
 }

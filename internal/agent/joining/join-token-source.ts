@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/file.ts";
 
 /** A token is far shorter. */
-const mostBytes = 16 * 1024;
+const maxBytes = 16 * 1024;
 const standardInput = 0;
 const credential = "join-token";
 
@@ -65,7 +65,7 @@ function readFile(path: string): string {
 }
 
 function readBounded(source: string, file: number): string {
-  const bytes = Buffer.alloc(mostBytes + 1);
+  const bytes = Buffer.alloc(maxBytes + 1);
   let length = 0;
   try {
     for (let got = -1; got !== 0 && length < bytes.length; length += got) {
@@ -76,6 +76,6 @@ function readBounded(source: string, file: number): string {
       cause,
     });
   }
-  if (length > mostBytes) throw new SvcError("bad_request", `${source}: too long for a join token`);
+  if (length > maxBytes) throw new SvcError("bad_request", `${source}: too long for a join token`);
   return bytes.toString("utf8", 0, length);
 }

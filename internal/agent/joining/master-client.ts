@@ -17,7 +17,7 @@ import { parseObject, readEvents } from "./events.ts";
 const requestTimeoutMs = 15_000;
 /** Three heartbeats of the stream (specification, "Limits"): longer silence means a dead connection. */
 const streamSilenceMs = 90_000;
-const pauses = { firstMs: 1_000, longestMs: 60_000 };
+const pauses = { firstMs: 1_000, maxMs: 60_000 };
 const maxRetryAfterMs = 5 * 60_000;
 const maxAnswerBytes = 1024 * 1024;
 

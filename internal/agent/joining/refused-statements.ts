@@ -4,7 +4,7 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 export type StatementKind = "rotation" | "succession";
 
 /** More of a reason says nothing: a statement that anyone may have sent can be part of it. */
-const mostCharacters = 200;
+const maxCharacters = 200;
 
 /** A statement that this peel refuses. */
 export interface RefusedStatement {
@@ -37,7 +37,7 @@ export function createRefusedStatements({ clock }: { clock: Pick<Clock, "now"> }
   return {
     current: () => [...refused.values()],
     note(kind, text) {
-      const reason = text.slice(0, mostCharacters);
+      const reason = text.slice(0, maxCharacters);
       if (refused.get(kind)?.reason === reason) return;
       refused.set(kind, { kind, reason, at: rfc3339(clock.now()) });
       announce();

@@ -36,12 +36,12 @@ function masters() {
     },
   });
   const begin = (timeoutMs = 5_000) => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     ask("svc.peel.web-1.hello", request, timeoutMs).then(
-      (bytes) => told.push(bytes),
-      (thrown) => told.push(String(thrown)),
+      (bytes) => reported.push(bytes),
+      (thrown) => reported.push(String(thrown)),
     );
-    return told;
+    return reported;
   };
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 250) {
@@ -54,19 +54,19 @@ function masters() {
 
 test("what is answered within a second is asked once", async () => {
   const { asked, begin, pass } = masters();
-  const told = begin();
+  const reported = begin();
   await pass(750);
   await asked[0]?.answer(answerOf("one"));
   await pass(5_000);
-  expect([asked.length, told]).toEqual([1, [answerOf("one")]]);
+  expect([asked.length, reported]).toEqual([1, [answerOf("one")]]);
 });
 
 test("a master that is frozen holds a request up for a second, and the requests are bounded", async () => {
   const { asked, begin, pass } = masters();
-  const told = begin();
+  const reported = begin();
   await pass(1_000);
   await asked[1]?.answer(answerOf("two"));
-  expect([asked.length, told]).toEqual([2, [answerOf("two")]]);
+  expect([asked.length, reported]).toEqual([2, [answerOf("two")]]);
   // All of them are.
   const later = begin();
   await pass(6_000);
@@ -76,21 +76,21 @@ test("a master that is frozen holds a request up for a second, and the requests 
 
 test("the first master may still answer, and what comes later is dropped", async () => {
   const { asked, begin, pass } = masters();
-  const told = begin();
+  const reported = begin();
   await pass(1_250);
   await asked[0]?.answer(answerOf("one"));
   await asked[1]?.answer(answerOf("two"));
-  expect(told).toEqual([answerOf("one")]);
+  expect(reported).toEqual([answerOf("one")]);
 });
 
 test("a refusal because of the request before does not outrun its answer", async () => {
   const { asked, begin, pass } = masters();
-  const told = begin();
+  const reported = begin();
   await pass(1_000);
   await asked[1]?.answer(encodeRateLimited());
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   await asked[0]?.answer(answerOf("one"));
-  expect(told).toEqual([answerOf("one")]);
+  expect(reported).toEqual([answerOf("one")]);
   // Nothing better came.
   const other = begin();
   await pass(1_000);
@@ -101,20 +101,20 @@ test("a refusal because of the request before does not outrun its answer", async
 
 test("without any master it fails at once", async () => {
   const { asked, begin, pass } = masters();
-  const told = begin();
+  const reported = begin();
   await asked[0]?.fail();
   await pass(5_000);
-  expect([asked.length, told]).toEqual([1, ["Error: no responders"]]);
+  expect([asked.length, reported]).toEqual([1, ["Error: no responders"]]);
 });
 
 test("masters that are busy are not asked more often", async () => {
   const { asked, begin, pass } = masters();
   for (let i = 0; i < 12; i++) {
-    const told = begin(30_000);
+    const reported = begin(30_000);
     const first = asked.at(-1);
     await pass(4_000);
     await first?.answer(answerOf("one"));
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
   }
   const before = asked.length;
   begin(30_000);

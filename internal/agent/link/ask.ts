@@ -7,7 +7,7 @@ import type { Connection } from "./connection.ts";
 const firstPauseMs = 1_000;
 /** Masters that usually take long are busy: asking them more often would not help. */
 const patience = 3;
-const mostRequests = 4;
+const maxRequests = 4;
 /** Weight of the newest answer in the usual time. */
 const newestWeight = 0.3;
 
@@ -51,7 +51,7 @@ export function createAsk({
         const leftMs = timeoutMs - (at - startedAt);
         sent++;
         open++;
-        if (sent < mostRequests && pauseMs < leftMs) timer = clock.after(pauseMs, send);
+        if (sent < maxRequests && pauseMs < leftMs) timer = clock.after(pauseMs, send);
         connection.request(subject, data, leftMs).then(
           (answer) => {
             open--;

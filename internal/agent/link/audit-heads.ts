@@ -8,7 +8,7 @@ import type { AuditWitness } from "../../host/modules/mod.ts";
 import { readHead } from "../../wire/audit-head.ts";
 
 /** How many heads a peel keeps, spread over the whole audit. */
-const mostHeads = 32;
+const maxHeads = 32;
 
 /** What a peel remembers of the audit of its fleet, so that nobody can rewrite it without this host. */
 export interface AuditHeads extends AuditWitness {
@@ -112,9 +112,9 @@ function load(path: string, log: Log): Kept[] {
 
 /** Drops the head whose neighbors are closest; never the oldest, the newest, or one of two for the same entry. */
 function thinned(heads: readonly Kept[]): Kept[] {
-  if (heads.length <= mostHeads) return [...heads];
+  if (heads.length <= maxHeads) return [...heads];
   let drop = 1;
-  let least = Number.POSITIVE_INFINITY;
+  let min = Number.POSITIVE_INFINITY;
   for (let index = 1; index < heads.length - 1; index++) {
     const [before, own, after] = [
       heads[index - 1]?.seq ?? 0,
@@ -122,7 +122,7 @@ function thinned(heads: readonly Kept[]): Kept[] {
       heads[index + 1]?.seq ?? 0,
     ];
     const gap = before === own || own === after ? Number.POSITIVE_INFINITY : after - before;
-    if (gap < least) [drop, least] = [index, gap];
+    if (gap < min) [drop, min] = [index, gap];
   }
   return thinned(heads.toSpliced(drop, 1));
 }

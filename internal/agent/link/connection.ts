@@ -6,7 +6,7 @@ import type { Log } from "../../base/log.ts";
 import { type Bus, placeOf } from "../../bus/mod.ts";
 import { MetObstacle } from "./obstacle.ts";
 
-const pauses = { firstMs: 1_000, longestMs: 30_000 };
+const pauses = { firstMs: 1_000, maxMs: 30_000 };
 
 /** A peel's connection to the bus. It can move to other servers at any time, transparently for its users. */
 export interface Connection {

@@ -7,7 +7,7 @@ import { MetObstacle } from "./obstacle.ts";
 
 export const builtinBusUrl = "tls://bus:4222";
 const attemptsPerSource = 3;
-const pauses = { firstMs: 1_000, longestMs: 30_000 };
+const pauses = { firstMs: 1_000, maxMs: 30_000 };
 
 /** A source of bus URLs. */
 export interface BusSource {

@@ -23,7 +23,7 @@ export interface Obstacle {
   /** Calls `run` after each failed attempt and each refusal. Returns a function that stops this. */
   onBlocked(run: () => void): () => void;
   /** Another reason became known. It is logged once. */
-  tell(reason: string, next: string, fields?: Record<string, string>): void;
+  report(reason: string, next: string, fields?: Record<string, string>): void;
 }
 
 /** Since the last connection. */
@@ -57,7 +57,7 @@ export function createObstacle(options: {
     for (const run of listeners) run();
   };
 
-  const tell = (event: string, next: string, fields: Record<string, string> = {}) => {
+  const report = (event: string, next: string, fields: Record<string, string> = {}) => {
     if (reason !== event) log.error(event, { ...fields, next });
     reason = event;
   };
@@ -65,7 +65,7 @@ export function createObstacle(options: {
     const isExpired = (credentialsExpiry(credentials) ?? Number.POSITIVE_INFINITY) <= clock.now();
     const { event, next } = meaningOf(words, isExpired, again);
     // What the words do not say does not replace what is known.
-    if (event !== undeclared || reason === undefined) tell(event, next, { reason: words });
+    if (event !== undeclared || reason === undefined) report(event, next, { reason: words });
     const { refusals, since = clock.monotonic() } = blocked;
     block({ unusable: false, refusals: refusals + 1, since });
   };
@@ -105,7 +105,7 @@ export function createObstacle(options: {
       listeners.add(run);
       return () => listeners.delete(run);
     },
-    tell,
+    report,
   };
 }
 

@@ -5,7 +5,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { createOutboxFiles, type KeptMessage } from "./outbox-files.ts";
 
-const pauses = { firstMs: 500, longestMs: 30_000 };
+const pauses = { firstMs: 500, maxMs: 30_000 };
 
 export interface Message extends KeptMessage {
   /** Whether to keep the message on disk until the stream has it. Otherwise it is kept in memory. */

@@ -4,7 +4,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Connection } from "./connection.ts";
 
-const pauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
+const pauses = { firstMs: 10_000, maxMs: 5 * 60_000 };
 
 export interface LatestOptions<Value> {
   connection: Pick<Connection, "connected" | "onConnect">;

@@ -12,9 +12,9 @@ test("a peel without advice comes back within 3 s", () => {
 
 test("a peel of a large fleet takes its part of the time that masters name", () => {
   const spread = at(0.5);
-  spread.told(20_000);
+  spread.reported(20_000);
   expect(spread.reconnectDelayMs()).toBe(12_000);
-  spread.told(undefined);
+  spread.reported(undefined);
   expect(spread.reconnectDelayMs()).toBe(2_500);
 });
 
@@ -23,9 +23,9 @@ test("a peel keeps its part during an outage, and has another one after the next
   const spread = createSpread(() => parts.shift() ?? 0);
   const asked = () => [spread.reconnectDelayMs(), spread.reconnectDelayMs()];
   expect(asked()).toEqual([2_100, 2_100]);
-  spread.told(10_000);
+  spread.reported(10_000);
   expect(asked()).toEqual([11_000, 11_000]);
-  spread.told(10_000);
+  spread.reported(10_000);
   expect(asked()).toEqual([6_000, 6_000]);
 });
 
@@ -34,7 +34,7 @@ test("whatever masters say, a peel waits no longer than two minutes, and at leas
   fc.assert(
     fc.property(said, fc.double({ min: 0, max: 1, noNaN: true }), (value, part) => {
       const spread = at(part);
-      spread.told(value);
+      spread.reported(value);
       expect(spread.reconnectDelayMs()).toBeGreaterThanOrEqual(pauseMs);
       expect(spread.reconnectDelayMs()).toBeLessThanOrEqual(pauseMs + 120_000);
     }),

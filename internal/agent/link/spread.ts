@@ -5,12 +5,12 @@ export interface Spread {
   /** Milliseconds until the next attempt to connect: a fixed pause, and a random part. */
   reconnectDelayMs(): number;
   /** Takes what masters said last; anything else than a number counts as unsaid. */
-  told(spreadMs: unknown): void;
+  reported(spreadMs: unknown): void;
 }
 
 const unsaidMs = 1_000;
 /** Whatever a master says: a peel is not away for longer than that because of it. */
-const mostMs = 120_000;
+const maxMs = 120_000;
 
 /**
  * Spreads reconnects over the time that masters name: they know the size of the fleet, and a connection costs the bus
@@ -25,10 +25,10 @@ export function createSpread(jitter: () => number): Spread {
   let part = jitter();
   return {
     reconnectDelayMs: () => Math.round(busClientSettings.reconnectWaitMs + spreadMs * part),
-    told(said) {
+    reported(said) {
       const isNumber = typeof said === "number" && Number.isFinite(said);
       part = jitter();
-      spreadMs = isNumber ? Math.min(Math.max(said, unsaidMs), mostMs) : unsaidMs;
+      spreadMs = isNumber ? Math.min(Math.max(said, unsaidMs), maxMs) : unsaidMs;
     },
   };
 }

@@ -1,7 +1,6 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import { dropPendingKey, type Issued, readPendingKey } from "../joining/mod.ts";
 import { askingAgain } from "../link/mod.ts";
-import { askToRekey, askToRenew, isForNow, NobodyRenews, RenewalRefused } from "./ask-masters.ts";
 import {
   type ChangeOptions,
   type Changing,
@@ -14,6 +13,7 @@ import {
   store,
 } from "./changing.ts";
 import type { Held, Life } from "./life.ts";
+import { isForNow, NobodyRenews, RenewalRefused, sendRekey, sendRenewal } from "./send-renewal.ts";
 
 /** Changes what a peel is known by. One at a time: each reads what the one before wrote. */
 export interface Changes {
@@ -96,7 +96,7 @@ async function renewOver(changing: Changing, over: PeelLink, current: Held): Pro
   const next = keys.next();
   const ask = (key: typeof busKey) =>
     overBus(changing, over, () =>
-      askToRenew({ connection, peelId, enrollmentId: id, key, renews: current.publicKey, busKey, clock }),
+      sendRenewal({ connection, peelId, enrollmentId: id, key, renews: current.publicKey, busKey, clock }),
     );
   try {
     return await ask(keys.current());
@@ -144,12 +144,12 @@ async function rekey(changing: Changing, link: PeelLink | undefined): Promise<vo
   const asked = { connection: over.connection, peelId, enrollmentId: id, busKey, clock };
   let issued: Issued;
   try {
-    issued = await overBus(changing, over, () => askToRekey({ ...asked, oldKey, newKey }));
+    issued = await overBus(changing, over, () => sendRekey({ ...asked, oldKey, newKey }));
   } catch (thrown) {
     if (isNew && thrown instanceof NobodyRenews) keys.dropNext();
     if (!(thrown instanceof RenewalRefused) || isForNow(thrown)) throw thrown;
     // It may be refused because it was answered before, and the answer was lost.
-    const again = () => askToRenew({ ...asked, key: newKey, renews: current.publicKey });
+    const again = () => sendRenewal({ ...asked, key: newKey, renews: current.publicKey });
     issued = await overBus(changing, over, again).catch((cause) => {
       if (cause instanceof RenewalRefused && !isForNow(cause)) keys.dropNext();
       throw thrown;

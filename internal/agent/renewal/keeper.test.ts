@@ -115,7 +115,7 @@ function peel(
   const files = filesIn(dir);
   const log = recordingLog();
   const blocked = { unusable: false, refusals: 0, since: undefined as number | undefined };
-  const told: string[] = [];
+  const reported: string[] = [];
   const wakes: (() => void)[] = [];
   const onConnect: (() => void)[] = [];
   const connection = {
@@ -147,7 +147,7 @@ function peel(
     obstacle: {
       blocked,
       onBlocked: (run) => wakes.push(run) > 0 && (() => {}),
-      tell: (reason) => told.push(reason),
+      report: (reason) => reported.push(reason),
       clear() {
         Object.assign(blocked, { unusable: false, refusals: 0, since: undefined });
       },
@@ -173,7 +173,7 @@ function peel(
   const wake = () => {
     for (const run of wakes) run();
   };
-  return { files, log, keeper, link, connection, blocked, told, wake, busKey };
+  return { files, log, keeper, link, connection, blocked, reported, wake, busKey };
 }
 
 test("renewals follow one another at two thirds of each lifetime, with none in between", async () => {
@@ -325,13 +325,13 @@ test("an enrollment that has ended is said once, and asked for about once an hou
   const masters = fleet(clock, 180 * day);
   enrolled(directory.path, masters);
   masters.record.state = "revoked";
-  const { keeper, blocked, told, wake } = peel(directory.path, masters, clock);
+  const { keeper, blocked, reported, wake } = peel(directory.path, masters, clock);
   for (let refused = 0; refused < 60; refused++) {
     Object.assign(blocked, { refusals: 3, since: 0 });
     wake();
     await clock.pass(minute);
   }
-  expect(told).toEqual([`the enrollment ${masters.enrollmentId} of this peel was revoked`]);
+  expect(reported).toEqual([`the enrollment ${masters.enrollmentId} of this peel was revoked`]);
   keeper.stop();
 });
 

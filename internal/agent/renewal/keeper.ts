@@ -19,9 +19,9 @@ import { arm, onConnect, worked } from "./renew-in-time.ts";
 import { reportFailed, unblock } from "./unblock.ts";
 
 /** After a failed renewal. Each wait is up to half as long again, so that none is shorter than this. */
-const pauses = { firstMs: 60_000, longestMs: 40 * 60_000 };
+const pauses = { firstMs: 60_000, maxMs: 40 * 60_000 };
 /** After a failed recovery: the peel is off the bus. */
-const recoveryPauses = { firstMs: 10_000, longestMs: 15 * 60_000 };
+const recoveryPauses = { firstMs: 10_000, maxMs: 15 * 60_000 };
 
 /** Keeps the credentials of a peel valid: renews them in time, and recovers them when they cannot be used. */
 export interface Keeper {

@@ -3,15 +3,15 @@ import { rfc3339, type Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { EnrollmentEnded } from "../joining/mod.ts";
 import type { Obstacle } from "../link/mod.ts";
-import { isForNow, RenewalRefused } from "./ask-masters.ts";
 import type { Changes } from "./changes.ts";
 import type { ChangeOptions, PeelLink } from "./changing.ts";
+import { isForNow, RenewalRefused } from "./send-renewal.ts";
 
 /** How often the credentials were renewed and recovered since the start, and how often that failed. */
 export type RenewalCounts = Record<"renewed" | "recovered" | "rekeyed" | "refused" | "failed", number>;
 
 export interface KeeperOptions extends ChangeOptions {
-  obstacle: Pick<Obstacle, "blocked" | "onBlocked" | "tell" | "clear">;
+  obstacle: Pick<Obstacle, "blocked" | "onBlocked" | "report" | "clear">;
   /** What this version publishes on: credentials that lack it are renewed before their time. */
   publishes?: readonly string[];
   /** A number in [0, 1). */

@@ -1,8 +1,8 @@
 import { EnrollmentEnded } from "../joining/mod.ts";
-import { isForNow, RenewalRefused } from "./ask-masters.ts";
 import { failed, inTurn, isConnected, type Keeping, rekey, renew } from "./keeping.ts";
 import type { Life } from "./life.ts";
 import { lateSpreadMs, renewAfterMs } from "./rules.ts";
+import { isForNow, RenewalRefused } from "./send-renewal.ts";
 
 /** A timer cannot wait for longer than 24 days, and the clock of a host may be set meanwhile. */
 const maxWaitMs = 60 * 60_000;

@@ -4,10 +4,10 @@ const renewAt = 2 / 3;
 const spread = 0.1;
 const fewLeft = 1 / 6;
 /** So often a server may refuse the credentials before new ones are fetched. */
-const mostRefusals = 3;
+const maxRefusals = 3;
 /** How long it may refuse them, however often it was asked. */
-const leastRefusedMs = 40_000;
-const mostRefusedMs = 60_000;
+const minRefusedMs = 40_000;
+const maxRefusedMs = 60_000;
 
 /**
  * After how much of a lifetime credentials are renewed: two thirds, ten percent sooner or later.
@@ -43,10 +43,10 @@ export interface Blocked {
 /** Whether a peel that is not connected needs new credentials. */
 export function mustRecover({ unusable, refusals, refusedForMs, isEnded }: Blocked): boolean {
   if (unusable || isEnded) return true;
-  return refusals >= mostRefusals || (refusals > 0 && refusedForMs >= leastRefusedMs);
+  return refusals >= maxRefusals || (refusals > 0 && refusedForMs >= minRefusedMs);
 }
 
 /** How long after the first refusal it is looked at again, at the latest. @param chance in [0, 1) */
 export function refusedWaitMs(refusedForMs: number, chance: number): number {
-  return Math.max(0, leastRefusedMs + (mostRefusedMs - leastRefusedMs) * chance - refusedForMs);
+  return Math.max(0, minRefusedMs + (maxRefusedMs - minRefusedMs) * chance - refusedForMs);
 }

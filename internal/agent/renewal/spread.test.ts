@@ -13,7 +13,7 @@ const peels = 10_000;
 const lengthMs = 180 * day;
 
 /** The greatest number of moments that are in the same span. */
-function mostWithin(spanMs: number, moments: readonly number[]): number {
+function maxWithin(spanMs: number, moments: readonly number[]): number {
   const counts = new Map<number, number>();
   for (const at of moments) {
     const span = Math.floor(at / spanMs);
@@ -28,7 +28,7 @@ test("10,000 peels that enrolled within one hour do not renew within one hour", 
       const chance = seeded(seed);
       const due = Array.from({ length: peels }, () => chance() * hour + renewAfterMs(lengthMs, chance()));
       // 20 percent of 120 days: 576 hours.
-      expect(mostWithin(hour, due)).toBeLessThan(60);
+      expect(maxWithin(hour, due)).toBeLessThan(60);
       expect(Math.max(...due)).toBeLessThan((lengthMs * 3) / 4);
     }),
     { numRuns: 20 },
@@ -40,7 +40,7 @@ test("10,000 peels that find out together that they are late take ten minutes", 
     fc.property(fc.integer(), (seed) => {
       const chance = seeded(seed);
       const at = Array.from({ length: peels }, () => chance() * lateSpreadMs(lengthMs));
-      expect(mostWithin(1_000, at)).toBeLessThan(60);
+      expect(maxWithin(1_000, at)).toBeLessThan(60);
       expect(Math.max(...at)).toBeLessThan(10 * minute);
     }),
     { numRuns: 20 },
@@ -54,7 +54,7 @@ test("10,000 peels that are due within an hour without masters do not come back 
       const attempts: number[] = [];
       // As the keeper waits after a failed renewal.
       const done = Array.from({ length: peels }, () => {
-        const backoff = createBackoff({ firstMs: minute, longestMs: 40 * minute });
+        const backoff = createBackoff({ firstMs: minute, maxMs: 40 * minute });
         let at = chance() * hour;
         while (at < hour) {
           attempts.push(at);
@@ -67,7 +67,7 @@ test("10,000 peels that are due within an hour without masters do not come back 
       expect(attempts.length / peels).toBeLessThan(7);
       // Afterwards: everyone within an hour, and no second has many times its share.
       expect(Math.max(...done)).toBeLessThan(2 * hour);
-      expect(mostWithin(1_000, done)).toBeLessThan(100);
+      expect(maxWithin(1_000, done)).toBeLessThan(100);
     }),
     { numRuns: 20 },
   );

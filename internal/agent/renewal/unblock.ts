@@ -42,7 +42,7 @@ export function reportFailed(keeping: Keeping, thrown: unknown): number {
   const { obstacle, jitter, log } = keeping;
   const reason = failed(keeping, thrown);
   if (thrown instanceof EnrollmentEnded) {
-    obstacle.tell(reason, thrown.next);
+    obstacle.report(reason, thrown.next);
     return Math.round(endedPauseMs * (1 + jitter() / 2));
   }
   const waitMs = keeping.recoveryBackoff.next();

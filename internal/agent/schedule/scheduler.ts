@@ -11,7 +11,7 @@ import { callOf } from "./check.ts";
 import { firstPlan, look, type Moment, type Plan, type Spread, type Timing, waitFor } from "./next.ts";
 
 /** Maximum wait between checks, so that a clock jump or a suspended host is noticed. */
-const longestWaitMs = 60_000;
+const maxWaitMs = 60_000;
 
 export interface SchedulerOptions {
   entries: readonly ScheduleEntry[];
@@ -60,7 +60,7 @@ export function startScheduler(options: SchedulerOptions): { stop(): void } {
 }
 
 function soonest(lines: readonly { plan: Plan }[], now: Moment): number {
-  return Math.ceil(Math.min(longestWaitMs, ...lines.map(({ plan }) => waitFor(plan, now))));
+  return Math.ceil(Math.min(maxWaitMs, ...lines.map(({ plan }) => waitFor(plan, now))));
 }
 
 function timingOf({ interval, cron, splay, run_on_start }: ScheduleEntry): Timing {

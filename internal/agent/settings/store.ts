@@ -25,7 +25,7 @@ export interface FedSettingsStore extends Omit<SettingsStore, "refresh"> {
    *
    * @returns whether the settings changed
    */
-  take(told: SettingsAnswer): boolean;
+  take(reported: SettingsAnswer): boolean;
 }
 
 const snapshotForm = v.object({

@@ -16,8 +16,8 @@ const maxDigests = 256;
 const maxBatchBytes = 600 * 1024;
 const batchesAtOnce = 3;
 /** While masters refuse a peel that asked too much: a large tree is worth the wait. */
-const refusedPauses = { firstMs: 1_000, longestMs: 30_000 };
-const mostRefusals = 6;
+const refusedPauses = { firstMs: 1_000, maxMs: 30_000 };
+const maxRefusals = 6;
 
 /** A blob to fetch. Its size is 0 when unknown. */
 export interface Wanted {
@@ -84,7 +84,7 @@ export function createStatesClient({
       try {
         return await askOnce(request, timeoutMs);
       } catch (thrown) {
-        if (toSvcError(thrown).kind !== "rate_limited" || refusals > mostRefusals) throw thrown;
+        if (toSvcError(thrown).kind !== "rate_limited" || refusals > maxRefusals) throw thrown;
       }
       await sleep(clock, refused.next(), signal);
     }

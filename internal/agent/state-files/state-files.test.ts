@@ -136,7 +136,7 @@ test("fetches the announced version, stores it for its owner only, and fetches o
   const masters = mastersOf();
   const { files, log } = openPeel(masters);
   await masters.publish(tree);
-  files.told(masters.statement);
+  files.reported(masters.statement);
   await log.logged("state files fetched");
   const source = await files.open();
   expect(await readAll(source)).toEqual(tree);
@@ -152,7 +152,7 @@ test("fetches the announced version, stores it for its owner only, and fetches o
 
   masters.asked.length = 0;
   await masters.publish({ ...tree, "top.sls": "base: []\n" });
-  files.told(masters.statement);
+  files.reported(masters.statement);
   await log.logged("state files fetched", ({ blobs }) => blobs === 3);
   expect(masters.asked).toHaveLength(3);
   expect((await readAll(await files.open()))["top.sls"]).toBe("base: []\n");
@@ -162,7 +162,7 @@ test("works from the cache when the bus is away, also after a restart", async ()
   const masters = mastersOf();
   const first = openPeel(masters);
   await masters.publish(tree);
-  first.files.told(masters.statement);
+  first.files.reported(masters.statement);
   await first.log.logged("state files fetched");
   const away = openPeel();
   expect(await away.files.waitForFirstSync(new AbortController().signal)).toBe(true);
@@ -229,7 +229,7 @@ test("killed halfway: the old snapshot stays, and the next start fetches only mi
     if (++answers > 5) throw new Error("killed");
   };
   const dying = openPeel(masters);
-  dying.files.told(masters.statement);
+  dying.files.reported(masters.statement);
   await dying.log.logged("state files not fetched; the previous version stays in force");
   mkdirSync(join(dir, "blobs", "aa"), { recursive: true });
   writeFileSync(join(dir, "blobs", "aa", ".half-written"), "x");
@@ -241,7 +241,7 @@ test("killed halfway: the old snapshot stays, and the next start fetches only mi
   const before = stored();
   masters.asked.length = 0;
   const { files, log } = openPeel(masters);
-  files.told(masters.statement);
+  files.reported(masters.statement);
   await log.logged("state files fetched");
   expect(masters.asked.length).toBeLessThan(40);
   expect(masters.asked.length).toBeGreaterThan(0);
@@ -260,7 +260,7 @@ test("a disk that takes nothing leaves the old snapshot in force, and it is trie
   const shelves = [...masters.blobs.keys()].map((digest) => join(dir, "blobs", digest.slice(0, 2)));
   const blocked = shelves.filter((shelf) => !existsSync(shelf));
   for (const shelf of new Set(blocked)) writeFileSync(shelf, "");
-  files.told(masters.statement);
+  files.reported(masters.statement);
   await log.logged("state files not fetched; the previous version stays in force");
   expect(await readAll(await files.open())).toEqual(tree);
   for (const shelf of new Set(blocked)) rmSync(shelf);
@@ -275,7 +275,7 @@ describe("a master that lies", () => {
     const { files, log } = openPeel(masters);
     masters.spoil = (data) => Buffer.concat([data, Buffer.from("!")]);
     await masters.publish(tree);
-    files.told(masters.statement);
+    files.reported(masters.statement);
     const { fields } = await log.logged("state files not fetched; the previous version stays in force");
     expect(fields.reason).toContain("do not match the digest");
     expect(stored()).toBe(0);
@@ -290,10 +290,10 @@ describe("a master that lies", () => {
     masters.blobs.set(sha256Hex(junk), junk);
     for (const manifest of [sha256Hex(junk), dev]) {
       const peel = openPeel(masters);
-      peel.files.told(masters.sign(manifest));
+      peel.files.reported(masters.sign(manifest));
       await peel.log.logged("state files not fetched; the previous version stays in force");
     }
-    files.told(Buffer.from("../../etc/passwd"));
+    files.reported(Buffer.from("../../etc/passwd"));
     await expect(files.open()).rejects.toHaveProperty("kind", "not_found");
   });
 
@@ -364,7 +364,7 @@ test("the first sync is waited for, for a minute at most, however many wait one 
   files.attach(masters);
   const waiting = files.waitForFirstSync(signal);
   await masters.publish(tree);
-  files.told(masters.statement);
+  files.reported(masters.statement);
   expect(await waiting).toBe(true);
   expect(await openPeel().files.waitForFirstSync(AbortSignal.abort())).toBe(true);
 });
@@ -385,7 +385,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
   /** Whatever is sent and answered, the peel keeps what a master signed, and says why. */
   async function keeps(peel: Awaited<ReturnType<typeof settled>>, reason: string) {
     const { masters, files, log } = peel;
-    files.told(masters.statement);
+    files.reported(masters.statement);
     expect(await readAll(await files.open())).toEqual(tree);
     const again = openPeel(masters, [...peel.commandKeys.current]);
     expect(await readAll(await again.files.open())).toEqual(tree);
@@ -421,7 +421,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
     for (const change of [{ base }, { catalog: base }, { version: 2 ** 40 }, { token: 7 }]) {
       masters.statement = encode({ ...genuine, ...change });
       const probe = openPeel(masters);
-      probe.files.told(masters.statement);
+      probe.files.reported(masters.statement);
       expect(refusal(probe.log)).toEqual(["state files refused: the signature is wrong"]);
     }
     masters.statement = encode({ ...said, signature: Buffer.of() });

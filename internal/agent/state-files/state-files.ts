@@ -13,7 +13,7 @@ import { type Cache, openSnapshot, syncSnapshot } from "./sync.ts";
 
 /** Specification, "Settings startup wait". */
 const firstSyncMs = 60_000;
-const pauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
+const pauses = { firstMs: 10_000, maxMs: 5 * 60_000 };
 
 /** The state files of a peel: published by the masters, cached on this host. */
 export interface StateFiles {
@@ -32,7 +32,7 @@ export interface StateFiles {
    */
   waitForFirstSync(signal: AbortSignal): Promise<boolean>;
   /** Handles a signed statement about the version in force. Logs a statement that is not acceptable. */
-  told(statement: Uint8Array | undefined): void;
+  reported(statement: Uint8Array | undefined): void;
   /** Uses this connection from now on. Returns a function that stops this. */
   attach(connection: Pick<Connection, "connected" | "request">): () => void;
 }
@@ -108,7 +108,7 @@ export function openStateFiles(options: StateFilesOptions): StateFiles {
       return list.current(base) !== undefined;
     },
 
-    told(bytes) {
+    reported(bytes) {
       try {
         wanted = statements.accept(bytes).base ?? wanted;
       } catch {

@@ -7,7 +7,7 @@ import { createTrust, exchange, type Rung, TrustError, type TrustOptions } from 
 import { createMasterClient } from "../joining/mod.ts";
 
 const timeoutMs = 15_000;
-const mostBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 export interface AskOptions {
   clock: Clock;
@@ -73,7 +73,7 @@ export async function fetchStatement(url: string, { clock, signal }: AskOptions)
     headers: { Accept: "application/json" },
     verify: "nobody",
     timeoutMs,
-    maxBytes: mostBytes,
+    maxBytes: maxBytes,
     clock,
     signal,
   });

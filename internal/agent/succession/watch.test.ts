@@ -128,11 +128,11 @@ test("what a thief serves is refused, told once, and asked for every five minute
   for (const [at, time] of one.askedAt.slice(1).entries()) {
     expect(time - (one.askedAt[at] ?? 0)).toBeGreaterThanOrEqual(fiveMinutesMs);
   }
-  const told = one.log.records.filter(({ event }) => event === "a statement of succession is refused");
-  expect(told.filter(({ level }) => level === "warn")).toHaveLength(1);
-  expect(told[0]?.fields.reason).toContain("is not a recovery key of this peel");
+  const reported = one.log.records.filter(({ event }) => event === "a statement of succession is refused");
+  expect(reported.filter(({ level }) => level === "warn")).toHaveLength(1);
+  expect(reported[0]?.fields.reason).toContain("is not a recovery key of this peel");
   expect(one.refused.current()).toEqual([
-    { kind: "succession", reason: String(told[0]?.fields.reason), at: expect.any(String) },
+    { kind: "succession", reason: String(reported[0]?.fields.reason), at: expect.any(String) },
   ]);
 });
 

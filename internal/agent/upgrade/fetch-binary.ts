@@ -18,7 +18,7 @@ const requestTimeoutMs = 30_000;
 /** Number of concurrent chunk requests. Each chunk is in memory until it is written. */
 const chunksAtOnce = 2;
 /** Masters refuse requests that they cannot serve soon, and a whole fleet may ask. */
-const pauses = { firstMs: 1_000, longestMs: 30_000 };
+const pauses = { firstMs: 1_000, maxMs: 30_000 };
 
 export interface FetchBinaryOptions {
   connection: Pick<Connection, "connected" | "request">;

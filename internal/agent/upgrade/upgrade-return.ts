@@ -91,8 +91,8 @@ export function createUpgradeReturns(options: UpgradeReturnOptions): UpgradeRetu
 
 /** The return value of an upgrade job. */
 export function outcomeValue({ version, from, rolledBack, reason }: UpgradeOutcome): Plain {
-  const told = { version, previous: from, changed: reason === "", rolled_back: rolledBack };
-  return reason === "" ? told : { ...told, reason };
+  const reported = { version, previous: from, changed: reason === "", rolled_back: rolledBack };
+  return reason === "" ? reported : { ...reported, reason };
 }
 
 function returnOf(outcome: UpgradeOutcome, startedAt: number): JobReturn {

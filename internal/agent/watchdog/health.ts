@@ -3,7 +3,7 @@ import type { Limits } from "./limits.ts";
 import { probe } from "./probe.ts";
 
 /** Requests the health server of the peel once. @returns nothing without an answer in time */
-export function askHealth(
+export function requestHealth(
   { health, limits, clock }: { health: { host: string; port: number }; limits: Limits; clock: Clock },
   signal: AbortSignal,
 ) {
@@ -16,7 +16,7 @@ export function askHealth(
  * @param onWell is called when the peel has been well for long enough
  */
 export function createHealth(
-  options: Parameters<typeof askHealth>[0],
+  options: Parameters<typeof requestHealth>[0],
   onWell: () => void,
 ): { look(over: AbortSignal): Promise<"frozen" | "fine"> } {
   const { limits, clock } = options;
@@ -26,7 +26,7 @@ export function createHealth(
   return {
     async look(over) {
       if (clock.monotonic() < askAt) return "fine";
-      const answer = await askHealth(options, over);
+      const answer = await requestHealth(options, over);
       const now = clock.monotonic();
       askAt = now + limits.healthEveryMs;
       if (answer === undefined) {

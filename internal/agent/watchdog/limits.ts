@@ -10,7 +10,7 @@ export interface Limits {
   healthTries: number;
   /** Backoff before the first restart. It doubles with each further restart. */
   firstPauseMs: number;
-  longestPauseMs: number;
+  maxPauseMs: number;
   /** After being healthy for this long, the backoff is reset. */
   wellAfterMs: number;
   /** Timeout for a peel to exit after SIGTERM. */
@@ -28,7 +28,7 @@ export const usualLimits: Limits = {
   answerMs: 5_000,
   healthTries: 4,
   firstPauseMs: 1_000,
-  longestPauseMs: 60_000,
+  maxPauseMs: 60_000,
   wellAfterMs: 5 * 60_000,
   stopMs: 45_000,
   settleMs: 15_000,

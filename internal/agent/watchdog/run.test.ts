@@ -35,7 +35,7 @@ describe("a peel under a watchdog", () => {
 
   test("that ends at once is started again with longer and longer pauses", async () => {
     await using scene = await watchdogScene("crash");
-    const watchdog = scene.launch({ firstPauseMs: 8, longestPauseMs: 20 });
+    const watchdog = scene.launch({ firstPauseMs: 8, maxPauseMs: 20 });
     await watchdog.waitFor(/"restarts":4/);
     const pauses = [...watchdog.output().matchAll(/"in_ms":(\d+)/g)].map(([, ms]) => Number(ms));
     expect(pauses.slice(0, 4)).toEqual([4, 8, 10, 10]);

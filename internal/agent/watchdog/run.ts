@@ -6,7 +6,7 @@ import type { Log } from "../../base/log.ts";
 import type { ServiceManager } from "../../base/service-manager.ts";
 import { watchdogVariable } from "../upgrade/mod.ts";
 import { type Child, startChild } from "./child.ts";
-import { askHealth, createHealth } from "./health.ts";
+import { createHealth, requestHealth } from "./health.ts";
 import { endLeftovers } from "./leftovers.ts";
 import type { Limits } from "./limits.ts";
 import { findMarked, orphansOf } from "./orphans.ts";
@@ -59,12 +59,12 @@ interface Watchdog extends WatchdogOptions {
  */
 export async function runWatchdog(options: WatchdogOptions): Promise<void> {
   const { dataDir, clock, log, signal } = options;
-  const { firstPauseMs: firstMs, longestPauseMs: longestMs } = options.limits;
+  const { firstPauseMs: firstMs, maxPauseMs: maxMs } = options.limits;
   const upgrades = openUpgradeRecord(options);
   const watchdog: Watchdog = {
     ...options,
     upgrades,
-    backoff: createBackoff({ firstMs, longestMs, jitter: options.jitter }),
+    backoff: createBackoff({ firstMs, maxMs, jitter: options.jitter }),
     restarts: 0,
     announced: options.service?.listens !== true,
   };
@@ -178,7 +178,7 @@ async function lookAfter(
 
 /** A peel has started when its health server answers; it waits for no bus with that. */
 async function announce(watchdog: Watchdog, over: AbortSignal) {
-  if ((await askHealth(watchdog, over)) === undefined) return;
+  if ((await requestHealth(watchdog, over)) === undefined) return;
   watchdog.announced = true;
   watchdog.service?.ready(`the peel runs; health on port ${watchdog.health.port}`);
 }

@@ -202,17 +202,17 @@ test("a program that exits after SIGTERM is not killed", async () => {
 test("a grandchild that ignores SIGTERM is killed after 5 seconds, though its parent ended before", async () => {
   using directory = temporaryDirectory("process");
   const ready = await namedPipe(directory.path, "ready");
-  const told = await namedPipe(directory.path, "told");
+  const reported = await namedPipe(directory.path, "told");
   const clock = manualClock();
   const stop = new AbortController();
   const stubborn = `trap '' TERM; echo $$ >${ready.path}; exec sleep 600`;
   const running = shell(
-    `trap 'echo told >${told.path}; exit 0' TERM; /bin/sh -c "${stubborn.replaceAll("$", "\\$")}" & wait`,
+    `trap 'echo told >${reported.path}; exit 0' TERM; /bin/sh -c "${stubborn.replaceAll("$", "\\$")}" & wait`,
     { clock, signal: stop.signal },
   );
   const grandchild = Number(await ready.read());
   stop.abort();
-  expect(await told.read()).toBe("told\n");
+  expect(await reported.read()).toBe("told\n");
   clock.advance(4_999);
   expect(isRunning(grandchild)).toBe(true);
   clock.advance(1);

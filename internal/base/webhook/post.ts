@@ -93,14 +93,14 @@ export async function post(posting: Posting, deps: PostDeps): Promise<{ answer: 
   }
 }
 
-async function readAnswer(response: Response, most: number): Promise<{ answer: string } | PostFailure> {
+async function readAnswer(response: Response, max: number): Promise<{ answer: string } | PostFailure> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
     // Leaving the loop cancels the rest.
-    if (length > most) {
-      return { reason: `responded with more than ${most} bytes`, again: false, excess: "size" };
+    if (length > max) {
+      return { reason: `responded with more than ${max} bytes`, again: false, excess: "size" };
     }
     chunks.push(chunk);
   }

@@ -42,7 +42,7 @@ const earlierFile = "command-earlier.json";
 const droppedFile = "account-signing-dropped";
 
 /** How many replaced command keys are remembered; their records have ended long before. */
-const mostEarlier = 8;
+const maxEarlier = 8;
 
 /** A command key that was replaced, as far as it still counts: records that were open then stay valid. */
 export interface EarlierCommandKey {
@@ -217,7 +217,7 @@ function keepRecords(path: string, key: KeyPair, records: Iterable<string>): voi
     records: [...new Set([...before, ...records])].sort(),
   };
   const keys = [entry, ...known.filter(({ public_key }) => public_key !== key.publicKey)];
-  const form: EarlierForm = { v: 1, keys: keys.slice(0, mostEarlier) };
+  const form: EarlierForm = { v: 1, keys: keys.slice(0, maxEarlier) };
   writing(path, () => writeFileAtomic(path, `${JSON.stringify(form)}\n`, secretMode));
 }
 

@@ -5,17 +5,17 @@ import { isNotFound } from "./request.ts";
 /**
  * Asks the leader of a stream for what it holds on a subject, oldest first.
  *
- * @param most how many at most
+ * @param max how many at most
  * @throws JetStreamError when it was refused, NatsError when no server answers in time
  */
 export async function subjectHistory(
   bus: Pick<Bus, "nats">,
   stream: string,
   subject: string,
-  most: number,
+  max: number,
 ): Promise<GotMessage[]> {
   const found: GotMessage[] = [];
-  for (let next = 1; found.length < most; ) {
+  for (let next = 1; found.length < max; ) {
     try {
       const message = await getMessage(bus, stream, { seq: next, next_by_subj: subject });
       found.push(message);

@@ -3,7 +3,7 @@ import { streamName } from "../assets.ts";
 import type { Bus } from "../connect.ts";
 import type { SystemBus } from "../system.ts";
 import { compareReplicas, type Difference } from "./compare.ts";
-import { type Look, lookAtReplicas } from "./look.ts";
+import { inspectReplicas, type Look } from "./inspect.ts";
 import { compareSamples, readSample, type Sample, samplePositions } from "./sample.ts";
 
 const looks = 4;
@@ -36,7 +36,7 @@ export async function checkReplicas(options: {
   const seen: Look[] = [];
   for (let i = 0; i < looks; i++) {
     if (i > 0) await sleep(bus.clock, pauseMs, signal);
-    seen.push(await lookAtReplicas(system, account));
+    seen.push(await inspectReplicas(system, account));
   }
   const latest = seen.at(-1)?.streams ?? new Map<string, never>();
   if (latest.size === 0) return { streams: 0, sampled: 0, differences: [] };

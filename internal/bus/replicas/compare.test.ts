@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { compareReplicas } from "./compare.ts";
-import type { Look, Replica } from "./look.ts";
+import type { Look, Replica } from "./inspect.ts";
 
 type Triple = readonly [messages: number, first: number, last: number];
 

@@ -1,4 +1,4 @@
-import type { Look, Replica, ReplicatedStream } from "./look.ts";
+import type { Look, Replica, ReplicatedStream } from "./inspect.ts";
 
 /** A replica that does not hold what the others hold. */
 export interface Difference {
@@ -49,7 +49,7 @@ function compareStream(
   return complete.flatMap(([server, history]) => {
     const why = whyDifferent(rightHistory, history);
     if (why === undefined) return [];
-    const message = `${name} on ${server} ${why}: ${tell(server, history)}, ${tell(right, rightHistory)}`;
+    const message = `${name} on ${server} ${why}: ${report(server, history)}, ${report(right, rightHistory)}`;
     return [{ stream: name, server, message }];
   });
 }
@@ -91,7 +91,7 @@ function gapOf(right: Replica, other: Replica): number {
   return Math.abs(gap) <= explained ? 0 : gap;
 }
 
-function tell(server: string, history: readonly Replica[]): string {
+function report(server: string, history: readonly Replica[]): string {
   const { messages = 0, last = 0 } = history.at(-1) ?? {};
   return `${server} holds ${messages} messages up to ${last}`;
 }

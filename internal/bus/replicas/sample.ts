@@ -2,7 +2,7 @@ import { NatsError } from "nats";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { Bus } from "../connect.ts";
 import type { Difference } from "./compare.ts";
-import type { ReplicatedStream } from "./look.ts";
+import type { ReplicatedStream } from "./inspect.ts";
 
 const timeoutMs = 3_000;
 /** How many messages of a stream are compared. */

@@ -11,7 +11,7 @@ import { assertFree, listenAddressOf } from "./port.ts";
 import { findServer } from "./program.ts";
 import { acknowledgesEarly } from "./sync.ts";
 
-const pauses = { firstMs: 500, longestMs: 30_000 };
+const pauses = { firstMs: 500, maxMs: 30_000 };
 /** A server that ran this long had started well: the pauses start from the beginning. */
 const steadyMs = 60_000;
 /** A server whose log goes elsewhere never reports that it is ready. Connecting to it then shows whether it is. */

@@ -5,7 +5,7 @@ import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { describeRequest } from "./request.ts";
 
-const mostShown = 10;
+const maxShown = 10;
 
 export const idArg = {
   id: { type: "positional", required: true, description: "Id of the request, apr-…" },
@@ -23,7 +23,7 @@ export const showCommand = command({
       const { targets, agreed, needs, outcome, reason, denied_by } = approval;
       const ended = denied_by ?? outcome;
       const ending = reason === undefined ? ended : `${ended}: ${reason}`;
-      const more = (targets?.length ?? 0) > mostShown ? ", …" : "";
+      const more = (targets?.length ?? 0) > maxShown ? ", …" : "";
       await cli.print(approval, () =>
         formatFields([
           ["Id", approval.id],
@@ -33,7 +33,7 @@ export const showCommand = command({
           ["Digest", approval.request_digest],
           ...(targets === undefined
             ? []
-            : [["Peels", `${targets.length}: ${targets.slice(0, mostShown).join(", ")}${more}`] as const]),
+            : [["Peels", `${targets.length}: ${targets.slice(0, maxShown).join(", ")}${more}`] as const]),
           ["Asked", `${approval.asked_at} by ${approval.asked_by}`],
           ["Agreed", `${agreed.length} of ${needs}${agreed.length === 0 ? "" : `: ${agreed.join(", ")}`}`],
           ["Rule", approval.rule],

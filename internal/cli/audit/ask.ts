@@ -4,7 +4,7 @@ import { ask } from "../ask.ts";
 import { readPastTime } from "../past-time.ts";
 
 /** An entry, as masters show it. */
-export type AuditView = Awaited<ReturnType<typeof askPage>>["entries"][number];
+export type AuditView = Awaited<ReturnType<typeof requestPage>>["entries"][number];
 
 /** The flags that choose entries. */
 export const filterArgs = {
@@ -48,7 +48,7 @@ export function filterOf({ since, until, operator, action, peel, outcome }: Word
 }
 
 /** Asks for one page. */
-export function askPage(
+export function requestPage(
   bus: Bus,
   input: Parameters<typeof auditOperations.listAudit.operation.run>[1] | object,
 ) {
@@ -58,18 +58,18 @@ export function askPage(
 /**
  * Reads entries, the newest first, page after page.
  *
- * @param most how many
+ * @param max how many
  * @param take gets the entries of each page
  */
 export async function readPages(
   bus: Bus,
   filter: ReturnType<typeof filterOf>,
-  most: number,
+  max: number,
   take: (entries: readonly AuditView[]) => void,
 ): Promise<{ more: boolean }> {
-  let left = most;
+  let left = max;
   for (let cursor: string | undefined; ; ) {
-    const { entries, next } = await askPage(bus, { ...filter, cursor, limit: Math.min(left, 200) });
+    const { entries, next } = await requestPage(bus, { ...filter, cursor, limit: Math.min(left, 200) });
     take(entries);
     left -= entries.length;
     if (next === undefined) return { more: false };

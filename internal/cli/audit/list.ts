@@ -3,7 +3,7 @@ import { command, formatTable, readFlag, type TableStyle } from "../../program/c
 import { withBus } from "../operator.ts";
 import { type AuditView, filterArgs, filterOf, readPages, subjectLine } from "./ask.ts";
 
-const mostEntries = 10_000;
+const maxEntries = 10_000;
 
 export const listCommand = command({
   name: "list",
@@ -19,7 +19,7 @@ export const listCommand = command({
       type: "string",
       valueHint: "n",
       default: "50",
-      description: `Maximum number of entries, 1 to ${mostEntries}`,
+      description: `Maximum number of entries, 1 to ${maxEntries}`,
     },
   },
   async run(args, cli) {
@@ -30,7 +30,7 @@ export const listCommand = command({
       const { more } = await readPages(bus, filter, limit, (entries) => found.push(...entries));
       await cli.print(found, () => formatEntries(found, cli));
       if (found.length === 0) cli.say("no entries");
-      if (more) cli.say(`there are more: --limit takes up to ${mostEntries}, and svc audit export all`);
+      if (more) cli.say(`there are more: --limit takes up to ${maxEntries}, and svc audit export all`);
     });
   },
 });
@@ -38,10 +38,10 @@ export const listCommand = command({
 /** @throws SvcError `bad_request` */
 function parseLimit(text: string): number {
   const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= mostEntries) return limit;
+  if (limit >= 1 && limit <= maxEntries) return limit;
   throw new SvcError(
     "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostEntries}`,
+    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${maxEntries}`,
   );
 }
 

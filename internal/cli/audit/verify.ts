@@ -3,7 +3,7 @@ import { command, Exit, formatTable, type TableStyle } from "../../program/comma
 import { withBus } from "../operator.ts";
 import { judgeWitnesses } from "./judge.ts";
 import { readWholeChain } from "./read-chain.ts";
-import { askWitnesses } from "./witness.ts";
+import { queryWitnesses } from "./witness.ts";
 
 export const verifyCommand = command({
   name: "verify",
@@ -20,7 +20,7 @@ export const verifyCommand = command({
   run: ({ witness }, cli) =>
     withBus(cli, async (bus) => {
       // Before the chain is read: what they saw must be in it.
-      const asked = witness === undefined ? undefined : await askWitnesses(bus, witness);
+      const asked = witness === undefined ? undefined : await queryWitnesses(bus, witness);
       const chain = await readWholeChain(bus, asked?.flatMap(({ heads }) => heads) ?? []);
       const witnesses = asked?.map((one) => judgeWitnesses(one, chain));
       const { problems, found, count, first, last, firstAt } = chain;

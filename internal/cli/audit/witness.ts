@@ -5,7 +5,7 @@ import { ask } from "../ask.ts";
 import { followJob } from "../job/follow-job.ts";
 
 const timeout = "20s";
-const mostHeads = 100;
+const maxHeads = 100;
 
 /** What a peel remembers of one entry, not verified yet. */
 export interface RememberedHead {
@@ -30,12 +30,12 @@ export interface Witness {
 const answer = v.object({
   heads: v.pipe(
     v.array(v.object({ seq: v.number(), hash: v.string(), signed: v.string(), seen_at: v.string() })),
-    v.maxLength(mostHeads),
+    v.maxLength(maxHeads),
   ),
 });
 
 /** Asks the peels of a target what they remember. @throws SvcError as the masters answer */
-export async function askWitnesses(bus: Bus, target: string): Promise<Witness[]> {
+export async function queryWitnesses(bus: Bus, target: string): Promise<Witness[]> {
   const job = await ask(bus, jobOperations.createJob, { target, function: "audit.head", args: {}, timeout });
   const view = await followJob(bus, job.jid);
   return view.targets.map((peel) => {

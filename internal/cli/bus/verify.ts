@@ -6,7 +6,7 @@ import { withBus } from "../operator.ts";
 import { compareWithMasters } from "./compare.ts";
 
 /** Maximum number of listed differences. `--output json` lists all. */
-const mostNamed = 20;
+const maxNamed = 20;
 
 export const verifyCommand = command({
   name: "verify",
@@ -56,7 +56,7 @@ export function formatComparison(
   const named = formatTable(
     { MASTER: "text", RECORD: "id", "PEEL ID": "text", PROBLEM: "prose" },
     differences
-      .slice(0, mostNamed)
+      .slice(0, maxNamed)
       .map((one) => [one.master, one.key, displayPeelId(one.peel_id), one.problem]),
     style,
   );

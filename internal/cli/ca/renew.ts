@@ -22,7 +22,7 @@ export const renewRootCommand = command({
     const validityMs = readFlag("--root-validity", validity, parseDuration);
     const { clock, random } = cli;
     const path = authorityPaths(dir).rootCrt;
-    await tell(await reissueRoot({ dir, validityMs, clock, random }), path, cli);
+    await report(await reissueRoot({ dir, validityMs, clock, random }), path, cli);
     cli.say(`Copy ${path} to every master. Masters load it within an hour. The pins of peels stay the same.`);
   },
 });
@@ -36,12 +36,12 @@ export const renewIntermediateCommand = command({
   async run({ dir }, cli) {
     const { clock, random } = cli;
     const path = authorityPaths(dir).subCrt;
-    await tell(await reissueIntermediate({ dir, clock, random }), path, cli);
+    await report(await reissueIntermediate({ dir, clock, random }), path, cli);
     cli.say(`Copy ${path} to every master, and reissue the certificates of bus servers.`);
   },
 });
 
-async function tell({ before, after }: Reissued, path: string, cli: Cli): Promise<void> {
+async function report({ before, after }: Reissued, path: string, cli: Cli): Promise<void> {
   const data = {
     file: path,
     subject: after.subject,

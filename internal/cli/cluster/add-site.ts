@@ -21,7 +21,7 @@ import {
 import { until } from "./watch-hosts.ts";
 
 const timeoutMs = 20_000;
-const mostAttempts = 5;
+const maxAttempts = 5;
 
 export const addSiteCommand = command({
   name: "add-site",
@@ -164,7 +164,7 @@ async function untilAnswered(request: Parameters<typeof askOnce>[0], cli: Cli): 
       return await askOnce(request, cli);
     } catch (thrown) {
       const isOver =
-        !(thrown instanceof SvcError && thrown.kind === "unavailable") || attempt === mostAttempts;
+        !(thrown instanceof SvcError && thrown.kind === "unavailable") || attempt === maxAttempts;
       if (isOver) throw thrown;
       cli.say(`not every server of the bus has confirmed yet: ${thrown.message}`);
     }

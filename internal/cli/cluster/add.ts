@@ -21,7 +21,7 @@ import { formatStatus } from "./status.ts";
 import { untilFormed, untilStored } from "./watch-hosts.ts";
 
 const timeoutMs = 10_000;
-const leastHosts = 3;
+const minHosts = 3;
 
 export const addCommand = command({
   name: "add",
@@ -162,7 +162,7 @@ function assertEnough(own: OwnHost, wanted: readonly string[], hosts: readonly s
   if (wanted.includes(own.own)) {
     throw new SvcError("usage", `${own.own} is the host of ${own.dir}: name only the others`);
   }
-  if (hosts.length < leastHosts) {
+  if (hosts.length < minHosts) {
     throw new SvcError(
       "usage",
       `${hosts.join(" and ")} would be a cluster of ${hosts.length}, which works only while both run: name two hosts or more`,

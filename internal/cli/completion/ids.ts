@@ -20,7 +20,7 @@ import { withBus } from "../operator.ts";
 /** Timeout: the user is waiting at the prompt. */
 const timeoutMs = 2_000;
 /** Maximum number of ids: they fit into a pipe, and into a readable list. */
-const mostIds = 500;
+const maxIds = 500;
 /** Number of jobs or rollouts to request. */
 const newest = 100;
 
@@ -76,7 +76,7 @@ function linesOf(offers: readonly Offer[], prefix: string): string {
       seen.add(id);
       return true;
     })
-    .slice(0, mostIds)
+    .slice(0, maxIds)
     .map(({ id, text }) => `${id}\t${visible(text)}\n`)
     .join("");
 }
@@ -144,7 +144,7 @@ const readers: Record<
 };
 
 /** Longest beginning of a value that stands next to its name. */
-const longestText = 40;
+const maxText = 40;
 
 /** The facts of a peel. Hosts of one fleet have mostly the same: without a peel, those of one that is alive will do. */
 async function readFacts(bus: Bus, peel: string): Promise<Offer[]> {
@@ -153,7 +153,7 @@ async function readFacts(bus: Bus, peel: string): Promise<Offer[]> {
   const { value } = await ask(bus, peelOperations.getFacts, { id }, { isHasty: true });
   return Object.entries(value ?? {}).map(([name, one]) => ({
     id: name,
-    text: factCell(one).slice(0, longestText),
+    text: factCell(one).slice(0, maxText),
   }));
 }
 

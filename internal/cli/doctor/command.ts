@@ -18,6 +18,6 @@ export const doctorCommand = command({
   },
   async run({ peel: named, direct, creds }, cli) {
     const peel = named === undefined ? undefined : readFlag("<peel>", named, peelIdFromConfig);
-    await (await import("./look.ts")).lookForTrouble(cli, { peel, direct, creds });
+    await (await import("./look.ts")).findTrouble(cli, { peel, direct, creds });
   },
 });

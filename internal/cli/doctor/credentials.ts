@@ -28,9 +28,9 @@ export interface RecoveryWindow {
 export function recoveryWindowOf(
   masters: readonly { recovery_window_ms?: number | undefined }[],
 ): RecoveryWindow {
-  const told = masters.flatMap(({ recovery_window_ms }) => recovery_window_ms ?? []);
-  if (told.length === 0) return { ms: usualWindowMs, named: "the usual enroll.recovery_window" };
-  return { ms: Math.min(...told), named: "the enroll.recovery_window of the masters" };
+  const reported = masters.flatMap(({ recovery_window_ms }) => recovery_window_ms ?? []);
+  if (reported.length === 0) return { ms: usualWindowMs, named: "the usual enroll.recovery_window" };
+  return { ms: Math.min(...reported), named: "the enroll.recovery_window of the masters" };
 }
 
 /** Whether a peel renews its credentials in time, or may recover them. */

@@ -79,7 +79,7 @@ function judgeOperatorFile(credentials: string, now: number): Finding | undefine
  * @param options.peel encoded id of a peel to check as well
  * @throws Exit 1 when a step failed
  */
-export async function lookForTrouble(
+export async function findTrouble(
   cli: Cli,
   { peel, ...words }: DirectWords & { peel: string | undefined },
 ): Promise<void> {

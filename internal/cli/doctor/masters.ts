@@ -22,7 +22,7 @@ export const masterStep: Step<DoctorContext> = {
     if (failed.length > 0) {
       return {
         level: "fail",
-        message: failed.map(tell).join("; "),
+        message: failed.map(report).join("; "),
         next: "check the log of that master, and run svc-master check on its host",
       };
     }
@@ -49,13 +49,17 @@ export const masterStep: Step<DoctorContext> = {
     }
     const degraded = masters.filter(({ readiness }) => readiness !== "up");
     if (degraded.length > 0) {
-      return { level: "warn", message: degraded.map(tell).join("; "), next: "check the log of that master" };
+      return {
+        level: "warn",
+        message: degraded.map(report).join("; "),
+        next: "check the log of that master",
+      };
     }
     return { level: "ok", message: `${named} alive` };
   },
 };
 
-const tell = ({ name, readiness, reason }: { name: string } & MasterReadiness) =>
+const report = ({ name, readiness, reason }: { name: string } & MasterReadiness) =>
   `${name} is ${readiness}${reason === undefined ? "" : `: ${reason}`}`;
 
 /** Shows the holder of each lease, and since when. */

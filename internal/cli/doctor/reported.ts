@@ -1,8 +1,8 @@
 import * as v from "valibot";
 
 /** The most characters of a text that a peel chose in one line. */
-const mostCharacters = 200;
-const mostRoots = 64;
+const maxCharacters = 200;
+const maxRoots = 64;
 
 const refusedForm = v.object({
   kind: v.picklist(["rotation", "succession"]),
@@ -34,7 +34,7 @@ export function readReportedTrust(facts: unknown): ReportedTrust {
       return parsed.success ? [parsed.output] : [];
     });
     return {
-      roots: trust_roots?.slice(0, mostRoots),
+      roots: trust_roots?.slice(0, maxRoots),
       busCaFile: bus_ca_file,
       refused: [...new Map(refused.map((one) => [one.kind, one])).values()],
     };
@@ -45,6 +45,6 @@ export function readReportedTrust(facts: unknown): ReportedTrust {
 
 /** The beginning of a text that a peel chose, in one line that cannot be taken for another one. */
 export function excerpt(text: string): string {
-  const line = text.slice(0, mostCharacters).replace(/\s+/g, " ").trim();
-  return text.length > mostCharacters ? `${line}…` : line;
+  const line = text.slice(0, maxCharacters).replace(/\s+/g, " ").trim();
+  return text.length > maxCharacters ? `${line}…` : line;
 }

@@ -5,7 +5,7 @@ import { excerpt, type ReportedTrust } from "./reported.ts";
 type MasterRoots = Pick<Masters["masters"][number], "name" | "ca_spki" | "ca_next_spki" | "ca_phase">;
 
 const pinForm = /^sha256:[0-9a-f]{64}$/;
-const mostShown = 4;
+const maxShown = 4;
 
 /**
  * Whether a peel trusts the root that masters present, and while a root is rotated the next one.
@@ -87,8 +87,8 @@ function remedyOf({ busCaFile, refused }: ReportedTrust, alive: boolean): string
 function pinsOf(roots: readonly string[]): string {
   const pins = roots.filter((pin) => pinForm.test(pin));
   if (pins.length === 0) return "no root";
-  const more = pins.length > mostShown ? ` and ${pins.length - mostShown} more` : "";
-  return `${pins.slice(0, mostShown).join(", ")}${more}`;
+  const more = pins.length > maxShown ? ` and ${pins.length - maxShown} more` : "";
+  return `${pins.slice(0, maxShown).join(", ")}${more}`;
 }
 
 const namesOf = (masters: readonly { name: string }[]) => masters.map(({ name }) => name).join(", ");

@@ -24,13 +24,13 @@ test("what waits or is refused does not keep it from the rest", async () => {
 
 test("at most 64 are under way at the same time", async () => {
   let busy = 0;
-  let most = 0;
+  let max = 0;
   await decideAll(ids, async () => {
-    most = Math.max(most, ++busy);
+    max = Math.max(max, ++busy);
     await new Promise<void>((resolve) => setImmediate(resolve));
     busy--;
   });
-  expect(most).toBe(64);
+  expect(max).toBe(64);
 });
 
 test.each<[string, () => Promise<unknown>]>([

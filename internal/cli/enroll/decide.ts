@@ -149,7 +149,7 @@ async function decideOnSelected(
   const found = choose(listed, selection, decision.leavesOut, new Set(named));
   const known = new Map(listed.map((one) => [one.id, one]));
   const items = [...named.map((id): Item => known.get(id) ?? { id, peel_id: "" }), ...found.chosen];
-  tellLeftOut(found, cli, decision);
+  reportLeftOut(found, cli, decision);
   if (words.force === true && named.length === 0 && found.leftOut.length > 0) {
     cli.say("--force counts for enrollments that are named by their ids, not for those that are selected");
   }
@@ -179,7 +179,7 @@ async function list(bus: Bus, { states }: Decision, isDirect: boolean): Promise<
   return found;
 }
 
-function tellLeftOut({ leftOut }: Chosen, cli: Cli, { verb }: Decision): void {
+function reportLeftOut({ leftOut }: Chosen, cli: Cli, { verb }: Decision): void {
   if (leftOut.length === 0) return;
   const byTrust = Map.groupBy(leftOut, ({ trust }) => trust);
   for (const [trust, all] of byTrust) {

@@ -53,7 +53,7 @@ export function readSelection({
   evidence,
   limit,
 }: SelectionWords): Selection | undefined {
-  const most = limit === undefined ? Number.POSITIVE_INFINITY : readFlag("--limit", limit, parseLimit);
+  const max = limit === undefined ? Number.POSITIVE_INFINITY : readFlag("--limit", limit, parseLimit);
   if (all !== true && match === undefined && address === undefined && evidence === undefined) {
     if (limit === undefined) return undefined;
     throw new SvcError("usage", "--limit is for --match, --address, --evidence or --all");
@@ -64,7 +64,7 @@ export function readSelection({
   if (match === "") throw new SvcError("usage", "--match: names no peel; all are selected with --all");
   const network = address === undefined ? undefined : readFlag("--address", address, readNetwork);
   return {
-    limit: most,
+    limit: max,
     fits(one) {
       if (match !== undefined && !matchGlob(match, displayPeelId(one.peel_id))) return false;
       if (evidence !== undefined && one.evidence !== evidence) return false;

@@ -3,8 +3,8 @@ import type { ShownEvent } from "../../fleet/events/mod.ts";
 import { type Cli, cutTo, Exit, visible } from "../../program/command-line/mod.ts";
 
 /** Of a list that is printed as a whole. */
-const mostListed = 10_000;
-const longestData = 200;
+const maxListed = 10_000;
+const maxData = 200;
 /** The tag or the source contains them. */
 const notShown: ReadonlySet<string> = new Set(["peel", "peel_id", "revision"]);
 
@@ -54,10 +54,10 @@ export function createPrinter(cli: Cli, follow: boolean) {
       count += events.length;
       if (isList) listed.push(...events);
       else await write(events.map((event) => `${lineOf(event)}\n`).join(""));
-      if (listed.length > mostListed) {
+      if (listed.length > maxListed) {
         throw new SvcError(
           "bad_request",
-          `there are more than ${mostListed} events: use --output jsonl, or a later --since`,
+          `there are more than ${maxListed} events: use --output jsonl, or a later --since`,
         );
       }
     },
@@ -77,7 +77,7 @@ function dataLine({ data }: ShownEvent): string {
     .filter(([name]) => !notShown.has(name))
     .map(([name, value]) => `${name}=${wordOf(value)}`)
     .join(" ");
-  return text.length > longestData ? `${text.slice(0, longestData)}…` : text;
+  return text.length > maxData ? `${text.slice(0, maxData)}…` : text;
 }
 
 function wordOf(value: unknown): string {

@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { mostCounted, peelOperations } from "../../fleet/peels/mod.ts";
+import { maxCounted, peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatTable, readListFlag, type TableStyle } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
@@ -16,7 +16,7 @@ export const countCommand = command({
       type: "positional",
       required: true,
       ids: "facts",
-      description: `Facts with commas between them, at most ${mostCounted}, such as os,osrelease`,
+      description: `Facts with commas between them, at most ${maxCounted}, such as os,osrelease`,
     },
     target: targetArg,
   },

@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { mostPeels, mostShown, peelOperations } from "../../fleet/peels/mod.ts";
+import { maxPeels, maxShown, peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatTable, readListFlag, type TableStyle } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
 import { ask } from "../ask.ts";
@@ -26,13 +26,13 @@ export const findCommand = command({
       required: true,
       valueHint: "names",
       ids: "facts",
-      description: `Facts with commas between them, at most ${mostShown}, such as os,mounts:/:fstype`,
+      description: `Facts with commas between them, at most ${maxShown}, such as os,mounts:/:fstype`,
     },
   },
   async run({ target, show }, cli) {
     const names = [...new Set(readListFlag("--show", show, (name) => name))];
     await withBus(cli, async (bus) => {
-      const asked = { target, show: names.join(","), limit: mostPeels };
+      const asked = { target, show: names.join(","), limit: maxPeels };
       const found = await allPages(
         (after) => ask(bus, peelOperations.findFacts, { ...asked, ...after }),
         "peels",

@@ -9,7 +9,7 @@ import { peelArg } from "../peel-args.ts";
 import { factCell } from "./cell.ts";
 
 /** Of a cell: both values and the name fit on most terminals. */
-const longestCell = 60;
+const maxCell = 60;
 
 export const historyCommand = command({
   name: "history",
@@ -53,5 +53,5 @@ export function formatChanges(
 }
 
 function short(text: string): string {
-  return text.length <= longestCell ? text : `${text.slice(0, longestCell - 1)}…`;
+  return text.length <= maxCell ? text : `${text.slice(0, maxCell - 1)}…`;
 }

@@ -22,16 +22,16 @@ const nouns: Record<ShortKind, string> = {
   jtk: "join token",
 };
 /** Characters behind the prefix of the kind: fewer would be a guess. */
-const leastCharacters = 4;
+const minCharacters = 4;
 /** The same of a whole id. */
 export const lengthOfIds = 27;
 /** Maximum number of candidates that an error names. */
-export const mostShown = 10;
+export const maxShown = 10;
 
 /** Whether a text is the beginning of an id of this kind, and not a whole one. One that is too short is not. */
 export function isShortId(kind: ShortKind, text: string): boolean {
-  const most = lengthOfIds - 1;
-  return new RegExp(`^${kind}-[0-9A-Za-z]{${leastCharacters},${most}}$`).test(text);
+  const max = lengthOfIds - 1;
+  return new RegExp(`^${kind}-[0-9A-Za-z]{${minCharacters},${max}}$`).test(text);
 }
 
 /**
@@ -44,8 +44,8 @@ export function chooseOne(what: string, text: string, candidates: readonly Candi
   const [first, ...others] = candidates;
   if (first === undefined) throw new SvcError("not_found", `no ${what} begins with ${text}`);
   if (others.length === 0) return first;
-  const shown = candidates.slice(0, mostShown).map(({ id, text }) => (text === "" ? id : `${id} (${text})`));
-  const more = candidates.length > mostShown ? ", …" : "";
+  const shown = candidates.slice(0, maxShown).map(({ id, text }) => (text === "" ? id : `${id} (${text})`));
+  const more = candidates.length > maxShown ? ", …" : "";
   throw new SvcError(
     "conflict",
     `several ${what}s begin with ${text}: give more of it. There are ${shown.join("; ")}${more}`,

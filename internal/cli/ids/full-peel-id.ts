@@ -3,7 +3,7 @@ import type { Bus } from "../../bus/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
-import { chooseOne, mostShown } from "./choose.ts";
+import { chooseOne, maxShown } from "./choose.ts";
 
 /**
  * Asks about a peel, whose id may be the beginning of one when no peel has exactly that id. Only for what reads:
@@ -27,7 +27,7 @@ export async function readNamedPeel<T>(
     if (!/^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(beginning)) throw thrown;
     const { peels } = await ask(bus, peelOperations.listPeels, {
       target: `${beginning}*`,
-      limit: mostShown + 1,
+      limit: maxShown + 1,
     });
     // The peel is there, and what was asked about it does not exist.
     if (peels.length === 0 || peels.some(({ id }) => id === beginning)) throw thrown;

@@ -8,7 +8,7 @@ import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { tokenOperations } from "../../fleet/tokens/mod.ts";
 import { ask } from "../ask.ts";
 import { enrollmentOf } from "../enroll/read-list.ts";
-import { type Candidate, lengthOfIds, mostShown, type ShortKind } from "./choose.ts";
+import { type Candidate, lengthOfIds, maxShown, type ShortKind } from "./choose.ts";
 
 /** A page of a list, newest first. */
 interface Page {
@@ -77,7 +77,7 @@ export async function readCandidates(bus: Bus, kind: ShortKind, beginning: strin
     const { items, next } = await listers[kind](bus, page);
     found.push(...items.filter(({ id, name }) => id.startsWith(beginning) || name === beginning));
     const last = items.at(-1);
-    if (found.length > mostShown) return found;
+    if (found.length > maxShown) return found;
     if (next === undefined || last === undefined || timeOfId(last.id) < oldest) return found;
     page = { limit: otherPages, cursor: next };
   }

@@ -12,7 +12,7 @@ import { resolvePeels } from "./resolve.ts";
 import type { Work } from "./work.ts";
 
 /** Characters of the arguments that are shown before a question. */
-const mostShown = 2_000;
+const maxShown = 2_000;
 /** An id has the time in seconds. */
 const second = 1_000;
 
@@ -100,7 +100,7 @@ async function confirm(
   count: number,
   cli: Cli,
 ): Promise<void> {
-  const what = `${visible(job.function)} ${visible(JSON.stringify(job.args).slice(0, mostShown))}`;
+  const what = `${visible(job.function)} ${visible(JSON.stringify(job.args).slice(0, maxShown))}`;
   if (cli.ask === undefined) {
     throw new SvcError(
       "usage",

@@ -5,9 +5,9 @@ import { type Folded, foldLine, foldLines } from "./fold.ts";
 import { showReturn } from "./show-return.ts";
 
 /** Characters of whole answers that are kept; later ones are folded. */
-const mostWhole = 64 * 1024 * 1024;
+const maxWhole = 64 * 1024 * 1024;
 /** Characters of folded answers that are kept, of those that ended well and of the others: more is shown of none. */
-const mostFolded = 8 * 1024 * 1024;
+const maxFolded = 8 * 1024 * 1024;
 
 /** How answers are shown, as flags say. */
 export interface AnswerOptions {
@@ -62,9 +62,9 @@ export function createAnswers({
       const key = keyOf(cell, shown.details);
       let answer = byKey.get(key);
       if (answer === undefined) {
-        const isWhole = (full || (targets === 1 && !wasShown())) && kept < mostWhole;
+        const isWhole = (full || (targets === 1 && !wasShown())) && kept < maxWhole;
         const keep = returned.success ? "first" : "last";
-        const hasRoom = folds[keep] < mostFolded;
+        const hasRoom = folds[keep] < maxFolded;
         const folded = isWhole ? { lines: shown.details, more: 0 } : foldAnswer(shown, keep, hasRoom);
         answer = { key, cell: isWhole ? cell : foldLine(cell), ...folded, isTail: keep === "last" };
         byKey.set(key, answer);

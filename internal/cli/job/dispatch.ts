@@ -11,7 +11,7 @@ import { runBatches } from "./batches.ts";
 import { confirmMany } from "./confirm-many.ts";
 import { type Dispatched, jobSize } from "./counts.ts";
 import { printEnd, watchJob } from "./follow.ts";
-import { askFrozen } from "./frozen.ts";
+import { requestFrozen } from "./frozen.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { printPreview } from "./preview.ts";
 import { type ResolvedPeel, resolvePeels } from "./resolve.ts";
@@ -109,5 +109,5 @@ function peelsOf(bus: Bus, { target = "", targets = [] }: Work): Promise<Resolve
 
 function dispatch(bus: Bus, work: Work): Promise<Dispatched> {
   const question = { kind: "jobs", action: "run", function: work.function };
-  return askFrozen(bus, work, question, (frozen) => ask(bus, jobOperations.createJob, frozen));
+  return requestFrozen(bus, work, question, (frozen) => ask(bus, jobOperations.createJob, frozen));
 }

@@ -1,8 +1,8 @@
 /** More lines than this are folded to `shownLines`: a hint in place of a few lines would hide more than it saves. */
-const mostLines = 25;
+const maxLines = 25;
 const shownLines = 20;
 /** Characters of a line that is shown where many peels are. */
-const longestLine = 1_000;
+const maxLine = 1_000;
 
 /** Lines of an answer, and how many of it were left out. */
 export interface Folded {
@@ -17,7 +17,7 @@ export interface Folded {
  */
 export function foldLines(lines: readonly string[], keep: "first" | "last"): Folded {
   const kept =
-    lines.length <= mostLines
+    lines.length <= maxLines
       ? lines
       : keep === "first"
         ? lines.slice(0, shownLines)
@@ -27,9 +27,7 @@ export function foldLines(lines: readonly string[], keep: "first" | "last"): Fol
 
 /** The beginning of a line that is too long. */
 export function foldLine(line: string): string {
-  return line.length <= longestLine
-    ? copy(line)
-    : `${copy(line.slice(0, longestLine))}… (${line.length} characters)`;
+  return line.length <= maxLine ? copy(line) : `${copy(line.slice(0, maxLine))}… (${line.length} characters)`;
 }
 
 /** A line is a part of the whole answer, and would keep all of it in memory. */

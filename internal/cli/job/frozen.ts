@@ -8,7 +8,7 @@ import { approvalsFor, type Question } from "../roles/ask.ts";
 import { resolvePeels } from "./resolve.ts";
 
 /** How often the peels that match are looked up again when they change in the same moment. */
-const mostAttempts = 3;
+const maxAttempts = 3;
 
 type Frozen = Pick<JobRequest, "target" | "targets" | "targets_digest" | "approvals">;
 
@@ -19,7 +19,7 @@ type Frozen = Pick<JobRequest, "target" | "targets" | "targets_digest" | "approv
  * @param question what a role must allow for it, apart from the peels
  * @throws SvcError what `send` throws
  */
-export async function askFrozen<Request extends Frozen, T>(
+export async function requestFrozen<Request extends Frozen, T>(
   bus: Bus,
   request: Request,
   question: Question,
@@ -37,7 +37,7 @@ export async function askFrozen<Request extends Frozen, T>(
       return await send({ ...request, targets_digest: root, ...(approvals > 0 ? { approvals } : {}) });
     } catch (thrown) {
       const hasChanged = toSvcError(thrown).kind === "invalid_transition" && targets === undefined;
-      if (!hasChanged || attempt === mostAttempts) throw thrown;
+      if (!hasChanged || attempt === maxAttempts) throw thrown;
     }
   }
 }

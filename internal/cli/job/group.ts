@@ -16,7 +16,7 @@ export interface Group {
   outcome: string;
   answer: Answer;
   /** The shortest and the longest run of states, milliseconds. */
-  durations?: { least: number; most: number };
+  durations?: { min: number; max: number };
 }
 
 /**
@@ -44,8 +44,8 @@ export function groupAnswers(
     const group = groups.get(key) ?? { peels: [], outcome, answer };
     group.peels.push(peel);
     if (durationMs !== undefined) {
-      const { least, most } = group.durations ?? { least: durationMs, most: durationMs };
-      group.durations = { least: Math.min(least, durationMs), most: Math.max(most, durationMs) };
+      const { min, max } = group.durations ?? { min: durationMs, max: durationMs };
+      group.durations = { min: Math.min(min, durationMs), max: Math.max(max, durationMs) };
     }
     groups.set(key, group);
   }
@@ -55,8 +55,8 @@ export function groupAnswers(
 /** What is said of a group on its line. */
 export function cellOf({ answer, durations }: Pick<Group, "answer" | "durations">): string {
   if (durations === undefined) return answer.cell;
-  const [least, most] = [seconds(durations.least), seconds(durations.most)];
-  return `${answer.cell} (${least === most ? most : `${least} to ${most}`} s)`;
+  const [min, max] = [seconds(durations.min), seconds(durations.max)];
+  return `${answer.cell} (${min === max ? max : `${min} to ${max}`} s)`;
 }
 
 /** `web-1`, `3 peels: web-1, web-2, web-3` or `12 peels: web-1, web-2, …` */

@@ -14,7 +14,7 @@ import { withBus } from "../operator.ts";
 import { readPastTime } from "../past-time.ts";
 import { formatJobs } from "./list-table.ts";
 
-const mostJobs = 1_000;
+const maxJobs = 1_000;
 
 export const listCommand = command({
   name: "list",
@@ -60,7 +60,7 @@ export const listCommand = command({
       type: "string",
       valueHint: "n",
       default: "20",
-      description: `Maximum number of jobs, 1 to ${mostJobs}`,
+      description: `Maximum number of jobs, 1 to ${maxJobs}`,
     },
   },
   async run(args, cli) {
@@ -76,7 +76,7 @@ export const listCommand = command({
       const { jobs, next, unsearched = 0 } = await askList(bus, filter);
       await cli.print(jobs, () => formatJobs(jobs, cli));
       if (jobs.length === 0) cli.say("no jobs");
-      if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostJobs}`);
+      if (next !== undefined) cli.say(`there are more: --limit takes up to ${maxJobs}`);
       if (unsearched > 0) {
         cli.say(`${unsearched} older jobs were not looked at: masters have forgotten their targets`);
       }
@@ -93,9 +93,9 @@ function askList(bus: Bus, filter: { schedule: string | undefined; limit: number
 /** @throws SvcError `bad_request` */
 function parseLimit(text: string): number {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= mostJobs) return limit;
+  if (limit >= 1 && limit <= maxJobs) return limit;
   throw new SvcError(
     "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostJobs}`,
+    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${maxJobs}`,
   );
 }

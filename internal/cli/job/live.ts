@@ -4,7 +4,7 @@ import { textLines } from "../../program/answers/mod.ts";
 import { visible } from "../../program/command-line/mod.ts";
 
 /** Characters of a line that has not ended. */
-const longestRest = 4_096;
+const maxRest = 4_096;
 
 /** What peels write, and how far they are, as lines for people. */
 export interface Live {
@@ -32,7 +32,7 @@ export function createLive(): Live {
         const left = skipped === 0 ? [] : [`(${skipped} characters left out)`];
         const text = (rests.get(peel) ?? "") + output.output;
         const end = text.lastIndexOf("\n") + 1;
-        rests.set(peel, text.slice(end).slice(-longestRest));
+        rests.set(peel, text.slice(end).slice(-maxRest));
         return named(peel, [...left, ...(end === 0 ? [] : textLines(text.slice(0, end)))]);
       }
       if (running !== undefined) {

@@ -6,7 +6,7 @@ import type { AnswerOptions, Answers } from "./answers.ts";
 import { cellOf, type Group, groupAnswers, namesOf } from "./group.ts";
 
 /** Lines of a table of answers: more would not help people, and go to a file with `--full` or `--output jsonl`. */
-const mostLines = 2_000;
+const maxLines = 2_000;
 
 /**
  * What the targets answered, for people: one line per answer with the peels that gave it, and below it, indented,
@@ -42,7 +42,7 @@ function lastGroups(groups: readonly Group[]): readonly Group[] {
   let lines = 0;
   const first = groups.findLastIndex(({ answer }) => {
     lines += 1 + answer.lines.length + (answer.more > 0 ? 1 : 0);
-    return lines > mostLines;
+    return lines > maxLines;
   });
   // The last one is shown in any case.
   return groups.slice(Math.min(first + 1, groups.length - 1));

@@ -2,7 +2,7 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import { type MasterKeys, unconfirmedOf } from "./fleet-keys.ts";
 
 /** How many peels a sentence names. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 /** Why the change of the command key cannot be finished yet; `undefined` when it can. */
 export function commandObstacle(next: string, masters: readonly MasterKeys[]): string | undefined {
@@ -11,8 +11,8 @@ export function commandObstacle(next: string, masters: readonly MasterKeys[]): s
     return `${lacking} does not have the next command key: copy command-next.seed there`;
   const { named, count } = unconfirmedOf(masters);
   if (count > 0) {
-    const more = count > mostNamed ? ` and ${count - mostNamed} more` : "";
-    const some = named.slice(0, mostNamed).map(displayPeelId).join(", ");
+    const more = count > maxNamed ? ` and ${count - maxNamed} more` : "";
+    const some = named.slice(0, maxNamed).map(displayPeelId).join(", ");
     return `${count} alive ${count === 1 ? "peel has" : "peels have"} not confirmed the next command key: ${some}${more}`;
   }
   const waiting = namesOf(masters.filter(({ signs_with }) => signs_with !== next));
@@ -37,8 +37,8 @@ export function accountObstacle(
   if (waiting !== undefined)
     return `${waiting} does not issue credentials with the next key yet: try again soon`;
   if (dependents.length === 0) return undefined;
-  const more = dependents.length > mostNamed ? ` and ${dependents.length - mostNamed} more` : "";
-  const some = dependents.slice(0, mostNamed).map(displayPeelId).join(", ");
+  const more = dependents.length > maxNamed ? ` and ${dependents.length - maxNamed} more` : "";
+  const some = dependents.slice(0, maxNamed).map(displayPeelId).join(", ");
   return `${dependents.length} unexpired ${dependents.length === 1 ? "record depends" : "records depend"} on the key before: ${some}${more}; svc run with identity.renew renews one at once`;
 }
 

@@ -145,7 +145,7 @@ function differences(
 /** The keys for people: a table of them, and how far their replacement is. */
 export function formatKeys(status: KeysStatus, style: TableStyle): string {
   const { keys, command: commandKey, account, masters, peels, notes } = status;
-  const told = ({ phase, reason }: Change) =>
+  const reported = ({ phase, reason }: Change) =>
     phase === "none" ? "not being replaced" : phase === "ready" ? "can be finished" : `waits: ${reason}`;
   return [
     formatTable(
@@ -154,8 +154,8 @@ export function formatKeys(status: KeysStatus, style: TableStyle): string {
       style,
     ),
     formatFields([
-      ["command key", told(commandKey)],
-      ["account signing key", told(account)],
+      ["command key", reported(commandKey)],
+      ["account signing key", reported(account)],
       ["keys of peels", `${peels} members hold their own`],
     ]),
     ...(masters.length === 0

@@ -7,8 +7,8 @@ export const usualFacts: readonly string[] = [
 ];
 
 /** Longer values name no group: a peel writes its facts itself. */
-const longestInGroup = 64;
-const mostItems = 16;
+const maxInGroup = 64;
+const maxItems = 16;
 
 interface Group {
   hosts: string[];
@@ -66,11 +66,11 @@ const groupNameOf = (text: string) => text.replace(/[^A-Za-z0-9_]/g, "_");
 
 /** The texts that a value names groups by: of a list each item, of a map none. */
 function textsOf(value: Plain): string[] {
-  const items = Array.isArray(value) ? value.slice(0, mostItems) : [value];
+  const items = Array.isArray(value) ? value.slice(0, maxItems) : [value];
   return items.flatMap((item) => {
     if (typeof item === "object") return [];
     const text = String(item);
-    return text === "" || text.length > longestInGroup ? [] : [text];
+    return text === "" || text.length > maxInGroup ? [] : [text];
   });
 }
 

@@ -42,10 +42,10 @@ export function formatReaction({ rules }: Pick<Reaction, "rules">, style: TableS
     rules.map(({ rule, fires, why }) => [rule, fires ? "yes" : "no", why]),
     style,
   );
-  const actions = rules.flatMap(({ rule, actions: told }) =>
-    told.length === 0
+  const actions = rules.flatMap(({ rule, actions: reported }) =>
+    reported.length === 0
       ? []
-      : [[`${rule} does:`, ...indent(formatYaml(told).trimEnd().split("\n"))].join("\n")],
+      : [[`${rule} does:`, ...indent(formatYaml(reported).trimEnd().split("\n"))].join("\n")],
   );
   return [table, ...actions].join("\n\n");
 }

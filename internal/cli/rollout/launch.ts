@@ -13,7 +13,7 @@ import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, readFlag, readListFlag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
-import { askFrozen } from "../job/frozen.ts";
+import { requestFrozen } from "../job/frozen.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withNearestPeel } from "../nobody.ts";
 import { sayWhether } from "../roles/ask.ts";
@@ -86,7 +86,7 @@ export async function launchRollout(
   const started =
     mode === "dry-run"
       ? withNearestPeel(bus, asked.target, () => send(asked))
-      : askFrozen(bus, asked, question, send);
+      : requestFrozen(bus, asked, question, send);
   const { id, waves, max_failures } = await started;
   const peels = waves.reduce((sum, wave) => sum + wave.peels.length, 0);
   const inWaves = waves.length === 1 ? "in one wave" : `in ${waves.length} waves`;

@@ -9,7 +9,7 @@ import { command, formatTable, readFlag, type TableStyle } from "../../program/c
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
-const mostRollouts = 1_000;
+const maxRollouts = 1_000;
 
 export const listCommand = command({
   name: "list",
@@ -21,7 +21,7 @@ export const listCommand = command({
       type: "string",
       valueHint: "n",
       default: "20",
-      description: `Maximum number of rollouts, 1 to ${mostRollouts}`,
+      description: `Maximum number of rollouts, 1 to ${maxRollouts}`,
     },
   },
   async run(args, cli) {
@@ -31,7 +31,7 @@ export const listCommand = command({
       const { rollouts, next } = await ask(bus, rolloutOperations.listRollouts, { limit, status });
       await cli.print(rollouts, () => formatRollouts(rollouts, cli));
       if (rollouts.length === 0) cli.say("no rollouts");
-      if (next !== undefined) cli.say(`there are more: --limit takes up to ${mostRollouts}`);
+      if (next !== undefined) cli.say(`there are more: --limit takes up to ${maxRollouts}`);
     });
   },
 });
@@ -39,10 +39,10 @@ export const listCommand = command({
 /** @throws SvcError `bad_request` */
 function parseLimit(text: string): number {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= mostRollouts) return limit;
+  if (limit >= 1 && limit <= maxRollouts) return limit;
   throw new SvcError(
     "bad_request",
-    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${mostRollouts}`,
+    `${JSON.stringify(text.slice(0, 40))} is not a number from 1 to ${maxRollouts}`,
   );
 }
 

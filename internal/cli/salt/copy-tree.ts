@@ -23,7 +23,7 @@ export interface CopyOptions {
   /** Permission bits of files that are not executable. */
   mode: number;
   /** The largest file that is used at its new place, in bytes. */
-  most: number;
+  max: number;
   out: OutputDirectory;
   items: Items;
   budget: Budget;
@@ -51,14 +51,14 @@ const filesBetweenPauses = 50;
  * @throws SvcError when a directory cannot be read, or there is too much
  */
 export async function copyTree({ roots }: Environment, options: CopyOptions): Promise<Copied[]> {
-  const { about, into, out, items, budget, most } = options;
+  const { about, into, out, items, budget, max } = options;
   const copied = new Map<string, Copied>();
   for (const root of roots) {
     const warnings: string[] = [];
     for (const { path, real } of walkDirectory(root, warnings)) {
       if (copied.has(path)) continue;
       if (copied.size % filesBetweenPauses === 0) await options.pause();
-      const read = readOne(real, most, (problem) =>
+      const read = readOne(real, max, (problem) =>
         items.add(
           about,
           { file: join(root, path) },
@@ -94,9 +94,9 @@ export async function copyTree({ roots }: Environment, options: CopyOptions): Pr
   return [...copied.values()];
 }
 
-function readOne(path: string, most: number, refuse: (problem: string) => void) {
+function readOne(path: string, max: number, refuse: (problem: string) => void) {
   try {
-    const read = readBytes(path, "the file", most);
+    const read = readBytes(path, "the file", max);
     // Between the walk and now another user may have put a link there.
     if (read.path === path) return read;
     refuse("not copied: it was replaced while it was read");

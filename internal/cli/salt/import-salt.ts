@@ -121,7 +121,7 @@ function copierOf(out: OutputDirectory, items: Items, { pause }: ImportOptions) 
         about,
         into: isBase ? about : `environments/${environment.name}/${about}`,
         mode: about === "states" ? publicMode : secretMode,
-        most: about === "states" ? maxStateFile : maxSettingsFile,
+        max: about === "states" ? maxStateFile : maxSettingsFile,
         out,
         items,
         budget,

@@ -17,14 +17,14 @@ const maxTextBytes = 1024 * 1024;
 /**
  * Reads a regular file.
  *
- * @param most the largest size, in bytes
+ * @param max the largest size, in bytes
  * @throws SvcError naming the path
  */
-export function readBytes(path: string, purpose: string, most: number): Read {
+export function readBytes(path: string, purpose: string, max: number): Read {
   try {
     using opened = openForReading(path);
-    if (opened.stats.size > most) {
-      throw new SvcError("bad_request", `${purpose} ${path} is larger than ${most} bytes`);
+    if (opened.stats.size > max) {
+      throw new SvcError("bad_request", `${purpose} ${path} is larger than ${max} bytes`);
     }
     return {
       bytes: readFileSync(opened.file),

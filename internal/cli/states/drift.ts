@@ -3,7 +3,7 @@ import type { Bus } from "../../bus/mod.ts";
 import {
   type ComplianceStatus,
   type DriftedPeel,
-  mostDrifting,
+  maxDrifting,
   stateOperations,
   statuses,
 } from "../../fleet/compliance/mod.ts";
@@ -38,7 +38,7 @@ export const driftCommand = command({
     const status = given as ComplianceStatus | undefined;
     const chosen = { target, stale: checkStale(stale) };
     await withBus(cli, async (bus) => {
-      const asked = { ...chosen, ...defined({ status }), limit: mostDrifting };
+      const asked = { ...chosen, ...defined({ status }), limit: maxDrifting };
       const found = await allPages(
         (after) => ask(bus, stateOperations.listDrift, { ...asked, ...after }),
         "peels",

@@ -81,7 +81,7 @@ export async function readStatus(
     part("jobs", reads.jobs(), []),
     part("rollouts", reads.rollouts(), []),
   ]);
-  notes.push(...notesOnMasters(masters), ...foreign.slice(0, mostForeign).map(noteOnForeign));
+  notes.push(...notesOnMasters(masters), ...foreign.slice(0, maxForeign).map(noteOnForeign));
   if (masters !== unknown && masters.masters.length === 0) {
     const problem = await part(
       "storage",
@@ -116,7 +116,7 @@ const nobody = () =>
   );
 
 /** How many foreign consumers are named; `svc bus lint` names all. */
-const mostForeign = 5;
+const maxForeign = 5;
 
 function noteOnForeign({ stream, name, delivers_to: to }: ForeignConsumer): string {
   const where = to === undefined ? "" : `, which has the bus publish to ${to}`;

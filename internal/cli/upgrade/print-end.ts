@@ -53,10 +53,10 @@ async function readPeels(bus: Bus, view: RolloutView): Promise<UpgradedPeel[]> {
 
 function readPeel(peel: string, outcome: Outcome, returned: SeenReturn | undefined): UpgradedPeel {
   const value = returned?.return;
-  const told = isMap(value) ? value : {};
-  const reason = textOf(told.reason) ?? returned?.error;
-  const isRolledBack = told.rolled_back === true;
-  const [wanted, before] = [textOf(told.version), textOf(told.previous)];
+  const reported = isMap(value) ? value : {};
+  const reason = textOf(reported.reason) ?? returned?.error;
+  const isRolledBack = reported.rolled_back === true;
+  const [wanted, before] = [textOf(reported.version), textOf(reported.previous)];
   const version = outcome === "ok" ? wanted : before;
   return {
     ...namesOf(peel),

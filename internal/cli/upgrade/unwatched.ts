@@ -1,13 +1,13 @@
 import { toSvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
-import { mostPeels, peelOperations } from "../../fleet/peels/mod.ts";
+import { maxPeels, peelOperations } from "../../fleet/peels/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
 import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
 
-const mostNamed = 10;
+const maxNamed = 10;
 
 /**
  * Names the peels that report that they run without a watchdog, and so refuse an upgrade.
@@ -18,7 +18,7 @@ export async function warnOfUnwatched(bus: Bus, peels: readonly string[], cli: P
   const wanted = new Set(peels);
   const target = "G@svc_watchdog:false";
   const found = await allPages(
-    (after) => ask(bus, peelOperations.listPeels, { target, limit: mostPeels, ...after }),
+    (after) => ask(bus, peelOperations.listPeels, { target, limit: maxPeels, ...after }),
     "peels",
   ).catch((thrown) => {
     // Who may upgrade need not be allowed to read facts.
@@ -29,8 +29,8 @@ export async function warnOfUnwatched(bus: Bus, peels: readonly string[], cli: P
     .flatMap(({ peel_id }) => (wanted.has(peel_id) ? [displayPeelId(peel_id)] : []))
     .sort();
   if (unwatched.length === 0) return;
-  const named = unwatched.slice(0, mostNamed).join(", ");
-  const more = unwatched.length > mostNamed ? ` and ${unwatched.length - mostNamed} more` : "";
+  const named = unwatched.slice(0, maxNamed).join(", ");
+  const more = unwatched.length > maxNamed ? ` and ${unwatched.length - maxNamed} more` : "";
   cli.warn(
     `${peelCount(unwatched.length)} without a watchdog would refuse: ${named}${more}; start them with svc-peel watchdog`,
   );

@@ -1,7 +1,7 @@
 /** How many items are requested together by their ids. */
 const together = 100;
 /** The address of a request and its other headers have at most 16 KiB. */
-const mostText = 6_000;
+const maxText = 6_000;
 
 /**
  * Reads items by their ids, in as few requests as their addresses allow.
@@ -23,7 +23,7 @@ function* partsOf(ids: readonly string[], between: number): Generator<string[]> 
   let text = 0;
   for (const id of ids) {
     text += id.length + between;
-    if (part.length === together || text > mostText) {
+    if (part.length === together || text > maxText) {
       yield part;
       part = [];
       text = id.length + between;

@@ -16,7 +16,7 @@ class FakeSource implements Source {
   close() {
     this.readyState = 2;
   }
-  tell(type: string, data?: object) {
+  report(type: string, data?: object) {
     this.listeners.get(type)?.(new MessageEvent(type, { data: JSON.stringify(data) }));
   }
 }
@@ -36,62 +36,62 @@ function startLive() {
   });
   live.start();
   const newest = () => sources.at(-1) ?? new FakeSource("");
-  newest().tell("open");
+  newest().report("open");
   return { clock, live, sources, newest, refused: () => refused };
 }
 const event = (tag: string, position: string) => ({ id: position, tag, position });
 
 test("events are delivered together, at most ten times a second, to subscribers of their tags", () => {
   const { clock, live, newest } = startLive();
-  const told: string[][] = [];
-  const end = live.on(["svc/job/"], (events) => told.push(events.map(({ position }) => position)));
-  for (const at of ["a", "b", "c"]) newest().tell("event", event("svc/job/1/created", at));
-  newest().tell("event", event("svc/peel/x/lost", "d"));
-  expect(told).toEqual([]);
+  const reported: string[][] = [];
+  const end = live.on(["svc/job/"], (events) => reported.push(events.map(({ position }) => position)));
+  for (const at of ["a", "b", "c"]) newest().report("event", event("svc/job/1/created", at));
+  newest().report("event", event("svc/peel/x/lost", "d"));
+  expect(reported).toEqual([]);
   clock.advance(100);
-  newest().tell("event", event("svc/job/1/ended", "e"));
+  newest().report("event", event("svc/job/1/ended", "e"));
   clock.advance(100);
-  expect(told).toEqual([["a", "b", "c"], ["e"]]);
+  expect(reported).toEqual([["a", "b", "c"], ["e"]]);
   end();
-  newest().tell("event", event("svc/job/1/ended", "f"));
+  newest().report("event", event("svc/job/1/ended", "f"));
   clock.advance(100);
-  expect(told).toHaveLength(2);
+  expect(reported).toHaveLength(2);
 });
 
 test("a stream that the browser gave up begins again behind the last event", () => {
   const { clock, live, sources, newest, refused } = startLive();
-  newest().tell("event", event("a", "1.2/3"));
+  newest().report("event", event("a", "1.2/3"));
   const brokenAt = clock.now();
   newest().readyState = 2;
-  newest().tell("error");
+  newest().report("error");
   expect(live.brokenSince.value).toBeUndefined();
   clock.advance(1_500);
   expect(live.brokenSince.value).toBe(brokenAt);
   clock.advance(500);
   expect(sources.map(({ path }) => path)).toEqual(["/api/v1/events", "/api/v1/events?after=1.2%2F3"]);
   expect(refused()).toBe(1);
-  newest().tell("open");
+  newest().report("open");
   expect([live.brokenSince.value, live.returns.value]).toEqual([undefined, 1]);
 });
 
 test("of what arrives in a tab that sleeps the newest is kept, and everything counts as old", () => {
   const { clock, live, newest } = startLive();
-  const told: string[] = [];
-  live.on(["svc/"], (events) => told.push(...events.map(({ position }) => position)));
-  for (let at = 0; at < 100_000; at++) newest().tell("event", event("svc/peel/x/lost", `${at}`));
+  const reported: string[] = [];
+  live.on(["svc/"], (events) => reported.push(...events.map(({ position }) => position)));
+  for (let at = 0; at < 100_000; at++) newest().report("event", event("svc/peel/x/lost", `${at}`));
   clock.advance(100);
-  expect(told.length).toBeLessThanOrEqual(10_000);
-  expect([told.at(-1), live.returns.value]).toEqual(["99999", 1]);
-  newest().tell("event", event("svc/peel/x/lost", "next"));
+  expect(reported.length).toBeLessThanOrEqual(10_000);
+  expect([reported.at(-1), live.returns.value]).toEqual(["99999", 1]);
+  newest().report("event", event("svc/peel/x/lost", "next"));
   clock.advance(100);
-  expect([told.at(-1), live.returns.value]).toEqual(["next", 1]);
+  expect([reported.at(-1), live.returns.value]).toEqual(["next", 1]);
 });
 
 test("a short break is not worth a word", () => {
   const { clock, live, newest } = startLive();
-  newest().tell("error");
+  newest().report("error");
   clock.advance(1_000);
-  newest().tell("open");
+  newest().report("open");
   clock.advance(10_000);
   expect([live.brokenSince.value, live.returns.value]).toEqual([undefined, 0]);
 });

@@ -38,7 +38,7 @@ function listOf(count: number) {
     idOf: ({ id }) => id,
     placeOf,
     falls: true,
-    most: 100_000,
+    max: 100_000,
     inSight,
   };
   const renewal: Renewal<Item> = { behind: undefined };

@@ -12,7 +12,7 @@ export interface Paged<Item> extends Order<Item> {
   /** The ids of the items that an event may have changed. */
   changedBy(event: ShownEvent): readonly string[];
   /** Items at which it stops: the rest is not read. */
-  most: number;
+  max: number;
   /** The items that the reader sees now. */
   inSight?: { readonly current: readonly Item[] };
 }
@@ -23,7 +23,7 @@ export interface Renewal<Item> {
 }
 
 /** Up to this number, changed items are read one by one; with more, the whole list is read. */
-const mostChanged = 1_000;
+const maxChanged = 1_000;
 
 /**
  * Reads such a list: once all of it, and then what events say that changed. Every 15 seconds, the items in sight are
@@ -32,7 +32,7 @@ const mostChanged = 1_000;
  * @param renewal belongs to this list, and is kept between its reads
  */
 export function pagedReading<Item>(paged: Paged<Item>, renewal: Renewal<Item>): Reading<List<Item>> {
-  const { idOf, placeOf, most } = paged;
+  const { idOf, placeOf, max } = paged;
   const withThese = async (list: List<Item>, ids: readonly string[], signal: AbortSignal) => {
     if (ids.length === 0) return list;
     const asked = new Set(ids);
@@ -40,10 +40,10 @@ export function pagedReading<Item>(paged: Paged<Item>, renewal: Renewal<Item>): 
     return withItems(list, (item) => asked.has(idOf(item)), these, paged);
   };
   return {
-    load: (signal) => everyPage((cursor) => paged.page(cursor, signal), most),
+    load: (signal) => everyPage((cursor) => paged.page(cursor, signal), max),
     async change(before, events, signal) {
       const ids = new Set(events.flatMap((event) => paged.changedBy(event)));
-      return ids.size > mostChanged ? undefined : withThese(before, [...ids], signal);
+      return ids.size > maxChanged ? undefined : withThese(before, [...ids], signal);
     },
     async renew(before, signal) {
       const { behind } = renewal;
@@ -65,11 +65,11 @@ export function pagedReading<Item>(paged: Paged<Item>, renewal: Renewal<Item>): 
 /**
  * All items of a list, page after page.
  *
- * @param most items at which it stops; the second part of the answer says whether there are more
+ * @param max items at which it stops; the second part of the answer says whether there are more
  */
 export async function everyPage<Item>(
   read: (cursor: string | undefined) => Promise<Page<readonly Item[]>>,
-  most: number,
+  max: number,
 ): Promise<List<Item>> {
   const items: Item[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -77,6 +77,6 @@ export async function everyPage<Item>(
     items.push(...page.items);
     cursor = page.next;
     if (cursor === undefined) return { items, more: false };
-    if (items.length >= most) return { items, more: true };
+    if (items.length >= max) return { items, more: true };
   }
 }

@@ -19,7 +19,7 @@ function startReading(how: Partial<Reading<string>> = {}, takesMs = 0) {
     if (takesMs > 0) await new Promise<void>((resolve) => clock.after(takesMs, resolve));
     return what;
   };
-  let tell = (_: readonly ShownEvent[]) => {};
+  let report = (_: readonly ShownEvent[]) => {};
   const values: string[] = [];
   const problems: ApiError[] = [];
   const reader = startReader<string>({
@@ -27,7 +27,7 @@ function startReading(how: Partial<Reading<string>> = {}, takesMs = 0) {
     live: {
       returns,
       on(_, run) {
-        tell = run;
+        report = run;
         return () => {};
       },
     },
@@ -40,32 +40,41 @@ function startReading(how: Partial<Reading<string>> = {}, takesMs = 0) {
     onValue: (value) => values.push(value),
     onProblem: (problem) => problems.push(problem),
   });
-  const told = () => reads.map(({ what, at }) => `${what} at ${at}`);
-  return { clock, returns, reader, note, told, values, problems, tell: (all: ShownEvent[]) => tell(all) };
+  const reported = () => reads.map(({ what, at }) => `${what} at ${at}`);
+  return {
+    clock,
+    returns,
+    reader,
+    note,
+    reported,
+    values,
+    problems,
+    report: (all: ShownEvent[]) => report(all),
+  };
 }
 
 test("a burst of 1,000 events is one read, and a stream of them is one each second", async () => {
-  const { clock, tell, told } = startReading();
+  const { clock, report, reported } = startReading();
   await clock.pass(10);
-  tell(events(1_000));
+  report(events(1_000));
   await clock.pass(2_000);
-  expect(told()).toEqual(["all at 0", "all at 1010"]);
+  expect(reported()).toEqual(["all at 0", "all at 1010"]);
   for (let tenth = 0; tenth < 100; tenth++) {
-    tell(events(10));
+    report(events(10));
     await clock.pass(100);
   }
   // Ten seconds of ten events in each tenth.
-  expect(told().length).toBeLessThanOrEqual(2 + 10);
-  expect(told().length).toBeGreaterThanOrEqual(2 + 9);
+  expect(reported().length).toBeLessThanOrEqual(2 + 10);
+  expect(reported().length).toBeGreaterThanOrEqual(2 + 9);
 });
 
 test("what takes long is read less often", async () => {
-  const { clock, tell, told } = startReading({}, 2_000);
+  const { clock, report, reported } = startReading({}, 2_000);
   for (let second = 0; second < 30; second++) {
-    tell(events(1));
+    report(events(1));
     await clock.pass(1_000);
   }
-  expect(told()).toEqual(["all at 0", "all at 10000", "all at 20000", "all at 30000"]);
+  expect(reported()).toEqual(["all at 0", "all at 10000", "all at 20000", "all at 30000"]);
 });
 
 test("events lead to what they changed; too many of them, a lost stream and a failure to everything", async () => {
@@ -78,38 +87,38 @@ test("events lead to what they changed; too many of them, a lost stream and a fa
       return these.length > 3 ? undefined : `${before}, changed`;
     },
   });
-  const { clock, tell, told, values, returns, problems } = it;
+  const { clock, report, reported, values, returns, problems } = it;
   await clock.pass(0);
-  tell(events(2));
-  tell(events(1));
+  report(events(2));
+  report(events(1));
   await clock.pass(1_000);
   expect([changed, values]).toEqual([[3], ["all", "all, changed"]]);
-  tell(events(4));
+  report(events(4));
   await clock.pass(1_000);
-  expect([changed, told()]).toEqual([
+  expect([changed, reported()]).toEqual([
     [3, 4],
     ["all at 0", "all at 2000"],
   ]);
-  tell(events(5_001));
+  report(events(5_001));
   await clock.pass(1_000);
-  expect([changed.length, told().length]).toEqual([2, 3]);
+  expect([changed.length, reported().length]).toEqual([2, 3]);
   returns.value++;
-  tell(events(1));
+  report(events(1));
   await clock.pass(1_000);
-  expect([changed.length, told().length]).toEqual([2, 4]);
+  expect([changed.length, reported().length]).toEqual([2, 4]);
   fails = true;
-  tell(events(1));
+  report(events(1));
   await clock.pass(1_000);
-  expect([changed.length, problems.length, told().length]).toEqual([3, 1, 4]);
+  expect([changed.length, problems.length, reported().length]).toEqual([3, 1, 4]);
   // What failed changed something: the next read is of everything.
-  tell(events(1));
+  report(events(1));
   await clock.pass(1_000);
-  expect([changed.length, told().length]).toEqual([3, 5]);
+  expect([changed.length, reported().length]).toEqual([3, 5]);
 });
 
 test("every 15 seconds a part is read, also while events come", async () => {
   const renewed: string[] = [];
-  const { clock, tell, told, reader } = startReading({
+  const { clock, report, reported, reader } = startReading({
     change: async (before) => before,
     async renew(before) {
       renewed.push(before);
@@ -117,21 +126,21 @@ test("every 15 seconds a part is read, also while events come", async () => {
     },
   });
   await clock.pass(30_000);
-  expect([renewed.length, told()]).toEqual([2, ["all at 0"]]);
+  expect([renewed.length, reported()]).toEqual([2, ["all at 0"]]);
   for (let second = 0; second < 30; second++) {
-    tell(events(1));
+    report(events(1));
     await clock.pass(1_000);
   }
-  expect([renewed.length, told()]).toEqual([4, ["all at 0"]]);
+  expect([renewed.length, reported()]).toEqual([4, ["all at 0"]]);
   reader.end();
   await clock.pass(60_000);
   expect([renewed.length, clock.pending]).toEqual([4, 0]);
 });
 
 test("without a way to read a part, everything is read every 15 seconds", async () => {
-  const { clock, told, reader } = startReading();
+  const { clock, reported, reader } = startReading();
   await clock.pass(30_000);
-  expect(told()).toEqual(["all at 0", "all at 15000", "all at 30000"]);
+  expect(reported()).toEqual(["all at 0", "all at 15000", "all at 30000"]);
   reader.reload();
-  expect(told()).toHaveLength(4);
+  expect(reported()).toHaveLength(4);
 });

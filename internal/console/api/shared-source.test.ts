@@ -16,7 +16,7 @@ class FakeSource implements Source {
   close() {
     this.readyState = 2;
   }
-  tell(type: string, at = "") {
+  report(type: string, at = "") {
     if (type === "open") this.readyState = 1;
     this.listeners.get(type)?.(new MessageEvent(type, { data: `{"position":"${at}"}`, lastEventId: at }));
   }
@@ -77,11 +77,11 @@ function browser() {
   };
   /** Another window, with what it gets. */
   const window = (after?: string) => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const source = sharedSource({ locks, channel, open }, after);
-    for (const type of ["open", "error", "gap"]) source.addEventListener(type, () => told.push(type));
-    source.addEventListener("event", ({ data }) => told.push(JSON.parse(data).position));
-    return { source, told };
+    for (const type of ["open", "error", "gap"]) source.addEventListener(type, () => reported.push(type));
+    source.addEventListener("event", ({ data }) => reported.push(JSON.parse(data).position));
+    return { source, reported };
   };
   const opened = () => streams.map(({ after, readyState }) => [after, readyState]);
   return { window, streams, opened, newest: () => streams.at(-1) as FakeSource };
@@ -91,22 +91,22 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 test("all windows get what the one stream delivers, also those that come later", async () => {
   const { window, opened, newest } = browser();
   const [first, second] = [window(), window()];
-  newest().tell("open");
-  newest().tell("event", "1");
+  newest().report("open");
+  newest().report("event", "1");
   await settle();
   const third = window();
   await settle();
-  newest().tell("event", "2");
+  newest().report("event", "2");
   await settle();
-  expect([first.told, second.told, third.told]).toEqual([
+  expect([first.reported, second.reported, third.reported]).toEqual([
     ["open", "1", "2"],
     ["open", "1", "2"],
     ["open", "2"],
   ]);
   newest().readyState = 0;
-  newest().tell("error");
+  newest().report("error");
   await settle();
-  expect([first, second, third].map(({ told, source }) => [told.at(-1), source.readyState])).toEqual(
+  expect([first, second, third].map(({ reported, source }) => [reported.at(-1), source.readyState])).toEqual(
     Array.from({ length: 3 }, () => ["error", 0]),
   );
   expect(opened()).toHaveLength(1);
@@ -115,20 +115,20 @@ test("all windows get what the one stream delivers, also those that come later",
 test("when the window with the stream closes, the next one opens it behind the last event", async () => {
   const { window, opened, newest } = browser();
   const [first, second, third] = [window(), window(), window()];
-  newest().tell("open");
-  newest().tell("event", "7");
+  newest().report("open");
+  newest().report("event", "7");
   await settle();
   first.source.close();
   await settle();
-  newest().tell("open");
-  newest().tell("event", "8");
+  newest().report("open");
+  newest().report("event", "8");
   await settle();
   expect(opened()).toEqual([
     [undefined, 2],
     ["7", 1],
   ]);
-  expect([first.told.at(-1), second.told.at(-1), third.told.at(-1)]).toEqual(["7", "8", "8"]);
-  expect(second.told).not.toContain("gap");
+  expect([first.reported.at(-1), second.reported.at(-1), third.reported.at(-1)]).toEqual(["7", "8", "8"]);
+  expect(second.reported).not.toContain("gap");
   // One that only waits leaves without a trace.
   third.source.close();
   second.source.close();
@@ -139,14 +139,14 @@ test("when the window with the stream closes, the next one opens it behind the l
 test("a window that saw no event says that something may be missing before its own stream", async () => {
   const { window, newest } = browser();
   const [first, second] = [window(), window()];
-  newest().tell("open");
+  newest().report("open");
   await settle();
   first.source.close();
   await settle();
-  newest().tell("open");
-  newest().tell("open");
+  newest().report("open");
+  newest().report("open");
   await settle();
-  expect([first.told, second.told]).toEqual([["open"], ["open", "gap"]]);
+  expect([first.reported, second.reported]).toEqual([["open"], ["open", "gap"]]);
 });
 
 test("a stream that the browser gave up is given up in all windows", async () => {
@@ -154,9 +154,9 @@ test("a stream that the browser gave up is given up in all windows", async () =>
   const both = [window(), window("3")];
   expect(newest().after).toBeUndefined();
   newest().close();
-  newest().tell("error");
+  newest().report("error");
   await settle();
-  expect(both.map(({ told, source }) => [told, source.readyState])).toEqual([
+  expect(both.map(({ reported, source }) => [reported, source.readyState])).toEqual([
     [["error"], 2],
     [["error"], 2],
   ]);

@@ -11,7 +11,7 @@ interface Shared {
 }
 
 /** What the window that has the stream tells the others. */
-type Told =
+type Reported =
   /** A window follows: say how the stream is. */
   | { type: "hello" }
   | { type: "open" }
@@ -35,29 +35,29 @@ export function sharedSource({ locks, channel, open }: Shared, after: string | u
   let position = after;
   /** The stream, while this window has it. */
   let own: Source | undefined;
-  const tell = (type: string, init: MessageEventInit = {}) =>
+  const report = (type: string, init: MessageEventInit = {}) =>
     listeners.get(type)?.(new MessageEvent(type, init));
-  const say = (told: Told) => others.postMessage(told);
+  const say = (reported: Reported) => others.postMessage(reported);
 
-  const take = (told: Told) => {
-    if (told.type === "event") {
-      position = told.lastEventId;
+  const take = (reported: Reported) => {
+    if (reported.type === "event") {
+      position = reported.lastEventId;
       readyState = sourceStates.open;
-      return tell("event", { data: told.data, lastEventId: told.lastEventId });
+      return report("event", { data: reported.data, lastEventId: reported.lastEventId });
     }
     // A window that comes later is notified that the stream is open, and the others get that again.
-    if (told.type === "hello" || (told.type === "open" && readyState === sourceStates.open)) return;
-    readyState = told.type === "open" ? sourceStates.open : told.readyState;
-    tell(told.type);
+    if (reported.type === "hello" || (reported.type === "open" && readyState === sourceStates.open)) return;
+    readyState = reported.type === "open" ? sourceStates.open : reported.readyState;
+    report(reported.type);
   };
-  others.onmessage = ({ data }: MessageEvent<Told>) => {
+  others.onmessage = ({ data }: MessageEvent<Reported>) => {
     if (own === undefined) take(data);
     else if (data.type === "hello" && own.readyState === sourceStates.open) say({ type: "open" });
   };
   /** Takes what arrives as the others do, and tells them. */
-  const both = (told: Told) => {
-    take(told);
-    say(told);
+  const both = (reported: Reported) => {
+    take(reported);
+    say(reported);
   };
   const lead = () => {
     // Without a seen event, events between the stream of another window and this one are not repeated.
@@ -66,7 +66,7 @@ export function sharedSource({ locks, channel, open }: Shared, after: string | u
     own = opened;
     opened.addEventListener("open", () => {
       both({ type: "open" });
-      if (hasGap) tell("gap");
+      if (hasGap) report("gap");
       hasGap = false;
     });
     opened.addEventListener("error", () => both({ type: "error", readyState: opened.readyState }));

@@ -12,7 +12,7 @@ import { usePaged } from "./use-paged.ts";
 /** A peel as masters list it. */
 export type ListedPeel = NonNullable<(typeof routes.listPeels)["types"]>["answer"][number];
 
-const most = 50_000;
+const max = 50_000;
 const pageSize = 1_000;
 const changes = ["svc/peel/", "svc/enrollment/", "svc/compliance/"];
 
@@ -34,11 +34,11 @@ export function usePeels(
     these: (ids, signal) =>
       inParts(ids, commaLength, async (part) => {
         const these = { limit: pageSize, target: targetOf(part, target) };
-        return (await allPages(app, routes.listPeels, these, { most, signal })).items;
+        return (await allPages(app, routes.listPeels, these, { max, signal })).items;
       }),
     changedBy: peelOf,
     ...byPeel,
-    most,
+    max,
     ...defined({ inSight }),
   };
   return usePaged(app, target, off ? undefined : paged, changes);

@@ -8,7 +8,7 @@ export interface Goal {
   path: string;
 }
 
-const most = 12;
+const max = 12;
 
 /** The goals whose names have all of these words, best first: those that begin with the first word, then the others. */
 export function findGoals(goals: readonly Goal[], text: string): readonly Goal[] {
@@ -19,5 +19,5 @@ export function findGoals(goals: readonly Goal[], text: string): readonly Goal[]
     return words.every((word) => all.includes(word));
   });
   const rank = ({ name }: Goal) => (name.toLowerCase().startsWith(first) ? 0 : 1);
-  return found.toSorted((one, other) => rank(one) - rank(other)).slice(0, most);
+  return found.toSorted((one, other) => rank(one) - rank(other)).slice(0, max);
 }

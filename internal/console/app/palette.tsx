@@ -4,8 +4,8 @@ import { type App, allPages, type ConsolePage, routes } from "../api/mod.ts";
 import { Dialog } from "../kit/dialog.tsx";
 import { findGoals, type Goal } from "./find.ts";
 
-const mostPeels = 20_000;
-const mostJobs = 200;
+const maxPeels = 20_000;
+const maxJobs = 200;
 
 /** Goes to a page, a peel or a job by its name. */
 export function Palette(props: { app: App; pages: readonly ConsolePage[]; close(): void }) {
@@ -89,10 +89,10 @@ export function Palette(props: { app: App; pages: readonly ConsolePage[]; close(
 }
 
 /** Reads what there is, as far as the session may; what cannot be read is not offered. */
-async function readGoals(app: App, signal: AbortSignal, tell: (goals: readonly Goal[]) => void) {
+async function readGoals(app: App, signal: AbortSignal, report: (goals: readonly Goal[]) => void) {
   const peels = async () => {
-    const { items } = await allPages(app, routes.listPeels, { limit: 1_000 }, { most: mostPeels, signal });
-    tell(
+    const { items } = await allPages(app, routes.listPeels, { limit: 1_000 }, { max: maxPeels, signal });
+    report(
       items.map(({ id, alive, os }) => ({
         ...{ kind: "Peel", name: id, path: `/peels/${id}` },
         about: [alive ? "alive" : "silent", os].filter(Boolean).join(", "),
@@ -100,8 +100,8 @@ async function readGoals(app: App, signal: AbortSignal, tell: (goals: readonly G
     );
   };
   const jobs = async () => {
-    const { items } = await app.client.page(routes.listJobs, { limit: mostJobs }, signal);
-    tell(
+    const { items } = await app.client.page(routes.listJobs, { limit: maxJobs }, signal);
+    report(
       items.map(({ jid, function: name, status, target }) => ({
         ...{ kind: "Job", name, path: `/jobs/${jid}` },
         about: [status, target].filter(Boolean).join(" "),

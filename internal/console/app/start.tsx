@@ -9,7 +9,7 @@ import {
   restWhileHidden,
   sharedSource,
 } from "../api/mod.ts";
-import { tellFullTexts } from "../kit/full-text.ts";
+import { showFullTexts } from "../kit/full-text.ts";
 import { createKeys, listenToKeys } from "../kit/keys.ts";
 import { createRouter } from "../kit/router.ts";
 import { comeIn, SignIn } from "../pages/sign-in/mod.ts";
@@ -74,7 +74,7 @@ export function startConsole(window: Window & typeof globalThis, clock: Clock) {
     now.value = clock.now();
   });
   listenToKeys(window.document, keys);
-  tellFullTexts(window.document);
+  showFullTexts(window.document);
   session.state.subscribe((state) => {
     if (state === "in" && session.may("events", "read")) live.start();
     if (state === "out") live.stop();

@@ -1,7 +1,7 @@
 import { Status } from "../kit/status.tsx";
 import type { Preview } from "./use-preview.ts";
 
-const mostNamed = 24;
+const maxNamed = 24;
 
 /** The peels that a target selects, while it is typed. */
 export function TargetPreview({ preview }: { preview: Preview | undefined }) {
@@ -28,15 +28,15 @@ export function TargetPreview({ preview }: { preview: Preview | undefined }) {
         )}
       </p>
       <ul class="tags">
-        {peels.slice(0, mostNamed).map(({ peel, alive }) => (
+        {peels.slice(0, maxNamed).map(({ peel, alive }) => (
           <li key={peel} class="tag" title={alive ? "alive" : "silent: it runs when it returns in time"}>
             {peel}
             {!alive && " (silent)"}
           </li>
         ))}
-        {total > mostNamed && (
+        {total > maxNamed && (
           <li class="muted small">
-            and {(total - Math.min(mostNamed, peels.length)).toLocaleString("en")} more
+            and {(total - Math.min(maxNamed, peels.length)).toLocaleString("en")} more
           </li>
         )}
       </ul>

@@ -5,7 +5,7 @@ export interface DiffLine {
 }
 
 /** Lines that are shown; a change may be as long as a peel likes. */
-const mostLines = 2_000;
+const maxLines = 2_000;
 
 /**
  * The changes of a state as lines. A `diff` in the unified form is shown as it is; a value with `old` and `new` as two
@@ -22,8 +22,8 @@ export function diffLines(changes: Readonly<Record<string, unknown>>): DiffLine[
       ...(isAbsent(now) ? [] : [{ kind: "add" as const, text: `+ ${name}: ${textOf(now)}` }]),
     ];
   });
-  if (lines.length <= mostLines) return lines;
-  return [...lines.slice(0, mostLines), { kind: "place", text: `… ${lines.length - mostLines} more lines` }];
+  if (lines.length <= maxLines) return lines;
+  return [...lines.slice(0, maxLines), { kind: "place", text: `… ${lines.length - maxLines} more lines` }];
 }
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === "";

@@ -29,11 +29,11 @@ function contrast(one: string, other: string): number {
 }
 
 /** The pairs of colors that are closer than they may be. */
-function tooClose(wanted: readonly (readonly [string, string])[], least: number): string[] {
+function tooClose(wanted: readonly (readonly [string, string])[], min: number): string[] {
   return wanted.flatMap(([one, other]) =>
     themes.flatMap((theme) => {
       const ratio = contrast(pairs.get(one)?.[theme] ?? "#000000", pairs.get(other)?.[theme] ?? "#000000");
-      return ratio < least ? [`${one} on ${other}, ${theme}: ${ratio.toFixed(2)}`] : [];
+      return ratio < min ? [`${one} on ${other}, ${theme}: ${ratio.toFixed(2)}`] : [];
     }),
   );
 }

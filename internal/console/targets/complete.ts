@@ -24,7 +24,7 @@ export interface Option {
   whole: boolean;
 }
 
-const mostOptions = 8;
+const maxOptions = 8;
 const matchers: readonly Option[] = [
   { text: "G@", about: "a fact matches a glob", whole: false },
   { text: "T@", about: "a label matches a glob", whole: false },
@@ -40,7 +40,7 @@ export function complete(text: string, cursor: number, known: Known): Completion
   const before = text.slice(0, cursor);
   const from = before.length - (/[^\s()]*$/.exec(before)?.[0].length ?? 0);
   const word = before.slice(from);
-  const options = optionsFor(word, before.slice(0, from), known).slice(0, mostOptions);
+  const options = optionsFor(word, before.slice(0, from), known).slice(0, maxOptions);
   return { from, to: cursor, options };
 }
 

@@ -3,7 +3,7 @@ import type { Known } from "./complete.ts";
 
 /** Facts whose values are offered: they group hosts, and have few values. */
 const offeredFacts = ["os", "osrelease", "os_family", "kernel", "cpuarch", "virtual", "init"] as const;
-const mostIds = 1_000;
+const maxIds = 1_000;
 
 /** Reads what completion offers. What cannot be read is not offered. */
 export async function readKnown(app: App): Promise<Known> {
@@ -16,7 +16,7 @@ export async function readKnown(app: App): Promise<Known> {
       return [name, values] as const;
     }),
   );
-  const peels = allPages(app, routes.listPeels, { limit: 1_000 }, { most: mostIds }).then(
+  const peels = allPages(app, routes.listPeels, { limit: 1_000 }, { max: maxIds }).then(
     ({ items }) => items,
     () => [],
   );

@@ -81,9 +81,9 @@ test("a peel gets the time and the cluster information from one of two masters",
     maxMessages: 2,
     maxWait: 300,
   });
-  const told = [];
-  for await (const answer of answers) told.push(decode(answer.data));
-  expect(told).toEqual([
+  const reported = [];
+  for await (const answer of answers) reported.push(decode(answer.data));
+  expect(reported).toEqual([
     {
       server_time: "2026-01-01T00:00:00.000Z",
       cluster_info: { ...document },
@@ -103,7 +103,7 @@ test("an empty map is enough, and unknown fields are ignored", async () => {
 test("the part for all peels is the newest, in each answer", async () => {
   const master = await connectTo(bus, "master");
   const log = recordingLog();
-  const told = {
+  const reported = {
     document: { ...document },
     states: undefined as { base: string; statement: Uint8Array } | undefined,
     audit: undefined as Uint8Array | undefined,
@@ -112,12 +112,12 @@ test("the part for all peels is the newest, in each answer", async () => {
   const serving = serveHello({
     // The other masters would take a part of the requests.
     bus: { serve: (_, __, answer) => master.serve("test.told.*.hello", "q", answer) },
-    document: () => told.document,
+    document: () => reported.document,
     missed: (id) => (id === "second" ? [new Uint8Array([7])] : []),
     settings: async (id) => ({ error: id }),
-    states: async () => told.states,
-    auditHead: () => told.audit,
-    spreadMs: () => told.spread,
+    states: async () => reported.states,
+    auditHead: () => reported.audit,
+    spreadMs: () => reported.spread,
     knows: () => {},
     clock: { ...systemClock, now: () => now },
     log,
@@ -140,14 +140,14 @@ test("the part for all peels is the newest, in each answer", async () => {
   ];
   const before = { cluster_info: { ...document }, spread_ms: 1_000 };
   expect(await both()).toEqual(answers(before));
-  told.states = { base: "d1", statement: new Uint8Array([1]) };
+  reported.states = { base: "d1", statement: new Uint8Array([1]) };
   const states = { base: "d1", statement: Buffer.from([1]) };
   expect(await both()).toEqual(answers({ ...before, states }));
-  told.audit = new Uint8Array([2]);
+  reported.audit = new Uint8Array([2]);
   const audit = Buffer.from([2]);
   expect(await both()).toEqual(answers({ ...before, states, audit }));
-  told.spread = 2_000;
-  told.document = { ...document, nats_urls: ["tls://other:4222"] };
+  reported.spread = 2_000;
+  reported.document = { ...document, nats_urls: ["tls://other:4222"] };
   const after = { cluster_info: { ...document, nats_urls: ["tls://other:4222"] }, spread_ms: 2_000 };
   expect(await both()).toEqual(answers({ ...after, states, audit }));
   serving.stop();

@@ -80,7 +80,7 @@ export function serveHello(deps: HelloDeps): {
       const jobs = missed(peelId, maxCommands);
       if (jobs.length > 0) log.info("peel is sent what it missed", { peel_id: peelId, jobs: jobs.length });
       else log.debug("peel said hello", { peel_id: peelId });
-      const told = await settings(peelId, settingsVersion).catch((thrown): SettingsAnswer | undefined => {
+      const reported = await settings(peelId, settingsVersion).catch((thrown): SettingsAnswer | undefined => {
         log.error("settings not sent", { peel_id: peelId, reason: describeError(thrown) });
         return undefined;
       });
@@ -92,10 +92,10 @@ export function serveHello(deps: HelloDeps): {
         },
         {
           serverTime: clock.now(),
-          ...defined({ settings: told?.envelope, settingsError: told?.error }),
+          ...defined({ settings: reported?.envelope, settingsError: reported?.error }),
           ...(later === undefined || later.length === 0 ? {} : { administrators: later }),
           jobs,
-          ...(told === undefined ? { incomplete: true } : {}),
+          ...(reported === undefined ? { incomplete: true } : {}),
         },
       );
     } catch (thrown) {

@@ -48,9 +48,9 @@ interface Seen {
   /** By code; `renewed` and `repeated` are answers with credentials. */
   outcomes: Record<string, number>;
   /** Most writes that waited for storage at the same time. */
-  mostAtOnce: number;
+  maxAtOnce: number;
   /** Most requests in one second. */
-  mostAsked: number;
+  maxAsked: number;
   /** Requests after the masters were back. */
   asked: number;
   /** Renewals in all records. */
@@ -69,7 +69,7 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
   const clock = { ...systemClock, now: () => now, monotonic: () => now };
   const bucket = memoryBucket();
   const account = newKeyPair("account", systemRandom);
-  const seen: Seen = { done: [], outcomes: {}, mostAtOnce: 0, mostAsked: 0, asked: 0, renewals: 0 };
+  const seen: Seen = { done: [], outcomes: {}, maxAtOnce: 0, maxAsked: 0, asked: 0, renewals: 0 };
   const count = (outcome: string) => {
     seen.outcomes[outcome] = (seen.outcomes[outcome] ?? 0) + 1;
   };
@@ -85,7 +85,7 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
       ...{ createdAt: now, updatedAt: now, credsExpiresAt: now + lengthMs / 3 },
     };
     await insertEnrollment(bucket, record, undefined);
-    const backoff = createBackoff({ firstMs: minute, longestMs: 40 * minute });
+    const backoff = createBackoff({ firstMs: minute, maxMs: 40 * minute });
     fleet.push({ peelId, key, record, next, backoff, doneAt: undefined });
   }
   // Storage takes some writes in each second; the others wait.
@@ -93,7 +93,7 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
   bucket.beforeWrite = async () => {
     await new Promise<void>((resolve) => {
       waiting.push(resolve);
-      seen.mostAtOnce = Math.max(seen.mostAtOnce, waiting.length);
+      seen.maxAtOnce = Math.max(seen.maxAtOnce, waiting.length);
     });
   };
 
@@ -120,7 +120,7 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
       ...{ enrollments: bucket, account: () => account, validityMs: lengthMs, clock, log, enforcer },
       ...{ revocations: createRevocations({ bucket: memoryBucket(), log }), directory },
       onClone: "alert",
-      async tellClone() {},
+      async notifyOfClone() {},
       metrics: { cloneSuspected() {} },
       enforce: {
         ...{ enforcer, clock, log },
@@ -168,7 +168,7 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
     if (at * second < backAt) for (const peel of asking) later(peel, at * second);
     else {
       seen.asked += asking.length;
-      seen.mostAsked = Math.max(seen.mostAsked, asking.length);
+      seen.maxAsked = Math.max(seen.maxAsked, asking.length);
       for (const peel of asking) void send(peel, at * second);
     }
     if (inWork === 0) continue;
@@ -196,17 +196,17 @@ test("10,000 peels that were due in an hour without masters are all renewed once
   expect(seen.done).toHaveLength(peels);
   // A backoff later at most: no second has many times its share.
   expect(Math.max(...seen.done)).toBeLessThan(2 * hour);
-  expect(seen.mostAsked).toBeLessThan(100);
-  expect(seen.mostAtOnce).toBeLessThanOrEqual(64);
+  expect(seen.maxAsked).toBeLessThan(100);
+  expect(seen.maxAtOnce).toBeLessThanOrEqual(64);
 }, 60_000);
 
 test("even if all 10,000 ask in one second, 64 are in progress, and a peel that waited too long gets the answer again", async () => {
   const seen = await simulate(2, () => hour, hour);
   // Those whose answer came late ask once more, for the same key.
   expect(seen.outcomes).toEqual({ renewed: peels, repeated: seen.asked - peels });
-  expect(seen).toMatchObject({ mostAsked: peels, renewals: peels });
+  expect(seen).toMatchObject({ maxAsked: peels, renewals: peels });
   expect(seen.asked).toBeLessThan(2 * peels);
   expect(seen.done).toHaveLength(peels);
   expect(Math.max(...seen.done)).toBeLessThan(hour + 5 * minute);
-  expect(seen.mostAtOnce).toBeLessThanOrEqual(64);
+  expect(seen.maxAtOnce).toBeLessThanOrEqual(64);
 }, 60_000);

@@ -294,11 +294,11 @@ function patternOf(route: Ruled): RoutePattern {
 }
 
 /** A path of more parts has the route of a pattern that ends with anything, or none. */
-const mostParts = 16;
+const maxParts = 16;
 
 function partsOf(path: string): number {
   let parts = 1;
-  for (let at = path.indexOf("/"); at >= 0 && parts < mostParts; at = path.indexOf("/", at + 1)) parts++;
+  for (let at = path.indexOf("/"); at >= 0 && parts < maxParts; at = path.indexOf("/", at + 1)) parts++;
   return parts;
 }
 

@@ -122,7 +122,7 @@ const notYours = "Your roles do not allow this; the message names who can do it"
 function responsesOf({
   auth,
   body,
-  maxBodyBytes: most = maxBodyBytes,
+  maxBodyBytes: max = maxBodyBytes,
   doc,
   operation,
 }: Described): RouteDoc["responses"] {
@@ -130,7 +130,7 @@ function responsesOf({
   if (auth === "bearer") ruled[401] = { description: "No valid token" };
   if (body !== undefined) {
     ruled[400] = { description: "The request is malformed; the message names the field" };
-    ruled[413] = { description: `The body has more than ${most} bytes` };
+    ruled[413] = { description: `The body has more than ${max} bytes` };
     ruled[415] = { description: "The body is not declared as application/json" };
   }
   ruled[429] = {

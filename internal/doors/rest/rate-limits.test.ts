@@ -121,7 +121,7 @@ test("1,000 hosts behind one address that join with a token are members within 5
   // What svc-peel asks: the root, its document, a challenge, the enrollment, the credentials; then it starts.
   const steps = ["relaxed", "relaxed", "strict", "strict", "strict", "relaxed", "relaxed"] as const;
   const memberAfter = 5;
-  const newPause = () => createBackoff({ firstMs: 1_000, longestMs: 60_000, jitter });
+  const newPause = () => createBackoff({ firstMs: 1_000, maxMs: 60_000, jitter });
   const hosts = Array.from({ length: 1_000 }, () => ({ at: jitter() * 1_000, done: 0, pause: newPause() }));
   const tickMs = 10;
   let memberAt = 0;

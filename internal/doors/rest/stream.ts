@@ -20,7 +20,7 @@ export interface StreamOptions {
 
 const encoder = new TextEncoder();
 /** What waits for a client, besides what the system keeps for its connection. */
-const mostQueuedBytes = 256 * 1024;
+const maxQueuedBytes = 256 * 1024;
 /** A client that takes nothing for this time is cut off. */
 const patienceMs = 60_000;
 
@@ -89,7 +89,7 @@ export function eventStream(options: StreamOptions): Response {
       pull: () => drained.resolve(),
       cancel: () => finish(),
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: mostQueuedBytes }),
+    new ByteLengthQueuingStrategy({ highWaterMark: maxQueuedBytes }),
   );
   return new Response(body, {
     headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-cache", Connection: "keep-alive" },

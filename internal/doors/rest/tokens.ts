@@ -51,8 +51,8 @@ export interface TokenEntry {
 }
 
 /** More than any token of an identity provider has, and less than the headers of a request may have. */
-const longestToken = 8_192;
-const bearerForm = new RegExp(`^Bearer ([\\x21-\\x7e]{1,${longestToken}})$`, "i");
+const maxToken = 8_192;
+const bearerForm = new RegExp(`^Bearer ([\\x21-\\x7e]{1,${maxToken}})$`, "i");
 const earlierRoles = ["admin"];
 
 /** The token of a request, from its `Authorization` header; `undefined` when it has none. */

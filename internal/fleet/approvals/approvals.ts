@@ -18,13 +18,13 @@ import type { Starter, Starters } from "./starters.ts";
 import type { ApprovalView } from "./view.ts";
 
 /** A list of them fits into one message. */
-const mostWaiting = 200;
-const mostOfOne = 20;
-const mostBytes = 128 * 1024;
+const maxWaiting = 200;
+const maxOfOne = 20;
+const maxBytes = 128 * 1024;
 /** A master that said longer ago that it starts a request was killed. */
 const claimMs = 15_000;
 /** UTF-16 code units. */
-export const longestReason = 500;
+export const maxReason = 500;
 
 export interface ApprovalsDeps {
   bucket: Pick<Bucket, "get" | "create" | "update">;
@@ -136,7 +136,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const asker = partyOf(caller, now);
       const waiting = (await view.all()).filter((one) => stateOf(one, now) === "waiting");
       const own = waiting.filter((one) => one.asker.person === asker.person);
-      if (waiting.length >= mostWaiting || own.length >= mostOfOne) {
+      if (waiting.length >= maxWaiting || own.length >= maxOfOne) {
         throw new SvcError(
           "conflict",
           `${own.length} requests of ${asker.person} and ${waiting.length} in all wait already: deny those that nobody needs (svc approval list)`,
@@ -149,7 +149,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         ...defined({ requestId, targets: peels }),
       };
       const value = encodeApproval(mac, approval);
-      if (value.length > mostBytes) {
+      if (value.length > maxBytes) {
         throw new SvcError("too_large", "the request is too large to wait for others: at most 128 KiB");
       }
       if ((await bucket.create(approval.id, value)) === undefined) {
@@ -220,7 +220,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 }
 
 /** What is stored must be read back as it was written: half of a character is not. */
-const reasonOf = (text: string): string => text.slice(0, longestReason).toWellFormed();
+const reasonOf = (text: string): string => text.slice(0, maxReason).toWellFormed();
 
 /** Starts a request in the name of the requester, with the roles that the requester has now. */
 async function startNow(deps: ApprovalsDeps, approval: Approval): Promise<unknown> {

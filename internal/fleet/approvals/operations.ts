@@ -5,7 +5,7 @@ import { encode, type Plain } from "../../base/msgpack.ts";
 import { described, digest, integer, plain, timestamp, titled } from "../../base/schema.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { type Call, operation } from "../operation/mod.ts";
-import { type Approvals, longestReason, stateOf } from "./approvals.ts";
+import { type Approvals, maxReason, stateOf } from "./approvals.ts";
 import { partyOf } from "./party.ts";
 import { type Approval, type Party, startOutcomes } from "./record.ts";
 
@@ -123,7 +123,7 @@ export const denyRequest = operation({
     id,
     reason: v.optional(
       described(
-        v.pipe(v.string(), v.maxLength(longestReason, `must have at most ${longestReason} characters`)),
+        v.pipe(v.string(), v.maxLength(maxReason, `must have at most ${maxReason} characters`)),
         "Why, as free text; the requester and the audit see it",
       ),
     ),

@@ -9,7 +9,7 @@ import { type Approval, readApproval } from "./record.ts";
 /** The bucket removes older ones without a word. */
 const retentionMs = 7 * 24 * 3600_000;
 /** Far more than wait; the oldest go first. */
-const mostKept = 10_000;
+const maxKept = 10_000;
 
 /** The requests that wait, or waited in the last days, in memory, kept current by one watch. */
 export interface ApprovalView {
@@ -29,14 +29,14 @@ interface Kept {
 export function followApprovals({
   bucket,
   mac,
-  teller,
+  publisher,
   clock,
   log,
 }: {
   bucket: Pick<Bucket, "watch">;
   mac: RecordMac;
   /** Learns of each version of each request, and when those that were there at the start are known. */
-  teller?: { note(approval: Approval, revision: number): void; loaded(): void };
+  publisher?: { note(approval: Approval, revision: number): void; loaded(): void };
   clock: Pick<Clock, "now">;
   log: Log;
 }): ApprovalView {
@@ -53,18 +53,18 @@ export function followApprovals({
     itemOf: (kept) => kept,
     placeOf: ({ id }) => ({ id, createdAt: rfc3339(timeOfId(id)) }),
     onValue({ approval }, { revision }) {
-      if (approval !== undefined) teller?.note(approval, revision);
+      if (approval !== undefined) publisher?.note(approval, revision);
     },
     onUnreadable: (key, thrown) =>
       log.error("a stored approval cannot be read", { key, reason: describeError(thrown) }),
-    limits: { most: mostKept, oldest: () => rfc3339(clock.now() - retentionMs) },
+    limits: { max: maxKept, oldest: () => rfc3339(clock.now() - retentionMs) },
   });
   const watch = bucket.watch((change) => {
     if (isId("apr", change.key)) view.apply(change);
     else if (change.value !== undefined) distrust(change.key);
   });
   watch.ready.then(
-    () => teller?.loaded(),
+    () => publisher?.loaded(),
     // It stopped before: then no events are published about records that existed.
     () => {},
   );

@@ -17,13 +17,13 @@ import { beginning, type Content, genuineEntry, type Link, writeEntry } from "./
 export const auditStream = "audit";
 
 /** How long an append may take, whatever happens to the bus: an operator waits for it. */
-const mostMs = 4_500;
+const maxMs = 4_500;
 /** Of one attempt: a part of it, so that a lost answer does not cost the rest. */
 const attemptMs = 4_000;
 /** How many entries are under way at the same time. */
 const batchSize = 64;
 /** How many entries wait at most: more than a master is asked at the same time. */
-const mostWaiting = 10_000;
+const maxWaiting = 10_000;
 const retryAfterMs = 2_000;
 
 /** Writes the audit of a fleet. */
@@ -83,7 +83,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
    * A batch names the message before by its ID, for one that is not stored yet. Servers of a cluster stop the whole
    * stream when that ID does not match ("critical write error: last msgid mismatch", seen with all of its replicas).
    */
-  const mostAtOnce = () => (isClustered(bus) ? 1 : batchSize);
+  const maxAtOnce = () => (isClustered(bus) ? 1 : batchSize);
 
   const note = (link: Link, at: number) => {
     if (newest === undefined || link.seq > newest.seq) newest = { ...link, at };
@@ -160,7 +160,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
   const run = async () => {
     running = true;
     while (waiting.length > 0) {
-      const batch = waiting.splice(0, mostAtOnce()).filter(({ isOver }) => !isOver);
+      const batch = waiting.splice(0, maxAtOnce()).filter(({ isOver }) => !isOver);
       if (batch.length === 0) continue;
       try {
         waiting.unshift(...(await send(batch)));
@@ -176,7 +176,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
     append(draft) {
       const { promise, resolve, reject } = Promise.withResolvers<Link>();
       const failed = (thrown: unknown) => reject(notWritten(thrown));
-      if (waiting.length >= mostWaiting) {
+      if (waiting.length >= maxWaiting) {
         return Promise.reject(notWritten(new SvcError("unavailable", "too many requests wait for it")));
       }
       const one: Waiting = {
@@ -184,7 +184,7 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
         stored: resolve,
         failed,
         isOver: false,
-        timer: clock.after(mostMs, () =>
+        timer: clock.after(maxMs, () =>
           settle(one, () => failed(new SvcError("unavailable", "the bus does not answer in time"))),
         ),
       };

@@ -22,13 +22,13 @@ export interface ChainCheck {
   readonly last: Link | undefined;
   /** How many entries were taken. */
   readonly count: number;
-  /** The first that were found, at most `mostProblems`. */
+  /** The first that were found, at most `maxProblems`. */
   readonly problems: readonly ChainProblem[];
   /** How many were found. */
   readonly found: number;
 }
 
-const mostProblems = 100;
+const maxProblems = 100;
 
 /**
  * Verifies a chain: sequences rise by one, each entry names the hash of the one before, and a command key of the
@@ -45,7 +45,7 @@ export function createChainCheck(keys: readonly string[], first?: number): Chain
   let last: Link | undefined;
   const say = (seq: number, problem: string) => {
     found++;
-    if (problems.length < mostProblems) problems.push({ seq, problem });
+    if (problems.length < maxProblems) problems.push({ seq, problem });
   };
   const judge = (entry: Entry, sequence: number) => {
     if (entry.seq !== sequence) say(sequence, `it says that it is entry ${entry.seq}: it was moved`);

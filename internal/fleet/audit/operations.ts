@@ -34,10 +34,10 @@ export interface AuditDeps {
   clock: Clock;
 }
 
-const mostListed = 500;
+const maxListed = 500;
 /** Of one page of the chain: it must fit into one message. */
-const mostChainBytes = 512 * 1024;
-const mostChained = 1_000;
+const maxChainBytes = 512 * 1024;
+const maxChained = 1_000;
 const lookEveryMs = 1_000;
 const atOnce = 256;
 
@@ -46,7 +46,7 @@ const sequence = v.pipe(
   v.regex(/^[1-9]\d{0,14}$/, "must be the number of an entry"),
   v.metadata({ pattern: "^[1-9][0-9]{0,14}$" }),
 );
-const outside = `must be 1 to ${mostListed}`;
+const outside = `must be 1 to ${maxListed}`;
 
 const view = titled(
   "AuditEntry",
@@ -103,7 +103,7 @@ export const listAudit = operation({
         v.number(outside),
         v.integer(outside),
         v.minValue(1, outside),
-        v.maxValue(mostListed, outside),
+        v.maxValue(maxListed, outside),
         v.description("Maximum number of entries"),
       ),
       100,
@@ -166,11 +166,11 @@ export const readChain = operation({
     if (from === 1) await memory.refresh();
     const { current: known } = memory;
     const { first, last } = await streamEnds(bus, auditStream);
-    const found = from > last ? [] : await readRange(bus, auditStream, { from, count: mostChained });
+    const found = from > last ? [] : await readRange(bus, auditStream, { from, count: maxChained });
     let bytes = 0;
     const page = found.filter(({ data }, index) => {
       bytes += data.length;
-      return index === 0 || bytes <= mostChainBytes;
+      return index === 0 || bytes <= maxChainBytes;
     });
     const end = page.at(-1)?.sequence ?? last;
     return {
@@ -184,7 +184,7 @@ export const readChain = operation({
   },
 });
 
-const mostTold = 20;
+const maxTold = 20;
 
 export const verifyAudit = operation({
   name: "audit.verify",
@@ -209,14 +209,14 @@ export const verifyAudit = operation({
       found: described(integer, "How many problems were found so far"),
       problems: described(
         v.array(v.object({ seq: integer, problem: v.string() })),
-        `The first of them, at most ${mostTold}`,
+        `The first of them, at most ${maxTold}`,
       ),
     }),
   ),
   touches: () => ({ fleet: true }),
   async run({ verification }: AuditDeps, { again }) {
     const { beganAt, problems, ...state } = await verification.look(again !== undefined);
-    return { ...state, began_at: rfc3339(beganAt), problems: problems.slice(0, mostTold) };
+    return { ...state, began_at: rfc3339(beganAt), problems: problems.slice(0, maxTold) };
   },
 });
 

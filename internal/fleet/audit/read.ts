@@ -38,7 +38,7 @@ export interface ReadDeps {
 /** How many entries are read at once. */
 const window = 512;
 /** How many entries one page looks at: with a filter that matches few, the next page continues behind them. */
-const mostLookedAt = 8 * window;
+const maxLookedAt = 8 * window;
 /** What began longer ago and has no end will have none: the longest operation takes less. */
 const openMs = 10 * 60_000;
 /** Between the time of an entry and that of its message, by two clocks. */
@@ -72,7 +72,7 @@ export async function listEntries(
     ? Math.min(window, page.limit)
     : window;
   let looked = 0;
-  while (before > first && looked < mostLookedAt) {
+  while (before > first && looked < maxLookedAt) {
     const from = Math.max(first, before - step);
     const found = await readWindow(deps.bus, from, before);
     for (const entry of found) note(ended, entry);
@@ -113,7 +113,7 @@ async function noteEnds(
   ended: Map<number, EntryOutcome>,
   isEnough: (ended: ReadonlyMap<number, EntryOutcome>) => boolean = () => false,
 ): Promise<void> {
-  for (let at = from; at < from + mostLookedAt && !isEnough(ended); at += window) {
+  for (let at = from; at < from + maxLookedAt && !isEnough(ended); at += window) {
     const found = await readWindow(bus, at, at + window);
     for (const entry of found) note(ended, entry);
     if (found.length === 0) return;

@@ -9,8 +9,8 @@ import type { Content } from "./entry.ts";
 import type { Repeats } from "./repeats.ts";
 
 /** How many ends wait for a bus that does not take them; the rest stays without an end. */
-const mostWaiting = 1_000;
-const pauses = { firstMs: 1_000, longestMs: 30_000 };
+const maxWaiting = 1_000;
+const pauses = { firstMs: 1_000, maxMs: 30_000 };
 
 type Draft = Omit<Content, "at" | "master">;
 
@@ -75,7 +75,7 @@ export function createRecorder({
       await audit.append(ending);
     } catch (thrown) {
       const fields = { operation: ending.action, operator: ending.operator, reason: describeError(thrown) };
-      if (late.length >= mostWaiting) return log.error("the end of an entry is not written", fields);
+      if (late.length >= maxWaiting) return log.error("the end of an entry is not written", fields);
       log.warn("the end of an entry is written later", fields);
       late.push(ending);
       // It ends with the last one, or with this master.

@@ -5,10 +5,10 @@ import type { Passenger, Touch } from "../operation/mod.ts";
 type Subjects = Readonly<Record<string, Plain>>;
 
 /** More peels of a job are counted only; the job names them. */
-const mostPeels = 256;
-const longestText = 500;
+const maxPeels = 256;
+const maxText = 500;
 /** Arguments that take more are recorded as their digest. */
-const mostArgumentBytes = 4_096;
+const maxArgumentBytes = 4_096;
 
 /** What a request is about, as its first entry says it. */
 export function describeSubjects(
@@ -72,14 +72,14 @@ function ofTouch(touched: Touch): Subjects {
 }
 
 function ofPeels(peels: readonly string[]): Subjects {
-  return { peels: peels.slice(0, mostPeels).map(short), peel_count: peels.length };
+  return { peels: peels.slice(0, maxPeels).map(short), peel_count: peels.length };
 }
 
 /** Digests of arguments, and their values where they contain no secrets. */
 function ofArguments(args: unknown, isSafe: boolean): Subjects {
   const bytes = encode(args ?? {});
   const digest = { args_digest: sha256Hex(bytes) };
-  const shown = isSafe && bytes.length <= mostArgumentBytes ? readBack(bytes) : undefined;
+  const shown = isSafe && bytes.length <= maxArgumentBytes ? readBack(bytes) : undefined;
   return shown === undefined ? digest : { ...digest, args: shown };
 }
 
@@ -101,7 +101,7 @@ function texts(fields: Readonly<Record<string, unknown>>): Subjects {
   );
 }
 
-const short = (text: string): string => text.slice(0, longestText).toWellFormed();
+const short = (text: string): string => text.slice(0, maxText).toWellFormed();
 
 function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");

@@ -7,7 +7,7 @@ import type { Entry } from "./entry.ts";
 import { readEntriesAfter } from "./read-entries.ts";
 
 /** More operators than any fleet has. */
-const mostNames = 100_000;
+const maxNames = 100_000;
 
 /**
  * The greatest version of each operator's record that the audit or this master knows. A record with a smaller one is
@@ -51,7 +51,7 @@ export function createVersionFloors(options: {
   let { seq } = known;
 
   const raise = (name: string, version: number): boolean => {
-    const isNews = version > (versions.get(name) ?? 0) && (versions.has(name) || versions.size < mostNames);
+    const isNews = version > (versions.get(name) ?? 0) && (versions.has(name) || versions.size < maxNames);
     if (isNews) versions.set(name, version);
     return isNews;
   };

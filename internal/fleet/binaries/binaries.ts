@@ -23,7 +23,7 @@ import {
 /** Number of binaries to keep, needed or not. */
 const keptBinaries = 4;
 /** Maximum number of binaries, including those that jobs and rollouts reference. */
-const mostBinaries = 8;
+const maxBinaries = 8;
 /** Space for the kept binaries, and for uploads in progress. */
 const maxStoredBytes = (keptBinaries + 2) * maxBinaryBytes;
 /** How long to keep unreferenced chunks, for uploads in progress and for peels that still fetch them. */
@@ -110,10 +110,10 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     const kept = [added, ...others].filter(
       ({ manifest }, index) => index < keptBinaries || needed.has(manifest),
     );
-    if (kept.length <= mostBinaries) return kept;
+    if (kept.length <= maxBinaries) return kept;
     throw new SvcError(
       "conflict",
-      `unfinished jobs and rollouts need ${mostBinaries} binaries, the maximum: wait until one of them ends`,
+      `unfinished jobs and rollouts need ${maxBinaries} binaries, the maximum: wait until one of them ends`,
     );
   };
 

@@ -206,10 +206,10 @@ describe("in memory", () => {
     await secrets.put(key, encode(documentOf(1, "tls://b")));
     await settle();
     expect(writes).toBeLessThanOrEqual(8);
-    const told = [eventsOf(first.records), eventsOf(second.records)].filter((events) =>
+    const reported = [eventsOf(first.records), eventsOf(second.records)].filter((events) =>
       events.includes(splitCa),
     );
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     const [before, at] = [writes, (await stored())?.fingerprint];
     clock.advance(3_600_000);
     await settle();
@@ -321,9 +321,9 @@ describe("on a bus", () => {
           "bootstrap document restored: no master published what was there",
           (fields) => fields.found === found,
         );
-      const told = Promise.race([seen(one), seen(two)]);
+      const reported = Promise.race([seen(one), seen(two)]);
       await spoil();
-      await told;
+      await reported;
       await one.settled();
       await two.settled();
       expect(await stored()).toEqual(own);
@@ -339,13 +339,13 @@ describe("on a bus", () => {
     await bus.restart("SIGKILL");
     const again = await connectTo(bus, "master");
     connections.push(again);
-    const told = master.logged(
+    const reported = master.logged(
       "bootstrap document restored: no master published what was there",
       (f) => f.found === "absent",
     );
     const bucket = await openBucket(again, "secrets");
     await bucket.remove(key, (await bucket.get(key))?.revision ?? 0);
-    await told;
+    await reported;
     expect(await read(bucket)).toEqual(own);
   }, 60_000);
 });

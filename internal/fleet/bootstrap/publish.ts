@@ -91,7 +91,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
         due = true;
         return;
       }
-      tell(decision, stored);
+      report(decision, stored);
     }
     stance = { speaks: false, defends: true, yields: false };
     warnedOf = undefined;
@@ -117,7 +117,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
     }
     return ++restores.count <= maxRestores;
   };
-  const tell = (decision: "write" | "restore", stored: Stored) => {
+  const report = (decision: "write" | "restore", stored: Stored) => {
     if (decision === "write") {
       log.info("bootstrap document published", { fingerprint: own.fingerprint, nats_urls: own.nats_urls });
       return;
@@ -138,8 +138,8 @@ export function startPublisher(options: PublisherOptions): Publisher {
       const sameRoot = isSameAuthority(document, own);
       const repeats = stance.repeats === true || pinsOf(document).join() !== pinsOf(own).join();
       own = document;
-      const told = sameRoot ? stance : { defends: false, yields: false };
-      stance = { ...told, speaks: true, repeats };
+      const reported = sameRoot ? stance : { defends: false, yields: false };
+      stance = { ...reported, speaks: true, repeats };
       if (!sameRoot) warnedOf = undefined;
       trigger();
     },

@@ -26,7 +26,7 @@ export const budgetKinds = [
 export type BudgetKind = (typeof budgetKinds)[number];
 
 /** More than a fleet has peels: what is forgotten begins with a full budget. */
-const mostPeels = 65_536;
+const maxPeels = 65_536;
 
 /** The budgets of all peels on one master. */
 export interface Budgets {
@@ -53,7 +53,7 @@ export interface BudgetsOptions {
 type Meters = Partial<Record<BudgetKind, Meter>>;
 
 export function createBudgets({ limits, onExceeded, onFlood, clock }: BudgetsOptions): Budgets {
-  const peels = createBoundedMap<Meters>(2 * mostPeels);
+  const peels = createBoundedMap<Meters>(2 * maxPeels);
   const count = (peel: string, kind: BudgetKind, bytes: number, at: number): boolean => {
     const budget = limits[kind];
     // A part of a subject would keep all of it in memory.

@@ -4,7 +4,7 @@ import type { Log, LogFields, LogLevel } from "../../base/log.ts";
 
 const minuteMs = 60_000;
 /** Causes of peels that are counted at a time; what is forgotten may log again. */
-const mostCounted = 65_536;
+const maxCounted = 65_536;
 
 /** Log lines that peels cause, limited by the minute for each cause and peel. */
 export interface LogLines {
@@ -27,12 +27,12 @@ interface Counted {
  * @param perMinute 0 means no limit
  */
 export function createLogLines(perMinute: number, clock: Clock, log: Log): LogLines {
-  let counted = createBoundedMap<Counted>(mostCounted);
+  let counted = createBoundedMap<Counted>(maxCounted);
   let silenced: Counted[] = [];
   const timer = clock.every(minuteMs, () => {
     const ended = silenced;
     silenced = [];
-    counted = createBoundedMap(mostCounted);
+    counted = createBoundedMap(maxCounted);
     for (const { event, peel, level, unsaid } of ended) {
       log[level]("log lines of a peel left out", { peel_id: peel, line: event, lines: unsaid });
     }

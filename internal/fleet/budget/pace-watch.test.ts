@@ -3,7 +3,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import type { Change } from "../../bus/mod.ts";
 import { paceWatch } from "./pace-watch.ts";
 
-function setup(mostAdmitted: number) {
+function setup(maxAdmitted: number) {
   const clock = manualClock();
   const seen: string[] = [];
   let publish = (_: Change) => {};
@@ -21,7 +21,7 @@ function setup(mostAdmitted: number) {
       };
     },
   };
-  const watch = paceWatch(bucket, () => ++admitted <= mostAdmitted, clock).watch(({ key, revision, value }) =>
+  const watch = paceWatch(bucket, () => ++admitted <= maxAdmitted, clock).watch(({ key, revision, value }) =>
     seen.push(`${key} ${revision}${value === undefined ? " gone" : ""}`),
   );
   const put = (key: string, revision: number) =>

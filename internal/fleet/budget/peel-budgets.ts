@@ -32,7 +32,7 @@ const operator = "svc-master";
 /** How soon a suspension that failed is tried again, while the peel floods. */
 const againMs = 10_000;
 /** How often the streams are searched for messages of a peel that flooded. */
-const mostPasses = 5;
+const maxPasses = 5;
 const helloBurst = 5;
 /** A peel sends its facts when they change, and after its functions set some. */
 const facts: Budget = { perMinute: 300 };
@@ -123,7 +123,7 @@ export function startBudgets(deps: MasterBudgetsDeps): MasterBudgets {
       .finally(() => ending.delete(peelId));
   };
   const connections = watchExcessConnections({
-    ...{ system: deps.system, account: deps.account, most: config["budget.connections"] },
+    ...{ system: deps.system, account: deps.account, max: config["budget.connections"] },
     // The name in the JWT, which a master signed.
     onConnect: ({ name }) => void budgets.take(name, "connections"),
     onExcess: ({ name }) => endConnections(name),
@@ -218,13 +218,13 @@ function createSuspensionEffects(
     async purge(peelId) {
       let purged = 0;
       // A stream may still store what the server had received when it closed the connection.
-      for (let pass = 0; pass < mostPasses; pass++) {
+      for (let pass = 0; pass < maxPasses; pass++) {
         const removed = await removeAll(peelId);
         purged += removed;
         if (removed === 0) break;
       }
       return purged;
     },
-    tell: reportSuspended,
+    report: reportSuspended,
   };
 }

@@ -38,7 +38,7 @@ export interface ClusterDeps extends RemovalDeps {
 
 /** A request over the bus gives up after it; a removal continues with the next one. */
 const removalMs = 8_000;
-const mostHosts = 6;
+const maxHosts = 6;
 
 const serverName = v.pipe(
   v.string(),
@@ -224,7 +224,7 @@ export const addHosts = operation({
       v.pipe(
         v.array(serverName),
         v.minLength(1, "must name a host"),
-        v.maxLength(mostHosts, `must have at most ${mostHosts} names`),
+        v.maxLength(maxHosts, `must have at most ${maxHosts} names`),
       ),
       "Names or addresses of the hosts",
     ),

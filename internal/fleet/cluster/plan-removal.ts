@@ -1,7 +1,7 @@
 import type { Membership } from "../../bus/mod.ts";
 
 /** The most servers that store a stream. */
-const mostReplicas = 3;
+const maxReplicas = 3;
 
 export interface Removal {
   /** On how many servers each stream may be stored afterwards. */
@@ -83,7 +83,7 @@ export function planRemoval(
       reason: `${leaderless.map(({ name }) => name).join(", ")}: no leader at this moment; try again, and start the servers that store it if that lasts`,
     };
   }
-  const replicas = Math.min(mostReplicas, rest.length);
+  const replicas = Math.min(maxReplicas, rest.length);
   return {
     replicas,
     lowered: streams.filter((one) => one.replicas > replicas).map(({ name }) => name),

@@ -4,7 +4,7 @@ import { filesFields } from "../../wire/state-report.ts";
 import { type ComplianceStatus, type KnownRun, statuses, statusOf } from "./status.ts";
 
 /** Groups in one answer: a peel can claim any commit. */
-export const mostGroups = 200;
+export const maxGroups = 200;
 
 const counted = (description: string) => described(integer, description);
 /** How many peels have each status. */
@@ -62,10 +62,10 @@ export function countByFiles(
   const sorted = [...groups].toSorted(
     ([key, one], [other, two]) => sum(two) - sum(one) || (key < other ? -1 : 1),
   );
-  const leftOut = sorted.length - mostGroups;
+  const leftOut = sorted.length - maxGroups;
   return {
     counts,
-    groups: sorted.slice(0, mostGroups).map(([, group]) => group),
+    groups: sorted.slice(0, maxGroups).map(([, group]) => group),
     ...(leftOut > 0 ? { groups_left_out: leftOut } : {}),
   };
 }

@@ -4,8 +4,8 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { encode } from "../../base/msgpack.ts";
 import { assets } from "../../bus/assets.ts";
 import type { Change } from "../../bus/mod.ts";
-import { decodeDiffs, mostDiffBytes } from "../../wire/state-diffs.ts";
-import { decodeReport, mostReportBytes } from "../../wire/state-report.ts";
+import { decodeDiffs, maxDiffBytes } from "../../wire/state-diffs.ts";
+import { decodeReport, maxReportBytes } from "../../wire/state-report.ts";
 import { followCompliance } from "./view.ts";
 
 // A peel may send anything.
@@ -46,18 +46,18 @@ test.each<[string, object | unknown[]]>([
   ["a comment that is too long", { ...good, failures: [{ ...failure, comment: "x".repeat(501) }] }],
   ["a line before the first", { ...good, failures: [{ ...failure, line: -1 }] }],
   ["no drift", { ...good, drift: undefined }],
-  ["too many bytes", { ...good, more: "x".repeat(mostReportBytes) }],
+  ["too many bytes", { ...good, more: "x".repeat(maxReportBytes) }],
 ])("%s is not a report", (_, value) => {
   expect(() => decodeReport(encode(value))).toThrow();
 });
 
 test("whatever bytes are stored, a view survives them and keeps what others reported", () => {
-  const told: ((change: Change) => void)[] = [];
+  const reported: ((change: Change) => void)[] = [];
   const log = recordingLog();
   const view = followCompliance({
     reports: {
       watch(run) {
-        told.push(run);
+        reported.push(run);
         return { ready: Promise.resolve(), caughtUp: async () => {}, stop: () => {} };
       },
     },
@@ -65,7 +65,7 @@ test("whatever bytes are stored, a view survives them and keeps what others repo
   });
   let revision = 0;
   const put = (key: string, value: Uint8Array, at = ++revision) => {
-    for (const tell of told) tell({ key, value, revision: at, storedAt: 1 });
+    for (const report of reported) report({ key, value, revision: at, storedAt: 1 });
   };
   put("web-1", encode(good));
   fc.assert(
@@ -94,11 +94,11 @@ test("differences are read with the same care, and the buckets take no more than
     [{ ...diff, changes: "x" }],
     [{ ...diff, result: 1 }],
     Array.from({ length: 201 }, () => diff),
-    [{ ...diff, changes: { a: "x".repeat(mostDiffBytes) } }],
+    [{ ...diff, changes: { a: "x".repeat(maxDiffBytes) } }],
     "x",
   ]) {
     expect(() => decodeDiffs(of(states))).toThrow();
   }
-  expect(assets.compliance.peelsWrite.maxMessageBytes).toBe(mostReportBytes);
-  expect(assets["compliance-diffs"].peelsWrite.maxMessageBytes).toBe(mostDiffBytes);
+  expect(assets.compliance.peelsWrite.maxMessageBytes).toBe(maxReportBytes);
+  expect(assets["compliance-diffs"].peelsWrite.maxMessageBytes).toBe(maxDiffBytes);
 });

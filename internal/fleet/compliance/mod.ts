@@ -1,6 +1,6 @@
 export { countStatuses } from "./count.ts";
 export { stateOperations } from "./joined.ts";
-export { mostDrifting } from "./operations.ts";
+export { maxDrifting } from "./operations.ts";
 export type { DriftedPeel, PeelStates } from "./shown-peel.ts";
 export { lastRun, type ShownRun, shownRun } from "./shown-run.ts";
 export { parseStale } from "./stale.ts";

@@ -8,7 +8,7 @@ import { areOf, decodeDiffs, type StateDiff } from "../../wire/state-diffs.ts";
 import { type Directory, memberNamed } from "../enrollment/mod.ts";
 import { limitField, operation } from "../operation/mod.ts";
 import type { Resolver } from "../targeting/mod.ts";
-import { countByFiles, countsFields, groupFields, mostGroups } from "./count.ts";
+import { countByFiles, countsFields, groupFields, maxGroups } from "./count.ts";
 import { type DriftedPeel, driftedPeel, peelStates } from "./shown-peel.ts";
 import { lastRun } from "./shown-run.ts";
 import { readStale, staleField } from "./stale.ts";
@@ -27,7 +27,7 @@ export interface ComplianceDeps {
 
 /** The same, at a door whose answers have a limit. */
 /** Peels on one page, at most. */
-export const mostDrifting = 1_000;
+export const maxDrifting = 1_000;
 const scope = { kind: "states", action: "read" } as const;
 const targetField = v.optional(
   described(v.string(), "Which peels, as an expression: `web*`, `G@os:linux`"),
@@ -45,7 +45,7 @@ export const countStates = operation({
   input: v.strictObject({ target: targetField, stale: staleField }),
   output: v.object({
     counts: v.object(countsFields),
-    groups: v.pipe(v.array(groupFields), v.description(`The ${mostGroups} largest groups`)),
+    groups: v.pipe(v.array(groupFields), v.description(`The ${maxGroups} largest groups`)),
     groups_left_out: v.exactOptional(described(v.number(), "Groups that are counted and not listed")),
   }),
   touches: ({ target }) => ({ peels: { expression: target } }),
@@ -68,7 +68,7 @@ export const listDrift = operation({
     target: targetField,
     stale: staleField,
     status: v.optional(described(v.picklist(statuses), "Only peels with this status")),
-    limit: limitField(mostDrifting),
+    limit: limitField(maxDrifting),
     cursor: v.optional(
       described(
         v.pipe(v.string(), v.check(isPeelId, "must be the value that the previous page returned")),

@@ -3,7 +3,7 @@ import { durationPattern, formatDuration, parseDuration } from "../../base/durat
 import { describeError, SvcError } from "../../base/errors.ts";
 import { usualStaleMs } from "./status.ts";
 
-const leastMs = 1_000;
+const minMs = 1_000;
 
 /** How long a run counts, as a field: `24h`. */
 export const staleField = v.optional(
@@ -27,6 +27,6 @@ export function readStale(text: string): number {
 /** @returns milliseconds @throws SvcError `bad_request` */
 export function parseStale(text: string): number {
   const ms = parseDuration(text);
-  if (ms < leastMs) throw new SvcError("bad_request", "must be 1s or longer");
+  if (ms < minMs) throw new SvcError("bad_request", "must be 1s or longer");
   return ms;
 }

@@ -11,7 +11,7 @@ const mark = Buffer.from("SVCD", "latin1");
 const checksumBytes = 16;
 const headBytes = mark.length + 4 + checksumBytes;
 /** More than the bus stores in one message. */
-const mostPayloadBytes = 16 * 1024 * 1024;
+const maxPayloadBytes = 16 * 1024 * 1024;
 
 const payloadSchema = v.object({
   at: v.number(),
@@ -73,7 +73,7 @@ function readAt(bytes: Buffer, at: number): { decision: Decision | undefined; en
     return undefined;
   const length = bytes.readUInt32BE(at + mark.length);
   const end = start + length;
-  if (length > mostPayloadBytes || end > bytes.length) return undefined;
+  if (length > maxPayloadBytes || end > bytes.length) return undefined;
   const payload = bytes.subarray(start, end);
   const expected = bytes.subarray(at + mark.length + 4, start);
   if (!checksum(payload, at).equals(expected)) return undefined;

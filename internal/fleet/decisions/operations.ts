@@ -11,7 +11,7 @@ export function showNewest({ at, peelId, ...rest }: NewestDecision): Record<stri
 }
 
 /** Most differences that an answer lists; the count is always whole. */
-const mostListed = 1_000;
+const maxListed = 1_000;
 
 export const verifyDecisions = operation({
   name: "decisions.verify",
@@ -46,7 +46,7 @@ export const verifyDecisions = operation({
       stored,
       differing: differences.length,
       differences: differences
-        .slice(0, mostListed)
+        .slice(0, maxListed)
         .map(({ peelId, ...rest }) => ({ ...rest, peel_id: peelId })),
       ...(problem === undefined ? {} : { problem }),
     };

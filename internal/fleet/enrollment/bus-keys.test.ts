@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { busKeysOf, mostBusKeys, withBusKey } from "./bus-keys.ts";
+import { busKeysOf, maxBusKeys, withBusKey } from "./bus-keys.ts";
 import type { BusKey, Enrollment } from "./record.ts";
 import { transition } from "./transition.ts";
 
@@ -39,7 +39,7 @@ test("whatever a peel does: at most four unexpired keys, the current one last, a
         record = transition(record, type === "renew" ? { type, key } : { type, key, revokePrevious }, now);
         made.push(key);
         const listed = busKeysOf(record);
-        expect(listed.length).toBeLessThanOrEqual(mostBusKeys);
+        expect(listed.length).toBeLessThanOrEqual(maxBusKeys);
         expect(listed.at(-1)).toEqual(key);
         expect([record.busPublicKey, record.credsExpiresAt]).toEqual([key.publicKey, key.expiresAt]);
         const names = new Set(listed.map(({ publicKey }) => publicKey));

@@ -1,7 +1,7 @@
 import type { BusKey, Enrollment } from "./record.ts";
 
 /** How many unexpired keys a record lists. */
-export const mostBusKeys = 4;
+export const maxBusKeys = 4;
 
 type Keyed = Pick<Enrollment, "busKeys">;
 
@@ -22,6 +22,6 @@ export function withBusKey(
   const others = busKeysOf(record).filter(
     ({ publicKey, expiresAt }) => publicKey !== next.publicKey && expiresAt > now,
   );
-  const kept = revokePrevious ? [] : others.slice(-(mostBusKeys - 1));
+  const kept = revokePrevious ? [] : others.slice(-(maxBusKeys - 1));
   return { busKeys: [...kept, next], revoked: others.slice(0, others.length - kept.length) };
 }

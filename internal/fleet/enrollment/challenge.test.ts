@@ -4,7 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
-import { type Challenges, consumeChallenge, issueChallenge, mostMadeChallenges } from "./challenge.ts";
+import { type Challenges, consumeChallenge, issueChallenge, maxMadeChallenges } from "./challenge.ts";
 
 const binding = { peelId: "web-1", publicKey: "UKEY" };
 /** As a master has it; `others` is the same bucket for another master, which made none of the challenges. */
@@ -17,7 +17,7 @@ const setup = () => {
       read.push(key);
       return bucket.get(key);
     },
-    made: createBoundedMap(mostMadeChallenges),
+    made: createBoundedMap(maxMadeChallenges),
   };
   const deps = { challenges, clock: manualClock(), random: systemRandom };
   return { ...deps, read, others: { ...deps, challenges: bucket } };

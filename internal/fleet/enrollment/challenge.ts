@@ -30,7 +30,7 @@ export interface Challenges extends Bucket {
 }
 
 /** How many challenges a master remembers: many times those of hosts that enroll at the same time. */
-export const mostMadeChallenges = 1_024;
+export const maxMadeChallenges = 1_024;
 
 export interface ChallengeDeps {
   challenges: Challenges;

@@ -14,7 +14,7 @@ const issuedAt = 1_800_000_000;
 
 function connection(fields: Partial<ConnectedUser> = {}): ConnectedUser {
   const jwt = encodeJwt({ type: "user", name: "web", subject: user, issuedAt, nats: {} }, account);
-  return { id: "N 1", user, name: "web", jwt, told: user, ...fields };
+  return { id: "N 1", user, name: "web", jwt, reported: user, ...fields };
 }
 
 function world(entry?: Partial<Revocation>, takesLong = true) {
@@ -30,8 +30,8 @@ function world(entry?: Partial<Revocation>, takesLong = true) {
   const refused = endRefused({
     system: {
       takesLong: () => takesLong,
-      endConnections(_, told, meant = () => true) {
-        asked.push([...told]);
+      endConnections(_, reported, meant = () => true) {
+        asked.push([...reported]);
         isMeant = meant;
         answer = Promise.withResolvers();
         return answer.promise;
@@ -51,16 +51,16 @@ test.each<[string, Partial<Revocation> | undefined, Partial<ConnectedUser>, bool
   ["of a revoked key, reported without its JWT", {}, { jwt: "" }, false],
   ["of a key whose suspension was lifted", { suspension: true, liftedAt: past }, {}, false],
   ["of a stray that has newer credentials", { stray: true, revokedAt: past }, {}, false],
-  ["that names another key", undefined, { told: other }, true],
-  ["whose server tells no key", undefined, { told: "" }, false],
+  ["that names another key", undefined, { reported: other }, true],
+  ["whose server tells no key", undefined, { reported: "" }, false],
 ])("a connection %s", (_, entry, fields, ends) => {
   const { refused, asked, isMeant } = world(entry);
   const one = connection(fields);
-  expect(refused.heard(one)).toBe(fields.told === other);
-  expect(asked).toEqual(ends ? [[one.told]] : []);
+  expect(refused.heard(one)).toBe(fields.reported === other);
+  expect(asked).toEqual(ends ? [[one.reported]] : []);
   // What is ended is judged again, as the servers report it.
   if (ends)
-    expect([isMeant()(one), isMeant()(connection({ user: other, told: other, jwt: "" }))]).toEqual([
+    expect([isMeant()(one), isMeant()(connection({ user: other, reported: other, jwt: "" }))]).toEqual([
       true,
       false,
     ]);
@@ -80,7 +80,7 @@ test("the connections of a key end when it is revoked; of many at once, those th
   await new Promise(setImmediate);
   answer();
   await new Promise(setImmediate);
-  expect(asked.map((told) => told.length)).toEqual([1, 32]);
+  expect(asked.map((reported) => reported.length)).toEqual([1, 32]);
 });
 
 test("where servers have few connections, the claims end them, and tell the clients why", () => {
@@ -107,15 +107,15 @@ test("a peel that makes up keys is asked for in turns, and holds nobody up", asy
   refused.unsure();
   expect(await refused.ended()).toBe(false);
   refused.sure();
-  for (let at = 0; at < 3_000; at++) refused.heard(connection({ told: `U${at}` }));
+  for (let at = 0; at < 3_000; at++) refused.heard(connection({ reported: `U${at}` }));
   const ended = refused.ended();
   // It continues meanwhile.
   for (let batch = 0; batch < 33; batch++) {
-    refused.heard(connection({ told: `V${batch}` }));
+    refused.heard(connection({ reported: `V${batch}` }));
     answer();
     await new Promise(setImmediate);
   }
   // More than are remembered: some connections may be left.
   expect(await ended).toBe(false);
-  expect(asked.slice(0, 3).map((told) => told.length)).toEqual([1, 32, 32]);
+  expect(asked.slice(0, 3).map((reported) => reported.length)).toEqual([1, 32, 32]);
 });

@@ -6,7 +6,7 @@ import { isLifted, isOver, type Revocation, type Revocations } from "./revocatio
 
 /** How many keys are asked for at once, and how many wait at most: a hostile peel can make up any number. */
 const atOnce = 32;
-const mostWaiting = 1_024;
+const maxWaiting = 1_024;
 
 export interface EndRefusedDeps {
   system: Pick<SystemBus, "endConnections" | "takesLong">;
@@ -49,10 +49,10 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
   const isRefused = (one: ConnectedUser) => isDisguised(one) || isRevoked(one);
   const next = () => {
     if (batch !== undefined || waiting.size === 0) return;
-    const told = [...waiting].slice(0, atOnce);
-    for (const one of told) waiting.delete(one);
+    const reported = [...waiting].slice(0, atOnce);
+    for (const one of reported) waiting.delete(one);
     batch = system
-      .endConnections(account, told, isRefused)
+      .endConnections(account, reported, isRefused)
       // The claims end what is left.
       .catch(() => false)
       .finally(() => {
@@ -69,7 +69,7 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
     },
     heard(connection) {
       if (!isRefused(connection)) return false;
-      if (waiting.size < mostWaiting) waiting.add(connection.told);
+      if (waiting.size < maxWaiting) waiting.add(connection.reported);
       else isSure = false;
       next();
       return isDisguised(connection);
@@ -89,7 +89,7 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
   };
 }
 
-const isDisguised = ({ user, told }: ConnectedUser): boolean => told !== "" && told !== user;
+const isDisguised = ({ user, reported }: ConnectedUser): boolean => reported !== "" && reported !== user;
 
 /** Whether an entry of the revocation list covers a JWT of its key. */
 function refuses(entry: Revocation | undefined, jwt: string, now: number): boolean {

@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import {
   createReconciler,
   type HeldClaims as HeldJwt,
-  mostPushes,
+  maxPushes,
   type Reconciler,
   type SystemBus,
 } from "../../bus/mod.ts";
@@ -123,7 +123,7 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
       }
       wanted ??= entries;
       // Do not wait repeatedly for a server that does not answer.
-      if (pushed === mostPushes || (pushed > 1 && !complete)) {
+      if (pushed === maxPushes || (pushed > 1 && !complete)) {
         lookAgainSoon();
         const expected = wanted;
         const agreed = held.every((one) => agrees(one, { entries: expected, imports }, clock.now()));

@@ -3,9 +3,12 @@ import { defined } from "../../base/defined.ts";
 import { described } from "../../base/schema.ts";
 import type { SshEvidence, TpmEvidence, X509Evidence } from "../../identity/evidence/mod.ts";
 
-const longest = 12 * 1024;
+const maxLength = 12 * 1024;
 const text = (description: string) =>
-  described(v.pipe(v.string(), v.maxLength(longest, `must have at most ${longest} characters`)), description);
+  described(
+    v.pipe(v.string(), v.maxLength(maxLength, `must have at most ${maxLength} characters`)),
+    description,
+  );
 
 /** The keys of a TPM. */
 export const tpmKeyFields = {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { ConnectionListener } from "../../bus/system.ts";
 import { watchExcessConnections } from "./excess-connections.ts";
 
-function setup(most: number) {
+function setup(max: number) {
   const excess: string[] = [];
   let listener: ConnectionListener | undefined;
   let connects = 0;
@@ -14,11 +14,11 @@ function setup(most: number) {
       },
     },
     account: "A",
-    most,
+    max,
     onConnect: () => connects++,
     onExcess: ({ id }) => excess.push(id),
   });
-  const of = (id: string) => ({ id, user: id.slice(0, 1), name: "web1", jwt: "", told: id.slice(0, 1) });
+  const of = (id: string) => ({ id, user: id.slice(0, 1), name: "web1", jwt: "", reported: id.slice(0, 1) });
   return {
     excess,
     began(...ids: string[]) {

@@ -4,8 +4,8 @@ import { described } from "../../base/schema.ts";
 /** What the fleet says of a peel, by name. A peel never sets them. */
 export type Labels = Readonly<Record<string, string>>;
 
-const mostLabels = 32;
-const longestValue = 253;
+const maxLabels = 32;
+const maxValue = 253;
 const namePattern = /^[a-z][a-z0-9_.-]{0,62}$/;
 
 /** Whether a text can be the name of a label. */
@@ -21,13 +21,13 @@ export const labelsField = described(
       ),
       v.pipe(
         v.string(),
-        v.maxLength(longestValue, `must have at most ${longestValue} characters`),
+        v.maxLength(maxValue, `must have at most ${maxValue} characters`),
         v.check((value) => !/\p{Cc}|\p{Cs}/u.test(value), "must have no control characters"),
       ),
     ),
-    v.check((labels) => Object.keys(labels).length <= mostLabels, `must be at most ${mostLabels} labels`),
+    v.check((labels) => Object.keys(labels).length <= maxLabels, `must be at most ${maxLabels} labels`),
   ),
-  `Labels by name: at most ${mostLabels}, values of up to ${longestValue} characters`,
+  `Labels by name: at most ${maxLabels}, values of up to ${maxValue} characters`,
 );
 
 /** What is wrong with labels, as the end of a sentence; `undefined` for what a peel may have. */

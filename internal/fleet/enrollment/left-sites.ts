@@ -5,7 +5,7 @@ import type { Labels } from "./labels.ts";
 // A peel that is moved to another site stays connected to the one before until it has other credentials.
 
 /** A peel that is moved more often, all with the same credentials, is not heard at the first of these sites. */
-const mostLeftSites = 4;
+const maxLeftSites = 4;
 
 /** Sites of a peel that its label does not name any more, oldest first, as a record has them. */
 export const leftSitesField = v.pipe(
@@ -32,6 +32,6 @@ export function leavingSites(
   const until = record.credsExpiresAt ?? 0;
   const kept = (record.leftSites ?? []).filter(({ site }) => site !== before);
   const all = before === undefined ? kept : [...kept, { site: before, until }];
-  const left = all.filter((one) => one.until > now && one.site !== labels[siteLabel]).slice(-mostLeftSites);
+  const left = all.filter((one) => one.until > now && one.site !== labels[siteLabel]).slice(-maxLeftSites);
   return left.length === 0 ? {} : { leftSites: left };
 }

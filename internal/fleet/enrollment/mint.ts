@@ -5,7 +5,7 @@ import { peelLimits, peelPermissions } from "./permissions.ts";
 import type { Enrollment } from "./record.ts";
 
 /** The longest that `enroll.creds_validity` allows: no unknown credentials are valid for longer. */
-export const longestValidityMs = 87_600 * 60 * 60 * 1000;
+export const maxValidityMs = 87_600 * 60 * 60 * 1000;
 
 export interface MintDeps {
   /** What signs the JWT for the peels' account. Asked each time: a signing key can be replaced meanwhile. */

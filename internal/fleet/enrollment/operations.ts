@@ -232,7 +232,7 @@ export const downloadCredentials = operation({
 });
 
 /** Ids that one request can pick. */
-const mostPicked = 1_000;
+const maxPicked = 1_000;
 
 export const listEnrollments = operation({
   name: "enrollments.list",
@@ -244,7 +244,7 @@ export const listEnrollments = operation({
     state: v.optional(described(v.picklist([...enrollmentStates, "all"]), "Which ones"), "pending"),
     ids: v.optional(
       described(
-        v.pipe(v.array(v.string()), v.maxLength(mostPicked, `must have at most ${mostPicked} ids`)),
+        v.pipe(v.array(v.string()), v.maxLength(maxPicked, `must have at most ${maxPicked} ids`)),
         "Only those of them that have these ids, unordered and on one page",
       ),
     ),

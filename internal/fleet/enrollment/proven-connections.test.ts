@@ -36,8 +36,8 @@ function setup(hasSites = true) {
     unsure: () => heard.push("unsure"),
   };
   const stop = proven.followConnections("A", listener);
-  const report = (name: string, told: string, jwt = "") => {
-    const connection = { id: "s 1", ...readUser(told, jwt, name) };
+  const report = (name: string, reported: string, jwt = "") => {
+    const connection = { id: "s 1", ...readUser(reported, jwt, name) };
     given.get("A")?.began(connection);
     given.get("A")?.ended(connection);
     return heard.splice(0);

@@ -4,7 +4,7 @@ import { isSignedJwt, readClaims } from "../../identity/mod.ts";
 import type { Directory } from "./directory.ts";
 
 /** Signatures that are verified in one second; a server takes some 700 new connections in that time. */
-const mostVerified = 1_024;
+const maxVerified = 1_024;
 const windowMs = 1_000;
 
 export interface ProvenConnectionsDeps {
@@ -37,8 +37,8 @@ export function provenConnections(deps: ProvenConnectionsDeps): Pick<SystemBus, 
   const mayVerify = () => {
     const now = clock.monotonic();
     if (now - since >= windowMs) [since, verified] = [now, 0];
-    if (verified++ === mostVerified) allUnsure();
-    return verified <= mostVerified;
+    if (verified++ === maxVerified) allUnsure();
+    return verified <= maxVerified;
   };
   const counts = (connection: ConnectedUser) =>
     !hasSites() ||

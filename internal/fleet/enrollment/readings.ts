@@ -37,14 +37,14 @@ export interface Written {
 }
 
 /** What the records that are kept may take as they are stored, bytes; decoded they take some times as much. */
-const mostBytes = 768 * 1024;
+const maxBytes = 768 * 1024;
 /** Hosts that enroll at the same time, several times over: what is approved much later is read again. */
-const mostWritten = 512;
+const maxWritten = 512;
 
 export function createReadings(): Readings {
   /** Two versions of each: the log of decisions compares what is written with what it replaces. */
-  const kept = createBoundedMap<{ now: RecordReading; before: RecordReading | undefined }>(mostBytes);
-  const written = createBoundedMap<Written>(mostWritten);
+  const kept = createBoundedMap<{ now: RecordReading; before: RecordReading | undefined }>(maxBytes);
+  const written = createBoundedMap<Written>(maxWritten);
   const add = (id: string, now: RecordReading) => {
     const before = kept.get(id)?.now;
     kept.set(id, { now, before }, now.value.length + (before?.value.length ?? 0));

@@ -46,7 +46,7 @@ async function fleet(fields: Partial<Enrollment> = {}, onClone: "alert" | "revok
   await insertEnrollment(enrollments, record, undefined);
   const directory = createDirectory({ enrollments, log });
   await directory.ready;
-  const seen = { clones: 0, told: [] as string[], enforced: 0 };
+  const seen = { clones: 0, reported: [] as string[], enforced: 0 };
   const enforcer = {
     async enforce() {
       seen.enforced++;
@@ -67,8 +67,8 @@ async function fleet(fields: Partial<Enrollment> = {}, onClone: "alert" | "revok
     },
     validityMs: 180 * day,
     recoveryWindowMs: 365 * day,
-    async tellClone(...told: string[]) {
-      seen.told.push(...told);
+    async notifyOfClone(...reported: string[]) {
+      seen.reported.push(...reported);
     },
     metrics: { cloneSuspected: () => void seen.clones++ },
     enforce: {
@@ -154,7 +154,7 @@ test("another key than the current one is a second holder: marked and reported o
   expect(await renew(first, third)).toEqual({ verdict: "clone" });
   expect(await renew(first, fourth)).toEqual({ verdict: "clone" });
   expect(await stored()).toMatchObject({ cloneSuspected: true, busPublicKey: second, state: "active" });
-  expect(seen).toMatchObject({ clones: 1, told: [id, peelId] });
+  expect(seen).toMatchObject({ clones: 1, reported: [id, peelId] });
   expect(log.records.filter(({ event }) => event === "enrollment.clone.suspected")).toHaveLength(1);
   expect((await renew(second, third)).verdict).toBe("change");
   const { record, revision } = await loadEnrollment(deps.enrollments, id);

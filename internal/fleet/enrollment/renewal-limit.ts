@@ -1,10 +1,10 @@
 import type { Enrollment } from "./record.ts";
 
 const windowMs = 10 * 60_000;
-const mostInWindow = 6;
+const maxInWindow = 6;
 /** With credentials that last less, a peel renews more often than in the usual window. */
 const shortLivedMs = 40 * 60_000;
-const mostInLifetime = 4;
+const maxInLifetime = 4;
 
 /**
  * Whether a peel renewed too often to do it now. It is counted from the record, so that all masters agree.
@@ -18,8 +18,8 @@ export function renewsTooOften(
 ): boolean {
   const isShort = validityMs < shortLivedMs;
   const since = now - (isShort ? validityMs : windowMs);
-  const most = isShort ? mostInLifetime : mostInWindow;
-  return recentRenewals.filter((at) => at > since).length >= most;
+  const max = isShort ? maxInLifetime : maxInWindow;
+  return recentRenewals.filter((at) => at > since).length >= max;
 }
 
 /** The times of the last renewals, with one of now: as many as the limit counts. */
@@ -27,5 +27,5 @@ export function recentRenewals(
   { recentRenewals = [] }: Pick<Enrollment, "recentRenewals">,
   now: number,
 ): number[] {
-  return [...recentRenewals, now].slice(-mostInWindow);
+  return [...recentRenewals, now].slice(-maxInWindow);
 }

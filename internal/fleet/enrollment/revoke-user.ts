@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Directory } from "./directory.ts";
-import { longestValidityMs } from "./mint.ts";
+import { maxValidityMs } from "./mint.ts";
 import { isRefused, type Revocation } from "./revocations.ts";
 import { type EnforceRevocation, type RevokeDeps, revokeRecord } from "./revoke.ts";
 import { findByPeel } from "./store.ts";
@@ -52,7 +52,7 @@ export async function revokeUser(
             peelId: "",
             enrollmentId: "",
             revokedAt: now,
-            expiresAt: now + longestValidityMs,
+            expiresAt: now + maxValidityMs,
           },
         ]
       : known;

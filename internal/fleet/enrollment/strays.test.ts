@@ -66,7 +66,7 @@ function world(connected: ConnectedUser[] = []) {
       for (const run of gaps) run();
     },
     connect(name: string, user: string) {
-      for (const run of connects) run({ id: user, name, user, jwt: "", told: user });
+      for (const run of connects) run({ id: user, name, user, jwt: "", reported: user });
     },
     enroll(peelId: string, key: string) {
       held.set(peelId, key);
@@ -78,7 +78,7 @@ function world(connected: ConnectedUser[] = []) {
 
 test("one that is connected already, and one that connects, are refused with one push each", async () => {
   const { clock, connect, refused, fleet, strays, enroll, seen } = world([
-    { id: "1 1", name: "a", user: "UA", jwt: "", told: "UA" },
+    { id: "1 1", name: "a", user: "UA", jwt: "", reported: "UA" },
   ]);
   await clock.pass(1_000);
   expect([await refused(), fleet.enforced]).toEqual([["UA"], 1]);

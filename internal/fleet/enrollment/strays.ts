@@ -4,7 +4,7 @@ import type { Log } from "../../base/log.ts";
 import type { ConnectedUser, Reconciler, SystemBus } from "../../bus/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
 import type { Directory } from "./directory.ts";
-import { longestValidityMs } from "./mint.ts";
+import { maxValidityMs } from "./mint.ts";
 import { isLifted, isRefused, type Revocation, type Revocations } from "./revocations.ts";
 
 /** How long connects are collected: after an outage a whole fleet returns, and one push refuses all strays. */
@@ -160,8 +160,8 @@ function refusalOf({ user, name, jwt }: ConnectedUser, now: number): Revocation 
 function timesOf(jwt: string, now: number): { issuedAt: number; expiresAt: number } {
   try {
     const { iat, exp } = readClaims(jwt);
-    return { issuedAt: iat * 1000, expiresAt: exp === undefined ? now + longestValidityMs : exp * 1000 };
+    return { issuedAt: iat * 1000, expiresAt: exp === undefined ? now + maxValidityMs : exp * 1000 };
   } catch {
-    return { issuedAt: now, expiresAt: now + longestValidityMs };
+    return { issuedAt: now, expiresAt: now + maxValidityMs };
   }
 }

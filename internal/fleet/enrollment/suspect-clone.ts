@@ -16,7 +16,7 @@ export interface SuspectCloneDeps extends RevokeDeps {
   /** `enroll.on_clone` */
   onClone: "alert" | "revoke";
   /** Reports the clone to the reactor. */
-  tellClone(id: string, peelId: string): Promise<void>;
+  notifyOfClone(id: string, peelId: string): Promise<void>;
   metrics: { cloneSuspected(): void };
   clock: Clock;
   log: Log;
@@ -45,7 +45,7 @@ export async function reportClone(deps: SuspectCloneDeps, id: string): Promise<v
     const fields = { enrollment_id: id, peel_id: peelId };
     deps.metrics.cloneSuspected();
     log.error("enrollment.clone.suspected", { ...fields, on_clone: deps.onClone });
-    deps.tellClone(id, peelId).catch((cause) => {
+    deps.notifyOfClone(id, peelId).catch((cause) => {
       log.warn("the reactor was not notified of a clone", { ...fields, reason: describeError(cause) });
     });
     if (deps.onClone === "alert") return;

@@ -47,7 +47,7 @@ async function setup(fields: Partial<Enrollment> = {}, confirmed = true) {
       steps.push(`purge ${peel}`);
       return 3;
     },
-    async tell(peel: string, reason: string) {
+    async report(peel: string, reason: string) {
       steps.push(`tell ${peel} ${reason}`);
     },
   };

@@ -15,7 +15,7 @@ export interface SuspensionEffects {
   /** Removes what the peel left in the streams. @returns how many messages */
   purge(peelId: string): Promise<number>;
   /** Reports the suspension to the reactor. */
-  tell(peelId: string, reason: string): Promise<void>;
+  report(peelId: string, reason: string): Promise<void>;
 }
 
 /** How long a peel that is only disconnected stays away: until every server has seen its key revoked. */
@@ -68,14 +68,14 @@ export async function suspend(
       await deps.revocations.add({ ...entry, suspension: true });
     }
   });
-  const told = deps.tell(record.peelId, reason).catch((cause) =>
+  const reported = deps.report(record.peelId, reason).catch((cause) =>
     deps.log.warn("the reactor was not notified of a suspension", {
       peel_id: record.peelId,
       reason: describeError(cause),
     }),
   );
   await enforce(deps, record, "suspended");
-  await told;
+  await reported;
   // After the end of the connection: nothing is added to what is removed.
   return { record, purged: await deps.purge(record.peelId) };
 }

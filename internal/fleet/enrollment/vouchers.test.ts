@@ -140,8 +140,8 @@ describe("a mutation is found", () => {
 
   test("of a field that was absent", () => {
     const { id, peelId, publicKey, state, createdAt, updatedAt } = full;
-    const least = vouchers.mark({ id, peelId, publicKey, curvePublicKey, state, createdAt, updatedAt });
-    const map = decodeMap(encodeRecord(least)) as Record<string, Plain>;
+    const min = vouchers.mark({ id, peelId, publicKey, curvePublicKey, state, createdAt, updatedAt });
+    const map = decodeMap(encodeRecord(min)) as Record<string, Plain>;
     expect(fits(map)).toBe(true);
     const added = Object.keys(stored).filter((name) => !Object.hasOwn(map, name));
     expect(added).toHaveLength(36);

@@ -2,7 +2,7 @@
 const lateMs = 60_000;
 /** Events are stored for a day: older ones may have been published and deleted. */
 const oldestMs = 12 * 3600_000;
-const mostKept = 2_000;
+const maxKept = 2_000;
 
 /**
  * What a master finds when it starts, and may have to tell: its predecessor may have ended after it stored something
@@ -18,7 +18,7 @@ export interface Backlog<T> {
 export function createBacklog<T>(): Backlog<T> {
   let items: { item: T; at: number }[] = [];
   let newest = 0;
-  let pruneAt = mostKept;
+  let pruneAt = maxKept;
   const recent = () => items.filter(({ at }) => at >= newest - lateMs);
   return {
     add(item, at) {
@@ -27,7 +27,7 @@ export function createBacklog<T>(): Backlog<T> {
       items.push({ item, at });
       if (items.length < pruneAt) return;
       items = recent();
-      pruneAt = 2 * Math.max(items.length, mostKept);
+      pruneAt = 2 * Math.max(items.length, maxKept);
     },
     take(now) {
       const found = recent().filter(({ at }) => at >= now - oldestMs);

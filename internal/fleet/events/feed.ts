@@ -9,11 +9,11 @@ import { type Chunk, type ChunkRequest, readChunk } from "./read-chunk.ts";
 import type { ReadDeps } from "./read-message.ts";
 
 /** Readers at a time, of all operators and of one. */
-const mostReaders = 256;
-const mostOfOne = 64;
+const maxReaders = 256;
+const maxOfOne = 64;
 
 /** Parts that are kept for others who want the same: each has up to 1 MiB of each stream. */
-const mostShared = 8;
+const maxShared = 8;
 
 /** What happened in the fleet, as the bus has stored it. */
 export interface EventFeed {
@@ -70,7 +70,7 @@ export function createEventFeed(deps: ReadDeps & { clock: Clock; log: Log }): Ev
   /** A reader of a long past would keep all of it here. */
   const forgetOldest = () => {
     const [oldest] = shared.keys();
-    if (oldest !== undefined && shared.size > mostShared) shared.delete(oldest);
+    if (oldest !== undefined && shared.size > maxShared) shared.delete(oldest);
   };
   const readShared = (request: ChunkRequest): Promise<Chunk> => {
     const { from, until, wanted } = request;
@@ -98,7 +98,7 @@ export function createEventFeed(deps: ReadDeps & { clock: Clock; log: Log }): Ev
     enter(operator) {
       if (stopping.signal.aborted) throw new SvcError("unavailable", "this master stops: ask another one");
       const own = readers.get(operator) ?? 0;
-      if (own >= mostOfOne || total() >= mostReaders) {
+      if (own >= maxOfOne || total() >= maxReaders) {
         throw new SvcError("rate_limited", "too many readers of events: end some, or ask another master");
       }
       readers.set(operator, own + 1);

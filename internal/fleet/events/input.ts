@@ -7,12 +7,12 @@ import { patternProblem, sourcePattern } from "../reactor/mod.ts";
 import type { EventFeed } from "./feed.ts";
 import { type Position, parsePosition, positionPattern } from "./position.ts";
 
-const longestGlob = 256;
+const maxGlob = 256;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 const tagGlob = v.pipe(
   v.string(),
-  v.maxLength(longestGlob),
+  v.maxLength(maxGlob),
   v.rawCheck(({ dataset, addIssue }) => {
     const problem = dataset.typed ? (patternProblem(dataset.value) ?? setProblem(dataset.value)) : undefined;
     if (problem !== undefined) addIssue({ message: `must be a glob on tags such as disk/** : ${problem}` });
@@ -20,7 +20,7 @@ const tagGlob = v.pipe(
 );
 const sourceGlob = v.pipe(
   v.string(),
-  v.maxLength(longestGlob),
+  v.maxLength(maxGlob),
   v.regex(sourcePattern, "must be a peel id, or a glob on peel ids such as web*"),
   v.rawCheck(({ dataset, addIssue }) => {
     const problem = dataset.typed ? setProblem(dataset.value) : undefined;

@@ -16,10 +16,10 @@ export interface EventsDeps {
   clock: Clock;
 }
 
-export const mostEvents = 5_000;
-const longestWaitMs = 20_000;
+export const maxEvents = 5_000;
+const maxWaitMs = 20_000;
 /** How many parts of the feed one request looks at: most of what is stored may be something else. */
-const mostParts = 16;
+const maxParts = 16;
 
 export const listEvents = operation({
   name: "events.list",
@@ -31,10 +31,10 @@ export const listEvents = operation({
   scope: { kind: "events", action: "read" },
   input: v.strictObject({
     ...choice,
-    limit: limitField(mostEvents, "events"),
+    limit: limitField(maxEvents, "events"),
     wait_ms: v.optional(
       described(
-        v.pipe(integer, v.minValue(0), v.maxValue(longestWaitMs)),
+        v.pipe(integer, v.minValue(0), v.maxValue(maxWaitMs)),
         "How long to wait for an event when there is none",
       ),
       0,
@@ -58,8 +58,8 @@ export const listEvents = operation({
       let position = await beginningOf(events, input, clock.now(), async () => until);
       const found: ShownEvent[] = [];
       let bytes = 0;
-      const { answerBytes: most = Number.POSITIVE_INFINITY } = call;
-      for (let parts = 0; parts < mostParts; parts++) {
+      const { answerBytes: max = Number.POSITIVE_INFINITY } = call;
+      for (let parts = 0; parts < maxParts; parts++) {
         if (formatPosition(position) === formatPosition(until)) {
           if (found.length > 0 || waitMs === 0) break;
           const end = await events.beyond(position, signal).catch((thrown) => {
@@ -74,7 +74,7 @@ export const listEvents = operation({
           if (!filter.matches(item.event)) continue;
           const shown = showEvent(item);
           bytes += encode(shown).length;
-          if (found.length >= limit || (bytes > most && found.length > 0)) {
+          if (found.length >= limit || (bytes > max && found.length > 0)) {
             return { events: found, position: found.at(-1)?.position ?? "", more: true };
           }
           found.push(shown);

@@ -5,8 +5,8 @@ import { type FeedStream, feedStreams, type Position } from "./position.ts";
 import { type ReadDeps, readMessage } from "./read-message.ts";
 
 /** How much of a stream is read at once. */
-const mostMessages = 512;
-const mostBytes = 1024 * 1024;
+const maxMessages = 512;
+const maxBytes = 1024 * 1024;
 
 /** An event, and the position behind it. */
 export interface FeedItem {
@@ -61,7 +61,7 @@ async function read(
   const { from, until, wanted } = request;
   const after = until[stream] < from[stream] ? 0 : from[stream];
   if (!wanted.has(stream) || after >= until[stream]) return { stream, messages: [], isWhole: true };
-  const range = { from: after + 1, count: mostMessages, maxBytes: mostBytes };
+  const range = { from: after + 1, count: maxMessages, maxBytes: maxBytes };
   const found = await readRange(deps.bus, streamName(stream), range);
   const messages = found.filter(({ sequence }) => sequence <= until[stream]);
   const last = found.at(-1)?.sequence;

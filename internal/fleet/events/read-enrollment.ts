@@ -10,7 +10,7 @@ export type Judging = Pick<Enrollments, "vouchers">;
 /** A later version of the same state, such as one with other labels, is usually written after this time. */
 const skewMs = 60_000;
 /** More than the bucket keeps of one record. */
-const mostVersions = 64;
+const maxVersions = 64;
 
 /**
  * Reads a stored version of an enrollment: an event when it is the first one with its state.
@@ -82,7 +82,7 @@ async function isFirstOfState(
   if (updatedAt - at > skewMs) return false;
   const filter = subject;
   const stream = streamName("enrollments");
-  const versions = await readRange(bus, stream, { from: 1, count: mostVersions, filter });
+  const versions = await readRange(bus, stream, { from: 1, count: maxVersions, filter });
   const before = versions.filter((version) => version.sequence < sequence).at(-1);
   if (before === undefined || before.data.length === 0) return true;
   try {

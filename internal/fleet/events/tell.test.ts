@@ -9,9 +9,9 @@ import { decodeServiceEvent } from "../../wire/peel-event.ts";
 import type { Approval } from "../approvals/mod.ts";
 import type { Job } from "../jobs/mod.ts";
 import type { Rollout } from "../rollout/mod.ts";
-import { tellApprovals } from "./tell-approvals.ts";
-import { tellJobs } from "./tell-jobs.ts";
-import { tellRollouts } from "./tell-rollouts.ts";
+import { publishApprovals } from "./publish-approvals.ts";
+import { publishJobs } from "./publish-jobs.ts";
+import { publishRollouts } from "./publish-rollouts.ts";
 
 let bus: TestBus;
 let owner: Bus;
@@ -42,7 +42,7 @@ const jobOf = (jid: string, more: Partial<Job> = {}) =>
   }) as Job;
 
 /** What is stored about one thing, in order: the last token and some data. */
-const told = async (about: string, ...names: string[]) =>
+const reported = async (about: string, ...names: string[]) =>
   (
     await readRange(owner, "events", { from: 1, count: 1_000, filter: `svc.event._master.svc.*.${about}.*` })
   ).map(({ subject, data }) => {
@@ -51,12 +51,12 @@ const told = async (about: string, ...names: string[]) =>
   });
 const becomes = (wanted: readonly string[], ...about: [string, ...string[]]) =>
   until(
-    () => told(...about),
+    () => reported(...about),
     (found) => Bun.deepEquals(found, wanted),
   );
 
 test("each master reports a job, and the stream has each report once and in order", async () => {
-  const masters = [tellJobs(deps()), tellJobs(deps()), tellJobs(deps())];
+  const masters = [publishJobs(deps()), publishJobs(deps()), publishJobs(deps())];
   for (const master of masters) master.loaded();
   for (const master of masters) {
     master.note(jobOf("job-1"));
@@ -69,17 +69,17 @@ test("each master reports a job, and the stream has each report once and in orde
   }
   await becomes(["created ", "ended completed"], "job-1", "status");
   await Promise.all(masters.map((master) => master.stop()));
-  expect(await told("job-1", "status")).toEqual(["created ", "ended completed"]);
-  expect([...(await told("job-2")), ...(await told("job-3"))]).toEqual([]);
+  expect(await reported("job-1", "status")).toEqual(["created ", "ended completed"]);
+  expect([...(await reported("job-2")), ...(await reported("job-3"))]).toEqual([]);
 });
 
 test("what a master stored and did not tell before it ended, the next one tells", async () => {
-  const before = tellJobs(deps());
+  const before = publishJobs(deps());
   before.loaded();
   before.note(jobOf("job-4"));
   await becomes(["created"], "job-4");
   await before.stop();
-  const next = tellJobs(deps());
+  const next = publishJobs(deps());
   next.note(
     jobOf("job-5", { createdAt: now - 3_600_000, settled: { ...settled, finishedAt: now - 3_600_000 } }),
   );
@@ -87,7 +87,7 @@ test("what a master stored and did not tell before it ended, the next one tells"
   next.loaded();
   await becomes(["created", "ended"], "job-4");
   await next.stop();
-  expect(await told("job-5")).toEqual([]);
+  expect(await reported("job-5")).toEqual([]);
 });
 
 test("each change of a rollout is published once, also when a master misses versions of it", async () => {
@@ -107,7 +107,7 @@ test("each change of a rollout is published once, also when a master misses vers
     rolloutOf("running", 2),
     rolloutOf("completed", 2),
   ];
-  const masters = [tellRollouts(deps()), tellRollouts(deps()), tellRollouts(deps())];
+  const masters = [publishRollouts(deps()), publishRollouts(deps()), publishRollouts(deps())];
   for (const master of masters) master.loaded();
   for (const [at, version] of versions.entries()) {
     // The second one misses some, as a watch does while it is slow.
@@ -115,15 +115,15 @@ test("each change of a rollout is published once, also when a master misses vers
       if (number !== 1 || at % 2 === 1) master.note(version, at + 1);
     // What one of them saw is published before the next version exists, because there is time between any two.
     await until(
-      () => told("rol-1", "status", "wave"),
+      () => reported("rol-1", "status", "wave"),
       (found) => found.at(-1) === `changed ${version.status} ${version.waves.length}`,
     );
   }
-  const restarted = tellRollouts(deps());
+  const restarted = publishRollouts(deps());
   restarted.note(rolloutOf("completed", 2), 9);
   restarted.loaded();
   await Promise.all([...masters, restarted].map((master) => master.stop()));
-  expect(await told("rol-1", "status", "wave")).toEqual([
+  expect(await reported("rol-1", "status", "wave")).toEqual([
     ...["changed running 0", "changed running 1", "changed paused 1", "changed running 1"],
     ...["changed running 2", "changed completed 2"],
   ]);
@@ -143,23 +143,23 @@ test("each change of a request that waits is published once, without the request
     approvalOf(["ben", "cho"], { state: "started", startedAt: now, claimedAt: now + 1 }),
     approvalOf(["ben", "cho"], { state: "started", startedAt: now, outcome: "done", job: "job-9" }),
   ];
-  const masters = [tellApprovals(deps()), tellApprovals(deps())];
+  const masters = [publishApprovals(deps()), publishApprovals(deps())];
   for (const master of masters) master.loaded();
   for (const [at, version] of versions.entries()) {
     for (const master of masters) master.note(version, at + 1);
     await until(
-      () => told("apr-1", "state", "agreed", "outcome"),
+      () => reported("apr-1", "state", "agreed", "outcome"),
       (found) =>
         found.at(-1) === `changed ${version.state} ${version.agreed.length} ${version.outcome ?? ""}`,
     );
   }
   await Promise.all(masters.map((master) => master.stop()));
-  expect(await told("apr-1", "state", "agreed", "outcome", "by", "job")).toEqual([
+  expect(await reported("apr-1", "state", "agreed", "outcome", "by", "job")).toEqual([
     "changed waiting 0   ",
     "changed waiting 1  ben ",
     "changed waiting 2  cho ",
     "changed started 2  cho ",
     "changed started 2 done cho job-9",
   ]);
-  expect(new Set(await told("apr-1", "secret", "input"))).toEqual(new Set(["changed  "]));
+  expect(new Set(await reported("apr-1", "secret", "input"))).toEqual(new Set(["changed  "]));
 });

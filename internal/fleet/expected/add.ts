@@ -11,7 +11,7 @@ import type { TakeDeps } from "./taken.ts";
 import type { ExpectedView } from "./view.ts";
 
 /** More than any site makes at once; a list of them fits into the bucket. */
-const mostExpected = 50_000;
+const maxExpected = 50_000;
 const atOnce = 16;
 
 /**
@@ -65,10 +65,10 @@ export async function addHosts(deps: AddDeps, { hosts, by, ttlMs, checks }: Adde
     await mapBounded(ended, { atOnce }, ({ peelId, revision }) => deps.bucket.remove(peelId, revision));
   }
   const kept = others.length - ended.length;
-  if (kept + hosts.length > mostExpected) {
+  if (kept + hosts.length > maxExpected) {
     throw new SvcError(
       "conflict",
-      `${kept} hosts are expected already, and at most ${mostExpected} can be: remove those that do not come`,
+      `${kept} hosts are expected already, and at most ${maxExpected} can be: remove those that do not come`,
     );
   }
   const planned = hosts.map((host) => ({

@@ -4,7 +4,7 @@ import type { OpenWay } from "../enrollment/mod.ts";
 import type { ExpectedHost } from "./record.ts";
 import type { ExpectedView } from "./view.ts";
 
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** The hosts that are expected now, together for each operator: there may be thousands. */
 export async function openExpected(
@@ -31,8 +31,8 @@ export async function openExpected(
 
 function named(hosts: readonly ExpectedHost[]): string {
   const shown = hosts
-    .slice(0, mostNamed)
+    .slice(0, maxNamed)
     .map(({ peelId }) => displayPeelId(peelId))
     .join(", ");
-  return hosts.length <= mostNamed ? shown : `${shown} and ${hosts.length - mostNamed} more`;
+  return hosts.length <= maxNamed ? shown : `${shown} and ${hosts.length - maxNamed} more`;
 }

@@ -16,10 +16,10 @@ import { findExpected } from "./store.ts";
 export type ExpectedDeps = AddDeps;
 
 /** Hosts of one request: with labels they fit into a message. */
-export const mostHosts = 500;
-const shortestMs = 60_000;
-const longestMs = 366 * 24 * 3_600_000;
-const mostListed = 1_000;
+export const maxHosts = 500;
+const minMs = 60_000;
+const maxMs = 366 * 24 * 3_600_000;
+const maxListed = 1_000;
 
 const peelId = described(
   v.pipe(
@@ -65,10 +65,10 @@ export const expectHosts = operation({
             v.strictObject({ peel_id: peelId, public_key: publicKeyField, labels: v.optional(labelsField) }),
           ),
         ),
-        v.minLength(1, `must have 1 to ${mostHosts} hosts`),
-        v.maxLength(mostHosts, `must have 1 to ${mostHosts} hosts`),
+        v.minLength(1, `must have 1 to ${maxHosts} hosts`),
+        v.maxLength(maxHosts, `must have 1 to ${maxHosts} hosts`),
       ),
-      `The hosts: at most ${mostHosts} in one request`,
+      `The hosts: at most ${maxHosts} in one request`,
     ),
     ttl: v.optional(described(v.string(), "How long they are expected: 1m to 366d"), "720h"),
     check: v.optional(described(v.boolean(), "Say what would be done, and write nothing"), false),
@@ -110,7 +110,7 @@ export const listExpected = operation({
   admits: ["operator"],
   scope: { kind: "enrollments", action: "list" },
   input: v.strictObject({
-    limit: limitField(mostListed),
+    limit: limitField(maxListed),
     cursor: v.optional(described(v.string(), "Where the page starts, from the previous page")),
   }),
   output: v.object({ hosts: v.array(shown), next: v.exactOptional(v.string()) }),
@@ -173,6 +173,6 @@ export function show(host: ExpectedHost, now: number): ShownHost {
 
 function readTtl(text: string): number {
   const ms = parseLifetime(text);
-  if (ms >= shortestMs && ms <= longestMs) return ms;
+  if (ms >= minMs && ms <= maxMs) return ms;
   throw new SvcError("bad_request", "ttl must be 1m to 366d");
 }

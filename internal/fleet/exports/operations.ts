@@ -22,17 +22,17 @@ export interface ExportDeps extends FoundDeps {
 
 const scope = { kind: "facts", action: "read" } as const;
 
-const mostFacts = 16;
-const longestName = 128;
+const maxFacts = 16;
+const maxName = 128;
 const factNames = v.pipe(
   v.array(
     v.pipe(
       v.string(),
       v.minLength(1, "must not be empty"),
-      v.maxLength(longestName, `must have at most ${longestName} characters`),
+      v.maxLength(maxName, `must have at most ${maxName} characters`),
     ),
   ),
-  v.maxLength(mostFacts, `must be at most ${mostFacts} facts`),
+  v.maxLength(maxFacts, `must be at most ${maxFacts} facts`),
 );
 const portText = "must be 1 to 65535";
 
@@ -59,7 +59,7 @@ export const listPrometheusTargets = operation({
     fact: v.optional(
       described(
         factNames,
-        `A fact to make a label of, such as \`os\` or \`mounts:/:fstype\`; up to ${mostFacts}`,
+        `A fact to make a label of, such as \`os\` or \`mounts:/:fstype\`; up to ${maxFacts}`,
       ),
       [],
     ),

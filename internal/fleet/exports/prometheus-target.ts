@@ -15,7 +15,7 @@ export const prometheusTarget = titled(
 export type PrometheusTarget = v.InferOutput<typeof prometheusTarget>;
 
 /** A peel writes its facts itself. */
-const longestValue = 128;
+const maxValue = 128;
 
 /** The target of a peel. Without a known address its id is the name of the host. */
 export function prometheusTargetOf(peel: InventoryPeel, port: number): PrometheusTarget {
@@ -62,7 +62,7 @@ export function labelValueOf(value: Plain): string | undefined {
     let text = ",";
     for (const item of items) {
       // A part of an item would match what the peel does not have.
-      if (text.length + item.length + 1 > longestValue) break;
+      if (text.length + item.length + 1 > maxValue) break;
       text += `${item},`;
     }
     return items.length === 0 ? undefined : text;
@@ -73,4 +73,4 @@ export function labelValueOf(value: Plain): string | undefined {
 const isScalar = (value: Plain) => ["string", "number", "boolean"].includes(typeof value);
 const clean = (text: string) => text.toWellFormed().replace(/\p{Cc}/gu, "\uFFFD");
 /** A cut can leave half of a surrogate pair. */
-const cut = (text: string) => text.slice(0, longestValue).toWellFormed();
+const cut = (text: string) => text.slice(0, maxValue).toWellFormed();

@@ -47,10 +47,10 @@ export function stopJob(deps: CancelDeps, jid: string, operator: string): Promis
       if ((await deps.jobs.update(jid, deps.records.encode(cancelled), entry.revision)) === undefined)
         return conflict;
       deps.log.info("job cancelled", { jid, operator });
-      tellOpen(deps.send, cancelled, tally);
+      reportOpen(deps.send, cancelled, tally);
       return cancelled;
     }
-    tellOpen(deps.send, job, tally);
+    reportOpen(deps.send, job, tally);
     return job;
   };
   return retryOnConflict(attempt, {
@@ -58,7 +58,7 @@ export function stopJob(deps: CancelDeps, jid: string, operator: string): Promis
   });
 }
 
-function tellOpen(send: SendCommand, job: Job, tally: Tally): void {
+function reportOpen(send: SendCommand, job: Job, tally: Tally): void {
   send(
     "stop",
     job,

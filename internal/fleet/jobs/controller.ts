@@ -20,7 +20,7 @@ import { createSettler } from "./settler.ts";
 import type { JobSummary } from "./summary.ts";
 import { standingOf, type Tally } from "./tally.ts";
 import { createTargetSets } from "./target-sets.ts";
-import { mostTraced, traceReturn } from "./trace-return.ts";
+import { maxTraced, traceReturn } from "./trace-return.ts";
 
 /** Records live this long in the bucket, which removes them without a word. */
 const retentionMs = 7 * 24 * 3600_000;
@@ -63,7 +63,7 @@ export interface JobControllerDeps extends SettleDeps {
   /** Whether the bus can be asked which returns it stored. */
   tellsStored(): boolean;
   /** Learns of each version of each job, and when those that were there at the start are known. */
-  teller?: { note(job: Job): void; loaded(): void };
+  publisher?: { note(job: Job): void; loaded(): void };
   jobs: Bucket;
   /** Begins a span for each return of a job that this master dispatched as a part of a trace. */
   tracer?: Tracer;
@@ -116,7 +116,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     if (!settler.owns(job.jid)) return;
     deps.metrics.jobReturned(Math.max(0, event.at - job.createdAt) / 1000);
     const ended = job.targets.length - tally.open;
-    if (ended <= mostTraced) traceReturn(tracer, job.traceparent, event);
+    if (ended <= maxTraced) traceReturn(tracer, job.traceparent, event);
   });
 
   const note = (event: JobNews) => {
@@ -171,7 +171,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
       lastJobs.note(job);
       if (job.settled === undefined) track(job, revision);
       else conclude(job, job.settled);
-      deps.teller?.note(job);
+      deps.publisher?.note(job);
     },
     onGone(jid, { sentTo }) {
       sentTo.release();
@@ -180,7 +180,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     onUnreadable(jid, thrown) {
       log.error("a stored job cannot be read", { jid, error: describeError(thrown) });
     },
-    limits: { most: maxListed, oldest: () => rfc3339(clock.now() - retentionMs) },
+    limits: { max: maxListed, oldest: () => rfc3339(clock.now() - retentionMs) },
   });
   /** Messages that were sent before this master subscribed, or while it was disconnected. */
   const catchUp = async () => {
@@ -208,7 +208,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
   );
   const watch = deps.jobs.watch(view.apply);
   const ready = watch.ready.then(() => {
-    deps.teller?.loaded();
+    deps.publisher?.loaded();
     return catchUp();
   });
   ready.catch(() => {});

@@ -14,7 +14,7 @@ import { findOwnJob } from "./own-job.ts";
 import type { OwnRecords } from "./own-records.ts";
 import type { Job, SignedRequestOf } from "./record.ts";
 import { withJobMac } from "./record-mac.ts";
-import { type JobRequest, mostFollowed } from "./request.ts";
+import { type JobRequest, maxFollowed } from "./request.ts";
 import type { SendCommand } from "./send.ts";
 import type { JobSource } from "./source.ts";
 
@@ -84,10 +84,10 @@ export async function dispatchJob(
   if (targets.length === 0) {
     throw new SvcError("not_found", "no peel matches the target");
   }
-  if (request.follow === true && targets.length > mostFollowed) {
+  if (request.follow === true && targets.length > maxFollowed) {
     throw new SvcError(
       "bad_request",
-      `follow: ${targets.length} peels match, and the output of at most ${mostFollowed} can be followed`,
+      `follow: ${targets.length} peels match, and the output of at most ${maxFollowed} can be followed`,
     );
   }
   assertFrozen(request.targets_digest, targets);

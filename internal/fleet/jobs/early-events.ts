@@ -5,8 +5,8 @@ import type { JobNews } from "./events.ts";
 /** How long events of unknown jobs are kept. */
 const keptMs = 30_000;
 /** How much memory the events of one peel may take, and those of all, bytes. */
-const mostOfOne = 64 * 1024;
-const mostOfAll = 16 * 1024 * 1024;
+const maxOfOne = 64 * 1024;
+const maxOfAll = 16 * 1024 * 1024;
 /** What an event takes at least: its objects and its places in the maps. */
 const fixedBytes = 256;
 
@@ -53,7 +53,7 @@ export function createEarlyEvents(clock: Pick<Clock, "monotonic">): EarlyEvents 
       }
       const size = sizeOf(event);
       const ofPeel = (byPeel.get(event.peel) ?? 0) + size;
-      if (ofPeel > mostOfOne || bytes + size > mostOfAll) return false;
+      if (ofPeel > maxOfOne || bytes + size > maxOfAll) return false;
       const small = essenceOf(event);
       const known = kept.get(event.jid);
       if (known === undefined) kept.set(small.jid, { at: now, events: [small] });

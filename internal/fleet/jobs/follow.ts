@@ -3,8 +3,8 @@ import { defined } from "../../base/defined.ts";
 import {
   ackSubject,
   keySubject,
-  lookOnHints,
   progressSubject,
+  readOnHints,
   returnSubject,
   scheduleSubject,
 } from "../../bus/mod.ts";
@@ -12,7 +12,7 @@ import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { createPace } from "./pace.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "./progress.ts";
-import { askStored, readEvents } from "./read-events.ts";
+import { readEvents, requestStored } from "./read-events.ts";
 import { decodeJob, type Job } from "./record.ts";
 import { type JobView, type KnownJob, knownOf, type ShowDeps, storedJob, viewOf } from "./show.ts";
 import { countOutcomes, isSilent } from "./tally.ts";
@@ -20,7 +20,7 @@ import { countOutcomes, isSilent } from "./tally.ts";
 /** How long after the deadline to wait for returns in transit. */
 const graceMs = 1_000;
 /** How long a server of a cluster may lag behind another, and how often to ask it. */
-const longestLagMs = 5_000;
+const maxLagMs = 5_000;
 const lagPauseMs = 50;
 
 /** The status of a job while it is followed. */
@@ -80,12 +80,12 @@ export async function followJob(
   });
   const stopHearing = isNow
     ? () => {}
-    : hearPeels(deps, known, take, (news) => onProgress({ ...last, ...news }));
+    : readPeels(deps, known, take, (news) => onProgress({ ...last, ...news }));
   try {
     signal.throwIfAborted();
     report();
     // Subscribed first and read second: an event between the two is seen twice, never missed.
-    const stored = askStored(bus, jid, found.targets.length);
+    const stored = requestStored(bus, jid, found.targets.length);
     // It fails where it is awaited.
     stored.catch(() => {});
     if (!isNow && found.settled === undefined) record.look();
@@ -107,7 +107,7 @@ export async function followJob(
 }
 
 /** Subscribes only to messages of peels: one wildcard for all messages of a job would include its commands. */
-function hearPeels(
+function readPeels(
   { bus, clock }: ShowDeps,
   { job: { jid }, tally }: KnownJob,
   take: (event: JobEvent, bytes: number) => void,
@@ -156,7 +156,7 @@ function followRecord({ bus, jobs, clock }: ShowDeps, known: KnownJob, onChange:
       },
     );
   };
-  const hints = lookOnHints(clock, look);
+  const hints = readOnHints(clock, look);
   const subscription = bus.nats.subscribe(subject, {
     callback(error, message) {
       if (error !== null || message.subject !== subject) return;
@@ -204,7 +204,7 @@ async function showStored(
       take(event, bytes);
     });
     const isWhole = stored.tally.open <= tally.open && isDecided(stored, deps.clock.now());
-    if (isWhole || waitedMs >= longestLagMs) return viewOf(deps, stored);
+    if (isWhole || waitedMs >= maxLagMs) return viewOf(deps, stored);
     await sleep(deps.clock, lagPauseMs);
   }
 }

@@ -8,7 +8,7 @@ import type { JobSummary } from "./summary.ts";
 import type { TargetSet, TargetSets } from "./target-sets.ts";
 
 /** Texts that are shared. */
-const mostTexts = 16_384;
+const maxTexts = 16_384;
 
 /** What a master keeps of a job to list it: there are many, so most of it is shared with others. */
 export interface ListedJob {
@@ -29,8 +29,8 @@ export interface ListedJob {
 
 /** Makes what is kept of a job. Equal texts and counts are kept once. */
 export function createLister(sets: TargetSets): (job: Job) => ListedJob {
-  const texts = createBoundedMap<string>(mostTexts);
-  const counts = createBoundedMap<ListedJob["counts"]>(mostTexts);
+  const texts = createBoundedMap<string>(maxTexts);
+  const counts = createBoundedMap<ListedJob["counts"]>(maxTexts);
   const share = (text: string) => texts.get(text) ?? texts.set(text, copy(text));
   const shareIf = (text: string | undefined) => (text === undefined ? undefined : share(text));
   const shareCounts = (found: ListedJob["counts"]) => {

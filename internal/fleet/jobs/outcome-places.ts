@@ -12,7 +12,7 @@ interface StoredOutcomes {
 }
 
 /**
- * The outcomes of all targets in a form that a record has room for: a target is its place. The most frequent outcome is
+ * The outcomes of all targets in a form that a record has room for: a target is its place. The frequent frequent outcome is
  * left out, and so are targets that were offline, which the record names.
  *
  * @param found the outcome of each target, in the order of the targets
@@ -29,8 +29,8 @@ export function placesOf(found: Iterable<Outcome>): OutcomePlaces | undefined {
     place++;
   }
   const counts = Object.fromEntries(Object.entries(places).map(([name, list]) => [name, list.length]));
-  const most = mostFrequent(counts);
-  const rest = Object.entries(places).filter(([name]) => name !== most);
+  const frequent = frequentOutcome(counts);
+  const rest = Object.entries(places).filter(([name]) => name !== frequent);
   return rest.length === 0 ? undefined : Object.fromEntries(rest);
 }
 
@@ -42,7 +42,7 @@ export function outcomesOf(
   targets: readonly string[],
   { counts, offline, places }: StoredOutcomes,
 ): (Outcome | undefined)[] {
-  const usual = mostFrequent(counts);
+  const usual = frequentOutcome(counts);
   const away = new Set(offline);
   const found = targets.map((peel) => (away.has(peel) ? "offline" : usual));
   for (const outcome of outcomes) {
@@ -52,11 +52,11 @@ export function outcomesOf(
 }
 
 /** Of several with the same number, the first in the list of outcomes; never `offline`. */
-function mostFrequent(counts: Partial<Record<Outcome, number>>): Outcome | undefined {
-  let most: Outcome | undefined;
+function frequentOutcome(counts: Partial<Record<Outcome, number>>): Outcome | undefined {
+  let frequent: Outcome | undefined;
   for (const outcome of outcomes) {
     if (outcome === "offline") continue;
-    if ((counts[outcome] ?? 0) > (most === undefined ? 0 : (counts[most] ?? 0))) most = outcome;
+    if ((counts[outcome] ?? 0) > (frequent === undefined ? 0 : (counts[frequent] ?? 0))) frequent = outcome;
   }
-  return most;
+  return frequent;
 }

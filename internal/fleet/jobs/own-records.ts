@@ -2,7 +2,7 @@ import { createBoundedMap } from "../../base/bounded-map.ts";
 import { decodeJob, encodeJob, type Job } from "./record.ts";
 
 /** What records take that were written and not seen yet, bytes: the watch repeats each within milliseconds. */
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /**
  * Records of jobs that this master writes. Its watch repeats each of them: what has the same bytes is the same job, and
@@ -20,7 +20,7 @@ export interface OwnRecords {
 }
 
 export function createOwnRecords(): OwnRecords {
-  const written = createBoundedMap<{ job: Job; bytes: Uint8Array }>(mostBytes);
+  const written = createBoundedMap<{ job: Job; bytes: Uint8Array }>(maxBytes);
   return {
     encode(job) {
       const bytes = encodeJob(job);

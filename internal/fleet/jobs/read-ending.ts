@@ -19,7 +19,7 @@ const needed = ["success", "retcode", "started_at", "duration_ms"].reduce(
   (bits, name) => bits | (fields.get(name)?.bit ?? 0),
   0,
 );
-const mostBytes = 4 * 1024;
+const maxBytes = 4 * 1024;
 
 /**
  * Reads how a return ended, and nothing else of it: masters count thousands of returns, whose values nobody asks them
@@ -30,7 +30,7 @@ const mostBytes = 4 * 1024;
 export function readEnding(bytes: Uint8Array): Ending | undefined {
   const [head = 0] = bytes;
   // A map of up to 15 fields.
-  if (bytes.length > mostBytes || head < 0x80 || head > 0x8f) return undefined;
+  if (bytes.length > maxBytes || head < 0x80 || head > 0x8f) return undefined;
   let success = false;
   let outcome: Ending["outcome"];
   let seen = 0;

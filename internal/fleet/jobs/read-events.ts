@@ -21,10 +21,10 @@ const stream = "job-events";
  * From this number of messages on, one reader of all of them costs the bus less than a request for each: less where it
  * can be asked which ones there are, because there a reader does not make it compare all that it stores.
  */
-const mostSingly = 128;
-const mostSinglyKnown = 16;
+const maxSingly = 128;
+const maxSinglyKnown = 16;
 /** Of a job with more targets, the list of what is stored may be as long as the messages. */
-const mostListed = 2_000;
+const maxListed = 2_000;
 const atOnce = 32;
 /** The clocks of masters and of the bus may differ. */
 const clockMarginMs = 5 * 60_000;
@@ -48,7 +48,7 @@ export type Stored = ReadonlySet<string> | undefined;
  * @param onEvent called with each event and the size of its message in bytes, in any order; an event may be
  *   repeated, and one that a later one of the same target replaces may be left out
  * @param options.isKnown whether a target need not be asked for; asked as late as possible
- * @param options.stored what `askStored` answered, where it was asked before
+ * @param options.stored what `requestStored` answered, where it was asked before
  * @throws SvcError `storage`
  */
 export async function readEvents(
@@ -70,11 +70,11 @@ export async function readEvents(
     );
   // What is not an ID of a peel could be a pattern: records are read from the bus.
   const senders = targets.filter(isPeelId);
-  const stored = await (options.stored ?? askStored(bus, jid, targets.length));
+  const stored = await (options.stored ?? requestStored(bus, jid, targets.length));
   const unknown = senders.filter((peel) => !isKnown(peel));
   const wanted = kinds.map((subjectOf) => unknown.map((peel) => subjectOf(jid, peel)));
   const subjects = wanted.flat().filter((subject) => stored?.has(subject) ?? true);
-  if (subjects.length > (stored === undefined ? mostSingly : mostSinglyKnown)) {
+  if (subjects.length > (stored === undefined ? maxSingly : maxSinglyKnown)) {
     const needed = kinds.filter((_, kind) => wanted[kind]?.some((subject) => stored?.has(subject) ?? true));
     await readAll(needed.map((subjectOf) => subjectOf(jid, "*")));
     return;
@@ -95,8 +95,8 @@ export async function readEvents(
 }
 
 /** Requests what a bus stores about a job. @throws SvcError `storage` */
-export async function askStored(bus: Bus, jid: string, targets: number): Promise<Stored> {
-  const isListed = targets > 1 && targets <= mostListed;
+export async function requestStored(bus: Bus, jid: string, targets: number): Promise<Stored> {
+  const isListed = targets > 1 && targets <= maxListed;
   return isListed && tellsStored(bus) ? storedSubjects(bus, stream, jobSubjects(jid)) : undefined;
 }
 

@@ -12,8 +12,8 @@ const isOpen = true;
 const plainMap = v.custom<Record<string, Plain>>((value) => typeof value === "object" && value !== null);
 const texts = v.array(v.string());
 /** More than any fleet has. */
-const mostPeels = 10_000_000;
-const place = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostPeels));
+const maxPeels = 10_000_000;
+const place = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxPeels));
 /** Number of peels by outcome. */
 export const countsField: v.GenericSchema<Partial<Record<Outcome, number>>> = v.record(
   v.picklist(outcomes),

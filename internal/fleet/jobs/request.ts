@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { durationPattern } from "../../base/duration.ts";
 import { described, describedDigest, plainMap, titled } from "../../base/schema.ts";
-import { mostApprovals } from "../../wire/call.ts";
+import { maxApprovals } from "../../wire/call.ts";
 import { oneTarget, targetFields } from "../targeting/mod.ts";
 
 /** What the requester signs about peels and others, so that no master can change it. */
@@ -13,14 +13,14 @@ export const frozenFields = {
   ),
   approvals: v.optional(
     described(
-      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostApprovals)),
+      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxApprovals)),
       "How many others must agree at least, whatever the roles say",
     ),
   ),
 };
 
 /** Peels that report what a command writes: each sends two messages a second. */
-export const mostFollowed = 16;
+export const maxFollowed = 16;
 
 /** A dispatch request. */
 export const jobRequestSchema = titled(
@@ -46,7 +46,7 @@ export const jobRequestSchema = titled(
     follow: v.optional(
       described(
         v.boolean(),
-        `Whether the peels report what a command writes while it runs, to those who follow the job; at most ${mostFollowed} peels`,
+        `Whether the peels report what a command writes while it runs, to those who follow the job; at most ${maxFollowed} peels`,
       ),
     ),
     ...frozenFields,

@@ -8,7 +8,7 @@ import { isSilent } from "./tally.ts";
  * A live peel that has not accepted a job gets it again, first after this time, then at growing intervals.
  */
 const firstPauseMs = 2_000;
-const longestPauseMs = 60_000;
+const maxPauseMs = 60_000;
 
 export interface ResenderDeps {
   alive(peel: string): boolean;
@@ -37,7 +37,7 @@ export function resendJob(
         log.info("job sent again to peels that have not taken it", { jid: job.jid, peels: silent.length });
         send("dispatch", job, silent);
       }
-      timer = wait(Math.min(pauseMs * 2, longestPauseMs));
+      timer = wait(Math.min(pauseMs * 2, maxPauseMs));
     });
   let timer = wait(firstPauseMs);
   return { cancel: () => timer.cancel() };

@@ -26,7 +26,7 @@ import { traceReturn } from "./trace-return.ts";
  */
 const aheadMs = 5 * 60_000;
 /** No run is longer; this also keeps every time within the range of a date. */
-const longestRunMs = 366 * 24 * 60 * 60_000;
+const maxRunMs = 366 * 24 * 60 * 60_000;
 
 const second = 1_000;
 const minute = 60 * second;
@@ -123,7 +123,7 @@ function jobOf({ subject, data }: StoredMessage, now: number): Job {
   if (createdAt > now + aheadMs) throw new Error("the id of the job is from the future");
   const { schedule, call, result, traceparent } = decodeScheduledRun(data);
   const durationMs = result.duration_ms;
-  if (!(durationMs >= 0 && durationMs <= longestRunMs)) throw new Error("the duration is impossible");
+  if (!(durationMs >= 0 && durationMs <= maxRunMs)) throw new Error("the duration is impossible");
   const deadline = createdAt + Math.round(durationMs);
   const outcome = outcomeOf({ return: result, acknowledged: true, alive: true }, { deadline }, now);
   const status = statusOf([outcome], {});

@@ -1,7 +1,7 @@
 import { sha256 } from "../../base/sha256.ts";
 
 /** Targets of all lists together; older lists are forgotten. 8 bytes for each. */
-const mostTargets = 4_000_000;
+const maxTargets = 4_000_000;
 
 /** The targets of one job, or of several with the same ones. */
 export interface TargetSet {
@@ -45,8 +45,8 @@ interface Shared {
   users: number;
 }
 
-/** @param most targets that are kept of all lists together */
-export function createTargetSets(most = mostTargets): TargetSets {
+/** @param max targets that are kept of all lists together */
+export function createTargetSets(max = maxTargets): TargetSets {
   /** Those that were used last are at the end. */
   const shared = new Map<string, Shared>();
   /** A master that writes the end of a job has the same list of its targets as before. */
@@ -80,7 +80,7 @@ export function createTargetSets(most = mostTargets): TargetSets {
       shared.set(key, set);
       set.users++;
       for (const [oldest, one] of shared) {
-        if (weight <= most) break;
+        if (weight <= max) break;
         forget(oldest, one);
       }
       return {

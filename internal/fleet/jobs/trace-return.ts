@@ -2,7 +2,7 @@ import type { Tracer } from "../../base/trace.ts";
 import type { JobNews } from "./events.ts";
 
 /** Returns of one job in a trace, at most: those of a large fleet would displace all other spans. */
-export const mostTraced = 256;
+export const maxTraced = 256;
 
 /** Shows in the trace of a job that the return of a peel has arrived, and how it ended. */
 export function traceReturn(

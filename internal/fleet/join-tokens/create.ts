@@ -15,12 +15,12 @@ import { stateOf } from "./state.ts";
 import type { JoinTokenView } from "./view.ts";
 
 /** More than any fleet needs; a list of them fits into one message. */
-const mostTokens = 1_000;
+const maxTokens = 1_000;
 /** Of all tokens that are kept together: each use is a key of the bucket. */
-const mostUsesOfAll = 100_000;
-export const mostUses = 10_000;
-const longestMs = 30 * 24 * 3_600_000;
-const shortestMs = 60_000;
+const maxUsesOfAll = 100_000;
+export const maxUses = 10_000;
+const maxMs = 30 * 24 * 3_600_000;
+const minMs = 60_000;
 
 export interface JoinTokenDeps {
   tokens: Pick<Bucket, "get" | "create" | "update" | "remove">;
@@ -61,17 +61,17 @@ export async function createToken(
   const now = clock.now();
   await view.caughtUp();
   const kept = view.all();
-  if (kept.length >= mostTokens) {
+  if (kept.length >= maxTokens) {
     throw new SvcError(
       "conflict",
-      `there are ${mostTokens} join tokens: those that have ended go after 7 days, and fewer with more uses do the same`,
+      `there are ${maxTokens} join tokens: those that have ended go after 7 days, and fewer with more uses do the same`,
     );
   }
   const uses = kept.reduce((sum, one) => sum + countOf(deps, one, now), asked.uses);
-  if (uses > mostUsesOfAll) {
+  if (uses > maxUsesOfAll) {
     throw new SvcError(
       "conflict",
-      `all join tokens together have more than ${mostUsesOfAll} uses: revoke those that nobody needs (svc enroll token list), or ask for fewer uses`,
+      `all join tokens together have more than ${maxUsesOfAll} uses: revoke those that nobody needs (svc enroll token list), or ask for fewer uses`,
     );
   }
   const id = newTokenId(deps, call, now);
@@ -103,6 +103,6 @@ function newTokenId({ mac, random }: JoinTokenDeps, { caller }: Call, now: numbe
 
 function readTtl(text: string): number {
   const ms = parseLifetime(text);
-  if (ms >= shortestMs && ms <= longestMs) return ms;
+  if (ms >= minMs && ms <= maxMs) return ms;
   throw new SvcError("bad_request", "ttl must be 1m to 30d");
 }

@@ -9,14 +9,14 @@ import { formatJoinToken } from "../../identity/join-token/mod.ts";
 import { seal } from "../../identity/mod.ts";
 import { curvePublicKeyField, labelsField } from "../enrollment/mod.ts";
 import { isOverHttps, operation, operatorOf } from "../operation/mod.ts";
-import { createToken, type JoinTokenDeps, mostUses } from "./create.ts";
+import { createToken, type JoinTokenDeps, maxUses } from "./create.ts";
 import { type JoinTokenRecord, joinTokenRecord } from "./record.ts";
 import { findToken, revokeToken } from "./revoke.ts";
 import { sealContext } from "./seal-context.ts";
 import { joinTokenStates, stateOf } from "./state.ts";
 
 /** A list of the hosts that joined fits into one message. */
-const mostShown = 2_000;
+const maxShown = 2_000;
 
 const { id, peel, uses, labels, hold, note, created_by, ...times } = joinTokenRecord.shownEntries;
 const state = described(
@@ -31,7 +31,7 @@ const summaryFields = {
 const summary = titled("JoinToken", v.object(summaryFields));
 type JoinTokenSummary = v.InferOutput<typeof summary>;
 
-const usesRule = `must be 1 to ${mostUses}`;
+const usesRule = `must be 1 to ${maxUses}`;
 const urlField = v.pipe(
   v.string(),
   v.maxLength(512, "must have at most 512 characters"),
@@ -59,7 +59,7 @@ export const createJoinToken = operation({
     ),
     uses: v.optional(
       described(
-        v.pipe(integer, v.minValue(1, usesRule), v.maxValue(mostUses, usesRule)),
+        v.pipe(integer, v.minValue(1, usesRule), v.maxValue(maxUses, usesRule)),
         "How many hosts it admits",
       ),
       1,
@@ -153,7 +153,7 @@ export const showJoinToken = operation({
             at: timestamp,
           }),
         ),
-        `The hosts that took a use, newest first, at most ${mostShown}`,
+        `The hosts that took a use, newest first, at most ${maxShown}`,
       ),
     }),
   ),
@@ -163,7 +163,7 @@ export const showJoinToken = operation({
     const taken = [...deps.view.usesOf(id).values()].filter(({ free }) => !free);
     const used_by = taken
       .sort((one, other) => other.at - one.at)
-      .slice(0, mostShown)
+      .slice(0, maxShown)
       .map(({ peelId, enrollment, at }) => ({ peel_id: peelId, enrollment, at: rfc3339(at) }));
     return { ...summarize(deps, token), used_by };
   },

@@ -50,7 +50,7 @@ export interface TakeDeps {
 const repairMs = 60_000;
 const lookedUpAtOnce = 64;
 /** How many lost races in a row are bad luck. */
-const mostLost = 64;
+const maxLost = 64;
 
 /**
  * Takes uses of tokens, one write for each. Of two masters that want the same use, one gets it.
@@ -128,7 +128,7 @@ export function createTakings(deps: TakeDeps) {
      * @throws SvcError `unavailable` when a use of this host may still be at work, or with the bus
      */
     async take(token: JoinTokenRecord, host: Joining): Promise<Taken | undefined> {
-      for (let lost = 0; lost < mostLost; lost++) {
+      for (let lost = 0; lost < maxLost; lost++) {
         const place = await pick(token, choose(token, host.publicKey));
         if (place === undefined) return undefined;
         const since = clock.monotonic();

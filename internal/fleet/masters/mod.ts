@@ -1,2 +1,2 @@
 export { masterOperations } from "./joined.ts";
-export { askMasterReadiness, askReadiness, hasFailed, type MasterReadiness } from "./readiness.ts";
+export { hasFailed, type MasterReadiness, requestMasterReadiness, requestReadiness } from "./readiness.ts";

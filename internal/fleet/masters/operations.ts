@@ -10,7 +10,7 @@ import { type MasterReadiness, readinesses } from "./readiness.ts";
 /** What the list of masters needs. */
 export interface MastersDeps {
   /** Asks a master for its own readiness. */
-  askReadiness(name: string): Promise<MasterReadiness>;
+  requestReadiness(name: string): Promise<MasterReadiness>;
   /** The buckets `master-heartbeat` and `leases`. */
   heartbeats: Pick<Bucket, "entries">;
   leases: Pick<Bucket, "entries">;
@@ -70,7 +70,7 @@ export const listMasters = operation({
   input: v.strictObject({}),
   output: v.object({ masters: v.array(master), leases: v.array(lease) }),
   touches: () => ({ fleet: true }),
-  async run({ askReadiness, heartbeats, leases, driven, self }: MastersDeps) {
+  async run({ requestReadiness, heartbeats, leases, driven, self }: MastersDeps) {
     // Without the bucket of leases the masters are not ready, and say why: that is worth more than an error.
     const [beats, held] = await Promise.all([readMasters(heartbeats), readLeases(leases).catch(() => [])]);
     const rollouts = driven();
@@ -78,7 +78,7 @@ export const listMasters = operation({
       beats.map(async (beat) => ({
         ...{ name: beat.name, hostname: beat.hostname, version: beat.version, since: beat.started_at },
         answers: beat.name === self,
-        ...(await askReadiness(beat.name)),
+        ...(await requestReadiness(beat.name)),
         leases: held.filter(({ holder }) => holder === beat.name).map((one) => one.name),
         rollouts: rollouts.get(beat.name) ?? 0,
         ...defined({

@@ -5,7 +5,7 @@ import {
   fullest,
   inspectAssets,
   inspectFullness,
-  mostReplicas,
+  maxReplicas,
   type Probed,
   probeStorage,
 } from "../../bus/mod.ts";
@@ -46,7 +46,7 @@ export async function probe(bus: Bus, probed: Probed): Promise<StorageProbe> {
   const [written, fullness, replicas] = await Promise.all([
     probeStorage(bus, probed, key, answerMs).then(({ storedAt }) => ({ stored_at: storedAt }), problemOf),
     inspectFullness(bus, filled, answerMs),
-    mostReplicas(bus, essential),
+    maxReplicas(bus, essential),
   ]);
   const worst = fullest(fullness);
   return {

@@ -35,11 +35,11 @@ export interface MasterReadiness {
 }
 
 /** Asks a master for its own /readyz, as an operator. @param name of the master, as in its heartbeat */
-export const askReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
+export const requestReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
   judged(() => requestAsOperator(bus, readyzSubject(name), new Uint8Array(), answerMs));
 
 /** The same, as a master: no operator has signed its question. */
-export const askMasterReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
+export const requestMasterReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
   judged(() => requestReply(bus, readyzOfMasterSubject(name), new Uint8Array(), answerMs));
 
 async function judged(ask: () => Promise<Uint8Array | undefined>): Promise<MasterReadiness> {

@@ -98,11 +98,11 @@ async function throughGate<T>(
   return output;
 }
 
-const longestField = 200;
+const maxField = 200;
 
 /** The log fields for what is touched; input of a caller is shortened. */
 function fieldsOf(touched: Touch): LogFields {
-  const short = (text: string) => text.slice(0, longestField);
+  const short = (text: string) => text.slice(0, maxField);
   if ("fleet" in touched) return {};
   if ("enrollment" in touched) return { enrollment_id: short(touched.enrollment) };
   if ("peel" in touched) return { peel_id: short(touched.peel) };

@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { FieldsSchema } from "./operation.ts";
 
-const longestKey = 80;
+const maxKey = 80;
 
 /** A request as a door received it. */
 export interface Asked {
@@ -51,8 +51,8 @@ function isUnknownKey({ type, expected }: Issue): boolean {
 }
 
 function unknownKey(path: readonly string[], known: readonly string[]): SvcError {
-  const shown = JSON.stringify(path.join(".").slice(0, longestKey));
-  const nearest = suggestion((path.at(-1) ?? "").slice(0, longestKey), known);
+  const shown = JSON.stringify(path.join(".").slice(0, maxKey));
+  const nearest = suggestion((path.at(-1) ?? "").slice(0, maxKey), known);
   const others = known.length === 0 ? "none is known here" : `known are ${known.join(", ")}`;
   return new SvcError("bad_request", `unknown key ${shown}${nearest}; ${others}`);
 }

@@ -1,22 +1,22 @@
 import * as v from "valibot";
 import { type IdPrefix, idPattern, isId } from "../../base/id.ts";
 
-const mostListed = 5_000;
+const maxListed = 5_000;
 
 /**
  * The field that says how much of a list is wanted; 500 unless given.
  *
- * @param most maximum number, at least 500
+ * @param max maximum number, at least 500
  * @param items what is counted, for the description
  */
-export function limitField(most: number, items = "items") {
-  const outside = `must be 1 to ${most}`;
+export function limitField(max: number, items = "items") {
+  const outside = `must be 1 to ${max}`;
   return v.optional(
     v.pipe(
       v.number(outside),
       v.integer(outside),
       v.minValue(1, outside),
-      v.maxValue(most, outside),
+      v.maxValue(max, outside),
       v.description(`Maximum number of ${items}`),
     ),
     500,
@@ -30,7 +30,7 @@ export function limitField(most: number, items = "items") {
  */
 export function pageFields(listed: IdPrefix) {
   return {
-    limit: limitField(mostListed),
+    limit: limitField(maxListed),
     cursor: v.optional(
       v.pipe(
         v.string(),

@@ -36,8 +36,8 @@ function setUp({ file = ["root"], succeeds = false } = {}) {
   };
   const administrators = () => named(...file);
   const statements = followStatements({ bucket, fleet, administrators, log });
-  const told: number[] = [];
-  const deps = { fleet, administrators, statements, succeeds, tellPeels: () => told.push(1) };
+  const reported: number[] = [];
+  const deps = { fleet, administrators, statements, succeeds, notifyPeels: () => reported.push(1) };
   const caller = { kind: "operator", name: "root", door: "bus" } as const;
   const call = { caller, log, clock: systemClock };
   const replace = (
@@ -51,17 +51,17 @@ function setUp({ file = ["root"], succeeds = false } = {}) {
     const text = Buffer.from(change(encodeAdministrators(signed))).toString("base64");
     return replaceAdministrators.run(deps, { statement: text }, call);
   };
-  return { replace, told, show: () => showAdministrators.run(deps, {}, call) };
+  return { replace, reported, show: () => showAdministrators.run(deps, {}, call) };
 }
 
 test("the next statement of an administrator is stored, and the peels are notified", async () => {
-  const { replace, show, told } = setUp();
+  const { replace, show, reported } = setUp();
   expect(await show()).toMatchObject({ version: 0, next_version: 1, peels: shown("root"), differ: false });
   expect(await replace("root", ["bert"])).toMatchObject({
     ...{ version: 1, next_version: 2, differ: true, signed_by: keys.root?.publicKey },
     ...{ masters: shown("root"), peels: shown("bert") },
   });
-  expect(told).toEqual([1]);
+  expect(reported).toEqual([1]);
   // The file of the masters does not count for peels any more.
   expect(replace("root", ["root"], { version: 2 })).rejects.toThrow("bert can sign this statement");
   expect(await replace("bert", ["root"], { version: 2 })).toMatchObject({ version: 2, differ: false });
@@ -111,7 +111,7 @@ test.each<
 ])("a statement is refused %s", async (_, run, kind, says) => {
   const fleet = setUp();
   await expect(run(fleet)).rejects.toMatchObject({ kind, message: expect.stringContaining(says) });
-  expect([fleet.told, await fleet.show()]).toMatchObject([[], { version: 0 }]);
+  expect([fleet.reported, await fleet.show()]).toMatchObject([[], { version: 0 }]);
 });
 
 test("after a succession an administrator of the fleet before signs the first one", async () => {

@@ -22,7 +22,7 @@ export interface AdministratorsDeps {
   /** Whether this fleet succeeded another one, whose administrators its peels may still have. */
   succeeds: boolean;
   /** Lets the peels that are connected ask for what is new. */
-  tellPeels(): void;
+  notifyPeels(): void;
 }
 
 const named = v.object({ name: v.string(), public_key: v.string() });
@@ -88,7 +88,7 @@ export const replaceAdministrators = operation({
       signed_by: statement.key,
       operator: operatorOf(call),
     });
-    deps.tellPeels();
+    deps.notifyPeels();
     return standingOf(deps);
   },
 });

@@ -45,16 +45,16 @@ export function assertChange(
 }
 
 function assertVersion(standing: Standing, { name, version }: SignedOperatorRecord, at: number): void {
-  const least = leastVersion(standing, name, at);
-  if (version >= least) return;
+  const min = minVersion(standing, name, at);
+  if (version >= min) return;
   throw new SvcError(
     "conflict",
-    `the record of ${name} was changed meanwhile: version ${version} is signed, and ${least} is the next`,
+    `the record of ${name} was changed meanwhile: version ${version} is signed, and ${min} is the next`,
   );
 }
 
 /** The next version of a name. What no administrator signed does not count: it could use all numbers up. */
-export function leastVersion(standing: Standing, name: string, at: number): number {
+export function minVersion(standing: Standing, name: string, at: number): number {
   const record = standing.find(name);
   const isGenuine =
     record !== undefined && standing.isSigned(record) && chainAbove(standing, record, at) !== undefined;

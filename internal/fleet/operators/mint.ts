@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { encodeOperatorUser } from "../../bus/accounts/mod.ts";
 import type { AccountSigner } from "../../identity/mod.ts";
 import type { Operator } from "../../wire/operator-standing.ts";
-import { longestJwtMs } from "./revocations.ts";
+import { maxJwtMs } from "./revocations.ts";
 
 export interface MintDeps {
   /** The signing key of operators; absent where its file is missing. */
@@ -31,7 +31,7 @@ export function mintOperator(
       "this master has no masters-operators.seed in auth_dir: copy it from the directory that svc nats-auth init or svc init wrote",
     );
   }
-  const ends = Math.min(at + longestJwtMs, expiresAt ?? Number.POSITIVE_INFINITY);
+  const ends = Math.min(at + maxJwtMs, expiresAt ?? Number.POSITIVE_INFINITY);
   const issuedAt = Math.max(Math.floor(at / 1000), Math.floor(revokedAt / 1000) + 1);
   const expires = Math.floor(ends / 1000);
   const scopes = deps.scopesOf(roles);

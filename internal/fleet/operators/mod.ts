@@ -1,5 +1,5 @@
 export { operatorOperations } from "./joined.ts";
-export { createAccountKeeper } from "./keep-account.ts";
+export { createAccountKeeper } from "./maintain-account.ts";
 export { mintOperator } from "./mint.ts";
 export type { OperatorDeps } from "./operations.ts";
 export { createRegistry } from "./registry.ts";

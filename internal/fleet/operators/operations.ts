@@ -14,7 +14,7 @@ import {
 import { adminRole, type Operator } from "../../wire/operator-standing.ts";
 import { type Call, operation, operatorOf, type Touch } from "../operation/mod.ts";
 import { type Applied, type ApplyDeps, applyChange } from "./apply.ts";
-import { leastVersion } from "./change.ts";
+import { minVersion } from "./change.ts";
 import { type MintDeps, mintOperator } from "./mint.ts";
 import type { Registry } from "./registry.ts";
 import type { OperatorRevocations } from "./revocations.ts";
@@ -129,7 +129,7 @@ export const showOperator = operation({
     const isKnown = registry.find(asked) !== undefined || isListed(deps, asked);
     return {
       ...(isKnown ? { operator: summaryOf(deps, asked) } : {}),
-      next_version: leastVersion(registry.standing, asked, clock.now()),
+      next_version: minVersion(registry.standing, asked, clock.now()),
       dependents: [...registry.dependents(asked, clock.now())],
     };
   },

@@ -75,7 +75,7 @@ export function createRegistry(deps: {
     return known;
   };
   const floorOf = (name: string) => deps.floors.of(name);
-  const tell = () => {
+  const report = () => {
     for (const run of [...listeners]) run();
   };
   const unlink = ({ publicKey, name }: SignedOperatorRecord) => {
@@ -119,12 +119,12 @@ export function createRegistry(deps: {
     if (record !== undefined) noteVersion(record);
     // Those whose signer comes after them.
     for (const one of records()) if (one.key === record?.publicKey) noteVersion(one);
-    tell();
+    report();
   });
   const ready = watch.ready.then(() => {
     isWhole = true;
     for (const record of records()) noteVersion(record);
-    tell();
+    report();
   });
   const judge = (name: string, key: string, at: number) => judgeOperator(standing, name, key, at);
   const judgeNow = (name: string, at: number) => {

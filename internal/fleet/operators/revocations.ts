@@ -9,7 +9,7 @@ import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/mod.ts";
 
 /** The longest that a JWT of an operator lasts, milliseconds. */
-export const longestJwtMs = 30 * 24 * 3_600_000;
+export const maxJwtMs = 30 * 24 * 3_600_000;
 /** How much the clock of a master may be ahead of the one that ends a JWT. */
 const clockSkewMs = 3_600_000;
 
@@ -31,7 +31,7 @@ const stored = v.object({
 
 /** Whether every JWT that an entry refuses has ended, whatever the clocks of the fleet show. */
 const isSpent = ({ revokedAt }: OperatorRevocation, now: number): boolean =>
-  revokedAt + longestJwtMs + clockSkewMs <= now;
+  revokedAt + maxJwtMs + clockSkewMs <= now;
 
 /** Revoked keys of operators, kept current by one watch. */
 export interface OperatorRevocations {

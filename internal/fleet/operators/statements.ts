@@ -7,13 +7,13 @@ import {
   encodeAdministrators,
   isSameList,
   isSignedStatement,
-  mostStatementBytes,
+  maxStatementBytes,
   type SignedAdministratorsStatement,
 } from "../../wire/administrators-statement.ts";
 
 const prefix = "_administrators.";
 /** How many statements a peel gets with one answer; twice as many with those of unknown signers. */
-const mostAtOnce = 16;
+const maxAtOnce = 16;
 
 /** The statements of administrators about the administrators, in the memory of a master. */
 export interface AdministratorStatements {
@@ -58,7 +58,7 @@ export function followStatements(deps: {
   };
   const watch = bucket.watch(({ key, value }) => {
     // A statement that was removed stays in memory: a peel that was off needs it.
-    if (value === undefined || value.length > mostStatementBytes) return;
+    if (value === undefined || value.length > maxStatementBytes) return;
     try {
       const statement = read(key, value);
       found.set(statement.version, statement);
@@ -93,7 +93,7 @@ export function followStatements(deps: {
       const { list, led } = kept();
       const known = new Set(led);
       const later = (isLed: boolean) =>
-        list.filter((one) => one.version > version && known.has(one) === isLed).slice(0, mostAtOnce);
+        list.filter((one) => one.version > version && known.has(one) === isLed).slice(0, maxAtOnce);
       return [...later(true), ...later(false)]
         .toSorted((one, other) => one.version - other.version)
         .map((one) => encodeAdministrators(one));

@@ -9,8 +9,8 @@ export interface UnsignedAsker {
 }
 
 /** Names and subjects that are remembered; those that asked longest ago are forgotten first. */
-const most = 256;
-const longestName = 64;
+const max = 256;
+const maxName = 64;
 
 export interface UnsignedAskers {
   note(subject: string, claimed: unknown): void;
@@ -22,7 +22,7 @@ export function createUnsignedAskers(clock: { now(): number }): UnsignedAskers {
   const known = new Map<string, UnsignedAsker>();
   return {
     note(subject, claimed) {
-      const name = typeof claimed === "string" ? claimed.slice(0, longestName) : "";
+      const name = typeof claimed === "string" ? claimed.slice(0, maxName) : "";
       // A job has a subject of its own for its cancellation.
       const group = subject.replace(/^svc\.job\.[^.]+\./, "svc.job.*.");
       const key = JSON.stringify([name, group]);
@@ -30,7 +30,7 @@ export function createUnsignedAskers(clock: { now(): number }): UnsignedAskers {
       known.delete(key);
       known.set(key, { name, subject: group, requests: requests + 1, lastAt: clock.now() });
       const [oldest] = known.keys();
-      if (known.size > most && oldest !== undefined) known.delete(oldest);
+      if (known.size > max && oldest !== undefined) known.delete(oldest);
     },
     list: () => [...known.values()].reverse(),
   };

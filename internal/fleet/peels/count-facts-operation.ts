@@ -9,11 +9,11 @@ import { type FoundDeps, peelsOf, targetField } from "./page-of-peels.ts";
 import { shorten } from "./shorten.ts";
 
 /** Facts that are counted together, at most. */
-export const mostCounted = 5;
+export const maxCounted = 5;
 /** Groups in one answer. A peel chooses its facts itself, and could be a group of its own. */
-const mostGroups = 1_000;
+const maxGroups = 1_000;
 /** What is longer counts under its beginning. */
-const longestValue = 256;
+const maxValue = 256;
 
 const group = titled(
   "FactGroup",
@@ -33,7 +33,7 @@ export const countFacts = operation({
   scope: { kind: "facts", action: "read" },
   input: v.strictObject({
     target: targetField,
-    by: factNames(mostCounted, "Names of facts with commas between them: `os,osrelease`"),
+    by: factNames(maxCounted, "Names of facts with commas between them: `os,osrelease`"),
   }),
   output: v.object({
     groups: v.array(group),
@@ -52,7 +52,7 @@ export const countFacts = operation({
       const known = index.factsOf(peelId);
       const facts = names.flatMap((name): [string, Plain][] => {
         const value = packedFact(known, name);
-        return value === undefined ? [] : [[name, shorten(value, longestValue)]];
+        return value === undefined ? [] : [[name, shorten(value, maxValue)]];
       });
       for (const [name] of facts) seen.add(name);
       const key = JSON.stringify(facts);
@@ -64,10 +64,10 @@ export const countFacts = operation({
     if (found.length > 0) checkFactNames(missing, directory.members(), index.factsOf);
     // Keys in order, so that two masters answer the same.
     const ordered = [...groups].sort(([a, one], [b, other]) => other.peels - one.peels || (a < b ? -1 : 1));
-    const others = ordered.slice(mostGroups).map(([, { peels }]) => peels);
+    const others = ordered.slice(maxGroups).map(([, { peels }]) => peels);
     const more = others.length === 0 ? undefined : others.length;
     return {
-      groups: ordered.slice(0, mostGroups).map(([, one]) => one),
+      groups: ordered.slice(0, maxGroups).map(([, one]) => one),
       peels: found.length,
       ...defined({
         other_groups: more,

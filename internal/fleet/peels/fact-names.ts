@@ -3,21 +3,21 @@ import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { FactMap } from "../../tree/targets/mod.ts";
 
-const longestName = 512;
+const maxName = 512;
 
 /**
  * A field with names of facts, with commas between them: over REST it is one parameter.
  *
- * @param most how many
+ * @param max how many
  */
-export function factNames(most: number, description: string) {
+export function factNames(max: number, description: string) {
   const isList = (text: string) => {
     const names = namesIn(text);
-    return names.length <= most && names.every((name) => name !== "" && name.length <= longestName);
+    return names.length <= max && names.every((name) => name !== "" && name.length <= maxName);
   };
   return v.pipe(
     v.string(),
-    v.check(isList, `must be 1 to ${most} names of facts, with commas between them`),
+    v.check(isList, `must be 1 to ${max} names of facts, with commas between them`),
     v.description(description),
   );
 }
@@ -30,7 +30,7 @@ export function namesIn(text: string): string[] {
 /** A field with the name of one fact, or of a value inside it. */
 export const factName = v.pipe(
   v.string(),
-  v.maxLength(longestName, `must be at most ${longestName} characters`),
+  v.maxLength(maxName, `must be at most ${maxName} characters`),
   v.description("One fact, or a value inside it: `mounts:/:fstype`"),
 );
 

@@ -12,10 +12,10 @@ import type { PeelsDeps } from "./peel.ts";
 import { shorten } from "./shorten.ts";
 
 /** Changes in one answer, at most: a peel chooses its facts itself. */
-const mostChanges = 1_000;
+const maxChanges = 1_000;
 
 /** What is longer is shown by its beginning. */
-const longestValue = 4_096;
+const maxValue = 4_096;
 
 /** Where a master reads the earlier facts of one peel. */
 export interface FactsHistoryDeps {
@@ -79,9 +79,9 @@ export const getFactsHistory = operation({
       if (before === undefined || after === undefined || after.storedAt < from) break;
       const at = rfc3339(after.storedAt);
       for (const { name, ...values } of factChanges(before.all, after.all)) {
-        const one: ShownChange = { at, name: name.slice(0, longestValue), ...shortened(values) };
+        const one: ShownChange = { at, name: name.slice(0, maxValue), ...shortened(values) };
         bytes += Buffer.byteLength(JSON.stringify(one));
-        if (changes.length === mostChanges || bytes > answerBytes) {
+        if (changes.length === maxChanges || bytes > answerBytes) {
           return { changes, known_since, more: true as const };
         }
         changes.push(one);
@@ -93,7 +93,7 @@ export const getFactsHistory = operation({
 
 function shortened({ before, after }: Pick<FactChange, "before" | "after">) {
   return {
-    ...(before === undefined ? {} : { before: shorten(before, longestValue) }),
-    ...(after === undefined ? {} : { after: shorten(after, longestValue) }),
+    ...(before === undefined ? {} : { before: shorten(before, maxValue) }),
+    ...(after === undefined ? {} : { after: shorten(after, maxValue) }),
   };
 }

@@ -8,7 +8,7 @@ import { packedFact } from "./packed-fact.ts";
 import { type FoundDeps, pageOfPeels, peelPageFields } from "./page-of-peels.ts";
 
 /** Facts in one row, at most. */
-export const mostShown = 20;
+export const maxShown = 20;
 
 const foundFacts = titled(
   "PeelFacts",
@@ -31,7 +31,7 @@ export const findFacts = operation({
   input: v.strictObject({
     ...peelPageFields,
     show: factNames(
-      mostShown,
+      maxShown,
       "Names of facts with commas between them, or of values inside them: `os,mounts:/:fstype`",
     ),
   }),

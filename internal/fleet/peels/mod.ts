@@ -1,13 +1,13 @@
 export { comeBackMs } from "./come-back.ts";
-export { mostCounted } from "./count-facts-operation.ts";
+export { maxCounted } from "./count-facts-operation.ts";
 export { checkFactNames } from "./fact-names.ts";
-export { mostShown } from "./find-facts-operation.ts";
+export { maxShown } from "./find-facts-operation.ts";
 export { clockDifferenceOf, type PeelBeat } from "./heartbeats.ts";
 export { peelOperations } from "./joined.ts";
 export { packedFact } from "./packed-fact.ts";
 export {
   type FoundDeps,
-  mostPeels,
+  maxPeels,
   pageOfPeels,
   peelPageFields,
   peelsOf,

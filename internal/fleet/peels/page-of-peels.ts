@@ -7,7 +7,7 @@ import type { FleetIndex, Resolver } from "../targeting/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
 
 /** Peels on one page, at most. */
-export const mostPeels = 1_000;
+export const maxPeels = 1_000;
 
 /** The field that chooses peels; all of them unless given. */
 export const targetField = v.optional(
@@ -18,7 +18,7 @@ export const targetField = v.optional(
 /** The fields that choose a page of peels. */
 export const peelPageFields = {
   target: targetField,
-  limit: limitField(mostPeels),
+  limit: limitField(maxPeels),
   cursor: v.optional(
     described(
       v.pipe(v.string(), v.check(isPeelId, "must be the value that the previous page returned")),

@@ -13,7 +13,7 @@ import type { FoundDeps } from "./page-of-peels.ts";
 import type { Silences } from "./silences.ts";
 
 /** A peel writes its facts itself. */
-const longestFact = 100;
+const maxFact = 100;
 
 const shownLastJob = titled(
   "LastJob",
@@ -143,7 +143,7 @@ function systemOf(facts: FactMap | undefined): string | undefined {
 function textOf(facts: FactMap | undefined, name: string): string | undefined {
   const value = facts?.values[facts.keys.indexOf(name)];
   if (typeof value !== "string" && typeof value !== "number") return undefined;
-  return String(value).slice(0, longestFact);
+  return String(value).slice(0, maxFact);
 }
 
 /** What a master answers from: all of it is in its memory. */

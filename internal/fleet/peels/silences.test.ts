@@ -131,17 +131,17 @@ test("two masters write one entry, show the same time, and remove it when the pe
 test("10,000 peels that fall silent at once cost one write each, 2,000 in a look and 32 at a time", async () => {
   const peels = Array.from({ length: 10_000 }, (_, at) => `web-${at}`);
   const { bucket, lives, look, clock } = await masterOf({ peels });
-  let [writes, now, most] = [0, 0, 0];
+  let [writes, now, max] = [0, 0, 0];
   bucket.beforeWrite = async () => {
     writes++;
-    most = Math.max(most, ++now);
+    max = Math.max(max, ++now);
     await Promise.resolve();
     now--;
   };
   for (const peel of peels) lives.set(peel, { alive: false, since: start });
   clock.advance(60_000);
   await look();
-  expect([writes, most]).toEqual([2_000, 32]);
+  expect([writes, max]).toEqual([2_000, 32]);
   for (let times = 0; times < 5; times++) await look();
   // And the mark.
   expect(writes).toBe(10_001);

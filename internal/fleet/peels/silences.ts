@@ -11,7 +11,7 @@ import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
 /** A peel that is away for less than this, such as for its restart, is not written down. */
 const restartMs = 10_000;
 /** A whole site may fall silent at once: how much is written in one look, and how much of it at a time. */
-const mostAtOnce = { look: 2_000, writes: 32 } as const;
+const maxAtOnce = { look: 2_000, writes: 32 } as const;
 /** How often masters note that they have written all there is. No peel id begins with `_`. */
 const markEveryMs = 60_000;
 const markKey = "_seen";
@@ -91,12 +91,12 @@ export function followSilences(deps: SilencesDeps): Silences {
 
   /** The last sign of life of a peel that this master never heard. */
   const lastSign = (peel: string, entry: Stored | undefined): number | undefined => {
-    const told = [index.factsStoredAt(peel), deps.compliance.runOf(peel)?.storedAt].filter(
+    const reported = [index.factsStoredAt(peel), deps.compliance.runOf(peel)?.storedAt].filter(
       (at) => at !== undefined,
     );
-    if (entry !== undefined) return Math.max(entry.since, ...told);
+    if (entry !== undefined) return Math.max(entry.since, ...reported);
     // One that never reported was never alive.
-    return told.length === 0 ? undefined : Math.max(firstMark ?? 0, ...told);
+    return reported.length === 0 ? undefined : Math.max(firstMark ?? 0, ...reported);
   };
   const sinceOf = (peel: string): number | undefined => {
     const entry = stored.get(peel);
@@ -124,13 +124,13 @@ export function followSilences(deps: SilencesDeps): Silences {
     const changes: (() => Promise<unknown>)[] = [];
     for (const peel of [...members.slice(from), ...members.slice(0, from)]) {
       const change = changeOf(peel);
-      if (change !== undefined && changes.push(change) === mostAtOnce.look) break;
+      if (change !== undefined && changes.push(change) === maxAtOnce.look) break;
     }
     for (const [peel, { revision }] of stored) {
-      if (changes.length >= mostAtOnce.look) break;
+      if (changes.length >= maxAtOnce.look) break;
       if (!isMember.has(peel)) changes.push(() => bucket.remove(peel, revision));
     }
-    await mapBounded(changes, { atOnce: mostAtOnce.writes }, async (change) => stopped || (await change()));
+    await mapBounded(changes, { atOnce: maxAtOnce.writes }, async (change) => stopped || (await change()));
     if (stopped || changes.length > 0 || clock.now() - (mark ?? 0) < markEveryMs) return;
     await bucket.put(markKey, encode({ seen_at: rfc3339(Math.floor(clock.now())) }));
   };

@@ -8,7 +8,7 @@ const dayMs = 24 * 3600_000;
 /** Credentials that end within this time are listed. */
 const soonMs = 30 * dayMs;
 /** An answer is one message: of a longer list the first ones are enough to act on. */
-const mostListed = 5_000;
+const maxListed = 5_000;
 const atOnce = 16;
 
 /** Where the peels of a fleet are surveyed. */
@@ -34,7 +34,7 @@ export async function survey(deps: SurveyDeps) {
       enrollmentStates.flatMap((state) => (states[state] === 0 ? [] : [[state, states[state]]])),
     ),
     alive: members.length - silent.length,
-    silent: silent.slice(0, mostListed),
+    silent: silent.slice(0, maxListed),
     silent_count: silent.length,
     versions: countBy(members.flatMap((peel) => alive.get(peel) ?? [])),
     ...judgeBeats(beats),
@@ -92,7 +92,7 @@ function endingOf({ directory, clock }: SurveyDeps, members: readonly string[]) 
     ending: ends
       .filter(({ at }) => at - now < soonMs)
       .sort((one, other) => one.at - other.at)
-      .slice(0, mostListed)
+      .slice(0, maxListed)
       .map(({ peel_id, at }) => ({ peel_id, ends_at: rfc3339(at) })),
   };
 }

@@ -3,7 +3,7 @@ import type { FleetIndex } from "../targeting/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
 import { packedFact } from "./packed-fact.ts";
 
-const mostListed = 5_000;
+const maxListed = 5_000;
 
 /** Where the roots that peels trust are known. */
 export interface TrustDeps {
@@ -45,7 +45,7 @@ export async function surveyTrust(
     lacking[alive ? "alive" : "away"].push({ peel_id: peel, alive, reason });
   }
   // Those that a step of the rotation would cut off come first: they must not be missing from a long list.
-  return { counts, lacking: [...lacking.alive, ...lacking.away].slice(0, mostListed) };
+  return { counts, lacking: [...lacking.alive, ...lacking.away].slice(0, maxListed) };
 }
 
 function reasonOf(roots: readonly unknown[] | undefined, busCaFile: string | undefined): string {

@@ -36,14 +36,14 @@ export interface AskDeps {
 type External = Exclude<Decider, { decide: unknown }>;
 
 const answerBytes = 64 * 1024;
-const mostSaid = 200;
+const maxSaid = 200;
 
 /**
  * Asks a program or a webhook about a host.
  *
  * @throws NoAnswer for a failure, a time-out or nonsense; SvcError `unavailable` when the master stops
  */
-export async function askExternal(decider: External, record: Enrollment, deps: AskDeps): Promise<Answer> {
+export async function requestExternal(decider: External, record: Enrollment, deps: AskDeps): Promise<Answer> {
   const body = JSON.stringify(jsonOf(toStored(record) as unknown as Plain));
   const text =
     "program" in decider
@@ -76,7 +76,7 @@ async function runProgram({ argv, timeoutMs }: Program, body: string, deps: AskD
 /** The first line of what a program said about its failure. */
 function saidBy(stderr: string): string {
   const [line = ""] = stderr.trim().split("\n");
-  return line === "" ? "" : `: ${JSON.stringify(line.slice(0, mostSaid))}`;
+  return line === "" ? "" : `: ${JSON.stringify(line.slice(0, maxSaid))}`;
 }
 
 async function callWebhook(webhook: Webhook, body: string, deps: AskDeps): Promise<string> {

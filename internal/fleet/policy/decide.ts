@@ -1,12 +1,12 @@
 import { createSlots, type Slots } from "../../base/slots.ts";
 import { type Enrollment, type Labels, labelsProblem } from "../enrollment/mod.ts";
 import type { Answer } from "./answer.ts";
-import { type AskDeps, askExternal, type Failure, NoAnswer } from "./ask.ts";
+import { type AskDeps, type Failure, NoAnswer, requestExternal } from "./ask.ts";
 import { ruleFor } from "./match.ts";
 import type { Policy, PolicyRule } from "./policy.ts";
 
 /** How many hosts wait for a program or webhook at most; more are asked to come again. */
-const mostWaiting = 64;
+const maxWaiting = 64;
 
 /** What the policy decided about a host. */
 export interface PolicyDecision extends Answer {
@@ -39,7 +39,7 @@ export function createPolicyEngine(deps: EngineDeps): PolicyEngine {
   /** With another number of workers, what runs under the earlier one ends by itself. */
   const slotsFor = (workers: number): Slots => {
     if (slots?.workers !== workers) {
-      slots = { workers, slots: createSlots({ atOnce: workers, waiting: mostWaiting, ofOne: 1 }) };
+      slots = { workers, slots: createSlots({ atOnce: workers, waiting: maxWaiting, ofOne: 1 }) };
     }
     return slots.slots;
   };
@@ -52,7 +52,7 @@ export function createPolicyEngine(deps: EngineDeps): PolicyEngine {
       return await slotsFor(workers).run(async () => {
         running++;
         try {
-          return await askExternal(decider, record, deps);
+          return await requestExternal(decider, record, deps);
         } finally {
           running--;
         }

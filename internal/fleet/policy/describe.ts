@@ -51,7 +51,7 @@ export interface Verdict {
 /** Says which rule decides about a host, and why the ones before it do not. Nothing runs. */
 export function explainPolicy({ rules }: Policy, applicant: Applicant): Verdict {
   let deciding: PolicyRule | undefined;
-  const told = rules.map((rule) => {
+  const reported = rules.map((rule) => {
     const line = { rule: rule.name, line: rule.at.line };
     if (deciding !== undefined) {
       return { ...line, result: "unreached" as const, why: `${deciding.name} decides before it` };
@@ -65,9 +65,9 @@ export function explainPolicy({ rules }: Policy, applicant: Applicant): Verdict 
     const why = [...peel, ...(conditions === "" ? [] : [conditions])].join("; ");
     return { ...line, result: "decides" as const, why: why === "" ? "it matches every host" : why };
   });
-  if (deciding === undefined) return { decides: "hold", labels: {}, rules: told };
+  if (deciding === undefined) return { decides: "hold", labels: {}, rules: reported };
   return {
     ...{ rule: deciding.name, decides: describeDecider(deciding.decider) },
-    ...{ labels: deciding.labels, rules: told },
+    ...{ labels: deciding.labels, rules: reported },
   };
 }

@@ -7,7 +7,7 @@ import { masterSource } from "./event.ts";
  *
  * @throws SvcError `unavailable`
  */
-export async function tellClone(bus: Bus, id: string, peel: string): Promise<void> {
+export async function notifyOfClone(bus: Bus, id: string, peel: string): Promise<void> {
   const message = encodeServiceEvent({ data: { id, peel_id: peel }, source: peel, depth: 0 });
   await append(bus, eventSubject(masterSource, "svc.enrollment.clone"), message, {});
 }

@@ -28,7 +28,7 @@ const again = {
   maxDeliveries: 20,
 } as const;
 /** States that an event names; `svc states show` has all of them. */
-const mostNamed = 5;
+const maxNamed = 5;
 const kind = "svc.compliance";
 
 /** Whether a message of the stream `events` reports a state run: the reactor reads the reports themselves. */
@@ -69,7 +69,7 @@ export async function readCompliance(message: DeliveredMessage, jobOf: JobOf): P
 }
 
 /** Stores an event for each report, for those who follow events. All masters share the work. */
-export function tellCompliance(options: {
+export function notifyOfCompliance(options: {
   bus: Bus;
   /**
    * Asked with each report before it is decoded: whether it is within the budget of the peel.
@@ -116,8 +116,8 @@ function dataOf(peel: string, report: Report, storedAt: number): Record<string, 
     status: statusOf({ report, storedAt }, storedAt, Number.POSITIVE_INFINITY),
     ...run,
     ...defined({ jid }),
-    failures: failures.slice(0, mostNamed).map((failure) => ({ ...failure })),
-    drift: drift.slice(0, mostNamed).map((state) => ({ ...state })),
+    failures: failures.slice(0, maxNamed).map((failure) => ({ ...failure })),
+    drift: drift.slice(0, maxNamed).map((state) => ({ ...state })),
   };
 }
 

@@ -65,10 +65,10 @@ export function describeRule(
   };
 }
 
-export function describeReaction({ dropped, rules: told }: Explanation): Reaction {
+export function describeReaction({ dropped, rules: reported }: Explanation): Reaction {
   return {
     ...defined({ dropped }),
-    rules: told.map((one) => ({
+    rules: reported.map((one) => ({
       rule: one.rule,
       fires: one.fires,
       why: whyOf(one),

@@ -43,9 +43,9 @@ const limitsOf = (more = {}) =>
 
 test("each rule is explained with its matches, its mismatches and the values of the event", () => {
   const limits = limitsOf();
-  const told = explain(event, rules, limits);
-  expect(told).not.toHaveProperty("dropped");
-  expect(told.rules).toMatchObject([
+  const reported = explain(event, rules, limits);
+  expect(reported).not.toHaveProperty("dropped");
+  expect(reported.rules).toMatchObject([
     {
       rule: "fits",
       fires: true,
@@ -66,7 +66,7 @@ test("each rule is explained with its matches, its mismatches and the values of 
       actions: [],
     },
   ]);
-  expect(told.rules[3]?.conditions[1]).not.toHaveProperty("actual");
+  expect(reported.rules[3]?.conditions[1]).not.toHaveProperty("actual");
 });
 
 test("a throttled rule is reported, and explaining does not throttle", () => {
@@ -74,16 +74,16 @@ test("a throttled rule is reported, and explaining does not throttle", () => {
   for (let i = 0; i < 3; i++) expect(explain(event, rules, limits).rules[0]?.fires).toBe(true);
   const [fits] = rules;
   if (fits !== undefined) limits.fire(fits, { ...event, id: "events:0" });
-  const told = explain(event, rules, limits).rules[0];
-  expect(told).toMatchObject({ fires: false, held: "throttled" });
-  expect(told?.actions).toHaveLength(2);
+  const reported = explain(event, rules, limits).rules[0];
+  expect(reported).toMatchObject({ fires: false, held: "throttled" });
+  expect(reported?.actions).toHaveLength(2);
 });
 
 test("the reason is given for a dropped event and a refused action", () => {
   expect(explain({ ...event, tag: "svc/job" }, rules, limitsOf()).dropped).toBe("forged");
   expect(explain(event, rules, limitsOf({ maxEventAgeMs: 10 })).dropped).toBe("too_old");
-  const told = explain(event, rules, limitsOf({ enableChaining: false })).rules[0];
-  expect(told?.actions[1]).toEqual({ kind: "refused", reason: "reactor.enable_chaining is off" });
+  const reported = explain(event, rules, limitsOf({ enableChaining: false })).rules[0];
+  expect(reported?.actions[1]).toEqual({ kind: "refused", reason: "reactor.enable_chaining is off" });
   const lacking = explain({ ...event, data: { percent: 95 } }, rules, limitsOf()).rules[0];
   expect(lacking?.actions[0]).toEqual({ kind: "refused", reason: "data.text is not in the event" });
 });
@@ -98,6 +98,6 @@ test("event values are truncated", () => {
     ),
     "f",
   );
-  const told = explain(event, rule === undefined ? [] : [rule], limitsOf());
-  expect(told.rules[0]?.conditions[0]?.actual).toBe(`${"x".repeat(200)}...`);
+  const reported = explain(event, rule === undefined ? [] : [rule], limitsOf());
+  expect(reported.rules[0]?.conditions[0]?.actual).toBe(`${"x".repeat(200)}...`);
 });

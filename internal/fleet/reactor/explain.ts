@@ -37,7 +37,7 @@ export interface ConditionExplanation {
   readonly actual?: Plain;
 }
 
-const mostActual = 200;
+const maxActual = 200;
 
 /** Explains for each rule whether it would fire for an event, and why not. Has no effects. */
 export function explain(event: Event, rules: readonly Rule[], limits: Limits): Explanation {
@@ -53,10 +53,10 @@ function explainRule(rule: Rule, event: Event, limits: Limits): RuleExplanation 
   const source = matchesSource(rule, event);
   const conditions = rule.when.map((condition) => {
     const value = valueAt(event, condition.path);
-    const told = { condition, holds: holds(condition, value) };
-    return value === undefined ? told : { ...told, actual: shortened(value) };
+    const reported = { condition, holds: holds(condition, value) };
+    return value === undefined ? reported : { ...reported, actual: shortened(value) };
   });
-  const matches = tag && source && conditions.every((told) => told.holds);
+  const matches = tag && source && conditions.every((reported) => reported.holds);
   const held = matches ? limits.peekFire(rule, event) : undefined;
   return {
     rule: rule.name,
@@ -77,8 +77,7 @@ function actionOf(action: Rule["actions"][number], event: Event, limits: Limits)
 }
 
 function shortened(value: Plain): Plain {
-  if (typeof value === "string")
-    return value.length <= mostActual ? value : `${value.slice(0, mostActual)}...`;
+  if (typeof value === "string") return value.length <= maxActual ? value : `${value.slice(0, maxActual)}...`;
   if (value === null || typeof value !== "object") return value;
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   return Array.isArray(value) ? `a list of ${value.length}` : `a map of ${Object.keys(value).length}`;

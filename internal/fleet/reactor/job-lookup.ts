@@ -4,7 +4,7 @@ import type { Bucket } from "../../bus/mod.ts";
 import { decodeJob, type Job } from "../jobs/mod.ts";
 
 /** Targets of all jobs that are remembered; one job may have 100,000 of them. */
-const mostTargets = 400_000;
+const maxTargets = 400_000;
 /** The cost of a job in addition to its targets, in targets. */
 const jobWeight = 200;
 
@@ -23,7 +23,7 @@ export type JobOf = (jid: string) => Promise<KnownJob | undefined>;
 
 /** Looks up jobs with a cache: a job has as many returns as targets. */
 export function createJobLookup(jobs: Pick<Bucket, "get">): JobOf {
-  const known = createBoundedMap<Promise<KnownJob | undefined>>(mostTargets);
+  const known = createBoundedMap<Promise<KnownJob | undefined>>(maxTargets);
   const load = async (jid: string): Promise<KnownJob | undefined> => {
     const stored = await jobs.get(jid);
     return stored && knownOf(decodeJob(stored.value));

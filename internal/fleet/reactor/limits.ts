@@ -9,7 +9,7 @@ import { createSourceRates } from "./source-rate.ts";
 import { createThrottles } from "./throttle.ts";
 
 /** Minimum number of remembered verdicts: more than there are events in progress at any time. */
-const leastVerdicts = 65_536;
+const minVerdicts = 65_536;
 
 export interface LimitsConfig {
   /** Events deeper in a chain are dropped. */
@@ -76,7 +76,7 @@ export function createLimits(config: LimitsConfig): Limits {
   const throttles = createThrottles();
   const rates = createSourceRates(config.sourceRateLimit);
   /** Verdicts by event, then by rule. */
-  const verdicts = createBoundedMap<Map<string, DropCause | undefined>>(2 * leastVerdicts);
+  const verdicts = createBoundedMap<Map<string, DropCause | undefined>>(2 * minVerdicts);
 
   const standing = (event: Event): DropCause | undefined => {
     if (event.origin === "peel" && isServiceTag(event.tag)) return "forged";

@@ -1,6 +1,6 @@
 export { answerMasters } from "./answer-masters.ts";
-export { tellClone } from "./clone.ts";
-export { tellCompliance } from "./compliance.ts";
+export { notifyOfClone } from "./clone.ts";
+export { notifyOfCompliance } from "./compliance.ts";
 export type { Reaction } from "./describe.ts";
 export { dropCauses } from "./drop.ts";
 export { type Event, isServiceTag, masterSource, maxTagLength, tagOf } from "./event.ts";
@@ -19,6 +19,6 @@ export { reachedReactor } from "./relay.ts";
 export type { Rule } from "./rule.ts";
 export { ruleProblems } from "./rule-problems.ts";
 export { startReactor } from "./run.ts";
-export { tellSuspended } from "./suspended.ts";
+export { notifyOfSuspension } from "./suspended.ts";
 export { createTagIndex } from "./tag-index.ts";
 export { canMatch, patternProblem, sourcePattern } from "./tag-pattern.ts";

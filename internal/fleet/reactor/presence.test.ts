@@ -4,7 +4,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { decodeServiceEvent } from "../../wire/peel-event.ts";
-import { followPresence, tellOnce } from "./presence.ts";
+import { followPresence, reportOnce } from "./presence.ts";
 
 /** A stream in memory behind a bus, as far as presence uses them. */
 function memoryStream() {
@@ -51,7 +51,7 @@ function memoryStream() {
       for (const run of reconnects) run();
     },
     /** The reports, in order: `lost web1 at 7`. */
-    told: () =>
+    reported: () =>
       stored.map(({ subject, data }) => {
         const { data: said, source } = decodeServiceEvent(data);
         return `${subject.split(".").at(-1)} ${source} at ${said.revision}`;
@@ -113,45 +113,45 @@ function setup(stream = memoryStream()) {
 }
 
 test("a member that falls silent is lost once, and regained once with its next heartbeat", async () => {
-  const { beat, pass, told, presence } = setup();
+  const { beat, pass, reported, presence } = setup();
   await pass(30_000);
   beat("web1", 7);
   beat("web2", 8);
   await pass(20_000);
   beat("web2", 9);
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   await pass(20_000);
-  expect(told()).toEqual(["lost web1 at 7"]);
+  expect(reported()).toEqual(["lost web1 at 7"]);
   await pass(5_000);
   beat("web2", 10);
   beat("web1", 11);
   await settle();
   beat("web1", 12);
   await settle();
-  expect(told()).toEqual(["lost web1 at 7", "regained web1 at 11"]);
+  expect(reported()).toEqual(["lost web1 at 7", "regained web1 at 11"]);
   await presence.stop();
   beat("web1", 13);
   await pass(60_000);
-  expect(told()).toHaveLength(2);
+  expect(reported()).toHaveLength(2);
 });
 
 test("a peel that starts again after its goodbye is not lost, and one that stays away is", async () => {
-  const { beat, leave, pass, told } = setup();
+  const { beat, leave, pass, reported } = setup();
   await pass(30_000);
   beat("web1", 7);
   leave("web1");
   await pass(10_000);
   beat("web1", 8);
   await pass(20_000);
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   beat("web1", 9);
   leave("web1");
   await pass(15_000);
-  expect(told()).toEqual(["lost web1 at 9"]);
+  expect(reported()).toEqual(["lost web1 at 9"]);
 });
 
 test("the bus is asked for unread heartbeats only when a member seems silent", async () => {
-  const { beat, pass, told, asked } = setup();
+  const { beat, pass, reported, asked } = setup();
   await pass(25_000);
   beat("web1", 1);
   beat("web2", 2);
@@ -160,7 +160,7 @@ test("the bus is asked for unread heartbeats only when a member seems silent", a
   beat("web2", 3);
   await pass(5_000);
   expect(asked()).toBe(1);
-  expect(told()).toEqual(["lost web1 at 1"]);
+  expect(reported()).toEqual(["lost web1 at 1"]);
 });
 
 test("nothing is written down while peels have not had the time to be heard", async () => {
@@ -178,7 +178,7 @@ test("nothing is written down while peels have not had the time to be heard", as
 });
 
 test("peels that are not members, or were never heard, are not reported", async () => {
-  const { beat, pass, told, members } = setup();
+  const { beat, pass, reported, members } = setup();
   await pass(30_000);
   beat("stranger", 1);
   beat("web1", 2);
@@ -187,13 +187,13 @@ test("peels that are not members, or were never heard, are not reported", async 
   await pass(60_000);
   beat("web1", 3);
   await settle();
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   beat("web2", 4);
   await pass(40_000);
   members.delete("web2");
   beat("web2", 5);
   await settle();
-  expect(told()).toEqual(["lost web2 at 4"]);
+  expect(reported()).toEqual(["lost web2 at 4"]);
 });
 
 test("two masters report a loss once, even when one is minutes late", async () => {
@@ -206,14 +206,14 @@ test("two masters report a loss once, even when one is minutes late", async () =
   }
   await one.pass(40_000);
   await two.pass(40_000);
-  expect(stream.told()).toEqual(["lost web1 at 7"]);
-  expect(await tellOnce(stream.bus, "web1", "lost", 7)).toBe(false);
-  expect(await tellOnce(stream.bus, "web1", "lost", 6)).toBe(false);
-  expect(await tellOnce(stream.bus, "web1", "lost", 9)).toBe(true);
+  expect(stream.reported()).toEqual(["lost web1 at 7"]);
+  expect(await reportOnce(stream.bus, "web1", "lost", 7)).toBe(false);
+  expect(await reportOnce(stream.bus, "web1", "lost", 6)).toBe(false);
+  expect(await reportOnce(stream.bus, "web1", "lost", 9)).toBe(true);
 });
 
 test("an outage of the bus does not count as silence of peels", async () => {
-  const { beat, pass, told, state, reconnect } = setup();
+  const { beat, pass, reported, state, reconnect } = setup();
   await pass(30_000);
   beat("web1", 7);
   state.connected = false;
@@ -221,35 +221,35 @@ test("an outage of the bus does not count as silence of peels", async () => {
   state.connected = true;
   reconnect();
   await pass(25_000);
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   beat("web1", 8);
   await pass(5_000);
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   await pass(35_000);
-  expect(told()).toEqual(["lost web1 at 8"]);
+  expect(reported()).toEqual(["lost web1 at 8"]);
 });
 
 test("a master that was paused reads pending heartbeats before it reports", async () => {
-  const { beat, pass, told, pause } = setup();
+  const { beat, pass, reported, pause } = setup();
   await pass(30_000);
   beat("web1", 7);
   pause(60_000);
   await pass(5_000);
   beat("web1", 8);
   await pass(25_000);
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   await pass(10_000);
-  expect(told()).toEqual(["lost web1 at 8"]);
+  expect(reported()).toEqual(["lost web1 at 8"]);
 });
 
 test("a failed report is repeated later", async () => {
-  const { beat, pass, told, state } = setup();
+  const { beat, pass, reported, state } = setup();
   await pass(30_000);
   beat("web1", 7);
   state.answers = false;
   await pass(40_000);
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
   state.answers = true;
   await pass(15_000);
-  expect(told()).toEqual(["lost web1 at 7"]);
+  expect(reported()).toEqual(["lost web1 at 7"]);
 });

@@ -17,7 +17,7 @@ const restartMs = 10_000;
 const lateMs = 2 * lookMs;
 const againMs = 10_000;
 /** Reports at a time: a whole site may be lost at once. */
-const mostAtOnce = 32;
+const maxAtOnce = 32;
 
 /** The report about a peel: it fell silent, or it is back. */
 export type Presence = "lost" | "regained";
@@ -54,8 +54,8 @@ interface Heard {
 export function followPresence(options: PresenceOptions): { stop(): Promise<void> } {
   const { bus, index, clock, log } = options;
   const heard = new Map<string, Heard>();
-  const telling = new Set<Promise<void>>();
-  const slots = createSlots({ atOnce: mostAtOnce });
+  const reporting = new Set<Promise<void>>();
+  const slots = createSlots({ atOnce: maxAtOnce });
   let stopped = false;
   /** No peel counts as silent before this time, on the monotonic clock. */
   let patientUntil = clock.monotonic() + aliveMs;
@@ -63,10 +63,10 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
   let looking = false;
 
   const say = (peel: string, presence: Presence, revision: number) => {
-    const tell = async () => {
+    const report = async () => {
       if (stopped) return;
       try {
-        if (await tellOnce(bus, peel, presence, revision))
+        if (await reportOnce(bus, peel, presence, revision))
           log.info(presence === "lost" ? "peel lost" : "peel regained", { peel_id: peel });
       } catch (thrown) {
         if (stopped) return;
@@ -76,8 +76,8 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
         clock.after(againMs, () => stopped || say(peel, presence, revision));
       }
     };
-    const told = slots.run(tell).finally(() => telling.delete(told));
-    telling.add(told);
+    const reported = slots.run(report).finally(() => reporting.delete(reported));
+    reporting.add(reported);
   };
   const onBeat = (peel: string, revision: number) => {
     const known = heard.get(peel);
@@ -131,7 +131,7 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
       timer.cancel();
       stopHearing();
       stopPatience();
-      await Promise.all(telling);
+      await Promise.all(reporting);
     },
   };
 }
@@ -143,7 +143,7 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
  * @returns whether this call stored it
  * @throws SvcError `unavailable`
  */
-export async function tellOnce(
+export async function reportOnce(
   bus: Bus,
   peel: string,
   presence: Presence,

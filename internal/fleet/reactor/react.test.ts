@@ -7,7 +7,7 @@ import type { Event } from "./event.ts";
 import { createLimits } from "./limits.ts";
 import { createMatcher } from "./match.ts";
 import type { Performance } from "./perform.ts";
-import { createReactor, mostDeliveries } from "./react.ts";
+import { createReactor, maxDeliveries } from "./react.ts";
 import type { Action, Rule } from "./rule.ts";
 
 const emit = (tag: string): Action => ({ kind: "emit", tag, data: {} });
@@ -139,7 +139,7 @@ test("every event and every fire that is dropped is counted under its cause", as
   await reactor.handle(event("deep", { depth: 4 }), 1);
   await reactor.handle(event("forged", { tag: "svc/x" }), 1);
   await reactor.handle(event("forged", { tag: "svc/x" }), 2);
-  await reactor.handle(event("often"), mostDeliveries + 1);
+  await reactor.handle(event("often"), maxDeliveries + 1);
   expect(counts).toEqual({
     "fires a": 2,
     "emit ok": 2,

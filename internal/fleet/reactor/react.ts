@@ -14,7 +14,7 @@ import type { Rule } from "./rule.ts";
 /** More events than can be delivered and unacknowledged at any time. */
 const rememberedEvents = 8_192;
 /** An event that was delivered this often cannot be handled, and is dropped. */
-export const mostDeliveries = 30;
+export const maxDeliveries = 30;
 
 export interface ReactMetrics {
   reactorDropped(cause: DropCause, count?: number): void;
@@ -126,7 +126,7 @@ export function createReactor(options: ReactOptions): Reactor {
     options.assertTenure();
     // A report that no rule is for is not dropped: nobody asked for it.
     if (isReport(event) && options.matcher().match(event).length === 0) return;
-    if (deliveries > mostDeliveries) return drop(event, "given_up");
+    if (deliveries > maxDeliveries) return drop(event, "given_up");
     const redelivered = deliveries > 1;
     const { dropped, fires, held } = decide(event, options.matcher(), limits, redelivered);
     if (dropped !== undefined) return drop(event, dropped);

@@ -21,8 +21,8 @@ import {
 import type { JobOf } from "./job-lookup.ts";
 
 /** Maximum size of a return in an event. */
-const mostReturnBytes = 64 * 1024;
-const mostErrorText = 4_096;
+const maxReturnBytes = 64 * 1024;
+const maxErrorText = 4_096;
 
 /** The result of reading a stored message: an event, a dropped one, or nothing. */
 export type Reading = { event: Event } | { dropped: DropCause; reason: string } | undefined;
@@ -161,10 +161,10 @@ function resultOf({ success, retcode, outcome, error, return: value }: JobReturn
     success,
     retcode,
     outcome: outcome ?? (success ? "ok" : "failed"),
-    ...defined({ error: error?.slice(0, mostErrorText) }),
+    ...defined({ error: error?.slice(0, maxErrorText) }),
   };
   if (value === undefined) return result;
-  return encode(value).length > mostReturnBytes
+  return encode(value).length > maxReturnBytes
     ? { ...result, return_omitted: true }
     : { ...result, return: value };
 }

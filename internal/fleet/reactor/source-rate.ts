@@ -2,7 +2,7 @@ import { createBoundedMap } from "../../base/bounded-map.ts";
 
 const minute = 60_000;
 /** Minimum number of sources to count: more than a fleet has peels, and about 15 MiB. */
-const leastSources = 65_536;
+const minSources = 65_536;
 
 /**
  * Counts events per source in one-minute windows that begin with its first event. Beyond the bound, the
@@ -11,7 +11,7 @@ const leastSources = 65_536;
  * @param limit events per minute; 0 means no limit
  */
 export function createSourceRates(limit: number) {
-  const windows = createBoundedMap<{ began: number; count: number }>(2 * leastSources);
+  const windows = createBoundedMap<{ began: number; count: number }>(2 * minSources);
 
   return {
     hasRoom(source: string, now: number): boolean {

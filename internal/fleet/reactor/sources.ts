@@ -22,7 +22,7 @@ import type { Event } from "./event.ts";
 import { createGaps } from "./gaps.ts";
 import type { JobOf } from "./job-lookup.ts";
 import { type NeededSources, type SourceName, sourceNames } from "./needed-sources.ts";
-import { mostDeliveries } from "./react.ts";
+import { maxDeliveries } from "./react.ts";
 import { type Reading, readEnrollment, readEvent, readReturn, readScheduled } from "./read-event.ts";
 
 const second = 1_000;
@@ -131,7 +131,7 @@ export function startSources(options: SourcesOptions): Sources {
       {
         ...{ stream, durable: durableOf(name), filter, backoffMs, atOnce },
         // The reactor gives up and counts an event, not the server.
-        maxDeliveries: 10 * mostDeliveries,
+        maxDeliveries: 10 * maxDeliveries,
         since: progress.since,
       },
       async (message) => {

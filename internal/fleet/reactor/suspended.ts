@@ -7,7 +7,7 @@ import { masterSource, peelFields } from "./event.ts";
  *
  * @throws SvcError `unavailable`
  */
-export async function tellSuspended(bus: Bus, peel: string, reason: string): Promise<void> {
+export async function notifyOfSuspension(bus: Bus, peel: string, reason: string): Promise<void> {
   const message = encodeServiceEvent({ data: { ...peelFields(peel), reason }, source: peel, depth: 0 });
   await append(bus, eventSubject(masterSource, `svc.peel.${peel}.suspended`), message, {});
 }

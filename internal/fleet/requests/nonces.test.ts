@@ -64,7 +64,7 @@ test("a storage that is silent delays a request that changes nothing for a secon
 
 test("a master that remembers too many refuses, and forgets none that is in time", async () => {
   const [bucket, clock] = [memoryBucket(), manualClock()];
-  const nonces = createNonces({ bucket, clock, most: 3 });
+  const nonces = createNonces({ bucket, clock, max: 3 });
   const used = [nonce(), nonce(), nonce()];
   for (const one of used) expect(await nonces.take("UA", one, true)).toBe(true);
   await expect(nonces.take("UA", nonce(), true)).rejects.toMatchObject({ kind: "unavailable" });

@@ -7,7 +7,7 @@ import { clockToleranceMs } from "../../wire/verify-request.ts";
 /** A request is refused by its time after twice the tolerance; the rest covers clocks of masters. */
 const generationMs = 3 * clockToleranceMs;
 /** How many requests a master remembers by itself; more than operators send in three minutes. */
-const mostRemembered = 200_000;
+const maxRemembered = 200_000;
 /** How long a request that changes nothing waits for storage before the memory of this master decides alone. */
 const readPatienceMs = 1_000;
 
@@ -30,16 +30,16 @@ export interface Nonces {
  * empty the bucket.
  *
  * @param bucket `request-nonces`: kept in memory, for three minutes; absent for requests to one master
- * @param most how many nonces this master remembers at once
+ * @param max how many nonces this master remembers at once
  */
 export function createNonces({
   bucket,
   clock,
-  most = mostRemembered,
+  max = maxRemembered,
 }: {
   bucket?: Pick<Bucket, "create">;
   clock: Clock;
-  most?: number;
+  max?: number;
 }): Nonces {
   // Two generations: what was taken stays for one whole generation at least, and for two at most.
   let young = new Set<string>();
@@ -58,7 +58,7 @@ export function createNonces({
       const id = `${key}.${Buffer.from(nonce).toString("hex")}`;
       if (young.has(id) || old.has(id)) return false;
       // Forgetting one that is still in time would let it be repeated.
-      if (young.size + old.size >= most) {
+      if (young.size + old.size >= max) {
         throw new SvcError("unavailable", "this master got too many signed requests: try again in 3 minutes");
       }
       young.add(id);

@@ -42,7 +42,7 @@ export type Decision =
 
 /** The function whose job changes the program of a peel. */
 const upgradeFunction = "upgrade.apply";
-const mostNamed = 3;
+const maxNamed = 3;
 
 /**
  * Decides whether these roles allow a request; what no rule allows is refused. Of several rules those that need the
@@ -98,7 +98,7 @@ export function wordOf(roles: readonly Role[], scope: Scope): Judged {
     ...(isForRunning(scope) ? impliedBy(roles) : []),
   ];
   if (first !== undefined) {
-    const best = others.reduce((least, one) => (one.approvals < least.approvals ? one : least), first);
+    const best = others.reduce((min, one) => (one.approvals < min.approvals ? one : min), first);
     return { allowed: true, rule: best.rule, approvals: best.approvals };
   }
   const lacking = nameOfScope(scope);
@@ -134,7 +134,7 @@ function callOf(roles: readonly Role[], name: string, { to, peels, within }: Wor
     else used.add(rule);
   }
   if (outside.length > 0) {
-    const [first, more] = [outside.slice(0, mostNamed).map(displayPeelId), outside.length - mostNamed];
+    const [first, more] = [outside.slice(0, maxNamed).map(displayPeelId), outside.length - maxNamed];
     const named = `${first.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
     const lie = outside.length === 1 ? "lies" : "lie";
     const reason = `${outside.length} of ${peels.length} peels ${lie} outside of the targets for ${name}: ${named}`;
@@ -178,5 +178,5 @@ function holdersOf(book: RoleBook, { scope, work }: Wanted): string[] {
   return [...book.values()]
     .filter((role) => decideFor([role], { scope, ...everywhere }).allowed)
     .map(({ name }) => name)
-    .slice(0, mostNamed);
+    .slice(0, maxNamed);
 }

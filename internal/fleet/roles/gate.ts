@@ -208,7 +208,7 @@ export function describeCaller(name: string, roles: readonly string[]): string {
   return `${name} (${roles.length === 0 ? "no role" : `${roles.length === 1 ? "role" : "roles"} ${shown}`})`;
 }
 
-const mostAdministrators = 3;
+const maxAdministrators = 3;
 
 /**
  * The end of a refusal: `; ask an operator with role admin or operator, such as root`.
@@ -217,7 +217,7 @@ const mostAdministrators = 3;
  * @param administrators names of the operators with role `admin`
  */
 export function whoCan(holders: readonly string[], administrators: readonly string[]): string {
-  const named = holders.includes("admin") ? administrators.slice(0, mostAdministrators) : [];
+  const named = holders.includes("admin") ? administrators.slice(0, maxAdministrators) : [];
   const such = named.length === 0 ? "" : `, such as ${listed(named)}`;
   return holders.length === 0 ? "" : `; ask an operator with role ${listed(holders)}${such}`;
 }

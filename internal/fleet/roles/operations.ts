@@ -53,7 +53,7 @@ const shownRole = titled(
 );
 
 /** As in a roles file. */
-const longestName = 63;
+const maxName = 63;
 
 function showRole({ name, builtIn, jobs, grants }: Role): v.InferOutput<typeof shownRole> {
   return {
@@ -73,7 +73,7 @@ export const showRoles = operation({
   input: v.strictObject({
     role: v.optional(
       described(
-        v.pipe(v.string(), v.maxLength(longestName, `must have at most ${longestName} characters`)),
+        v.pipe(v.string(), v.maxLength(maxName, `must have at most ${maxName} characters`)),
         "Only this role",
       ),
     ),
@@ -92,8 +92,8 @@ export const showRoles = operation({
   },
 });
 
-const mostRoles = 64;
-const mostAdministrators = 3;
+const maxRoles = 64;
+const maxAdministrators = 3;
 
 const question = {
   kind: described(v.string(), "Kind of what is asked for, such as `jobs`"),
@@ -106,7 +106,7 @@ const question = {
       v.pipe(
         v.array(v.string()),
         v.minLength(1, "must name a role"),
-        v.maxLength(mostRoles, `must have at most ${mostRoles} names`),
+        v.maxLength(maxRoles, `must have at most ${maxRoles} names`),
       ),
       "Ask for an operator who has these roles; needs `roles read`",
     ),
@@ -153,7 +153,7 @@ export const mayDo = operation({
         ? {
             ...decision,
             holders: [...decision.holders],
-            administrators: deps.administrators().slice(0, mostAdministrators),
+            administrators: deps.administrators().slice(0, maxAdministrators),
           }
         : decision),
       ...defined({ roles: roles === undefined ? undefined : [...roles], peels: peels?.length }),

@@ -32,7 +32,7 @@ export interface RolloutController {
 export interface RolloutControllerDeps extends Omit<DriveDeps, "metrics"> {
   bus: Pick<Bus, "onReconnect">;
   /** Learns of each version of each rollout, and when those that were there at the start are known. */
-  teller?: { note(rollout: Rollout, revision: number): void; loaded(): void };
+  publisher?: { note(rollout: Rollout, revision: number): void; loaded(): void };
   /** A number in [0, 1). */
   jitter: () => number;
   metrics: DriveDeps["metrics"] & TakeoverDeps["metrics"];
@@ -65,9 +65,9 @@ export function createRolloutController(deps: RolloutControllerDeps): RolloutCon
     itemOf: (rollout) => rollout,
     placeOf: ({ id, createdAt }) => ({ id, createdAt: rfc3339(createdAt) }),
     onValue(rollout, { revision }, before) {
-      takeover.hear(rollout, before === undefined && !loaded);
+      takeover.receive(rollout, before === undefined && !loaded);
       if (!stopped) arrange(rollout);
-      deps.teller?.note(rollout, revision);
+      deps.publisher?.note(rollout, revision);
     },
     onGone(id) {
       takeover.forget(id);
@@ -92,7 +92,7 @@ export function createRolloutController(deps: RolloutControllerDeps): RolloutCon
   }, "*");
   const ready = watch.ready.then(() => {
     loaded = true;
-    deps.teller?.loaded();
+    deps.publisher?.loaded();
     prune();
   });
   ready.catch(() => {});

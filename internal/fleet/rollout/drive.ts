@@ -22,7 +22,7 @@ import type { RolloutTiming } from "./timing.ts";
 /** An older intent means that this process was paused, and other masters may have continued. */
 const freshMs = 5_000;
 /** The longest single wait; timers of the runtime are limited to about 24 days. */
-const longestRestMs = 24 * 3600_000;
+const maxRestMs = 24 * 3600_000;
 
 export interface DriveDeps {
   rollouts: Bucket;
@@ -167,7 +167,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
   };
   const rest = async (until: number) => {
     const done = new AbortController();
-    const ms = Math.min(Math.max(0, until - clock.now()), longestRestMs);
+    const ms = Math.min(Math.max(0, until - clock.now()), maxRestMs);
     await Promise.race([sleep(clock, ms, AbortSignal.any([signal, done.signal])), changed.promise]).finally(
       () => done.abort(),
     );
@@ -190,7 +190,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
           if ((await rollouts.update(id, encodeRollout(next), revision)) === undefined) continue;
           observation = undefined;
           if (next.step === "dispatching" || next.step === "asking") fresh = jobOfStep(next)?.jid;
-          tell(log, next, deps);
+          report(log, next, deps);
           continue;
         }
         if (action.do === "rest") await rest(action.until);
@@ -240,7 +240,7 @@ export function driveRollout(deps: DriveDeps, id: string, token: number): Drive 
 }
 
 /** Logs the progress of a rollout. */
-function tell(log: Log, rollout: Rollout, { metrics }: Pick<DriveDeps, "metrics">): void {
+function report(log: Log, rollout: Rollout, { metrics }: Pick<DriveDeps, "metrics">): void {
   const { status, step, waves, plan, failures, reason } = rollout;
   const fields = { wave: waves.length, waves: plan.bounds.length, failures };
   if (rollout.finishedAt === undefined) {

@@ -135,12 +135,12 @@ function durationOf(
   field: string,
   text: string | undefined,
   byDefault: number,
-  [least, most]: readonly [number, number],
+  [min, max]: readonly [number, number],
 ): number {
   if (text === undefined) return byDefault;
   const ms = within(field, () => parseDuration(text));
-  if (ms >= least && ms <= most) return ms;
-  throw new SvcError("bad_request", `${field}: must be ${formatDuration(least)} to ${formatDuration(most)}`);
+  if (ms >= min && ms <= max) return ms;
+  throw new SvcError("bad_request", `${field}: must be ${formatDuration(min)} to ${formatDuration(max)}`);
 }
 
 /** Adds the name of the field to an error. */

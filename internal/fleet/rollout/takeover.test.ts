@@ -48,7 +48,7 @@ async function setup(over: Partial<Rollout> = {}) {
 
 test("a rollout is taken when its driver was silent for too long, with the next token", async () => {
   const { bucket, takeover, rollout, taken, pass } = await setup();
-  takeover.hear(rollout, false);
+  takeover.receive(rollout, false);
   takeover.watch(id);
   await pass(silenceMs - 1);
   expect(taken).toEqual([]);
@@ -60,14 +60,14 @@ test("one without a driver is taken at once, and the age of an old one counts fr
   const given = await setup();
   const { driver: _, ...rest } = given.rollout;
   await given.bucket.put(id, encodeRollout(rest));
-  given.takeover.hear(rest, false);
+  given.takeover.receive(rest, false);
   given.takeover.watch(id);
   await given.pass(0);
   expect(given.taken).toEqual(["given_back"]);
 
   const old = await setup();
   old.clock.advance(silenceMs - 1_000);
-  old.takeover.hear(old.rollout, true);
+  old.takeover.receive(old.rollout, true);
   old.takeover.watch(id);
   await old.pass(1_000);
   expect(old.taken).toEqual(["silent"]);
@@ -75,18 +75,18 @@ test("one without a driver is taken at once, and the age of an old one counts fr
 
 test("a heartbeat of a driver restarts its time; a change by another writer does not", async () => {
   const { takeover, rollout, taken, pass, bucket } = await setup();
-  takeover.hear(rollout, false);
+  takeover.receive(rollout, false);
   takeover.watch(id);
   await pass(silenceMs / 2);
   const beat = { ...rollout, heartbeatAt: rollout.heartbeatAt + silenceMs / 2 };
   await bucket.put(id, encodeRollout(beat));
-  takeover.hear(beat, false);
+  takeover.receive(beat, false);
   takeover.watch(id);
   await pass(silenceMs / 2);
   expect(taken).toEqual([]);
   const paused = { ...beat, status: "paused" as const };
   await bucket.put(id, encodeRollout(paused));
-  takeover.hear(paused, false);
+  takeover.receive(paused, false);
   takeover.watch(id);
   await pass(silenceMs / 2);
   expect(taken).toEqual(["silent"]);
@@ -94,7 +94,7 @@ test("a heartbeat of a driver restarts its time; a change by another writer does
 
 test("changes that this master has not seen yet count when it reads", async () => {
   const { takeover, rollout, taken, pass, bucket } = await setup();
-  takeover.hear(rollout, false);
+  takeover.receive(rollout, false);
   takeover.watch(id);
   await bucket.put(id, encodeRollout({ ...rollout, heartbeatAt: rollout.heartbeatAt + 1 }));
   await pass(silenceMs);
@@ -103,7 +103,7 @@ test("changes that this master has not seen yet count when it reads", async () =
 
 test("after an outage of the bus every driver gets its full time again", async () => {
   const { takeover, rollout, taken, pass } = await setup();
-  takeover.hear(rollout, false);
+  takeover.receive(rollout, false);
   takeover.watch(id);
   await pass(silenceMs - 1);
   takeover.beginAnew();
@@ -119,7 +119,7 @@ test("failing storage is retried; until then the rollout counts as overdue", asy
   bucket.beforeWrite = () => {
     if (isAway) throw new Error("the bus is away");
   };
-  takeover.hear(rollout, false);
+  takeover.receive(rollout, false);
   takeover.watch(id);
   await pass(silenceMs);
   expect(log.records.map(({ event }) => event)).toEqual(["a rollout could not be taken over"]);
@@ -137,7 +137,7 @@ test.each<[string, (takeover: Awaited<ReturnType<typeof setup>>["takeover"]) => 
   ["left to others by a stop", ({ stop }) => stop()],
 ])("one that was %s is not taken", async (_, end) => {
   const { clock, takeover, rollout, taken, pass } = await setup();
-  takeover.hear(rollout, false);
+  takeover.receive(rollout, false);
   takeover.watch(id);
   end(takeover);
   takeover.beginAnew();

@@ -14,7 +14,7 @@ export interface Takeover {
    *
    * @param isOld it was stored before this master subscribed
    */
-  hear(rollout: Rollout, isOld: boolean): void;
+  receive(rollout: Rollout, isOld: boolean): void;
   /** Watches the driver of a rollout, and takes over the rollout when the driver was silent for too long. */
   watch(id: string): void;
   /** Stops watching its driver. */
@@ -95,7 +95,7 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
     delete entry?.timer;
   };
   return {
-    hear(rollout, isOld) {
+    receive(rollout, isOld) {
       const { id, token, heartbeatAt } = rollout;
       release(id);
       const before = heard.get(id);

@@ -7,7 +7,7 @@ import { type Call, type Caller, isOverHttps, operation } from "../operation/mod
 import { assertConsole, type SessionJudging } from "./judge.ts";
 import type { Who } from "./record.ts";
 import { csrfOf, digestOfSecret, newSecret } from "./secret.ts";
-import { findSession, keepSession, keptOf, linkMs, removeKept, sessionMs } from "./store.ts";
+import { findSession, keptOf, linkMs, maintainSession, removeKept, sessionMs } from "./store.ts";
 import { sessionFields, sessionView, viewSession } from "./view.ts";
 import { whoOfCaller } from "./who.ts";
 
@@ -53,7 +53,7 @@ export interface SessionDeps extends SessionJudging {
 }
 
 type Way = "token" | "link" | "oidc";
-const short = (most: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(most));
+const short = (max: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(max));
 const redirectUri = described(
   v.pipe(
     v.string(),
@@ -122,7 +122,7 @@ async function open(deps: SessionDeps, { who, until }: Shown, { caller, log, req
   if (lastsMs <= 0) throw new SvcError("unauthorized", "the token has ended: sign in again");
   const source = sourceOf(deps, caller);
   if (digest === undefined) throw new SvcError("internal", "a new secret has another form");
-  const session = await keepSession(deps, { kind: "session", digest, who, source }, lastsMs);
+  const session = await maintainSession(deps, { kind: "session", digest, who, source }, lastsMs);
   const recorded = { action: "sessions.open", who: who.name, session: session.id, requestId } as const;
   let end: Awaited<ReturnType<SessionDeps["begin"]>>;
   try {
@@ -264,7 +264,7 @@ export const createSessionLink = operation({
     const digest =
       code === undefined ? Uint8Array.from(Buffer.from(given ?? "", "hex")) : digestOfSecret(code);
     if (digest === undefined) throw new SvcError("internal", "a new code has another form");
-    const { expiresAt } = await keepSession(deps, { kind: "link", digest, who, source: "" }, linkMs);
+    const { expiresAt } = await maintainSession(deps, { kind: "link", digest, who, source: "" }, linkMs);
     return {
       urls: deps.urls().map((url) => `${url.replace(/\/+$/, "")}/console/`),
       expires_at: rfc3339(expiresAt),

@@ -8,9 +8,9 @@ import { encodeSession, keyOf, readSession, type Session, type SessionKind, type
 export const sessionMs = 8 * 3_600_000;
 export const linkMs = 60_000;
 /** Of one operator; the oldest gives way. */
-const mostOfOne: Readonly<Record<SessionKind, number>> = { session: 16, link: 8 };
+const maxOfOne: Readonly<Record<SessionKind, number>> = { session: 16, link: 8 };
 /** Of all operators; then nobody else signs in. */
-const mostInSum = 4_000;
+const maxInSum = 4_000;
 
 /** Where sessions are kept. */
 export interface SessionStore {
@@ -32,7 +32,7 @@ export interface Kept {
  *
  * @throws SvcError `conflict` when it exists, `unavailable` when there are too many in sum, `storage`
  */
-export async function keepSession(
+export async function maintainSession(
   store: SessionStore,
   { kind, digest, who, source }: Pick<Session, "kind" | "digest" | "who" | "source">,
   lastsMs: number,
@@ -52,12 +52,12 @@ export async function keepSession(
   const own = kept
     .filter((one) => one.session.kind === kind && isSame(one.session.who, who))
     .sort((a, b) => b.revision - a.revision);
-  const over = own.slice(mostOfOne[kind]);
-  if (kept.length - over.length > mostInSum) {
+  const over = own.slice(maxOfOne[kind]);
+  if (kept.length - over.length > maxInSum) {
     await removeKept(store, { session, revision });
     throw new SvcError(
       "unavailable",
-      `there are ${mostInSum} sessions of the console already: try again later`,
+      `there are ${maxInSum} sessions of the console already: try again later`,
     );
   }
   for (const old of over) await removeKept(store, old);

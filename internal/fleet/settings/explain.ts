@@ -20,7 +20,7 @@ export interface Explained extends Setter {
 }
 
 /** Settings that one answer explains, at most. */
-const mostExplained = 1_000;
+const maxExplained = 1_000;
 
 /**
  * Explains a setting: one that is a map by all settings in it.
@@ -35,7 +35,7 @@ export function explainSetting(
   const settings: Explained[] = [];
   let more = false;
   const visit = (one: Merged) => {
-    if (settings.length === mostExplained) {
+    if (settings.length === maxExplained) {
       more = true;
       return;
     }

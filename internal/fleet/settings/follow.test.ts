@@ -47,11 +47,11 @@ test("changes are reported by path, and an unchanged file is not reported", () =
   writeFileSync(at("a.sls"), "1");
   writeFileSync(at("b.sls"), "1");
   const followed = followTree({ directory: directory.path, clock: manualClock(), log: recordingLog() });
-  const told: string[][] = [];
-  followed.onChange((changed) => told.push([...changed].sort()));
+  const reported: string[][] = [];
+  followed.onChange((changed) => reported.push([...changed].sort()));
   const scanned = () => {
     followed.scan();
-    return told.pop();
+    return reported.pop();
   };
   expect(scanned()).toBeUndefined();
   writeFileSync(at("new"), "1");

@@ -94,9 +94,9 @@ function fleet(texts: Record<string, string> = files) {
     peels,
     compilerOf,
     master,
-    join(peelId: string, told?: Plain) {
+    join(peelId: string, reported?: Plain) {
       keys.set(peelId, deriveCurveKey(newKeyPair("user", systemRandom)));
-      if (told !== undefined) facts.set(peelId, encode(told));
+      if (reported !== undefined) facts.set(peelId, encode(reported));
       for (const run of memberListeners) run(peelId);
     },
     keyOf: (peelId: string) => keys.get(peelId)?.publicKey ?? "",
@@ -104,8 +104,8 @@ function fleet(texts: Record<string, string> = files) {
       keys.delete(peelId);
       for (const run of memberListeners) run(peelId);
     },
-    tell(peelId: string, told: Plain) {
-      facts.set(peelId, encode(told));
+    report(peelId: string, reported: Plain) {
+      facts.set(peelId, encode(reported));
       for (const run of factListeners) run(peelId);
     },
     async shown(peelId: string) {
@@ -136,12 +136,12 @@ test("each peel has its settings, sealed; what does not change them writes nothi
     expect(Buffer.from(value).includes("s3cret")).toBe(false);
 
   const before = (await at.bucket.entries()).map(({ revision }) => revision);
-  at.tell("web-1", { os: "Debian", load: 3 });
+  at.report("web-1", { os: "Debian", load: 3 });
   await settle();
   expect((await at.bucket.entries()).map(({ revision }) => revision)).toEqual(before);
   expect(counts).toEqual({ written: 2, unchanged: 1 });
 
-  at.tell("web-1", { os: "Rocky" });
+  at.report("web-1", { os: "Rocky" });
   await settle();
   expect(counts).toEqual({ written: 3, unchanged: 1 });
   expect(await at.shown("web-1")).toMatchObject({ settings: { os: "Rocky" } });
@@ -186,7 +186,7 @@ test("a new holder writes nothing that is up to date, and continues the versions
   const servingToo = second.serve();
   await settle();
   expect(second.counts).toEqual({ unchanged: 1 });
-  at.tell("web-1", { os: "SUSE" });
+  at.report("web-1", { os: "SUSE" });
   await settle();
   expect((await at.shown("web-1"))?.version).toBe((before?.version ?? 0) + 1);
   second.stop();
@@ -216,20 +216,20 @@ test("a failing peel keeps its settings, is reported by name, and recovers with 
   const serving = serve();
   await settle();
   const before = await at.shown("web-1");
-  at.tell("web-1", {});
+  at.report("web-1", {});
   await settle();
   expect(await at.shown("web-1")).toEqual({ ...before, error: "common.sls:1: undefined: facts.os" });
   expect(keeper.health()).toEqual({
     status: "degraded",
     message: "1 peels keep older settings, such as web-1: common.sls:1: undefined: facts.os",
   });
-  const told = log.records.filter(({ level }) => level === "error");
-  expect(told).toMatchObject([
+  const reported = log.records.filter(({ level }) => level === "error");
+  expect(reported).toMatchObject([
     { fields: { reason: "common.sls:1: undefined: facts.os", peel_ids: ["web-1"] } },
   ]);
   expect(await at.shown("web-2")).toMatchObject({ settings: { os: "Debian" } });
 
-  at.tell("web-1", { os: "Debian" });
+  at.report("web-1", { os: "Debian" });
   await settle();
   expect(await at.shown("web-1")).toEqual(before as object);
   expect(keeper.health()).toEqual({ status: "up" });
@@ -265,7 +265,7 @@ test("a broken top file changes no settings; nothing is compiled until it is fix
   const serving = serve();
   await settle();
   at.tree.become({ ...files, "top.sls": "base: [" });
-  at.tell("web-1", { os: "SUSE" });
+  at.report("web-1", { os: "SUSE" });
   at.join("web-2", { os: "SUSE" });
   await settle();
   expect(keeper.health()).toMatchObject({ status: "degraded", message: expect.stringContaining("top.sls:") });
@@ -357,7 +357,7 @@ test("a peel without facts waits for them; a removed peel has no settings, and a
   const serving = serve();
   await settle();
   expect(at.bucket.keys).toEqual([fenceKey]);
-  at.tell("web-1", { os: "Debian" });
+  at.report("web-1", { os: "Debian" });
   await settle();
   const before = await at.shown("web-1");
   at.leave("web-1");
@@ -398,7 +398,7 @@ test("settings for targets are compiled on demand, again after changes, and expi
   const osOf = async (peelId: string) => (await view.load()).get(peelId)?.values[0];
   expect(await osOf("web-1")).toBe("Debian");
   expect(await osOf("web-2")).toBeUndefined();
-  at.tell("web-2", { os: "SUSE" });
+  at.report("web-2", { os: "SUSE" });
   at.leave("web-1");
   expect(await osOf("web-1")).toBeUndefined();
   expect(await osOf("web-2")).toBe("SUSE");

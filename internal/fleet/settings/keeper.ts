@@ -15,7 +15,7 @@ const retryMs = 2_000;
 /** Number of peels processed concurrently; most of the time is spent on bus requests. */
 const lanes = 16;
 
-export interface RolloutControllerDeps extends Omit<RenewDeps, "peels" | "bucket"> {
+export interface SettingsKeeperDeps extends Omit<RenewDeps, "peels" | "bucket"> {
   peels: Peels;
   bucket: Pick<Bucket, "get" | "watch">;
   tree: FollowedTree;
@@ -34,7 +34,7 @@ export interface Keeper {
   health(): SettingsHealth;
 }
 
-export function createKeeper(deps: RolloutControllerDeps): Keeper {
+export function createKeeper(deps: SettingsKeeperDeps): Keeper {
   const { tree, tracker, clock, log } = deps;
   const report = createReport(log);
   /** The tree with a broken top file: nothing is compiled until the tree changes. */

@@ -93,9 +93,9 @@ describe("what is secret", () => {
     "is in no answer about %s that is not a revelation, nor in what it covered",
     async (name) => {
       const { show, explain } = masterOf(files);
-      const told = JSON.stringify([await show(name), await explain(name)]);
-      expect(told).not.toContain("hunter2");
-      expect(told).not.toContain("root");
+      const reported = JSON.stringify([await show(name), await explain(name)]);
+      expect(reported).not.toContain("hunter2");
+      expect(reported).not.toContain("root");
     },
   );
 

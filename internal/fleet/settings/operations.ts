@@ -16,12 +16,12 @@ export interface SettingsDeps {
   settings: SettingsReader;
 }
 
-const longestName = 512;
+const maxName = 512;
 const id = described(v.string(), "Peel id, with dots or encoded");
 const name = v.pipe(
   v.string(),
   v.minLength(1, "must not be empty"),
-  v.maxLength(longestName, `must be at most ${longestName} characters`),
+  v.maxLength(maxName, `must be at most ${maxName} characters`),
   v.description("One setting; colons lead into maps and lists: `users:0:name`"),
 );
 const line = described(integer, "Counted from 1");

@@ -21,7 +21,7 @@ export interface Stored {
 }
 
 /** A version further in the future than this is considered forged. */
-const mostAheadMs = 365 * 24 * 3_600_000;
+const maxAheadMs = 365 * 24 * 3_600_000;
 
 /** Reads all stored values once, and keeps only what is needed to tell whether each is up to date. */
 export async function readStored(bucket: Pick<Bucket, "watch">, now: number): Promise<Map<string, Stored>> {
@@ -34,7 +34,7 @@ export async function readStored(bucket: Pick<Bucket, "watch">, now: number): Pr
     }
     const { envelope, error } = decodeSettingsRecord(value) ?? {};
     const claim = envelope === undefined ? undefined : readClaim(envelope);
-    const version = claim === undefined || claim.version > now + mostAheadMs ? 0 : claim.version;
+    const version = claim === undefined || claim.version > now + maxAheadMs ? 0 : claim.version;
     found.set(key, {
       version,
       ...defined({ claim, error }),

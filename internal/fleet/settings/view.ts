@@ -42,14 +42,14 @@ export function createSettingsView(deps: {
     const uses = new Set<string>();
     try {
       const facts = peels.isMember(peelId) ? await peels.facts(peelId) : undefined;
-      const told = facts === undefined ? undefined : decodeForeign(facts);
-      if (!isSettings(told)) {
+      const reported = facts === undefined ? undefined : decodeForeign(facts);
+      if (!isSettings(reported)) {
         settings.delete(peelId);
         return;
       }
       const compiled = await deps
         .compilerOf(tree.tree)
-        .compile({ peelId, facts: told, labels: peels.labelsOf(peelId) }, uses);
+        .compile({ peelId, facts: reported, labels: peels.labelsOf(peelId) }, uses);
       settings.set(peelId, packer.pack({ ...compiled.settings }).facts);
     } catch (thrown) {
       settings.delete(peelId);

@@ -61,17 +61,17 @@ export const namesOfSite = (urls: readonly string[]): string[] => [
   ...new Set([...urls.map((url) => placeOf(url).host), "localhost", "127.0.0.1"]),
 ];
 
-const bytes = (least: number, most: number, description: string) =>
+const bytes = (min: number, max: number, description: string) =>
   described(
     v.pipe(
       v.string(),
-      v.maxLength(4 * Math.ceil(most / 3), "is too long"),
+      v.maxLength(4 * Math.ceil(max / 3), "is too long"),
       v.check(
         (text) => {
           const { length } = decodeBase64(text) ?? { length: 0 };
-          return length >= least && length <= most;
+          return length >= min && length <= max;
         },
-        `must be ${least === most ? most : `${least} to ${most}`} bytes in standard base64`,
+        `must be ${min === max ? max : `${min} to ${max}`} bytes in standard base64`,
       ),
     ),
     description,

@@ -5,7 +5,7 @@ import { vouched } from "../../identity/mod.ts";
 
 const windowMs = 24 * 3_600_000;
 /** A site needs one when it starts for the first time, then once in eight months, and two for a rotation. */
-const mostInWindow = 12;
+const maxInWindow = 12;
 
 const fields = {
   site: textOf(isSiteName, "the name of a site"),
@@ -16,7 +16,7 @@ const fields = {
   issuedAt: ["issued_at", time],
   notAfter: ["not_after", time],
   /** When the last ones were issued, this one among them. */
-  recent: list(time, mostInWindow),
+  recent: list(time, maxInWindow),
 } as const;
 
 /** The last certificate that masters issued for a site. Times are milliseconds since the Unix epoch. */
@@ -29,7 +29,7 @@ export const { encode: encodeCertificate, decode: decodeCertificate } = vouched(
 
 /** Whether a site has used up its certificates of one day. */
 export function hasTooMany(before: Pick<SiteCertificate, "recent"> | undefined, now: number): boolean {
-  return (before?.recent ?? []).filter((at) => at > now - windowMs).length >= mostInWindow;
+  return (before?.recent ?? []).filter((at) => at > now - windowMs).length >= maxInWindow;
 }
 
 /** The times of the last certificates with one of now: as many as the limit counts. */
@@ -37,7 +37,7 @@ export function withRecent(
   before: Pick<SiteCertificate, "recent"> | undefined,
   now: number,
 ): readonly number[] {
-  return [...(before?.recent ?? []), now].slice(-mostInWindow);
+  return [...(before?.recent ?? []), now].slice(-maxInWindow);
 }
 
 const suffix = ".certificate";

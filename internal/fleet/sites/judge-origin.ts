@@ -7,11 +7,11 @@ import type { CheckResult } from "../../program/health/mod.ts";
 import type { Sites } from "./follow.ts";
 
 /** Peels of one site that the readiness names. */
-const mostNamed = 8;
+const maxNamed = 8;
 /** Sites that are counted at a time; a fleet has fewer. */
-const mostSites = 128;
+const maxSites = 128;
 /** Of an id of a peel. */
-const longestName = 255;
+const maxName = 255;
 const reportMs = 60_000;
 /** How long the readiness names a peel after its last message. */
 const namedMs = 15 * 60_000;
@@ -76,7 +76,7 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
     log.warn("refused: a site spoke for other peels", { site, ...fields });
   const foreignAt = (site: string): Foreign | undefined => {
     const known = heard.get(site);
-    if (known !== undefined || heard.size === mostSites) return known;
+    if (known !== undefined || heard.size === maxSites) return known;
     const made = { named: new Map(), count: 0 };
     heard.set(ownText(site), made);
     return made;
@@ -88,7 +88,7 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
     if (foreign.count === 1) say(site, { peel_id: ownText(peel) });
     if (!isMember) return;
     const { named } = foreign;
-    if (named.has(peel) || named.size < mostNamed) named.set(ownText(peel), clock.monotonic());
+    if (named.has(peel) || named.size < maxNamed) named.set(ownText(peel), clock.monotonic());
   };
   const report = () => {
     for (const [site, foreign] of heard) {
@@ -103,7 +103,7 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
     const { named = new Map<string, number>() } = heard.get(site) ?? {};
     if (named.size === 0) return undefined;
     const listed = [...named.keys()].map(displayPeelId).join(", ");
-    const peels = named.size < mostNamed ? listed : `${listed}, …`;
+    const peels = named.size < maxNamed ? listed : `${listed}, …`;
     return `site ${site} sends for peels that do not have its label, and is refused: ${peels}: give them the label site=${site}; if the site was stolen, remove it`;
   };
   const timer = clock.every(reportMs, report);
@@ -123,8 +123,8 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
     },
     problemOf,
     check() {
-      const told = [...heard.keys()].flatMap((site) => problemOf(site) ?? []);
-      return told.length === 0 ? { status: "up" } : { status: "degraded", message: told.join("; ") };
+      const reported = [...heard.keys()].flatMap((site) => problemOf(site) ?? []);
+      return reported.length === 0 ? { status: "up" } : { status: "degraded", message: reported.join("; ") };
     },
     stop() {
       timer.cancel();
@@ -134,4 +134,4 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
 }
 
 /** A part of a subject would keep all of it in memory. */
-const ownText = (part: string): string => Buffer.from(part.slice(0, longestName)).toString();
+const ownText = (part: string): string => Buffer.from(part.slice(0, maxName)).toString();

@@ -14,10 +14,10 @@ import { decodeSite, encodeSite, type FormerSite, type SiteRecord } from "./reco
 
 export { renewSiteCertificate, type SiteCertificateDeps } from "./certificate-operation.ts";
 
-const mostSites = 64;
-const mostUrls = 8;
+const maxSites = 64;
+const maxUrls = 8;
 /** Of earlier sites of the same name; the oldest links are gone long before. */
-const mostFormer = 16;
+const maxFormer = 16;
 
 /** What the operations on sites need of a master. */
 export interface SiteDeps {
@@ -62,7 +62,7 @@ export const addSite = operation({
   input: v.strictObject({
     site: siteNameField,
     urls: described(
-      v.pipe(v.array(busUrl), v.minLength(1, "must have a URL"), v.maxLength(mostUrls, "has too many URLs")),
+      v.pipe(v.array(busUrl), v.minLength(1, "must have a URL"), v.maxLength(maxUrls, "has too many URLs")),
       "Where peels of the site connect",
     ),
     link_key: described(userKey, "Public key of its link"),
@@ -88,8 +88,8 @@ export const addSite = operation({
           `there is a site ${name} already: remove it first with svc cluster remove-site, or choose another name`,
         );
       }
-      if (deps.sites.open().length >= mostSites) {
-        throw new SvcError("conflict", `a fleet has at most ${mostSites} sites`);
+      if (deps.sites.open().length >= maxSites) {
+        throw new SvcError("conflict", `a fleet has at most ${maxSites} sites`);
       }
       const { accounts, random } = deps;
       const made = newSite({ name, users, accounts, issuedAt: Math.floor(now / 1000), random });
@@ -174,7 +174,7 @@ async function writeSite(
 }
 
 const formerOf = ({ account, users, former }: SiteRecord): FormerSite[] =>
-  [...former, { account, system: users.system }].slice(-mostFormer);
+  [...former, { account, system: users.system }].slice(-maxFormer);
 
 /** @throws SvcError `unavailable` */
 async function newestClaims({ system }: SiteDeps, account: string): Promise<string> {

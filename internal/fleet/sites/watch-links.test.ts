@@ -73,13 +73,13 @@ test("a site is unknown before a server answered, up with both links, and degrad
 
 test("a link that ends and comes back is reported once each time, with how long it was away", async () => {
   const { clock, log, links, seen, up } = await watched();
-  const told = () => log.records.map(({ event }) => event).filter((event) => event.startsWith("site is"));
+  const reported = () => log.records.map(({ event }) => event).filter((event) => event.startsWith("site is"));
   seen.nodes = up();
   await links.look();
   seen.nodes = [];
   await clock.pass(10_000);
   await clock.pass(30_000);
-  expect(told()).toEqual(["site is cut off"]);
+  expect(reported()).toEqual(["site is cut off"]);
   expect(links.states()).toMatchObject([{ state: "cut off", cutOffMs: 30_000 }]);
   expect(links.check()).toMatchObject({
     status: "degraded",
@@ -91,7 +91,7 @@ test("a link that ends and comes back is reported once each time, with how long 
   expect(links.states()).toMatchObject([{ state: "cut off" }]);
   seen.nodes = up();
   await clock.pass(10_000);
-  expect(told()).toEqual(["site is cut off", "site is linked again"]);
+  expect(reported()).toEqual(["site is cut off", "site is linked again"]);
 });
 
 test("without sites nothing is asked, and a site that was removed is not watched", async () => {

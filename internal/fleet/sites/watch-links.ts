@@ -125,8 +125,8 @@ export function watchLinks(options: {
     states,
     look,
     check() {
-      const told = problemsOf(states());
-      return told.length === 0 ? { status: "up" } : { status: "degraded", message: told.join("; ") };
+      const reported = problemsOf(states());
+      return reported.length === 0 ? { status: "up" } : { status: "degraded", message: reported.join("; ") };
     },
     stop() {
       timer.cancel();

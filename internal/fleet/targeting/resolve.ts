@@ -10,7 +10,7 @@ import type { Fleet } from "./fleet.ts";
 /** The target of a job: an expression over the fleet, or explicit peel ids. */
 export type Target = { expression: string } | { peels: readonly string[] };
 
-const mostTargets = 100_000;
+const maxTargets = 100_000;
 
 /** The two fields of a request that select peels; a request has one of them. */
 export const targetFields = {
@@ -25,7 +25,7 @@ export const targetFields = {
   ),
   targets: v.optional(
     described(
-      v.pipe(v.array(v.string()), v.maxLength(mostTargets, `must have at most ${mostTargets} peels`)),
+      v.pipe(v.array(v.string()), v.maxLength(maxTargets, `must have at most ${maxTargets} peels`)),
       "Which peels, by id; or `target`",
     ),
   ),

@@ -15,9 +15,9 @@ import { standingOf, type TokenJudging } from "./state.ts";
 import type { TokenView } from "./view.ts";
 
 /** More than any fleet needs; a list of them fits into one message. */
-const mostTokens = 1_000;
-const longestMs = 366 * 24 * 3_600_000;
-const shortestMs = 60_000;
+const maxTokens = 1_000;
+const maxMs = 366 * 24 * 3_600_000;
+const minMs = 60_000;
 /** How long the record of a token stays after its end. */
 const keptMs = 30 * 24 * 3_600_000;
 
@@ -98,8 +98,8 @@ export async function storeToken(
   await view.caughtUp();
   if (view.byDigest(asked.digest) !== undefined) throw new SvcError("conflict", "this token exists already");
   await prune(deps, now);
-  if (view.all().length >= mostTokens) {
-    throw new SvcError("conflict", `there are ${mostTokens} tokens already: revoke those that nobody uses`);
+  if (view.all().length >= maxTokens) {
+    throw new SvcError("conflict", `there are ${maxTokens} tokens already: revoke those that nobody uses`);
   }
   const token: Token = {
     id: newTokenId(deps, caller, now),
@@ -143,7 +143,7 @@ export const digestOf = (text: string): string => sha256Hex(text);
 
 function readLifetime(text: string): number {
   const ms = parseLifetime(text);
-  if (ms >= shortestMs && ms <= longestMs) return ms;
+  if (ms >= minMs && ms <= maxMs) return ms;
   throw new SvcError("bad_request", "expires must be 1m to 366d");
 }
 

@@ -46,7 +46,7 @@ function setUp(options: { registry?: Record<string, readonly string[]> } = {}) {
       return watch(onChange);
     })(memory.watch),
     /** A change that comes from elsewhere. */
-    tell(change: Change) {
+    report(change: Change) {
       for (const onChange of watchers) onChange(change);
     },
   });
@@ -403,7 +403,7 @@ test("a revocation counts on a stream that was made again", async () => {
   const entry = await bucket.get("ci");
   const token = decodeToken(mac, "ci", entry?.value ?? new Uint8Array());
   if (token === undefined) throw new Error("the token is not stored");
-  bucket.tell({
+  bucket.report({
     ...{ key: "ci", revision: 1, storedAt: 0 },
     value: encodeToken(deps.mac, { ...token, revokedAt: 1, revokedBy: "ann" }),
   });

@@ -102,10 +102,10 @@ export function parseIpv6Gateway(text: string): string | undefined {
 function compressIpv6(digits: string): string {
   const groups = (digits.match(/.{4}/g) ?? []).map((group) => Number.parseInt(group, 16).toString(16));
   const text = groups.join(":");
-  const [longest] = [...text.matchAll(/(?:^|:)0(?::0)+(?=:|$)/g)].sort((a, b) => b[0].length - a[0].length);
-  if (longest === undefined) return text;
-  const before = text.slice(0, longest.index);
-  const after = text.slice(longest.index + longest[0].length).replace(/^:/, "");
+  const [maxLength] = [...text.matchAll(/(?:^|:)0(?::0)+(?=:|$)/g)].sort((a, b) => b[0].length - a[0].length);
+  if (maxLength === undefined) return text;
+  const before = text.slice(0, maxLength.index);
+  const after = text.slice(maxLength.index + maxLength[0].length).replace(/^:/, "");
   return `${before}::${after}`;
 }
 

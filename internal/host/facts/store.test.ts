@@ -51,13 +51,13 @@ test("set facts override custom ones, which override built-in ones; the id is pr
 test("built-in facts are available at once; facts of a program when it has ended", async () => {
   using temporary = temporaryDirectory("facts");
   custom(temporary.path, "tell", "#!/bin/sh\n", 0o755);
-  const told = Promise.withResolvers<string>();
-  const { store } = await opened(temporary.path, { run: () => told.promise });
+  const reported = Promise.withResolvers<string>();
+  const { store } = await opened(temporary.path, { run: () => reported.promise });
   let changes = 0;
   store.onChange(() => changes++);
   expect(store.get("os")).toBe("Debian");
   expect(store.get("told")).toBeUndefined();
-  told.resolve("told: 1\n");
+  reported.resolve("told: 1\n");
   await store.ready;
   expect(store.get("told")).toBe(1);
   expect(changes).toBe(1);

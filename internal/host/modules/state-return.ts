@@ -3,7 +3,7 @@ import { encode, type Plain } from "../../base/msgpack.ts";
 import type { StateResult, StatesRun } from "./states-service.ts";
 
 /** A return is limited to 512 KiB; this leaves room for the envelope. */
-export const mostReturnBytes = 400 * 1024;
+export const maxReturnBytes = 400 * 1024;
 const keptText = 1_000;
 const keptNames = 10;
 /** Encoded size of a state without its strings, rounded up: field names, lengths, numbers. */
@@ -59,15 +59,15 @@ export function summaryOf(run: StatesRun): StatesSummary {
  * states are first only named, then omitted; then long strings in changes are cut; then changes are only
  * named; at last whole states are omitted, failed ones last.
  */
-export function statesReturn(run: StatesRun, mostBytes = mostReturnBytes): Plain {
+export function statesReturn(run: StatesRun, maxBytes = maxReturnBytes): Plain {
   const summary = summaryOf(run);
   let states: readonly Plain[] = run.states.map((state) => ({ ...state }));
-  if (mayExceed(run.states, mostBytes) && sizeOf(states) > mostBytes) {
+  if (mayExceed(run.states, maxBytes) && sizeOf(states) > maxBytes) {
     for (const shorten of shorter) {
       states = run.states.flatMap(shorten);
-      if (sizeOf(states) <= mostBytes) break;
+      if (sizeOf(states) <= maxBytes) break;
     }
-    if (sizeOf(states) > mostBytes) states = fitting(run.states, mostBytes);
+    if (sizeOf(states) > maxBytes) states = fitting(run.states, maxBytes);
   }
   const leftOut = run.states.length - states.length;
   return {
@@ -106,10 +106,10 @@ function short({ comment, changes, ...state }: StateResult): Plain {
 }
 
 /** As many states as fit, failed ones first, in the order of the run. */
-function fitting(states: readonly StateResult[], mostBytes: number): Plain[] {
+function fitting(states: readonly StateResult[], maxBytes: number): Plain[] {
   const rank = (state: StateResult) => (standingOf(state) === "failed" ? 0 : 1);
   const kept = new Set<StateResult>();
-  let left = mostBytes;
+  let left = maxBytes;
   for (const state of [...states].filter((each) => !isQuiet(each)).sort((a, b) => rank(a) - rank(b))) {
     left -= encode(short(state)).length;
     if (left < 0) break;
@@ -135,14 +135,14 @@ function cut(text: string): string {
  * Whether the states might exceed the limit. Estimates the size, because encoding would be most of the work
  * of a run without changes.
  */
-function mayExceed(states: readonly StateResult[], mostBytes: number): boolean {
-  if (mostBytes === Number.POSITIVE_INFINITY) return false;
-  let most = 0;
+function mayExceed(states: readonly StateResult[], maxBytes: number): boolean {
+  if (maxBytes === Number.POSITIVE_INFINITY) return false;
+  let max = 0;
   for (const { id, name, function: called, at = "", comment, changes } of states) {
     if (Object.keys(changes).length > 0) return true;
-    for (const text of [id, name, called, at, comment]) most += Buffer.byteLength(text);
-    most += aroundTexts;
-    if (most > mostBytes) return true;
+    for (const text of [id, name, called, at, comment]) max += Buffer.byteLength(text);
+    max += aroundTexts;
+    if (max > maxBytes) return true;
   }
   return false;
 }

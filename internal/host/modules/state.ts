@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { define } from "./define.ts";
 import { type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
-import { mostReturnBytes, statesReturn, summaryOf } from "./state-return.ts";
+import { maxReturnBytes, statesReturn, summaryOf } from "./state-return.ts";
 import type { StatesRequest, StatesService } from "./states-service.ts";
 
 const from = {
@@ -131,7 +131,7 @@ function service({ states }: CallContext): StatesService {
 
 async function run(context: CallContext, request: StatesRequest) {
   const ended = await service(context).run(request, context);
-  const value = statesReturn(ended, context.unbounded === true ? Number.POSITIVE_INFINITY : mostReturnBytes);
+  const value = statesReturn(ended, context.unbounded === true ? Number.POSITIVE_INFINITY : maxReturnBytes);
   const { failed } = summaryOf(ended);
   if (failed === 0 && ended.stopped === undefined) return value;
   const planned = ended.states.length + ended.not_run;

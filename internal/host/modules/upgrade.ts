@@ -5,8 +5,8 @@ import { define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
 const defaultReadyWithin = "2m";
-const leastReadyMs = 5_000;
-const mostReadyMs = 30 * 60_000;
+const minReadyMs = 5_000;
+const maxReadyMs = 30 * 60_000;
 
 /** The function that upgrades the peel itself. */
 export const upgradeFunctions: readonly ModuleFunction[] = [
@@ -35,7 +35,7 @@ export const upgradeFunctions: readonly ModuleFunction[] = [
       }
       if (!isVersionText(version)) return "version: expected the version of a binary";
       const ms = parseDuration(ready_within);
-      return ms < leastReadyMs || ms > mostReadyMs
+      return ms < minReadyMs || ms > maxReadyMs
         ? "ready_within: expected a duration from 5s to 30m"
         : undefined;
     },

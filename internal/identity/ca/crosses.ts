@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { rootsOf, spkiPin } from "../trust/mod.ts";
 
 /** How many rotations may pass while a host is off. Everyone who fetches the bootstrap document gets all of these. */
-const most = 4;
+const max = 4;
 
 /**
  * Finds the certificates that lead to a root from those before it.
@@ -15,7 +15,7 @@ export function crossesTo({ pin }: { pin: string }, retired: readonly string[]):
   const roots = rootsOf(readable.join("\n"));
   const found: string[] = [];
   let target = pin;
-  while (found.length < most) {
+  while (found.length < max) {
     const next = readable
       .filter((pem) => !roots.includes(pem) && spkiPin(pem) === target)
       .map((pem) => ({ pem, issuer: roots.find((root) => isIssued(pem, root)) }))

@@ -88,9 +88,9 @@ describe("a listed key", () => {
     ["its name as an authority", `@cert-authority ${host} ${listed}`, false],
     ["its name, after a comment sign", `# ${host} ${listed}`, false],
   ])("is accepted, or not, by %s", async (_, lines, isAccepted) => {
-    const told = reasonOf(await evidence(key), lists(typeof lines === "string" ? lines : lines()));
-    expect(told === "accepted").toBe(isAccepted);
-    if (!isAccepted) expect(told).toStartWith("evidence does not verify: the SSH host key is not listed");
+    const reported = reasonOf(await evidence(key), lists(typeof lines === "string" ? lines : lines()));
+    expect(reported === "accepted").toBe(isAccepted);
+    if (!isAccepted) expect(reported).toStartWith("evidence does not verify: the SSH host key is not listed");
   });
 
   test("a revoked key is refused, whatever lists it and for whichever host", async () => {
@@ -122,15 +122,15 @@ describe("the signature", () => {
   test.each([key, keys["ecdsa-256"]])("with any byte changed, cut off or added is refused", async (of) => {
     const { signature } = await evidence(of);
     const bytes = Buffer.from(signature, "base64");
-    const told = (changed: Uint8Array) =>
+    const reported = (changed: Uint8Array) =>
       reasonOf({ publicKey: of.publicKey, signature: Buffer.from(changed).toString("base64") }, known);
-    expect(told(bytes)).toBe("accepted");
+    expect(reported(bytes)).toBe("accepted");
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const changed = Buffer.from(bytes);
         changed[at] = (changed[at] ?? 0) ^ change;
         for (const one of [changed, bytes.subarray(0, at), Buffer.concat([bytes, Buffer.of(change)])]) {
-          expect(told(one)).toContain("the signature is not by");
+          expect(reported(one)).toContain("the signature is not by");
         }
       }),
     );
@@ -194,15 +194,15 @@ describe("a certificate", () => {
     const sent = await evidence(key, certificate);
     const [type = "", encoded = ""] = certificate.split(" ");
     const bytes = Buffer.from(encoded, "base64");
-    const told = (changed: Uint8Array) =>
+    const reported = (changed: Uint8Array) =>
       reasonOf({ ...sent, certificate: `${type} ${Buffer.from(changed).toString("base64")}` }, trusting());
-    expect(told(bytes)).toBe("accepted");
+    expect(reported(bytes)).toBe("accepted");
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const changed = Buffer.from(bytes);
         changed[at] = (changed[at] ?? 0) ^ change;
         for (const one of [changed, bytes.subarray(0, at), Buffer.concat([bytes, Buffer.of(change)])]) {
-          expect(told(one)).toStartWith("evidence ");
+          expect(reported(one)).toStartWith("evidence ");
         }
       }),
       { numRuns: 300 },
@@ -239,10 +239,10 @@ describe("whatever is sent", () => {
     fc.assert(
       fc.property(text, text, fc.boolean(), (first, second, isOwn) => {
         const sent = { publicKey: isOwn ? key.publicKey : first, certificate: second, signature: first };
-        const told = reasonOf(sent, known);
-        expect(told).toStartWith("evidence ");
-        expect(told).not.toContain(first);
-        expect(told).not.toContain(second);
+        const reported = reasonOf(sent, known);
+        expect(reported).toStartWith("evidence ");
+        expect(reported).not.toContain(first);
+        expect(reported).not.toContain(second);
       }),
     );
   });

@@ -220,9 +220,9 @@ describe("refused", () => {
     const [reason, chain, change] = make();
     const [first] = chain;
     const sent = evidence(chain, first === undefined ? Buffer.alloc(64) : sign(first.key, message));
-    const told = reasonOf(() => verifyX509(sent, claim, rules(change)));
-    expect(told).toStartWith("evidence ");
-    expect(told).toContain(reason);
+    const reported = reasonOf(() => verifyX509(sent, claim, rules(change)));
+    expect(reported).toStartWith("evidence ");
+    expect(reported).toContain(reason);
   });
 
   test("a signature over another challenge, for another key, of another type, or by another key", () => {
@@ -236,8 +236,8 @@ describe("refused", () => {
       Buffer.alloc(72, 1),
     ];
     for (const signature of signatures) {
-      const told = reasonOf(() => verifyX509(evidence([leaf, middle], signature), claim, rules()));
-      expect(told).toContain("the signature is not by the key of the certificate");
+      const reported = reasonOf(() => verifyX509(evidence([leaf, middle], signature), claim, rules()));
+      expect(reported).toContain("the signature is not by the key of the certificate");
     }
     const text = { ...evidence([leaf, middle]), signature: "not base64!" };
     expect(reasonOf(() => verifyX509(text, claim, rules()))).toContain("the signature");
@@ -273,9 +273,9 @@ describe("whatever is sent", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8 }), fc.uint8Array({ maxLength: 400 }), (text, bytes) => {
         for (const chainPem of [text, withLeaf(bytes).chainPem, `${signed.chainPem.slice(0, 300)}${text}`]) {
-          const told = reasonOf(() => verifyX509({ chainPem, signature: text }, claim, all));
-          expect(told).toStartWith("evidence ");
-          expect(told).not.toContain(text);
+          const reported = reasonOf(() => verifyX509({ chainPem, signature: text }, claim, all));
+          expect(reported).toStartWith("evidence ");
+          expect(reported).not.toContain(text);
         }
       }),
     );

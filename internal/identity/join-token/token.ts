@@ -19,18 +19,18 @@ export interface JoinToken {
 
 const secretBytes = 32;
 const prefix = "svcjoin1.";
-const longestText = 8_192;
-const mostUrls = 16;
-const mostPins = 8;
+const maxText = 8_192;
+const maxUrls = 16;
+const maxPins = 8;
 
 const schema = v.object({
   urls: v.pipe(
     v.array(v.pipe(v.string(), v.maxLength(512))),
     v.minLength(1),
-    v.maxLength(mostUrls),
+    v.maxLength(maxUrls),
     v.check((urls) => urls.every((url) => "origin" in readMasterUrl(url))),
   ),
-  pins: v.pipe(v.array(v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/))), v.maxLength(mostPins)),
+  pins: v.pipe(v.array(v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/))), v.maxLength(maxPins)),
   id: v.pipe(
     v.string(),
     v.check((text) => isId("jtk", text)),
@@ -60,7 +60,7 @@ export function parseJoinToken(source: string, text: string): JoinToken {
   if (!word.startsWith(prefix)) {
     return fail("the join token was made by a later version", "upgrade svc-peel on this host");
   }
-  const bytes = word.length > longestText ? undefined : decodeBase64Url(word.slice(prefix.length));
+  const bytes = word.length > maxText ? undefined : decodeBase64Url(word.slice(prefix.length));
   const parsed = bytes === undefined ? undefined : v.safeParse(schema, decodeOrNothing(bytes));
   if (parsed?.success !== true) return fail("the join token is damaged or cut off", again);
   const { secret, ...token } = parsed.output;

@@ -4,7 +4,7 @@ import { type Provider, placeOfIssuer } from "./provider.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
 
-const longestName = 128;
+const maxName = 128;
 
 /**
  * The name of a person in logs and records: the claim, and the issuer behind an `@`.
@@ -18,10 +18,10 @@ export function nameOf({ issuer, username_claim: named }: Provider, claims: Clai
     throw new SvcError("forbidden", "the provider has not verified your e-mail address: verify it there");
   }
   const value = claimOf(claims, claim);
-  if (typeof value !== "string" || value === "" || value.length > longestName || isOdd(value)) {
+  if (typeof value !== "string" || value === "" || value.length > maxName || isOdd(value)) {
     throw new SvcError(
       "forbidden",
-      `your token has no claim ${claim} with 1 to ${longestName} visible characters: who runs the provider can add it, or who configures this master can name another (api.oidc, username_claim)`,
+      `your token has no claim ${claim} with 1 to ${maxName} visible characters: who runs the provider can add it, or who configures this master can name another (api.oidc, username_claim)`,
     );
   }
   return `${value}@${placeOfIssuer(issuer)}`;

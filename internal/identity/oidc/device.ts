@@ -14,7 +14,7 @@ const maxBytes = 256 * 1024;
 const usualIntervalS = 5;
 /** What `slow_down` adds (RFC 8628, section 3.5). */
 const slowerS = 5;
-const longestFlowS = 1_800;
+const maxFlowS = 1_800;
 
 /** How a person or device asks a provider for tokens. */
 export interface Client {
@@ -51,7 +51,7 @@ const shown = v.pipe(
   v.maxLength(2_048),
   v.check((text) => text.search(invisible) < 0),
 );
-const seconds = v.pipe(v.number(), v.minValue(0), v.maxValue(longestFlowS * 10));
+const seconds = v.pipe(v.number(), v.minValue(0), v.maxValue(maxFlowS * 10));
 const authorization = v.object({
   device_code: v.pipe(v.string(), v.maxLength(4_096)),
   user_code: shown,
@@ -87,7 +87,7 @@ export async function signInWithDevice(
     code: found.user_code,
     ...defined({ completeUrl: found.verification_uri_complete }),
   });
-  const until = clock.monotonic() + Math.min(expires_in, longestFlowS) * 1000;
+  const until = clock.monotonic() + Math.min(expires_in, maxFlowS) * 1000;
   let intervalS = Math.max(1, found.interval);
   for (;;) {
     await sleep(clock, intervalS * 1000, signal);

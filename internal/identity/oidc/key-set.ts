@@ -3,11 +3,11 @@ import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
 
-const mostKeys = 64;
+const maxKeys = 64;
 /** An RSA key of 8,192 bits. */
-const longestField = 1_400;
+const maxField = 1_400;
 
-const field = v.pipe(v.string(), v.maxLength(longestField));
+const field = v.pipe(v.string(), v.maxLength(maxField));
 const isBase64Url = (text: string) => /^[A-Za-z0-9_-]+$/.test(text);
 const bytes = v.pipe(field, v.check(isBase64Url));
 const shared = {
@@ -23,7 +23,7 @@ const key = v.variant("kty", [
   v.object({ kty: v.literal("EC"), crv: field, x: bytes, y: bytes, ...shared }),
   v.object({ kty: v.literal("OKP"), crv: field, x: bytes, ...shared }),
 ]);
-const keySet = v.object({ keys: v.pipe(v.array(v.unknown()), v.maxLength(mostKeys)) });
+const keySet = v.object({ keys: v.pipe(v.array(v.unknown()), v.maxLength(maxKeys)) });
 
 /** A public key of a provider. */
 export type PublicKey = v.InferOutput<typeof key>;
@@ -35,7 +35,7 @@ export type PublicKey = v.InferOutput<typeof key>;
  */
 export function parseKeySet(value: unknown): PublicKey[] {
   const set = v.safeParse(keySet, value);
-  if (!set.success) throw new SvcError("unavailable", `not a set of at most ${mostKeys} keys`);
+  if (!set.success) throw new SvcError("unavailable", `not a set of at most ${maxKeys} keys`);
   const keys = set.output.keys.flatMap((one) => {
     const parsed = v.safeParse(key, one);
     return parsed.success ? [parsed.output] : [];

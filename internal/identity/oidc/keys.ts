@@ -11,7 +11,7 @@ const pauseMs = 60_000;
 /** A key that a provider withdrew counts no longer than this, while the provider answers. */
 const freshMs = 3_600_000;
 /** Nor longer than this while it does not. */
-const longestMs = 7 * 24 * 3_600_000;
+const maxMs = 7 * 24 * 3_600_000;
 
 /** The keys of one provider. */
 export interface ProviderKeys {
@@ -64,12 +64,12 @@ export function createProviderKeys(options: {
   /** A clock that was set back makes keys no younger. */
   const age = () => (current === undefined ? Number.POSITIVE_INFINITY : Math.abs(clock.now() - current.at));
   const known = (): FindKey => {
-    if (current !== undefined && age() < longestMs) return current.find;
+    if (current !== undefined && age() < maxMs) return current.find;
     const { host } = new URL(issuer);
     throw new SvcError("unavailable", `the keys of ${host} are not known: ${failure}; try again in a minute`);
   };
   const look = async (header: JWSHeaderParameters, token: Parameters<FindKey>[1]) => {
-    if (age() >= longestMs) await renew();
+    if (age() >= maxMs) await renew();
     else if (age() >= freshMs) void renew();
     try {
       return await known()(header, token);

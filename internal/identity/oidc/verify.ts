@@ -12,7 +12,7 @@ import { type Provider, placeOfIssuer } from "./provider.ts";
 const algorithms = ["RS256", "ES256", "EdDSA"];
 const types = ["jwt", "at+jwt", "application/at+jwt"];
 const leewayS = 30;
-const longestToken = 8_192;
+const maxToken = 8_192;
 const form = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 /** A person or pipeline, as a provider describes it. */
@@ -86,7 +86,7 @@ export function createOidc(options: {
 function readUnverified(
   token: string,
 ): { issuer: string; algorithm: string; type: string | undefined } | undefined {
-  if (token.length > longestToken || !form.test(token)) return undefined;
+  if (token.length > maxToken || !form.test(token)) return undefined;
   try {
     const { alg = "", typ } = decodeProtectedHeader(token);
     const { iss = "" } = decodeJwt(token);

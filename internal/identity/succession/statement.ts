@@ -32,9 +32,9 @@ export interface SignedSuccession extends Succession {
 }
 
 const greatestSerial = 2 ** 31 - 1;
-const mostItems = 64;
+const maxItems = 64;
 const text = v.pipe(v.string(), v.maxLength(512));
-const list = v.pipe(v.array(text), v.minLength(1), v.maxLength(mostItems));
+const list = v.pipe(v.array(text), v.minLength(1), v.maxLength(maxItems));
 const keys = v.pipe(
   list,
   v.everyItem((key) => decodePublicKey("user", key) !== undefined, "is not a list of public keys"),

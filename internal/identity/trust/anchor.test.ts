@@ -69,15 +69,15 @@ async function ask(server: { url: string }, rung: Rung, more: Partial<TrustOptio
     signal,
     ...more,
   });
-  const tell = (url: string) =>
+  const report = (url: string) =>
     trust.use(url, async (anchor) => {
       const verify = { ca: anchor.ca };
       const options = { timeoutMs: 5_000, maxBytes: 100, clock: systemClock, signal };
       const { text } = await exchange({ url: `${url}/secret`, verify, ...options });
       return { text, spki: anchor.spki, ca: anchor.ca };
     });
-  const result = await tell(server.url).catch((thrown: Error) => thrown);
-  return { result, kept, log, tell };
+  const result = await report(server.url).catch((thrown: Error) => thrown);
+  return { result, kept, log, report };
 }
 
 async function expectRefused(server: Impostor, rung: Rung, message: RegExp) {
@@ -210,7 +210,7 @@ describe("pins", () => {
   test("a root that was renewed under its pin since is looked at again", async () => {
     const server = await honest();
     const pins = [fleet.pin, twin.pin];
-    const { result, tell } = await ask(server, { rung: 2, pins });
+    const { result, report } = await ask(server, { rung: 2, pins });
     expect(result).toMatchObject({ spki: fleet.pin });
     await server[Symbol.asyncDispose]();
     const tls = await twin.issue();
@@ -223,7 +223,7 @@ describe("pins", () => {
           pathname === "/secret" ? new Response("told") : Response.json(documentOf(twin.rootPem)),
       }),
     );
-    expect(await tell(server.url)).toMatchObject({ spki: twin.pin });
+    expect(await report(server.url)).toMatchObject({ spki: twin.pin });
   });
 });
 
@@ -247,11 +247,11 @@ describe("trust on first use", () => {
   });
 
   test("happens once: the next master must stand below the same root", async () => {
-    const { tell } = await ask(await honest(), rungs.firstUse());
+    const { report } = await ask(await honest(), rungs.firstUse());
     const second = serve(await other.issue(), other.rootPem);
-    await expect(tell(second.url)).rejects.toBeInstanceOf(TrustError);
+    await expect(report(second.url)).rejects.toBeInstanceOf(TrustError);
     expect(second.requests).toEqual([]);
-    expect(await tell((await honest()).url)).toMatchObject({ spki: fleet.pin });
+    expect(await report((await honest()).url)).toMatchObject({ spki: fleet.pin });
   });
 
   test("refuses a document whose root did not sign the certificate", async () => {

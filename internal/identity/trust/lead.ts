@@ -24,7 +24,7 @@ export function leadTo(
 ): Lead {
   // A root has the name of the one that it follows. What an intermediate signed has not, and does not count: its key is
   // on every master, and must not name a root.
-  const crosses = parsed(splitPem(crossPem).slice(0, mostCrosses)).filter(
+  const crosses = parsed(splitPem(crossPem).slice(0, maxCrosses)).filter(
     ({ certificate }) => certificate.subject === certificate.issuer,
   );
   /** Until when each certificate is trusted. */
@@ -47,7 +47,7 @@ export function leadTo(
   return end > now ? { kind: "found" } : { kind: "ended", at: rfc3339(end) };
 }
 
-const mostCrosses = 8;
+const maxCrosses = 8;
 
 interface Parsed {
   certificate: X509Certificate;

@@ -66,12 +66,12 @@ export function watchBusServers(options: {
   /** How often in a row each server had the same problem, by name. */
   const problems = new Map<string, ServerHealth & { times: number }>();
   let health: readonly ServerHealth[] = [];
-  let mostReplicas = 1;
+  let maxReplicas = 1;
   let compared: (ReplicaCheck & { at: number }) | undefined;
   let said = "";
 
   const look = async () => {
-    mostReplicas = Math.max(1, ...(await streams.list(listedWithinMs)).map(({ replicas }) => replicas));
+    maxReplicas = Math.max(1, ...(await streams.list(listedWithinMs)).map(({ replicas }) => replicas));
     health = await readHealth(system);
     for (const one of health) {
       const before = problems.get(one.name);
@@ -123,15 +123,15 @@ export function watchBusServers(options: {
     compareIn((compared?.differences.length ?? 0) > 0 ? compareSoonMs : compareMs);
   };
   const check = (): CheckResult => {
-    const old = mostReplicas > 1 ? replicaProblem(system.present()) : undefined;
+    const old = maxReplicas > 1 ? replicaProblem(system.present()) : undefined;
     if (old !== undefined) return { status: "down", message: `${old}: ${replicaAdvice}` };
-    const told = broken().map(describeTrouble);
+    const reported = broken().map(describeTrouble);
     const [first, ...others] = compared?.differences ?? [];
     if (first !== undefined) {
       const more = others.length === 0 ? "" : `, and ${others.length} more`;
-      told.push(`${first.message}${more}: ${first.unclear ? unclearAdvice : rebuildAdvice}`);
+      reported.push(`${first.message}${more}: ${first.unclear ? unclearAdvice : rebuildAdvice}`);
     }
-    if (told.length > 0) return { status: "degraded", message: told.join("; ") };
+    if (reported.length > 0) return { status: "degraded", message: reported.join("; ") };
     if (compared === undefined || compared.streams === 0) return { status: "up" };
     return {
       status: "up",

@@ -18,7 +18,7 @@ import { rootsOf, spkiPin, splitPem } from "../../identity/trust/mod.ts";
 /** How long the certificate of a server of the bus lasts, milliseconds. */
 export const busValidityMs = 8760 * 3_600_000;
 /** A certificate with less of its life left is issued again. */
-const leastLife = 1 / 3;
+const minLife = 1 / 3;
 
 interface BusFilesOptions {
   /** What the authority of this master is now. */
@@ -49,7 +49,7 @@ export async function renewBusCertificate(dir: string, options: BusFilesOptions)
   const fits =
     leaf.verify(intermediate.publicKey) && isKeyOf(leaf, key) && isIncluded(authority.crossPem, chain);
   const [from, until] = [Date.parse(leaf.validFrom), Date.parse(leaf.validTo)];
-  if (fits && remainingLife(from, until, clock.now()) >= leastLife) return false;
+  if (fits && remainingLife(from, until, clock.now()) >= minLife) return false;
   const issued = await issueCertificate(authority, {
     commonName: "nats",
     names: namesOfLeaf(leaf),

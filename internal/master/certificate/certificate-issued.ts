@@ -18,7 +18,7 @@ import { isIntermediateDue, renewIntermediate } from "./renew-intermediate.ts";
 
 /** The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock is only noticed by a check. */
 const lookEveryMs = 60 * 60 * 1000;
-const retries = { firstMs: 1_000, longestMs: 5 * 60_000 };
+const retries = { firstMs: 1_000, maxMs: 5 * 60_000 };
 
 /** A copy of a CA has several files: this time passes without a change before they are read. */
 const settleMs = 500;

@@ -211,8 +211,8 @@ describe("the embedded CA", () => {
     clock.advance(5 * year - 6 * second);
     const source = await open(short);
     expect(source.current().notAfter).toBe(start + 5 * year);
-    const told = await until("enrollment certificate not renewed", 100);
-    expect(told.fields.error).toMatch(/ends with the intermediate.*svc ca renew-intermediate/);
+    const reported = await until("enrollment certificate not renewed", 100);
+    expect(reported.fields.error).toMatch(/ends with the intermediate.*svc ca renew-intermediate/);
     expect(clock.now()).toBeLessThan(start + 5 * year);
     renameSync(join(files.path, "root.key"), join(ca, "root.key"));
     await reissueIntermediate({ dir: ca, clock, random });
@@ -257,8 +257,8 @@ describe("the embedded CA", () => {
     expect(finished.root).toEqual(next);
     expect(finished.rotation).toBeUndefined();
     expect(splitPem(finished.cert)).toHaveLength(2);
-    const told = records.filter(({ event }) => event === "the rotation of the root changed");
-    expect(told.map(({ fields }) => fields.phase)).toEqual(["start", "activate", "none"]);
+    const reported = records.filter(({ event }) => event === "the rotation of the root changed");
+    expect(reported.map(({ fields }) => fields.phase)).toEqual(["start", "activate", "none"]);
     expect(renewals).toEqual(["ok", "ok", "ok"]);
   });
 

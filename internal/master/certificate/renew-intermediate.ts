@@ -10,7 +10,7 @@ import {
 } from "../../identity/ca/mod.ts";
 
 /** An intermediate with less of its life left is issued again. */
-const leastLife = 1 / 3;
+const minLife = 1 / 3;
 
 type Held = Pick<AuthorityInForce, "authority" | "rotation">;
 
@@ -26,7 +26,7 @@ export function isIntermediateDue({ authority, rotation }: Held, now: number): b
   const { notBefore, notAfter } = describeCertificate(authority.intermediatePem);
   // One that ends with the root would end with it again.
   return (
-    remainingLife(notBefore, notAfter, now) < leastLife &&
+    remainingLife(notBefore, notAfter, now) < minLife &&
     notAfter < describeCertificate(authority.rootPem).notAfter
   );
 }

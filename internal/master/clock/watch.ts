@@ -47,21 +47,21 @@ export async function watchClock(options: {
   /** The last comparison: the difference, and what the wall clock was ahead of the monotonic one. */
   let compared: { ahead: number; wall: number } | undefined;
   let others: readonly number[] = [];
-  let told: CheckResult["status"] = "up";
+  let known: CheckResult["status"] = "up";
   let changed = Promise.withResolvers<void>();
   const wall = () => clock.now() - clock.monotonic();
 
   const aheadMs = () => (compared === undefined ? undefined : compared.ahead + wall() - compared.wall);
   const judge = (): CheckResult => judgeClock({ own: aheadMs() ?? 0, others });
-  const tell = () => {
+  const report = () => {
     // A waiting caller gets the current state of the clock, which may have changed before it was reported.
     changed.resolve();
     changed = Promise.withResolvers();
     const { status, message = "" } = judge();
-    if (status === told) return;
+    if (status === known) return;
     if (status === "up") log.info("the clock of this host is right again");
     else log[status === "down" ? "error" : "warn"]("the clock differs from the others", { reason: message });
-    told = status;
+    known = status;
   };
   const measure = async () => {
     const before = clock.now();
@@ -76,7 +76,7 @@ export async function watchClock(options: {
   const measureAndTell = () =>
     measure()
       .catch((thrown) => log.debug("the clock was not compared", { reason: describeError(thrown) }))
-      .then(tell);
+      .then(report);
   /** After a jump the clock may be right for the first time, or after a suspended machine resumed. */
   const look = () => {
     if (compared === undefined || Math.abs(wall() - compared.wall) <= jumpMs) return;

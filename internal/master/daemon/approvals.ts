@@ -9,7 +9,7 @@ import {
   type Party,
   type Starters,
 } from "../../fleet/approvals/mod.ts";
-import { tellApprovals } from "../../fleet/events/mod.ts";
+import { publishApprovals } from "../../fleet/events/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
 import type { RoleGate } from "../../fleet/roles/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
@@ -50,8 +50,8 @@ export function startApprovals(
 ): MasterApprovals {
   const { bus, bucket, mac, gate, roleGate, waiting, signIn } = deps;
   const starters = createStarters();
-  const teller = tellApprovals({ bus, clock, log });
-  const view = followApprovals({ bucket, mac, teller, clock, log });
+  const publisher = publishApprovals({ bus, clock, log });
+  const view = followApprovals({ bucket, mac, publisher, clock, log });
   const approvals: Approvals = createApprovals({
     ...{ bucket, view, mac, starters, gate, roleGate, administrators: deps.administrators },
     rolesNow: ({ name, key, bearer, roles }: Party) => {
@@ -86,7 +86,7 @@ export function startApprovals(
       timer.cancel();
       view.stop();
       delete waiting.approvals;
-      await teller.stop();
+      await publisher.stop();
     },
   };
 }

@@ -93,8 +93,10 @@ describe("over REST", () => {
       if (name === "enrollments.submit") return;
 
       const response = await ask(route, fields);
-      const told = Object.entries(route.doc.responses).find(([status]) => Number(status) === response.status);
-      expect(told).toBeDefined();
+      const reported = Object.entries(route.doc.responses).find(
+        ([status]) => Number(status) === response.status,
+      );
+      expect(reported).toBeDefined();
       expect(doing.spy.mock.calls).toHaveLength(1);
       expect(doing.spy.mock.calls[0]?.[1]).toMatchObject(fields);
       const kind = { none: "anonymous", nkey: "peel", bearer: "operator" }[route.auth];
@@ -104,7 +106,7 @@ describe("over REST", () => {
         return response.body?.cancel();
       }
       const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
-        told?.[1].schema ?? false,
+        reported?.[1].schema ?? false,
       );
       expect([validate(await response.json()), validate.errors]).toEqual([true, null]);
     },

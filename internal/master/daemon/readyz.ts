@@ -29,11 +29,11 @@ export const readyzOnBus = {
   }): { stop(): void } {
     const answer = async () => {
       const { ready, checks: found } = await runChecks(checks(), clock);
-      const told = Object.entries(found).map(([check, { status, message }]) => [
+      const reported = Object.entries(found).map(([check, { status, message }]) => [
         check,
         { status, ...(message === undefined ? {} : { message: message.slice(0, 500) }) },
       ]);
-      return encodeSuccess({ ready, checks: Object.fromEntries(told) });
+      return encodeSuccess({ ready, checks: Object.fromEntries(reported) });
     };
     // Its own subjects, so there is nobody to share the requests with.
     const serving = [

@@ -44,7 +44,7 @@ export async function startRollouts(options: {
   /** Begins a trace for each of these jobs. */
   tracer: Tracer;
   /** Reports what becomes of them. */
-  teller: RolloutTeller;
+  publisher: RolloutTeller;
   clock: Clock;
   random: Random;
   /** A number in [0, 1). */

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
-import { keepWitnesses } from "./witnesses.ts";
+import { maintainWitnesses } from "./witnesses.ts";
 
 test("a few connected peels learn of a minute in which the audit grew, and none of one in which it did not", () => {
   const clock = manualClock();
   const hinted: string[] = [];
   let head: Uint8Array | undefined;
   let connected = ["a1", "b1", "c1", "d1", "e1"];
-  const witnesses = keepWitnesses({
+  const witnesses = maintainWitnesses({
     bus: { publish: (subject) => void hinted.push(subject) },
     auditHead: () => head,
     connected: () => connected,

@@ -9,7 +9,7 @@ const atOnce = 3;
  * Lets a few connected peels say hello after each minute in which the audit grew: with the answer they learn of its
  * newest entry. Otherwise a peel whose connection lasts for months would remember an old one.
  */
-export function keepWitnesses(options: {
+export function maintainWitnesses(options: {
   bus: Pick<Bus, "publish">;
   /** The newest entry, signed. */
   auditHead(): Uint8Array | undefined;
@@ -20,11 +20,11 @@ export function keepWitnesses(options: {
   jitter: () => number;
 }): { stop(): void } {
   const { bus, auditHead, connected, clock, jitter } = options;
-  let told = auditHead();
+  let reported = auditHead();
   const timer = clock.every(everyMs, () => {
     const head = auditHead();
-    if (head === told) return;
-    told = head;
+    if (head === reported) return;
+    reported = head;
     const peels = [...connected()];
     for (let count = 0; count < atOnce && peels.length > 0; count++) {
       const [peel = ""] = peels.splice(Math.floor(jitter() * peels.length), 1);

@@ -8,15 +8,15 @@ import type { Keyring } from "./keyring.ts";
 import type { MasterKeyView, OtherMasters } from "./other-masters.ts";
 
 /** How many peels that have not confirmed a key a heartbeat names. */
-const mostNamed = 20;
+const maxNamed = 20;
 const maxMessageBytes = 4096;
 /** How many peels that lack the key are asked again at once, at each heartbeat of this master. */
 const hintsAtOnce = 500;
 /** Pauses between two rounds of that; each is twice the one before. */
-const hintPauses = { firstMs: 10_000, longestMs: 5 * 60_000 };
+const hintPauses = { firstMs: 10_000, maxMs: 5 * 60_000 };
 
 const knownForm = v.object({ knows_command_keys: v.array(v.string()) });
-const tellForm = v.object({ peel: v.string(), keys: v.array(v.string()) });
+const reportForm = v.object({ peel: v.string(), keys: v.array(v.string()) });
 
 /**
  * Whether a master may sign with the next key: every master has it, and every alive peel has confirmed it. Where
@@ -47,7 +47,7 @@ export interface Rotation {
   /** Resolves when it is known which key the other masters sign with; then this one does the same. */
   readonly ready: Promise<void>;
   /** A peel said in its hello which command keys it knows. */
-  told(peel: string, keys: readonly string[]): void;
+  reported(peel: string, keys: readonly string[]): void;
   /** How many alive peels have not confirmed the next key; `undefined` while the fleet is not known. */
   readonly unconfirmed: number | undefined;
   /** What the heartbeat of this master tells. It also decides whether the next key signs from now on. */
@@ -96,10 +96,10 @@ export function followRotation(options: {
     const beat = read(knownForm, value);
     if (beat !== undefined) note(peel, beat.knows_command_keys);
   });
-  const telling = bus.nats.subscribe(knownKeysSubject, {
+  const reporting = bus.nats.subscribe(knownKeysSubject, {
     callback(error, message) {
-      const told = error === null ? read(tellForm, message.data) : undefined;
-      if (told !== undefined) note(told.peel, told.keys);
+      const reported = error === null ? read(reportForm, message.data) : undefined;
+      if (reported !== undefined) note(reported.peel, reported.keys);
     },
   });
   const alive = others.current;
@@ -114,7 +114,7 @@ export function followRotation(options: {
     for (const peel of peels.slice(round.sent, round.sent + hintsAtOnce)) bus.nats.publish(hintSubject(peel));
     round.sent += hintsAtOnce;
     if (round.sent < peels.length) return;
-    const pauseMs = Math.min(2 * round.pauseMs, hintPauses.longestMs);
+    const pauseMs = Math.min(2 * round.pauseMs, hintPauses.maxMs);
     round = { at: clock.monotonic() + round.pauseMs, pauseMs, sent: 0 };
   };
   const decide = (peels = missing()) => {
@@ -124,7 +124,7 @@ export function followRotation(options: {
   };
   return {
     ready: others.ready.then(() => decide()),
-    told(peel, keys) {
+    reported(peel, keys) {
       if (keyring.next === undefined) return;
       note(peel, keys);
       bus.publish(knownKeysSubject, encode({ peel, keys: [...keys] }));
@@ -143,13 +143,13 @@ export function followRotation(options: {
         ...reportKeys(keyring),
         ...(peels === undefined
           ? {}
-          : { unconfirmed_peels: peels.slice(0, mostNamed), unconfirmed_count: peels.length }),
+          : { unconfirmed_peels: peels.slice(0, maxNamed), unconfirmed_count: peels.length }),
       };
     },
     stop() {
       forgetKeys();
       stopHearing();
-      telling.unsubscribe();
+      reporting.unsubscribe();
     },
   };
 }

@@ -1,13 +1,13 @@
 /**
  * Bounds the label values of a metric whose names come from files that change: a label value is never removed.
  *
- * @param most how many names have a value of their own
+ * @param max how many names have a value of their own
  * @returns the label value of a name; `(other)` for those that came too late
  */
-export function boundedNames(most: number): (name: string) => string {
+export function boundedNames(max: number): (name: string) => string {
   const names = new Set<string>();
   return (name) => {
-    if (names.size < most) names.add(name);
+    if (names.size < max) names.add(name);
     return names.has(name) ? name : "(other)";
   };
 }

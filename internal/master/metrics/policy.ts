@@ -23,7 +23,7 @@ export interface PolicyMetrics {
 }
 
 /** Maximum number of rules with their own label value. */
-const mostRuleNames = 1_000;
+const maxRuleNames = 1_000;
 
 /** @param view `undefined` before the policy is followed */
 export function countPolicy(
@@ -58,7 +58,7 @@ export function countPolicy(
     ["rule", "failure"],
   );
   for (const failure of failures) failed.inc({ rule: "", failure }, 0);
-  const label = boundedNames(mostRuleNames);
+  const label = boundedNames(maxRuleNames);
   return {
     policyDecided: (rule, decide) => decided.inc({ rule: label(rule), decide }),
     policyFailed: (rule, failure) => failed.inc({ rule: label(rule), failure }),

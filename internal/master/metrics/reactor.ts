@@ -31,7 +31,7 @@ export interface ReactorMetrics {
 }
 
 /** Maximum number of rules with their own label value. */
-const mostRuleNames = 2_000;
+const maxRuleNames = 2_000;
 
 /** Adds the metrics of the reactor. */
 export function countReactions(registry: MetricsRegistry, view: () => ReactorView): ReactorMetrics {
@@ -65,7 +65,7 @@ export function countReactions(registry: MetricsRegistry, view: () => ReactorVie
     [],
   );
   for (const cause of dropCauses) dropped.inc({ cause }, 0);
-  const label = boundedNames(mostRuleNames);
+  const label = boundedNames(maxRuleNames);
   return {
     reactorDropped: (cause, count = 1) => dropped.inc({ cause }, count),
     reactorFired: (rule) => fires.inc({ rule: label(rule) }),

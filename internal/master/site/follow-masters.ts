@@ -25,7 +25,7 @@ import { judgeBusCertificate, type Obstacle } from "./judge.ts";
 
 /** A rotation of the root has phases that an operator starts one after the other. */
 const lookEveryMs = 10 * 60_000;
-const retries = { firstMs: 5_000, longestMs: lookEveryMs };
+const retries = { firstMs: 5_000, maxMs: lookEveryMs };
 /** How long a site that was refused, or got nothing better, does not ask for a certificate. */
 const refusedMs = 24 * 3_600_000;
 /** A copy of the files has several. */
@@ -118,9 +118,9 @@ export function followMasters(options: SiteOptions): SiteFollower {
   /** @returns the pin of the root that masters issue from */
   const followDocument = async (): Promise<string | undefined> => {
     const ask = () => fetchDocument({ masters, attempts, commandKeys, roots, log });
-    const told = await ask();
+    const reported = await ask();
     // Its rotation may be signed by a command key that came with it.
-    return (told.again ? await ask() : told).issuing;
+    return (reported.again ? await ask() : reported).issuing;
   };
   const renew = async (before: HeldCertificate | undefined): Promise<void> => {
     const key = loadNextKey(files);
@@ -216,13 +216,13 @@ export function followMasters(options: SiteOptions): SiteFollower {
 class Refused extends SvcError {}
 
 function refusal(status: number, error: string): SvcError {
-  const told = `masters refuse a certificate (status ${status})${error === "" ? "" : `: ${error}`}`;
+  const reported = `masters refuse a certificate (status ${status})${error === "" ? "" : `: ${error}`}`;
   switch (status) {
     case 401:
       // Such as for a clock that is wrong.
-      return new SvcError("unauthorized", told);
+      return new SvcError("unauthorized", reported);
     default:
-      return new Refused("unavailable", told);
+      return new Refused("unavailable", reported);
   }
 }
 

@@ -11,7 +11,7 @@ export interface Obstacle {
 }
 
 /** A certificate with less of its life left should have been replaced. */
-const leastLife = 1 / 3;
+const minLife = 1 / 3;
 
 /**
  * Judges the certificate of a bus server without a master: `certificate` of /readyz.
@@ -27,7 +27,7 @@ export function judgeBusCertificate(
   if (held === undefined) return { status: "down", message: `nats-server.crt has no certificate${because}` };
   const end = rfc3339(held.until);
   if (held.until <= now) return { status: "down", message: `the certificate ended at ${end}${because}` };
-  const isLate = remainingLife(held.from, held.until, now) < leastLife;
+  const isLate = remainingLife(held.from, held.until, now) < minLife;
   const message = `the certificate ends at ${end}${because}`;
   // While it lasts long, and came from masters before, a master may be away for a moment.
   const isTrouble = obstacle !== undefined && !(obstacle.mayPass && held.isOwn);

@@ -58,7 +58,7 @@ export async function publishStates(options: PublishOptions): Promise<void> {
   });
   const git = options.startGit?.(notice);
   const compose = createComposer();
-  let told = "";
+  let reported = "";
   let resigns = false;
   let publisher: Publisher | undefined;
   let collectAt = clock.monotonic() + collectMs;
@@ -73,10 +73,10 @@ export async function publishStates(options: PublishOptions): Promise<void> {
     const layers = [await directory(), ...repositories];
     const { environments, unchanged, omitted } = compose(layers, publisher);
     const complaint = `${unchanged} / ${omitted}`;
-    if (complaint !== told && unchanged.length + omitted.length > 0) {
+    if (complaint !== reported && unchanged.length + omitted.length > 0) {
       log.warn("not every environment can be published", { left_as_they_are: unchanged, too_many: omitted });
     }
-    told = complaint;
+    reported = complaint;
     signal.throwIfAborted();
     const { changed } = await publisher.publish(environments, unchanged);
     if (changed.length > 0) options.onPublished(changed);

@@ -126,19 +126,19 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     const problem = git.sync.problem();
     return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
   };
-  let told: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
+  let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
   return {
     async inForce() {
       const current = await catalog.current();
       if (current === undefined) return undefined;
-      if (told?.of !== current) {
+      if (reported?.of !== current) {
         const base = current.catalog.get("base")?.[0]?.manifest;
-        told = {
+        reported = {
           of: current,
           states: base === undefined ? undefined : { base, statement: current.statement },
         };
       }
-      return told.states;
+      return reported.states;
     },
     published() {
       const newest = catalog.latest?.get("base")?.[0];

@@ -1,7 +1,7 @@
 import { createBackoff } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 
-const pauses = { firstMs: 10_000, longestMs: 3_600_000 };
+const pauses = { firstMs: 10_000, maxMs: 3_600_000 };
 
 /**
  * Provisions again while streams have fewer replicas than are wanted on the servers that there are now: a master

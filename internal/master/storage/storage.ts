@@ -21,7 +21,7 @@ import {
   type Challenges,
   createReadings,
   type Enrollments,
-  mostMadeChallenges,
+  maxMadeChallenges,
   type Vouchers,
 } from "../../fleet/enrollment/mod.ts";
 
@@ -97,7 +97,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     },
     challenges: {
       ...(await openInMemory("enroll-challenges")),
-      made: createBoundedMap(mostMadeChallenges),
+      made: createBoundedMap(maxMadeChallenges),
     },
     requestNonces: await openInMemory("request-nonces"),
     sessions: await openInMemory("sessions"),

@@ -2,7 +2,7 @@ import type { Plain } from "../../base/msgpack.ts";
 import { visible } from "../command-line/mod.ts";
 
 const step = "  ";
-const longestList = 100;
+const maxList = 100;
 // Colors that a command wrote for its terminal; what else it wrote to act on one is spelled out.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what is looked for
 const colors = /\u001b\[[0-9;]*m/g;
@@ -38,7 +38,7 @@ function flatList(items: readonly Plain[]): string | undefined {
   const words = items.map((item) => (item !== null && typeof item === "object" ? undefined : oneLine(item)));
   if (words.some((word) => word === undefined || /[[\],]/.test(word))) return undefined;
   const line = `[${words.join(", ")}]`;
-  return line.length <= longestList ? line : undefined;
+  return line.length <= maxList ? line : undefined;
 }
 
 /** A value over as many lines as it needs, nested ones indented: maps as `name: value`, lists with dashes. */

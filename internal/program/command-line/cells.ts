@@ -19,10 +19,10 @@ export function cutTo(text: string, width: number): string {
  *
  * @param width at least 2, as there are characters that take two cells
  */
-export function wrapTo(text: string, width: number, mostLines: number): string[] {
+export function wrapTo(text: string, width: number, maxLines: number): string[] {
   const lines: string[] = [];
   let rest = text;
-  while (widthOf(rest) > width && lines.length < mostLines - 1) {
+  while (widthOf(rest) > width && lines.length < maxLines - 1) {
     const end = Math.max(1, fitting(rest, width));
     const space = rest[end] === " " ? end : rest.lastIndexOf(" ", end - 1);
     const at = space > 0 ? space : end;

@@ -69,11 +69,11 @@ function widthOfOutput({ stdout, env }: Machine): number | undefined {
 }
 
 /** How many hidden columns are named. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** Says which columns a table has no room for, and how to see them. */
 export function hiddenHint(heads: readonly string[]): string {
-  const named = heads.slice(0, heads.length === mostNamed + 1 ? mostNamed + 1 : mostNamed);
+  const named = heads.slice(0, heads.length === maxNamed + 1 ? maxNamed + 1 : maxNamed);
   const more = heads.length - named.length;
   const names = [...named, ...(more > 0 ? [`${more} more`] : [])];
   const last = names.pop() ?? "";

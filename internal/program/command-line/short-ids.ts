@@ -2,7 +2,7 @@
 const form = /^[a-z]{3}-[0-9A-Za-z]{27}$/;
 const prefixLength = 4;
 /** Characters behind the prefix of its kind. Of these, two and a half are random. */
-const leastShown = 8;
+const minShown = 8;
 
 /**
  * The beginnings of ids that tell each from the others, such as `enr-3MRxAb12`. A command takes them in place of the
@@ -15,9 +15,9 @@ export function shortIds(ids: Iterable<string>): ReadonlyMap<string, string> {
   const sorted = [...new Set(ids)].sort();
   return new Map(
     sorted.map((id, i) => {
-      const least = prefixLength + leastShown;
+      const min = prefixLength + minShown;
       const shared = Math.max(sharedLength(id, sorted[i - 1]), sharedLength(id, sorted[i + 1]));
-      return [id, form.test(id) ? id.slice(0, Math.max(least, shared + 1)) : id];
+      return [id, form.test(id) ? id.slice(0, Math.max(min, shared + 1)) : id];
     }),
   );
 }

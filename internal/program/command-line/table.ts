@@ -51,11 +51,11 @@ export interface TableStyle {
 
 const gap = "  ";
 /** Cells that a column keeps, however narrow the terminal is. */
-const leastOf: Partial<Record<Kind, number>> = { text: 6, name: 30, prose: 12, states: 12 };
+const minOf: Partial<Record<Kind, number>> = { text: 6, name: 30, prose: 12, states: 12 };
 /** The same where that is too much. */
-const leastOfAll: typeof leastOf = { ...leastOf, name: 6 };
+const minOfAll: typeof minOf = { ...minOf, name: 6 };
 /** Lines of a broken cell: a host may have chosen what is in it. */
-const mostLines = 12;
+const maxLines = 12;
 
 /**
  * Formats rows below a header in capitals, with columns aligned and two spaces between them. What a terminal has no
@@ -77,12 +77,12 @@ export function formatTable(
       const contents = contentsOf(column, cells, style);
       return { ...column, contents, natural: Math.max(...[column.head, ...contents].map(widthOf)) };
     });
-  const most = wide || width === undefined ? Number.POSITIVE_INFINITY : width;
-  const shown = withoutSpare(chosen, most);
+  const max = wide || width === undefined ? Number.POSITIVE_INFINITY : width;
+  const shown = withoutSpare(chosen, max);
   const left = new Set(shown.map(({ at }) => at));
   const hidden = all.filter(({ at }) => !left.has(at)).map((column) => column.head);
   if (rows.length > 0 && hidden.length > 0) style.noteHidden?.(hidden);
-  const widths = fit(shown, most);
+  const widths = fit(shown, max);
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, i) => {
@@ -132,7 +132,7 @@ function contentsOf(
 /** The lines of one cell. */
 function linesOf({ as }: { as: Kind }, cell: string, width: number): string[] {
   if (as === "text" || as === "name") return [cutTo(cell, width)];
-  return as === "prose" || as === "states" ? wrapTo(cell, width, mostLines) : [cell];
+  return as === "prose" || as === "states" ? wrapTo(cell, width, maxLines) : [cell];
 }
 
 interface Sized {
@@ -144,24 +144,24 @@ interface Sized {
 
 /** Leaves out columns that can be spared, until the others keep what they need, or none is left. */
 function withoutSpare<Column extends Sized>(columns: readonly Column[], width: number): readonly Column[] {
-  if (total(columns.map((column) => leastWidth(column, leastOf))) <= width) return columns;
+  if (total(columns.map((column) => minWidth(column, minOf))) <= width) return columns;
   const at = columns.findLastIndex(({ isSpare }) => isSpare);
   return at < 0 ? columns : withoutSpare(columns.toSpliced(at, 1), width);
 }
 
 /** Takes room from the widest columns of texts until a line fits, then from those of names. */
 function fit(columns: readonly Sized[], width: number): number[] {
-  const widths = narrowed(columns, width, leastOf);
+  const widths = narrowed(columns, width, minOf);
   if (total(widths) <= width) return widths;
   const narrowest = columns.map((column) =>
-    column.as === "name" ? column : { ...column, natural: leastWidth(column, leastOf) },
+    column.as === "name" ? column : { ...column, natural: minWidth(column, minOf) },
   );
-  return narrowed(narrowest, width, leastOfAll);
+  return narrowed(narrowest, width, minOfAll);
 }
 
-function narrowed(columns: readonly Sized[], width: number, leasts: typeof leastOf): number[] {
-  const below = (most: number) =>
-    columns.map((column) => Math.max(Math.min(column.natural, most), leastWidth(column, leasts)));
+function narrowed(columns: readonly Sized[], width: number, mins: typeof minOf): number[] {
+  const below = (max: number) =>
+    columns.map((column) => Math.max(Math.min(column.natural, max), minWidth(column, mins)));
   let low = 0;
   let high = Math.max(0, ...columns.map(({ natural }) => natural));
   while (low < high) {
@@ -172,8 +172,8 @@ function narrowed(columns: readonly Sized[], width: number, leasts: typeof least
   return below(low);
 }
 
-const leastWidth = ({ as, natural }: Sized, leasts: typeof leastOf): number =>
-  Math.min(natural, leasts[as] ?? Number.POSITIVE_INFINITY);
+const minWidth = ({ as, natural }: Sized, mins: typeof minOf): number =>
+  Math.min(natural, mins[as] ?? Number.POSITIVE_INFINITY);
 
 /** The cells of a line, with the gaps between its columns. */
 const total = (widths: readonly number[]): number =>

@@ -7,7 +7,7 @@ import {
   greetServer,
   inspectAssets,
   inspectCertificate,
-  mostReplicas,
+  maxReplicas,
   newerCredentials,
   placeOf,
   replicaAdvice,
@@ -131,7 +131,7 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
     {
       name: "bus servers",
       needs: ["storage"],
-      look: (context) => judgeServers(context, (bus) => mostReplicas(bus, names)),
+      look: (context) => judgeServers(context, (bus) => maxReplicas(bus, names)),
     },
     {
       name: "clock",

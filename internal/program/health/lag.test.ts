@@ -20,7 +20,7 @@ test("the processor time of a program counts from its start, whenever it is scra
   const used = () => process.cpuUsage().user / 1e6;
   const before = used();
   const text = await createRegistry().render();
-  const told = Number(/^process_cpu_user_seconds_total (\S+)$/m.exec(text)?.[1]);
-  expect(told).toBeGreaterThanOrEqual(before);
-  expect(told).toBeLessThanOrEqual(used());
+  const reported = Number(/^process_cpu_user_seconds_total (\S+)$/m.exec(text)?.[1]);
+  expect(reported).toBeGreaterThanOrEqual(before);
+  expect(reported).toBeLessThanOrEqual(used());
 });

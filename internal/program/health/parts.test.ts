@@ -68,14 +68,14 @@ test("a check is down with its words until its part has started", async () => {
   const doors = { waits: { door: "not started yet" }, start: () => ({ stop() {} }) };
   const extra = { start: () => ({ checks: { extra: up }, stop() {} }) };
   const parts = createParts<View>([bus, doors], never);
-  const told = () => Object.entries(parts.checks()).map(([name, check]) => [name, check()]);
-  expect(told()).toEqual([
+  const reported = () => Object.entries(parts.checks()).map(([name, check]) => [name, check()]);
+  expect(reported()).toEqual([
     ["bus", { status: "down", message: "not connected yet" }],
     ["door", { status: "down", message: "not started yet" }],
   ]);
   await parts.start(bus, {});
   await parts.start(extra, {});
-  expect(told()).toEqual([
+  expect(reported()).toEqual([
     ["bus", { status: "up" }],
     ["door", { status: "down", message: "not started yet" }],
     ["extra", { status: "up" }],

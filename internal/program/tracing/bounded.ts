@@ -7,18 +7,18 @@ import type { SpanResult } from "./tracing.ts";
  * telling how much.
  *
  * @param batched sends in batches what the processor gets
- * @param most spans that wait or are being sent
+ * @param max spans that wait or are being sent
  */
 export function bounded({
   exporter,
   batched,
-  most,
+  max,
   endpoint,
   log,
 }: {
   exporter: SpanExporter;
   batched(exporter: SpanExporter): SpanProcessor;
-  most: number;
+  max: number;
   endpoint: string;
   log: Log;
 }): { processor: SpanProcessor; spans(): Record<SpanResult, number> } {
@@ -48,7 +48,7 @@ export function bounded({
     onStart: (span, context) => inner.onStart(span, context),
     onEnd(span: ReadableSpan) {
       if ((span.spanContext().traceFlags & 1) === 0) return;
-      if (waiting >= most) {
+      if (waiting >= max) {
         counts.dropped++;
         return;
       }

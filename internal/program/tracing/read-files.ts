@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 
-const mostHeaders = 16;
+const maxHeaders = 16;
 const headerLine = /^([A-Za-z0-9-]{1,64}):[ \t]*([\x21-\x7e](?:[\x20-\x7e]{0,8190}[\x21-\x7e])?)$/;
 
 /**
@@ -31,8 +31,8 @@ export function readHeaders(path: string): Record<string, string> {
     }
     headers[name] = value;
   }
-  if (Object.keys(headers).length > mostHeaders) {
-    throw new SvcError("bad_request", `otlp.headers_file: ${path}: has more than ${mostHeaders} headers`);
+  if (Object.keys(headers).length > maxHeaders) {
+    throw new SvcError("bad_request", `otlp.headers_file: ${path}: has more than ${maxHeaders} headers`);
   }
   return headers;
 }

@@ -40,7 +40,7 @@ export interface SdkOptions {
 }
 
 /** Spans that wait or are being sent, at most; what exceeds it is dropped. */
-const mostWaiting = 2_048;
+const maxWaiting = 2_048;
 const batch = 512;
 const pauseMs = 1_000;
 const usualExportMs = 10_000;
@@ -73,7 +73,7 @@ export function createSdk({
         url: `${endpoint.replace(/\/$/, "")}/v1/traces`,
         timeoutMillis: exportMs,
         // At the end all batches leave at once.
-        concurrencyLimit: Math.ceil(mostWaiting / batch),
+        concurrencyLimit: Math.ceil(maxWaiting / batch),
         headers: async () => {
           try {
             return headers();
@@ -86,11 +86,11 @@ export function createSdk({
         httpAgentOptions: { keepAlive: true, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
       }),
   );
-  const limits = { maxQueueSize: mostWaiting, maxExportBatchSize: batch, scheduledDelayMillis: pauseMs };
+  const limits = { maxQueueSize: maxWaiting, maxExportBatchSize: batch, scheduledDelayMillis: pauseMs };
   const { processor, spans } = bounded({
     exporter,
     batched: (exporter) => new BatchSpanProcessor({ exporter, exportTimeoutMillis: exportMs, ...limits }),
-    most: mostWaiting,
+    max: maxWaiting,
     endpoint,
     log,
   });

@@ -74,12 +74,12 @@ test("changing, adding or removing one file changes few pages", () => {
         const at = pick % files.length;
         const changed = files.with(at, file(files[at]?.path ?? "", "changed"));
         const gone = files.toSpliced(at, 1);
-        for (const [next, most] of [
+        for (const [next, max] of [
           [changed, 1],
           [gone, 1],
         ] as const) {
           const pages = encodeFiles(next).root.pages;
-          expect(pages.filter((page) => !before.has(page)).length).toBeLessThanOrEqual(most);
+          expect(pages.filter((page) => !before.has(page)).length).toBeLessThanOrEqual(max);
         }
       },
     ),

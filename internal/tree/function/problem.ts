@@ -30,12 +30,12 @@ export class StateErrors extends SvcError {
 
 /** One line per problem, followed by an excerpt of the text around it, and by what to do where that is known. */
 export function formatProblems(problems: readonly StateProblem[]): string {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return problems
     .flatMap((problem) => {
       const step = nextStep(problem.message);
-      const isNew = step !== undefined && !told.has(step);
-      if (isNew) told.add(step);
+      const isNew = step !== undefined && !reported.has(step);
+      if (isNew) reported.add(step);
       const { excerpt } = problem;
       return [
         headline(problem),

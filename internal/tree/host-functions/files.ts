@@ -19,8 +19,8 @@ import { type HostFunction, reading, text } from "./function.ts";
 type Args = Readonly<Record<string, Plain>>;
 
 /** Larger files are not read. */
-const mostBytes = 1024 * 1024;
-const mostNames = 10_000;
+const maxBytes = 1024 * 1024;
+const maxNames = 10_000;
 
 const test = (name: string, doc: string, holds: (path: string) => boolean): HostFunction =>
   reading(name, ["path"], doc, (args) => holds(text(args, "path")));
@@ -76,7 +76,7 @@ export const fileFunctions: readonly HostFunction[] = [
     about(text(args, "path"), () => [
       ".",
       "..",
-      ...readdirSync(text(args, "path")).sort().slice(0, mostNames),
+      ...readdirSync(text(args, "path")).sort().slice(0, maxNames),
     ]),
   ),
   reading("file.read", ["path"], "Returns the text of a regular file of at most 1 MiB.", (args) =>
@@ -167,7 +167,7 @@ function mayAccess(path: string, mode: string): boolean {
 function contentOf(path: string): string {
   return about(path, () => {
     using opened = openForReading(path);
-    if (opened.stats.size > mostBytes) throw new SvcError("bad_request", `${path} is larger than 1 MiB`);
+    if (opened.stats.size > maxBytes) throw new SvcError("bad_request", `${path} is larger than 1 MiB`);
     return readFileSync(opened.file, "utf8");
   });
 }

@@ -351,7 +351,7 @@ export function missing(frame: Frame, name: string): Undefined {
   return new Undefined(name, frame.run.surroundings.isLenient);
 }
 
-const longestSource = 80;
+const maxSource = 80;
 
 /** An expression as the template has it, as far as names lead. */
 function sourceOf(expression: Expression): string {
@@ -373,5 +373,5 @@ function sourceOf(expression: Expression): string {
         return "(…)";
     }
   };
-  return write(expression).slice(0, longestSource);
+  return write(expression).slice(0, maxSource);
 }

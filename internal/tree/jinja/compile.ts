@@ -61,7 +61,7 @@ function compileOutput(statement: Of<"output">, { used }: Compiling): Execute {
     const written = value(frame);
     frame.place(at);
     frame.run.budget.step();
-    if (written instanceof Undefined && written.isLenient) tellUndefined(frame, written, at);
+    if (written instanceof Undefined && written.isLenient) reportUndefined(frame, written, at);
     frame.run.write(textOf(written));
     return undefined;
   };
@@ -238,7 +238,7 @@ const compilers: {
 };
 
 /** A choice without `else` is meant to be empty; a name that nothing defines may not be. */
-function tellUndefined({ run }: Frame, { name }: Undefined, at: number): void {
+function reportUndefined({ run }: Frame, { name }: Undefined, at: number): void {
   if (name !== "" && run.surroundings.isLenient && run.template !== undefined) {
     run.surroundings.onUndefined(name, run.template, at);
   }

@@ -71,7 +71,7 @@ export interface Environment {
 }
 
 /** How many compiled templates are remembered. */
-const mostRemembered = 1_000;
+const maxRemembered = 1_000;
 
 export function createEnvironment({ filters, tests: more, parseData }: EnvironmentOptions): Environment {
   const compiled = new Map<string, Compiled>();
@@ -81,7 +81,7 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
     const known = compiled.get(name);
     if (known?.source === source) return known;
     const fresh = compile(name, source);
-    if (compiled.size >= mostRemembered) compiled.clear();
+    if (compiled.size >= maxRemembered) compiled.clear();
     compiled.set(name, fresh);
     return fresh;
   };

@@ -59,8 +59,8 @@ export const textFilters: Readonly<Record<string, Filter>> = {
   lower: (value) => textOf(value).toLowerCase(),
   replace: (value, args, { run }) => {
     const [old, fresh, count = null] = take("replace", args, ["old", "new", "count?"]);
-    const most = count === null ? -1 : asInteger(count, "replace");
-    return replaceText(textOf(value), textOf(old as Value), textOf(fresh as Value), most, run.budget);
+    const max = count === null ? -1 : asInteger(count, "replace");
+    return replaceText(textOf(value), textOf(old as Value), textOf(fresh as Value), max, run.budget);
   },
   string: (value) => textOf(value),
   striptags: (value) =>
@@ -85,10 +85,10 @@ export const textFilters: Readonly<Record<string, Filter>> = {
       ...["length?", "killwords?", "end?", "leeway?"],
     ]);
     if (typeof value === "object" && value !== null) return value;
-    const [characters, most] = [Array.from(textOf(value)), asInteger(length, "truncate")];
+    const [characters, max] = [Array.from(textOf(value)), asInteger(length, "truncate")];
     const tail = asText(end, "truncate");
-    if (characters.length <= most + asInteger(leeway, "truncate")) return characters.join("");
-    const head = characters.slice(0, Math.max(0, most - Array.from(tail).length)).join("");
+    if (characters.length <= max + asInteger(leeway, "truncate")) return characters.join("");
+    const head = characters.slice(0, Math.max(0, max - Array.from(tail).length)).join("");
     return truthy(whole)
       ? head + tail
       : (head.includes(" ") ? head.slice(0, head.lastIndexOf(" ")) : head) + tail;
@@ -108,10 +108,10 @@ export const textFilters: Readonly<Record<string, Filter>> = {
     const [width = 79, long = true, wrap = "\n"] = take("wordwrap", args, [
       ...["width?", "break_long_words?", "wrapstring?"],
     ]);
-    const most = Math.max(1, asInteger(width, "wordwrap"));
+    const max = Math.max(1, asInteger(width, "wordwrap"));
     const [ending, breaks] = [asText(wrap, "wordwrap"), truthy(long)];
     const lines = splitLines(asText(value, "wordwrap")).map(({ line }) =>
-      joinText(wrapLine(line, most, breaks), ending, run.budget),
+      joinText(wrapLine(line, max, breaks), ending, run.budget),
     );
     return joinText(lines, ending, run.budget);
   },

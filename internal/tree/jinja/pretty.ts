@@ -88,8 +88,8 @@ function partsOf(line: string, room: number, after: number): string[] {
   const parts: string[] = [];
   let current = "";
   for (const [at, word] of words.entries()) {
-    const most = at === words.length - 1 ? room - after : room;
-    if (repr(current + word).length <= most) current += word;
+    const max = at === words.length - 1 ? room - after : room;
+    if (repr(current + word).length <= max) current += word;
     else {
       if (current !== "") parts.push(current);
       current = word;

@@ -149,10 +149,10 @@ function title(text: string): string {
 /** Replaces at most `count` occurrences, all with a negative count. @throws Fault when the result is too large */
 export function replaceText(text: string, old: string, fresh: string, count: number, budget: Budget): string {
   const pieces = old === "" ? ["", ...Array.from(text), ""] : text.split(old);
-  const most = count < 0 ? pieces.length - 1 : Math.min(count, pieces.length - 1);
-  budget.make(text.length + most * fresh.length);
-  const head = pieces.slice(0, most + 1).join(fresh);
-  const rest = pieces.slice(most + 1);
+  const max = count < 0 ? pieces.length - 1 : Math.min(count, pieces.length - 1);
+  budget.make(text.length + max * fresh.length);
+  const head = pieces.slice(0, max + 1).join(fresh);
+  const rest = pieces.slice(max + 1);
   return rest.length === 0 ? head : head + old + rest.join(old);
 }
 
@@ -222,8 +222,8 @@ function partition(text: string, separator: string, last: boolean): Tuple {
 }
 
 function split(name: "split" | "rsplit", text: string, args: Args, budget: Budget): Value[] {
-  const [separator = null, most = -1] = take(name, args, ["sep?", "maxsplit?"]);
-  const count = asInteger(most, name);
+  const [separator = null, max = -1] = take(name, args, ["sep?", "maxsplit?"]);
+  const count = asInteger(max, name);
   budget.make(text.length);
   const pieces = separator === null ? splitBlank(text) : splitAt(text, asText(separator, name));
   if (count < 0 || pieces.length <= count + 1) return pieces.map(({ text: piece }) => piece);

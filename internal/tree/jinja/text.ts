@@ -15,7 +15,7 @@ import {
 /** More levels mean a value that contains itself. */
 const deepest = 100;
 /** More values mean a list that contains lists many times. */
-const mostWritten = 2_000_000;
+const maxWritten = 2_000_000;
 
 /** The text that an output or `string` gives, as Python's `str()`. @throws Fault for what is not defined */
 export function textOf(value: Value): string {
@@ -25,7 +25,7 @@ export function textOf(value: Value): string {
 }
 
 /** The value as Python's `repr()` writes it: `True`, `None`, `['a', 1]`, `{'b': False}`. */
-export function repr(value: Value, depth = 0, count = { left: mostWritten }): string {
+export function repr(value: Value, depth = 0, count = { left: maxWritten }): string {
   if (value === null) return "None";
   if (value === true) return "True";
   if (value === false) return "False";

@@ -27,7 +27,7 @@ export const urlize: Filter = (value, args, { run }) => {
   const [limit = null, nofollow = false, target = null, rel = null, schemes = null] = take("urlize", args, [
     ...["trim_url_limit?", "nofollow?", "target?", "rel?", "extra_schemes?"],
   ]);
-  const most = limit === null ? undefined : asInteger(limit, "urlize");
+  const max = limit === null ? undefined : asInteger(limit, "urlize");
   const words = new Set(rel === null ? [] : textOf(rel).split(/\s+/).filter(Boolean));
   if (truthy(nofollow)) words.add("nofollow");
   words.add("noopener");
@@ -42,7 +42,7 @@ export const urlize: Filter = (value, args, { run }) => {
   run.budget.work(text.length * 4);
   const linked = text
     .split(/(\s+)/u)
-    .map((word) => linkOf(word, attributes, others, most))
+    .map((word) => linkOf(word, attributes, others, max))
     .join("");
   run.budget.make(linked.length);
   return linked;
@@ -52,10 +52,10 @@ function linkOf(
   word: string,
   attributes: string,
   schemes: readonly string[],
-  most: number | undefined,
+  max: number | undefined,
 ): string {
   const { head, middle, tail } = balanced(word);
-  const shown = most === undefined ? middle : trimmed(middle, most);
+  const shown = max === undefined ? middle : trimmed(middle, max);
   const link = (href: string, text: string, more = attributes) => `<a href="${href}"${more}>${text}</a>`;
   let made = middle;
   if (address.test(middle)) {
@@ -95,7 +95,7 @@ function isMail(text: string): boolean {
   return at > 0 && mailHost.test(text.slice(at + 1));
 }
 
-function trimmed(text: string, most: number): string {
+function trimmed(text: string, max: number): string {
   const characters = Array.from(text);
-  return characters.length > most ? `${characters.slice(0, most).join("")}...` : text;
+  return characters.length > max ? `${characters.slice(0, max).join("")}...` : text;
 }

@@ -341,11 +341,11 @@ const bad: [string, Tree, string[]][] = [
 describe("problems are reported with their place", () => {
   test.each(bad)("%s", async (_, tree, expected) => {
     const problems = await problemsOf(tree);
-    const told = problems.map(
+    const reported = problems.map(
       ({ file, line, message }) => `${file === undefined ? "" : `${file}:${line}: `}${message}`,
     );
-    expect(told.length).toBe(expected.length);
-    for (const [index, start] of expected.entries()) expect(told[index]).toStartWith(start);
+    expect(reported.length).toBe(expected.length);
+    for (const [index, start] of expected.entries()) expect(reported[index]).toStartWith(start);
   });
 
   test.each<[string, Tree, string]>([

@@ -60,7 +60,7 @@ export async function renderFile(
     return { path, text, root };
   } catch (thrown) {
     if (!(thrown instanceof SvcError)) throw thrown;
-    await tell(thrown, path, files, problems);
+    await report(thrown, path, files, problems);
     return undefined;
   }
 }
@@ -72,7 +72,7 @@ export interface RenderDeps {
   problems: Problems;
 }
 
-async function tell(error: SvcError, path: string, files: FileSource, problems: Problems): Promise<void> {
+async function report(error: SvcError, path: string, files: FileSource, problems: Problems): Promise<void> {
   if (error instanceof TemplateError) {
     // Line numbers in an included template refer to that template.
     if (error.file !== path && files.stat(error.file) !== undefined) {

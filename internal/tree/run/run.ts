@@ -42,7 +42,7 @@ export interface RunOptions {
 }
 
 /** How many states with `parallel` run at the same time. */
-const mostParallel = 8;
+const maxParallel = 8;
 
 /**
  * Runs states one after the other, except those with `parallel`. The caller ensures that a peel has only one run at
@@ -62,7 +62,7 @@ class Run {
   /** By `order`; states added by `listen` come after. */
   private readonly results = new Map<number, StateResult>();
   /** States that run in parallel, by `order`. */
-  private readonly underway = createUnderway<number>(mostParallel);
+  private readonly underway = createUnderway<number>(maxParallel);
   /** What a state with `aggregate` changed for later ones, by their `order`. */
   private readonly done = new Map<number, { by: LowState; changes: Changes }>();
   private stopped: StateReport["stopped"];
@@ -105,7 +105,7 @@ class Run {
     const decision = await this.decideOn(state, execution);
     const finish = async () => {
       const outcome = "outcome" in decision ? decision.outcome : await this.carryOut(decision, execution);
-      const result = end(await this.told(state, outcome));
+      const result = end(await this.reported(state, outcome));
       const isFatal = state.failhard || this.options.failhard === true;
       if (result.result === false && isFatal) this.stopped = "failhard";
     };
@@ -143,7 +143,7 @@ class Run {
   }
 
   /** The outcome, after the event that the state asks for was sent. */
-  private async told(state: LowState, outcome: Outcome): Promise<Outcome> {
+  private async reported(state: LowState, outcome: Outcome): Promise<Outcome> {
     if (state.event === undefined || this.options.test) return outcome;
     const { id, name, function: called } = state;
     const data = { id, name, function: called, result: outcome.result, changed: isChanged(outcome) };

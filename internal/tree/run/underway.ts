@@ -11,7 +11,7 @@ export interface Underway<Key> {
   all(): Promise<void>;
 }
 
-export function createUnderway<Key>(most: number): Underway<Key> {
+export function createUnderway<Key>(max: number): Underway<Key> {
   const running = new Map<Key, Promise<void>>();
   const failures: unknown[] = [];
   return {
@@ -19,7 +19,7 @@ export function createUnderway<Key>(most: number): Underway<Key> {
       return running.size;
     },
     async room() {
-      while (running.size >= most) await Promise.race(running.values());
+      while (running.size >= max) await Promise.race(running.values());
     },
     begin(key, work) {
       const ending = work()

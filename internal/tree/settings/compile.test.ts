@@ -127,8 +127,10 @@ test("templates see the facts and the real id of the peel", async () => {
 });
 
 test("a word that is true or false in Salt stays a text, and each place is reported once", async () => {
-  const told: string[] = [];
-  const compiler = createCompilers({ warn: (at, message) => told.push(`${at}: ${message.split(":")[0]}`) })(
+  const reported: string[] = [];
+  const compiler = createCompilers({
+    warn: (at, message) => reported.push(`${at}: ${message.split(":")[0]}`),
+  })(
     treeOf({
       "top.sls": top("  '*': [a, b]"),
       "a.sls": "x: no\ny: 'no'\nz: [on]\n",
@@ -139,7 +141,7 @@ test("a word that is true or false in Salt stays a text, and each place is repor
     const { settings } = await compiler.compile({ peelId, facts: { word: "yes" } }, new Set());
     expect(settings).toEqual({ x: "no", y: "no", z: ["on"], b: "Yes", fact: "yes" });
   }
-  expect(told).toEqual([
+  expect(reported).toEqual([
     "a.sls:1: no is a text here, and false in Salt",
     "a.sls:3: on is a text here, and true in Salt",
     "b.sls (rendered):2: Yes is a text here, and true in Salt",

@@ -200,10 +200,10 @@ function factTargets({ tree, groups }: TopSource, cache: YamlCache): Top["target
 }
 
 /** What templates know of a peel. */
-function peelOf({ peelId, facts: told, labels = {} }: Subject, words: ReturnType<typeof createWords>) {
+function peelOf({ peelId, facts: reported, labels = {} }: Subject, words: ReturnType<typeof createWords>) {
   const id = displayPeelId(peelId);
   // A peel can claim any id; the bus knows the real one.
-  const facts: Facts = { ...told, id };
+  const facts: Facts = { ...reported, id };
   const held = new HeldFacts(words);
   const hold = (text: string, isData: boolean) => held.hold(text, isData);
   const isHeld = (text: string) => held.isIn(text);

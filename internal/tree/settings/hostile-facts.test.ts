@@ -286,10 +286,10 @@ test("no value of a fact changes the files, the keys or the shape of the setting
     fc.asyncProperty(fc.constantFrom(...places), nasty, async (place, v) => {
       const text = `before: 1\n${place}\nafter: {x: 2}\n`;
       const calm = await compile(text, { v: "calm", list: ["calm", "calm"] });
-      const told = await compile(text, { v, list: [v, v] });
-      expect(told.uses).toEqual(calm.uses);
-      expect(shapeOf(told.settings)).toEqual(shapeOf(calm.settings));
-      expect(told.settings).toMatchObject({ before: 1, after: { x: 2 } });
+      const reported = await compile(text, { v, list: [v, v] });
+      expect(reported.uses).toEqual(calm.uses);
+      expect(shapeOf(reported.settings)).toEqual(shapeOf(calm.settings));
+      expect(reported.settings).toMatchObject({ before: 1, after: { x: 2 } });
     }),
     { numRuns: 300 },
   );
@@ -309,11 +309,15 @@ test("no fact of any kind changes the names of the settings, with or without a s
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...ways), fc.jsonValue(), nasty, async (way, v, key) => {
       const text = `include: [before]\np: {{ facts.v${way} }}\nlist: [{{ facts.v${way} }}, {x: 1}]\n`;
-      const told = await outcome(text, { v: { [key]: v, known: 2, include: ["secret"] } } as Facts, before);
-      if (typeof told === "string") return expect(told).toStartWith("a.sls");
-      expect(keysOf(told)).toEqual({ p: "value", list: ["value", { x: "value" }] });
+      const reported = await outcome(
+        text,
+        { v: { [key]: v, known: 2, include: ["secret"] } } as Facts,
+        before,
+      );
+      if (typeof reported === "string") return expect(reported).toStartWith("a.sls");
+      expect(keysOf(reported)).toEqual({ p: "value", list: ["value", { x: "value" }] });
       const plain = await outcome(text, { v } as Facts, before);
-      if (typeof plain !== "string") expect(keysOf(plain)).toEqual(keysOf(told));
+      if (typeof plain !== "string") expect(keysOf(plain)).toEqual(keysOf(reported));
     }),
     { numRuns: 300 },
   );
@@ -346,10 +350,10 @@ test("no filter makes structure of a fact, whatever it is used on", async () => 
       facts,
       async (filter, of, values) => {
         const text = `before: 1\np: {{ facts.${of} | ${filter} }}\nafter: {x: 2}\n`;
-        const told = await compile(text, values).catch((thrown: Error) => thrown.message);
-        if (typeof told === "string") return expect(told).toStartWith("a.sls");
-        expect(keysOf(told.settings)).toEqual({ before: "value", p: "value", after: { x: "value" } });
-        expect(told.uses).not.toContain("secret.sls");
+        const reported = await compile(text, values).catch((thrown: Error) => thrown.message);
+        if (typeof reported === "string") return expect(reported).toStartWith("a.sls");
+        expect(keysOf(reported.settings)).toEqual({ before: "value", p: "value", after: { x: "value" } });
+        expect(reported.uses).not.toContain("secret.sls");
       },
     ),
     { numRuns: 300 },

@@ -90,8 +90,8 @@ function targetsByFacts(tree: SettingsTree, templates: ReadonlyMap<string, strin
 
 /** Where a fact is in the name of a setting, as far as that can be seen without rendering. */
 function namesByFacts(text: string, { outputs }: Dependence): { line: number; reason: string }[] {
-  const told = outputs.filter(({ use }) => use === "told" || use === "told as data");
-  return told.flatMap(({ tag }) => {
+  const reported = outputs.filter(({ use }) => use === "told" || use === "told as data");
+  return reported.flatMap(({ tag }) => {
     const before = text
       .slice(text.lastIndexOf("\n", tag.from) + 1, tag.from)
       .replace(/\{[{%#].*?[}%#]\}/g, "");

@@ -38,7 +38,7 @@ const name = /^[A-Za-z_]/;
 /** The names of a group of files. */
 export class Naming {
   private readonly bindings = new Map<string, Binding>();
-  private told = new Set<string>();
+  private reported = new Set<string>();
   private textual = new Set<string>();
   /** Macros by their parameters, and calls by the arguments. */
   private readonly macros = new Map<string, string[]>();
@@ -74,18 +74,18 @@ export class Naming {
       if (!this.mentioned.has(macro)) continue;
       for (const param of params) this.of(param).unknown = true;
     }
-    for (let before = -1; before !== this.told.size + this.textual.size; ) {
-      before = this.told.size + this.textual.size;
+    for (let before = -1; before !== this.reported.size + this.textual.size; ) {
+      before = this.reported.size + this.textual.size;
       for (const { name, args } of this.calls) this.passArguments(name, args);
       for (const [name, binding] of this.bindings) {
         const isText = (binding.macro || binding.block) && !binding.other;
         const usesTold = binding.unknown || binding.values.some((value) => this.isTold(value));
-        if (usesTold) (isText ? this.textual : this.told).add(name);
+        if (usesTold) (isText ? this.textual : this.reported).add(name);
         if (!isText && binding.values.some((value) => this.isTextual(value))) {
           this.textual.add(name);
-          this.told.add(name);
+          this.reported.add(name);
         }
-        if (binding.macro && binding.other) this.told.add(name);
+        if (binding.macro && binding.other) this.reported.add(name);
       }
     }
   }
@@ -138,7 +138,8 @@ export class Naming {
   }
 
   private isNameTold(name: string): boolean {
-    if (facts.has(name) || rendering.has(name) || this.told.has(name) || this.textual.has(name)) return true;
+    if (facts.has(name) || rendering.has(name) || this.reported.has(name) || this.textual.has(name))
+      return true;
     return !fixed.has(name) && !this.bindings.has(name);
   }
 
@@ -265,7 +266,7 @@ export class Naming {
       const param = isNamed ? arg[0] : params[at];
       const value = isNamed ? arg.slice(2) : arg;
       if (param === undefined || value.length === 0) continue;
-      if (this.isTold(value)) this.told.add(param);
+      if (this.isTold(value)) this.reported.add(param);
       if (this.isTextual(value)) this.textual.add(param);
     }
   }

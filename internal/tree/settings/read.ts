@@ -46,13 +46,13 @@ const shebang = /^#!(.*)/;
 export function createYamlCache(warn: (at: string, message: string) => void = () => {}): YamlCache {
   const known = createBoundedMap<YamlNode>(cachedDocuments);
   const quoted = new WeakSet<YamlNode>();
-  const told = createBoundedMap<true>(cachedDocuments);
+  const reported = createBoundedMap<true>(cachedDocuments);
   const parse = (text: string, label: string) => {
     const root = parseYaml(text, label, quoted, { anyKeys: true });
     for (const { at, message } of oldWordsIn(root, quoted)) {
       const place = atLine(label, at.line);
-      if (told.get(`${place} ${message}`) !== undefined) continue;
-      told.set(`${place} ${message}`, true);
+      if (reported.get(`${place} ${message}`) !== undefined) continue;
+      reported.set(`${place} ${message}`, true);
       warn(place, message);
     }
     return root;

@@ -12,8 +12,8 @@ export function compileGlob(pattern: string): TextTest {
   const [head = "", middle = "", tail = ""] = stars;
   if (stars.length === 1) return (text) => text === pattern;
   if (stars.length === 2) {
-    const least = pattern.length - 1;
-    return (text) => text.length >= least && text.startsWith(head) && text.endsWith(middle);
+    const min = pattern.length - 1;
+    return (text) => text.length >= min && text.startsWith(head) && text.endsWith(middle);
   }
   if (head !== "" || tail !== "") return (text) => matchGlob(pattern, text);
   return (text) => text.includes(middle);

@@ -42,9 +42,9 @@ function addressOf(number: bigint, isV6: boolean): Address {
 }
 
 /** The length of a network, also of an IPv4 mask such as 255.255.255.0 or its inverse. */
-function lengthOf(text: string, most: number): number | undefined {
-  if (/^\d+$/.test(text)) return Number(text) <= most ? Number(text) : undefined;
-  if (most !== 32 || isIP(text) !== 4) return undefined;
+function lengthOf(text: string, max: number): number | undefined {
+  if (/^\d+$/.test(text)) return Number(text) <= max ? Number(text) : undefined;
+  if (max !== 32 || isIP(text) !== 4) return undefined;
   const mask = Array.from(parseIp(text) ?? [], (byte) => byte.toString(2).padStart(8, "0")).join("");
   const [, ones = "", zeros = ""] = /^(1*)(0*)$/.exec(mask) ?? [];
   if (ones.length + zeros.length === 32) return ones.length;
@@ -66,11 +66,11 @@ export function networkOf(text: string): Range {
   const [, address = "", length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const bytes = isIP(address) === 0 ? undefined : parseIp(address);
   const isV6 = bytes?.length === 16;
-  const most = isV6 ? 128 : 32;
-  const bits = length === undefined ? most : Number(length);
-  if (bytes === undefined || bits > most)
+  const max = isV6 ? 128 : 32;
+  const bits = length === undefined ? max : Number(length);
+  if (bytes === undefined || bits > max)
     throw new Fault(`${JSON.stringify(text.slice(0, 60))} is not a network`);
-  const size = 1n << BigInt(most - bits);
+  const size = 1n << BigInt(max - bits);
   const number = numberIn(bytes);
   return { first: number - (number % size), size, isV6 };
 }
@@ -93,9 +93,9 @@ export function addressText(number: bigint, isV6: boolean): string {
   );
   if (!isV6) return parts.join(".");
   const text = parts.map((part) => part.toString(16)).join(":");
-  const [longest] = [...text.matchAll(/(?:^|:)0(?::0)+(?=:|$)/g)].sort(
+  const [maxLength] = [...text.matchAll(/(?:^|:)0(?::0)+(?=:|$)/g)].sort(
     (one, other) => other[0].length - one[0].length,
   );
-  if (longest === undefined) return text;
-  return `${text.slice(0, longest.index)}::${text.slice(longest.index + longest[0].length).replace(/^:/, "")}`;
+  if (maxLength === undefined) return text;
+  return `${text.slice(0, maxLength.index)}::${text.slice(maxLength.index + maxLength[0].length).replace(/^:/, "")}`;
 }

@@ -7,7 +7,7 @@ import { addressIn, addressText, networkOf } from "./addresses.ts";
 type Version = 4 | 6 | undefined;
 
 /** More hosts than these are not listed. */
-const mostHosts = 65_536;
+const maxHosts = 65_536;
 
 /** Filters of Salt for addresses and networks. */
 export const networkFilters: Readonly<Record<string, Filter>> = {
@@ -28,8 +28,8 @@ export const networkFilters: Readonly<Record<string, Filter>> = {
     const isWhole = size <= 2n;
     const from = isWhole ? first : first + 1n;
     const to = first + size - (isWhole ? 1n : isV6 ? 1n : 2n);
-    if (to - from > BigInt(mostHosts))
-      throw new Fault(`network_hosts: the network has more than ${mostHosts} hosts`);
+    if (to - from > BigInt(maxHosts))
+      throw new Fault(`network_hosts: the network has more than ${maxHosts} hosts`);
     run.budget.make(Number(to - from) * 16);
     return Array.from({ length: Number(to - from) + 1 }, (_, at) => addressText(from + BigInt(at), isV6));
   },

@@ -266,12 +266,12 @@ test.each([
 });
 
 test("in the mode of Salt, what is undefined is an empty text with a warning, and words are those of YAML 1.1", async () => {
-  const told: unknown[] = [];
-  const more: Partial<Scope> = { compat: "salt", onUndefined: (name, place) => told.push([name, place]) };
+  const reported: unknown[] = [];
+  const more: Partial<Scope> = { compat: "salt", onUndefined: (name, place) => reported.push([name, place]) };
   const text =
     "a{{ nothing }}b\n{{ pillar.web.nothing }}{{ ('x: yes'|load_yaml).x }}{{ ('x: 0644'|load_yaml).x }}";
   expect(await render(text, more)).toBe("ab\nTrue644");
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ["nothing", { file: "t.sls", line: 1 }],
     ["pillar.web.nothing", { file: "t.sls", line: 2 }],
   ]);

@@ -55,13 +55,13 @@ async function approveAll(): Promise<{ wallMs: number; clientMs: number; masterM
     [svc, "--config", config, "enroll", "approve", "--all", "--yes", "--output", "json"],
     { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
   );
-  const [told, said, code] = await Promise.all([
+  const [reported, said, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
   const wallMs = systemClock.monotonic() - began;
-  const { counts } = JSON.parse(told) as { counts: { approved: number } };
+  const { counts } = JSON.parse(reported) as { counts: { approved: number } };
   if (code !== 0 || counts.approved !== size) throw new Error(`${JSON.stringify(counts)}\n${said}`);
   const [masterMs = 0, busMs = 0] = pids.map((pid, at) => (cpuSecondsOf(pid) - (before[at] ?? 0)) * 1000);
   const { user, system } = child.resourceUsage()?.cpuTime ?? { user: 0, system: 0 };

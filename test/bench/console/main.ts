@@ -82,7 +82,7 @@ ${table(
   }),
 )}
 
-The page of the job was drawn ${answered.drawn} times in ${answered.seconds.toFixed(1)} s, at most ${answered.most} times in one second.
+The page of the job was drawn ${answered.drawn} times in ${answered.seconds.toFixed(1)} s, at most ${answered.max} times in one second.
 At its end it shows ${answered.shown}.`);
 
 await tab.open("/peels?target=n*");
@@ -99,7 +99,7 @@ ${table(["", "events", "requests", "KiB", "master ms"], costs)}`);
 
 await remember("the same, later");
 for (const half of [1, 2]) {
-  await tellMany(Math.ceil(events / 2));
+  await reportMany(Math.ceil(events / 2));
   await remember(`after ${Math.ceil((half * events) / 2)} events`);
 }
 say(`\nMemory of the tab:\n\n${table(["", "heap MiB", "nodes"], memories)}\n`);
@@ -169,7 +169,7 @@ async function answers() {
     frames,
     drawn: times.length,
     seconds: (systemClock.monotonic() - began) / second,
-    most: Math.max(
+    max: Math.max(
       0,
       ...times.map((at) => times.filter((other) => other >= at && other < at + second).length),
     ),
@@ -183,7 +183,7 @@ async function costOf(count: number, everyMs: number): Promise<string[]> {
   const before = { cpu: cpuSecondsOf(master.pid), bytes: tab.bytes(), requests: tab.requests() };
   const end = systemClock.monotonic() + seconds * second;
   for (let at = 0; at < count; at++) {
-    await tellLost(at);
+    await reportLost(at);
     if (everyMs > 0) await sleep(systemClock, everyMs);
   }
   await sleep(systemClock, Math.max(0, end - systemClock.monotonic()));
@@ -196,7 +196,7 @@ async function costOf(count: number, everyMs: number): Promise<string[]> {
 }
 
 /** Masters report that a peel fell silent. */
-async function tellLost(at: number): Promise<void> {
+async function reportLost(at: number): Promise<void> {
   // Neighbors in time are far from each other in the list.
   const peel = names[(at * 37) % names.length] ?? "";
   const message = encodeServiceEvent({ data: { peel, peel_id: peel }, source: peel, depth: 0 });
@@ -204,14 +204,16 @@ async function tellLost(at: number): Promise<void> {
 }
 
 /** Resolves when the tab has the last of them. */
-async function tellMany(count: number): Promise<void> {
+async function reportMany(count: number): Promise<void> {
   for (let at = 0; at < count; at += perRound) {
-    await Promise.all(Array.from({ length: Math.min(perRound, count - at) }, (_, one) => tellLost(at + one)));
+    await Promise.all(
+      Array.from({ length: Math.min(perRound, count - at) }, (_, one) => reportLost(at + one)),
+    );
   }
   const last = `Last ${systemClock.now()}`;
   await (await openBucket(asker, "facts")).put(names[0] ?? "", encode({ ...facts, os: last }));
   await page.evaluate(`document.querySelector(".table").scrollTop = 0`);
-  await tellLost(0);
+  await reportLost(0);
   // After so many events the whole list is read, which a busy master does rarely.
   await until(() => page.evaluate<boolean>(`document.querySelector("table").innerText.includes("${last}")`));
 }

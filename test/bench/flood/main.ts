@@ -87,10 +87,10 @@ async function row(kind: FloodKind): Promise<string[]> {
   await jobsFor(1_000);
   const before = await jobsFor(aroundMs);
   const resident = memoryOf(master.pid).residentMib;
-  let most = resident;
+  let max = resident;
   using stack = new DisposableStack();
   const watching = systemClock.every(100, () => {
-    most = Math.max(most, memoryOf(master.pid).residentMib);
+    max = Math.max(max, memoryOf(master.pid).residentMib);
   });
   stack.defer(() => watching.cancel());
   const cpu = { master: cpuSecondsOf(master.pid), bus: cpuSecondsOf(bus.server().pid) };
@@ -114,7 +114,7 @@ async function row(kind: FloodKind): Promise<string[]> {
     milliseconds(quantile(before, 0.5)),
     milliseconds(p99[0] ?? 0),
     ratio((p99[1] ?? 0) / (p99[0] ?? 1)),
-    mebibytes(most - resident),
+    mebibytes(max - resident),
     mebibytes(memoryOf(master.pid).residentMib - resident),
     ...cpus,
   ];

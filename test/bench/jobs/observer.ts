@@ -26,7 +26,7 @@ export interface Observer extends AsyncDisposable {
 }
 
 /** A bench that waits forever says nothing. */
-const mostMs = 180_000;
+const maxMs = 180_000;
 
 /** The key of the floor's bare answers; the key of stored returns is their job. */
 export const bareAnswers = "bare";
@@ -47,10 +47,10 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
   };
   const wait = (key: string, count: number) =>
     new Promise<readonly number[]>((resolve, reject) => {
-      const over = systemClock.after(mostMs, () => {
+      const over = systemClock.after(maxMs, () => {
         waiting.delete(look);
         reject(
-          new Error(`${arrivals.get(key)?.length ?? 0} of ${count} answers (${key}) in ${mostMs / 1000} s`),
+          new Error(`${arrivals.get(key)?.length ?? 0} of ${count} answers (${key}) in ${maxMs / 1000} s`),
         );
       });
       const look = () => {

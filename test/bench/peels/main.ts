@@ -134,8 +134,8 @@ process.stdout.write(
       ["request", "ms", "most ms", "of the floor"],
       requests.map(([name]) => {
         const { own = [], floor = [] } = took.get(name) ?? {};
-        const most = milliseconds(Math.max(...own));
-        return [name, milliseconds(median(own)), most, ratio(median(own) / median(floor))];
+        const max = milliseconds(Math.max(...own));
+        return [name, milliseconds(median(own)), max, ratio(median(own) / median(floor))];
       }),
     ),
     "",

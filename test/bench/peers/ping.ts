@@ -61,13 +61,13 @@ export async function pingRows(peers: Peers, count: number, rounds: number): Pro
     }
   }
   const medianOf = (at: number, part: keyof Ping) => median((pings[at] ?? []).map((one) => one[part]));
-  const least = (at: number) => Math.min(...(pings[at] ?? []).map(({ wall }) => wall));
+  const min = (at: number) => Math.min(...(pings[at] ?? []).map(({ wall }) => wall));
   const sumOf = (at: number) =>
     median((pings[at] ?? []).map((one) => one.command + one.servers + one.agents));
   const heads = ["", "ms", "least", "processor ms", "of svc", "command", "servers", "agents"];
   const rows = fleets.map(({ name }, at) => [
     name,
-    ...[medianOf(at, "wall"), least(at), sumOf(at)].map(milliseconds),
+    ...[medianOf(at, "wall"), min(at), sumOf(at)].map(milliseconds),
     at === 0 ? "" : ratio(sumOf(at) / sumOf(0)),
     ...(["command", "servers", "agents"] as const).map((part) => milliseconds(medianOf(at, part))),
   ]);

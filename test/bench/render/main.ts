@@ -57,17 +57,17 @@ for (let round = 0; round < rounds; round++) {
   lines.first.push(await measured(() => renderAll(fresh)));
   lines.again.push(await measured(() => renderAll(fresh)));
 }
-const [least, first, again] = [median(lines.floor), median(lines.first), median(lines.again)];
+const [min, first, again] = [median(lines.floor), median(lines.first), median(lines.again)];
 const row = (name: string, spent: number) => [
   name,
   milliseconds(spent),
   milliseconds((spent / files) * 1000),
-  ratio(spent / least),
+  ratio(spent / min),
 ];
 const shown = table(
   ["Line", "Processor ms", "us each", "Of the floor"],
   [
-    row("floor: template literals", least),
+    row("floor: template literals", min),
     row("rendered for the first time", first),
     row("rendered again", again),
   ],

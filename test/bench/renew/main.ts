@@ -68,8 +68,8 @@ type Signed = ReturnType<typeof signAll>[number];
 
 async function renewOne({ peelId, to, bytes }: Signed): Promise<void> {
   const answer = await client.nats.request(`svc.peel.${peelId}.renew`, bytes, { timeout: 20_000 });
-  const told = decode(answer.data) as { ok: boolean; error?: unknown };
-  if (!told.ok) throw new Error(JSON.stringify(told.error));
+  const reported = decode(answer.data) as { ok: boolean; error?: unknown };
+  if (!reported.ok) throw new Error(JSON.stringify(reported.error));
   current.set(peelId, to);
 }
 

@@ -57,13 +57,13 @@ for (let at = -warmUps; at < flags.count("runs"); at++) {
 }
 const rows = lines.map(({ name, floor, wall, client, master, bus }) => {
   const servers = master.map((ms, at) => ms + (bus[at] ?? 0));
-  const least = lines.find((line) => line.name === floor);
+  const min = lines.find((line) => line.name === floor);
   return [
     name,
     milliseconds(Math.min(...wall)),
     milliseconds(median(wall)),
     spread(wall),
-    ratio(median(wall) / median(least?.wall ?? [])),
+    ratio(median(wall) / median(min?.wall ?? [])),
     ...[client, master, bus, servers].map((list) => milliseconds(median(list))),
   ];
 });

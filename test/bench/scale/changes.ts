@@ -44,13 +44,13 @@ const rootValidityMs = 365 * 24 * 3_600_000;
  *
  * @returns milliseconds until every peel was told of the next root
  */
-export async function tellNewRoot(bus: TestBus, fleet: Fleet): Promise<number> {
+export async function publishNewRoot(bus: TestBus, fleet: Fleet): Promise<number> {
   const dir = join(bus.authDir, "ca");
-  await fleet.told([]);
+  await fleet.reported([]);
   const from = systemClock.monotonic();
   const made = { dir, rootValidityMs, withoutRootKey: false, clock: systemClock, random: systemRandom };
   const { current, next } = await startRotation(made);
-  await fleet.told([current.pin, next.pin]);
+  await fleet.reported([current.pin, next.pin]);
   const ms = systemClock.monotonic() - from;
   await abortRotation(dir);
   return ms;

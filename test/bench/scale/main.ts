@@ -15,7 +15,7 @@ import { startObserver } from "../jobs/observer.ts";
 import { median } from "../jobs/statistics.ts";
 import { mebibytes, ratio, table } from "../table.ts";
 import { startBuses } from "./buses.ts";
-import { revoke, tellNewRoot } from "./changes.ts";
+import { publishNewRoot, revoke } from "./changes.ts";
 
 // What a fleet costs as it grows: masters and bus servers from the built binaries, and peels that cost little. Each
 // size is measured in the same run. See docs/bench.md.
@@ -34,7 +34,7 @@ const rounds = flags.count("rounds");
 const clock = systemClock;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 /** Far more than the largest fleet takes for a step: a bench that waits forever says nothing. */
-const mostMs = 600_000;
+const maxMs = 600_000;
 const patienceMs = 300_000;
 
 await using buses = await startBuses(flags.count("servers"));
@@ -119,7 +119,7 @@ async function measure(size: number): Promise<string[]> {
     `revoked, ms: ${revoked.map(({ ended, answered }) => `${whole(ended)}/${whole(answered)}`).join(" ")}`,
   );
   const medianOf = (what: "ended" | "answered") => whole(median(revoked.map((one) => one[what])));
-  const newRoot = await within("told of a new root", () => tellNewRoot(bus, fleet));
+  const newRoot = await within("told of a new root", () => publishNewRoot(bus, fleet));
   const before = fleet.peels.length / buses.urls.length;
   step(`told of a new root, s: ${seconds(newRoot)}`);
   let back = 0;
@@ -216,7 +216,7 @@ function load(): string {
 /** @throws Error when it takes longer than any fleet of this bench needs */
 async function within<T>(what: string, act: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = clock.after(mostMs, () => late.reject(new Error(`not ${what} within ${mostMs / 1000} s`)));
+  const timer = clock.after(maxMs, () => late.reject(new Error(`not ${what} within ${maxMs / 1000} s`)));
   return Promise.race([act(), late.promise]).finally(() => timer.cancel());
 }
 
@@ -232,7 +232,7 @@ async function settingsOf(size: number): Promise<void> {
   await until(
     () => streamState(connection, "KV_settings"),
     ({ messages }) => messages >= size,
-    mostMs,
+    maxMs,
   );
   await connection.nats.close();
 }

@@ -27,8 +27,8 @@ const flags = readFlags({
   seed: "1",
 });
 const hours = Number(flags.text("hours"));
-const mostHours = 72;
-if (!(hours > 0 && hours <= mostHours)) throw new Error(`--hours is a number up to ${mostHours}`);
+const maxHours = 72;
+if (!(hours > 0 && hours <= maxHours)) throw new Error(`--hours is a number up to ${maxHours}`);
 const [real, seed] = [flags.count("real"), flags.count("seed")];
 const simulated = Math.max(1, flags.count("peels") - real);
 /** In its first minutes a program fills its caches and its heap. */

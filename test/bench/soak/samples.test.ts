@@ -35,8 +35,8 @@ const rows = (warmUpHours: number) =>
   );
 
 test("each value has its first, median, greatest and last value, and its growth per hour", () => {
-  const [unit, first, , most, last, perHour, , grows] = rows(0).get("bus: resident") ?? [];
-  expect([unit, first, most, last, grows]).toEqual(["MiB", "30.10", "42.10", "42.10", "yes"]);
+  const [unit, first, , max, last, perHour, , grows] = rows(0).get("bus: resident") ?? [];
+  expect([unit, first, max, last, grows]).toEqual(["MiB", "30.10", "42.10", "42.10", "yes"]);
   expect(Number(perHour)).toBeCloseTo(6, 0);
   expect(rows(0).get("job, median")?.[1]).toBe("10.00");
 });

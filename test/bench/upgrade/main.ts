@@ -31,7 +31,7 @@ const clock = systemClock;
 const log = recordingLog();
 /** As internal/agent/upgrade/fetch-binary.ts has them. */
 const chunksAtOnce = 2;
-const [firstPauseMs, longestPauseMs] = [1_000, 30_000];
+const [firstPauseMs, maxPauseMs] = [1_000, 30_000];
 const connectsAtOnce = 20;
 
 await using bus = await startBus();
@@ -98,7 +98,7 @@ async function fetchAll(count: number): Promise<Sample> {
     const queue = manifest.chunks.values();
     const work = async () => {
       for (const digest of queue) {
-        for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+        for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
           const request = encode({ binary: [digest] });
           const reply = await nats
             .request(fetchSubject(peelId), request, { timeout: 30_000 })

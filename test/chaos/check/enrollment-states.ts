@@ -15,10 +15,10 @@ export const checkEnrollmentStates: Check = (history, final) => {
     if (call.operation === "enroll") continue;
     decided.set(id, (decided.get(id) ?? new Set()).add(call.operation));
   }
-  const tell = (id: string, text: string) =>
+  const report = (id: string, text: string) =>
     found.push({ invariant, at: begun.get(id) ?? 0, text: `${id} ${text}` });
   for (const [id, verbs] of decided) {
-    if (verbs.size > 1) tell(id, `was answered as ${[...verbs].sort().join(" and as ")}`);
+    if (verbs.size > 1) report(id, `was answered as ${[...verbs].sort().join(" and as ")}`);
   }
   const shown = new Map<string, Map<string, string[]>>();
   for (const [master, list] of Object.entries(final.enrollments)) {
@@ -29,13 +29,13 @@ export const checkEnrollmentStates: Check = (history, final) => {
       shown.set(id, states);
       if (!live.has(state)) continue;
       const other = living.get(peel);
-      if (other !== undefined) tell(id, `and ${other} are both live for ${peel} on ${master}`);
+      if (other !== undefined) report(id, `and ${other} are both live for ${peel} on ${master}`);
       living.set(peel, id);
     }
   }
   for (const [id, states] of shown) {
     const each = [...states].map(([state, masters]) => `${state} for ${masters.join(" and ")}`);
-    if (each.length > 1) tell(id, `is ${each.join(", ")}`);
+    if (each.length > 1) report(id, `is ${each.join(", ")}`);
   }
   return found;
 };

@@ -15,12 +15,13 @@ export const checkOutcomes: Check = (history, final) => {
   for (const [jid, job] of Object.entries(jobs)) {
     if (job === null) continue;
     const at = begun.get(jid) ?? begun.get(job.token ?? "") ?? 0;
-    const tell = (text: string) => found.push({ invariant: "one true outcome", at, text: `${jid} ${text}` });
-    for (const problem of problemsOf(job, final.effects)) tell(problem);
+    const report = (text: string) =>
+      found.push({ invariant: "one true outcome", at, text: `${jid} ${text}` });
+    for (const problem of problemsOf(job, final.effects)) report(problem);
     for (const [master, theirs] of others) {
       const other = theirs[jid];
       if (other && !Bun.deepEquals(job.outcomes, other.outcomes)) {
-        tell(
+        report(
           `is ${JSON.stringify(job.outcomes)} for ${first} and ${JSON.stringify(other.outcomes)} for ${master}`,
         );
       }

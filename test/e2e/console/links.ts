@@ -11,7 +11,7 @@ import { startMaster } from "../../harness/master.ts";
 import { runRecord } from "../../harness/run-record.ts";
 import type { Company } from "./company.ts";
 
-const told = `document.querySelector("[role=alert].notice")?.innerText`;
+const reported = `document.querySelector("[role=alert].notice")?.innerText`;
 
 /** Who comes with a link of `svc console`. */
 export function linkCases(at: () => Company): void {
@@ -30,7 +30,7 @@ export function linkCases(at: () => Company): void {
     expect(await tab.page.evaluate<boolean>(`document.body.innerText.includes("Operators")`)).toBe(false);
     const other = await fleet.another();
     await other.page.open(link);
-    expect(await other.page.until<string>(told)).toBe(
+    expect(await other.page.until<string>(reported)).toBe(
       "the link was used, or is older than 60 s: ask for another one with svc console",
     );
     expect((await other.request("GET", "peels")).status).toBe(401);
@@ -89,7 +89,7 @@ export function linkCases(at: () => Company): void {
     runRecord.register("token", link);
     const tab = await fleet.another();
     await tab.page.open(`${fleet.master.url}/console/#link=${link}`);
-    expect(await tab.page.until<string>(told)).toContain("is older than 60 s");
+    expect(await tab.page.until<string>(reported)).toContain("is older than 60 s");
     await tab.page[Symbol.asyncDispose]();
   });
 }

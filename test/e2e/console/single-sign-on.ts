@@ -32,8 +32,8 @@ export function singleSignOnCases(at: () => Company): void {
     const bob = await fleet.another();
     await bob.open("/overview", "Sign in to svc");
     await bob.choose(`Continue with ${provider.issuer.replace("https://", "")}`);
-    const told = await bob.page.until<string>(`document.querySelector("[role=alert].notice")?.innerText`);
-    expect(told).toMatch(/^bob@example\.com@localhost:\d+ has no role here: .*role_claims/);
+    const reported = await bob.page.until<string>(`document.querySelector("[role=alert].notice")?.innerText`);
+    expect(reported).toMatch(/^bob@example\.com@localhost:\d+ has no role here: .*role_claims/);
     expect((await bob.request("GET", "peels")).status).toBe(401);
     await bob.page[Symbol.asyncDispose]();
   });
@@ -42,8 +42,8 @@ export function singleSignOnCases(at: () => Company): void {
     const { fleet } = at();
     const eve = await fleet.another();
     await eve.page.open(`${fleet.master.url}/console/oidc?code=stolen&state=guessed`);
-    const told = await eve.page.until<string>(`document.querySelector("[role=alert].notice")?.innerText`);
-    expect(told).toBe("this browser did not begin that sign-on; sign in again");
+    const reported = await eve.page.until<string>(`document.querySelector("[role=alert].notice")?.innerText`);
+    expect(reported).toBe("this browser did not begin that sign-on; sign in again");
     await eve.page.open(
       `${fleet.master.url}/console/oidc?error=access_denied&error_description=${encodeURIComponent("<b>no</b>")}`,
     );

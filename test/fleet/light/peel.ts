@@ -36,7 +36,7 @@ export interface LightPeel extends SimulatedPeel {
 /** As in internal/agent/link and internal/agent/daemon/hello.ts. */
 const heartbeatMs = 10_000;
 const helloTimeoutMs = 5_000;
-const helloPauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
+const helloPauses = { firstMs: 2_000, maxMs: 5 * 60_000 };
 const confirmedWithinMs = 5_000;
 const hourMs = 3_600_000;
 const hintSpreadMs = 10_000;
@@ -131,19 +131,19 @@ export function startLightPeel(
   const unanswered = createBackoff({ ...helloPauses, jitter: random });
   /** What nobody has confirmed, by the subject of the confirmation: masters that have too much to do drop some. */
   const unconfirmed = new Map<string, Buffer>();
-  let told = 0;
-  const tellAgain = (confirmation: string) => {
+  let reported = 0;
+  const reportAgain = (confirmation: string) => {
     const message = unconfirmed.get(confirmation);
     if (message === undefined || !isOpen) return;
     wire?.write(message);
-    later(confirmedWithinMs * (1 + random()), () => tellAgain(confirmation));
+    later(confirmedWithinMs * (1 + random()), () => reportAgain(confirmation));
   };
-  const tell = (subject: string, data: Uint8Array) => {
-    const confirmation = `${inbox}.told.${++told}`;
+  const send = (subject: string, data: Uint8Array) => {
+    const confirmation = `${inbox}.told.${++reported}`;
     unconfirmed.set(confirmation, pub(subject, confirmation, data));
-    tellAgain(confirmation);
+    reportAgain(confirmation);
   };
-  const tellFacts = () => tell(keySubject("facts", peelId), facts);
+  const sendFacts = () => send(keySubject("facts", peelId), facts);
   const sayHello = () => {
     const own = ++hellos;
     isGreeted = false;
@@ -154,18 +154,19 @@ export function startLightPeel(
   };
   const onMessage = (subject: string, _: string, data: Uint8Array) => {
     if (subject === helloInbox) {
-      const told = data.length === 0 ? undefined : (decode(data) as Record<string, unknown>);
+      const reported = data.length === 0 ? undefined : (decode(data) as Record<string, unknown>);
       // No master serves, or it answers that it has too much to do.
-      if (told === undefined || told.jobs === undefined) later(400 + random() * 400, sayHello);
+      if (reported === undefined || reported.jobs === undefined) later(400 + random() * 400, sayHello);
       else {
         isGreeted = true;
         unanswered.reset();
-        spread.told(told.spread_ms);
-        const { fingerprints = [] } = told.cluster_info as { fingerprints?: readonly string[] };
-        counter.told(peelId, fingerprints);
-        if (told.settings instanceof Uint8Array) settingsVersion = readVersion(told.settings, peelId) ?? 0;
+        spread.reported(reported.spread_ms);
+        const { fingerprints = [] } = reported.cluster_info as { fingerprints?: readonly string[] };
+        counter.reported(peelId, fingerprints);
+        if (reported.settings instanceof Uint8Array)
+          settingsVersion = readVersion(reported.settings, peelId) ?? 0;
         counter.greeted(peelId);
-        for (const missed of Array.isArray(told.jobs) ? told.jobs : []) {
+        for (const missed of Array.isArray(reported.jobs) ? reported.jobs : []) {
           const command = Buffer.from(missed);
           const [jid] = /job-[0-9A-Za-z]{27}/.exec(command.toString("latin1")) ?? [];
           if (jid !== undefined) run(jid, command);
@@ -182,7 +183,7 @@ export function startLightPeel(
     // The floor: a bare answer, or one that the bus stores.
     if (subject === askSubject(peelId)) {
       if (data[0] === floorModes.bare) wire?.write(pub(answerSubject(peelId), "", answer));
-      else tell(returnSubject(floorJob, peelId), answer);
+      else send(returnSubject(floorJob, peelId), answer);
       return;
     }
     const isForSite = subject.startsWith("svc.site.");
@@ -198,7 +199,7 @@ export function startLightPeel(
       return;
     }
     wire?.write(pub(ackSubject(jid, peelId), `${inbox}.ack`, accepted));
-    tell(returnSubject(jid, peelId), answer);
+    send(returnSubject(jid, peelId), answer);
   };
   /** Index of the server, and when each of them was tried. */
   let server = options.first;
@@ -239,7 +240,7 @@ export function startLightPeel(
         unanswered.reset();
         counter.connected(peelId);
         wire?.write(beat);
-        for (const confirmation of unconfirmed.keys()) tellAgain(confirmation);
+        for (const confirmation of unconfirmed.keys()) reportAgain(confirmation);
         soon(connectedSpreadMs);
         timers.push(systemClock.every(heartbeatMs, () => wire?.write(beat)));
       },
@@ -264,11 +265,11 @@ export function startLightPeel(
     away = false;
     open();
   };
-  tellFacts();
+  sendFacts();
   open();
   return {
     ...{ peelId, url },
-    report: () => tell(keySubject("compliance", peelId), report),
+    report: () => send(keySubject("compliance", peelId), report),
     behave() {
       throw new Error("a light peel does what a peel does, and nothing else");
     },
@@ -276,7 +277,7 @@ export function startLightPeel(
     comeBack,
     async restart() {
       await goAway();
-      tellFacts();
+      sendFacts();
       comeBack();
     },
     stop: goAway,

@@ -193,15 +193,15 @@ async function fill(parts: Parts & { ask: Ask; peels: ReadonlyMap<string, Manual
     ...{ function: "test.ping", target: "T@tier:data", canary: 1, waves: 3, wave_wait: "10m" },
   });
   await ask("POST", `rollouts/${(paused.json as { id: string }).id}/pause`, {});
-  const tell = async (id: string, tag: string, data: Record<string, string | number>) => {
+  const report = async (id: string, tag: string, data: Record<string, string | number>) => {
     const peel = peels.get(id);
     const subject = eventSubject(peel?.peelId ?? "", tag.split("/").join("."));
     await peel?.connection.nats.request(subject, encodePeelEvent({ data }), { timeout: 30_000 });
   };
   for (let count = 0; count < 5; count++)
-    await tell(`web-${count + 1}.example.com`, "disk/full", { mount: "/var", percent: 91 + count });
-  await tell("db-1.example.com", "postgres/replication/lag", { seconds: 48, standby: "db-2" });
-  await tell("edge-1.example.com", "certificate/ends", { name: "edge.example.com", days: 9 });
+    await report(`web-${count + 1}.example.com`, "disk/full", { mount: "/var", percent: 91 + count });
+  await report("db-1.example.com", "postgres/replication/lag", { seconds: 48, standby: "db-2" });
+  await report("edge-1.example.com", "certificate/ends", { name: "edge.example.com", days: 9 });
   await until(async () => (await rest("GET", "reactor/rules")).text.includes("breaker_open_until"));
   const approval = await storeApprovals(bus, clock.now());
   const [pending] = (await rest("GET", "enrollments")).json as { id: string; peel: string }[];

@@ -24,7 +24,7 @@ import { formatGroups } from "../../../internal/cli/states/status.ts";
 import { at, end, fingerprint, idOf, key, many, type Samples } from "./sample.ts";
 
 /** More peels than a fleet has. */
-const most = 99_999;
+const max = 99_999;
 const enr = idOf("enr");
 const commit = "c0ffee".repeat(10).slice(0, 40);
 const role = (name: string) => ({
@@ -54,8 +54,8 @@ export const seeingTables: Samples = {
     formatGroups(
       [
         {
-          ...{ environment: name, commit, described: most, drifted: most, failed: most },
-          ...{ never: most, stale: most },
+          ...{ environment: name, commit, described: max, drifted: max, failed: max },
+          ...{ never: max, stale: max },
         },
       ],
       style,

@@ -19,7 +19,7 @@ import { formatSurvey } from "./format.ts";
 import { updatePeelFile } from "./peel-file.ts";
 import { surveyTrust, type TrustSurvey } from "./survey.ts";
 
-const mostNamed = 10;
+const maxNamed = 10;
 /** A master asks every server twice for what it shows of sites. */
 const timeoutMs = 10_000;
 const forceArg = { type: "boolean", description: "Continue although the check of the fleet fails" } as const;
@@ -47,7 +47,7 @@ const startCommand = command({
     const rootValidityMs = readFlag("--root-validity", args["root-validity"], parseDuration);
     const { clock, random } = cli;
     const rotating = await startRotation({ dir, rootValidityMs, withoutRootKey, clock, random });
-    await tell(dir, rotating, cli);
+    await report(dir, rotating, cli);
     cli.say(
       `Copy ${join(dir, "next")} to the CA directory of every other master, without root.key. Masters notice it within a minute. Then run svc ca rotate status, and svc ca rotate activate when no peel lacks the next root.`,
     );
@@ -63,7 +63,7 @@ const activateCommand = command({
   async run({ dir, force = false }, cli) {
     const { current, rotation } = await readRotation(dir);
     if (rotation?.phase === "start") await checkFleet("activate", { current, ...rotation }, force, cli);
-    await tell(dir, await activateRotation(dir), cli);
+    await report(dir, await activateRotation(dir), cli);
     cli.say(
       `Copy ${join(dir, "next")} to the other masters again. Masters with embedded_bus issue the certificate of their bus again and reload it. For another bus server, run svc ca issue nats-server --dir ${dir} --force with its names and its directory as --out, then nats-server --signal reload. Then run svc ca rotate finish.`,
     );
@@ -147,7 +147,7 @@ const statusCommand = command({
 /** The commands of `svc ca rotate`. */
 export const rotateCommands = [startCommand, statusCommand, activateCommand, finishCommand, abortCommand];
 
-async function tell(dir: string, rotating: Rotating, cli: Cli): Promise<void> {
+async function report(dir: string, rotating: Rotating, cli: Cli): Promise<void> {
   const { phase, current, next } = rotating;
   const file = updatePeelFile(dir, [current.pin, next.pin]);
   await cli.print({ dir, phase, current: current.pin, next: next.pin }, () => formatRotating(rotating));
@@ -236,6 +236,6 @@ function problemOf(
 const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 function named(names: readonly string[]): string {
-  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
-  return `${names.slice(0, mostNamed).join(", ")}${more}`;
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
+  return `${names.slice(0, maxNamed).join(", ")}${more}`;
 }

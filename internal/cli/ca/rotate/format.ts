@@ -3,7 +3,7 @@ import { formatFields, formatTable, type TableStyle } from "../../../program/com
 import type { TrustSurvey } from "./survey.ts";
 
 /** Maximum number of listed peels. `--output json` lists all. */
-const mostListed = 50;
+const maxListed = 50;
 
 /** The survey for people: the phase, the counts, the masters, and the peels that lack the next root. */
 export function formatSurvey(
@@ -38,7 +38,7 @@ export function formatSurvey(
   }
   if (lacking.length === 0) parts.push("No peel lacks the next root.");
   else {
-    const shown = lacking.slice(0, mostListed);
+    const shown = lacking.slice(0, maxListed);
     parts.push(
       formatTable(
         { "LACKS THE NEXT ROOT": "text", RUNS: "word", WHY: "prose" },

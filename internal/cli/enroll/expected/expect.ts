@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../../base/peel-id.ts";
-import { expectedOperations, mostHosts } from "../../../fleet/expected/mod.ts";
+import { expectedOperations, maxHosts } from "../../../fleet/expected/mod.ts";
 import { command, Exit, visible } from "../../../program/command-line/mod.ts";
 import { ask, askerName } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
@@ -57,8 +57,8 @@ export const expectCommand = command({
 const timeoutMs = 30_000;
 
 function inParts(hosts: readonly HostOfFile[]): HostOfFile[][] {
-  return Array.from({ length: Math.ceil(hosts.length / mostHosts) }, (_, at) =>
-    hosts.slice(at * mostHosts, (at + 1) * mostHosts),
+  return Array.from({ length: Math.ceil(hosts.length / maxHosts) }, (_, at) =>
+    hosts.slice(at * maxHosts, (at + 1) * maxHosts),
   );
 }
 

@@ -19,7 +19,7 @@ interface Row {
 }
 
 const columns = ["peel_id", "public_key", "labels"] as const;
-const mostProblems = 20;
+const maxProblems = 20;
 
 /**
  * Reads a list of hosts: lines with a peel id, a public key and labels, separated by blanks, or CSV with these three
@@ -42,7 +42,7 @@ export function readHosts(text: string, file: string): { hosts: HostOfFile[]; pr
     lines.set(host.peel_id, line);
     hosts.push(host);
   }
-  if (problems.length > 0) return { hosts: [], problems: problems.slice(0, mostProblems) };
+  if (problems.length > 0) return { hosts: [], problems: problems.slice(0, maxProblems) };
   if (hosts.length === 0) return { hosts, problems: [`${file}: names no host`] };
   return { hosts, problems };
 }

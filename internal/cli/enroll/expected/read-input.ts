@@ -1,7 +1,7 @@
 import { SvcError } from "../../../base/errors.ts";
 import { readTextFile } from "../../../base/file.ts";
 
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /**
  * Reads a file that a command names, `-` for standard input, of at most 16 MiB.
@@ -10,7 +10,7 @@ const mostBytes = 16 * 1024 * 1024;
  */
 export async function readInput(file: string): Promise<string> {
   const text = file === "-" ? await readStandardInput() : readTextFile(file, "the list of hosts");
-  if (text.length <= mostBytes) return text;
+  if (text.length <= maxBytes) return text;
   throw tooLarge(file);
 }
 
@@ -19,7 +19,7 @@ async function readStandardInput(): Promise<string> {
   let length = 0;
   for await (const chunk of Bun.stdin.stream()) {
     length += chunk.length;
-    if (length > mostBytes) throw tooLarge("standard input");
+    if (length > maxBytes) throw tooLarge("standard input");
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));

@@ -2,7 +2,7 @@ import { defined } from "../../../base/defined.ts";
 import { type App, inParts, type List, type Query, routes, usePaged } from "../../api/mod.ts";
 import type { Listed } from "./listed.ts";
 
-const most = 20_000;
+const max = 20_000;
 const pageSize = 1_000;
 const betweenIds = "&ids=".length;
 
@@ -23,7 +23,7 @@ export function useEnrollments(app: App, state: Listed["state"] | "all"): Query<
       idOf: ({ id }) => id,
       placeOf: ({ id, created_at: at }) => `${at} ${id}`,
       falls: true,
-      most,
+      max,
     },
     ["svc/enrollment/"],
   );

@@ -24,11 +24,11 @@ import { useJob } from "./use-job.ts";
 export function JobPage({ app, jid, place }: { app: App; jid: string; place: Place }) {
   const {
     job: { value: job, problem, reload },
-    told,
+    reported,
   } = useJob(app, jid);
   const asking = useDialog<"cancel" | "again">();
   const rowsOf = useMemo(createRows, [jid]);
-  const rows = useMemo(() => (job === undefined ? [] : rowsOf(job, told)), [rowsOf, job, told]);
+  const rows = useMemo(() => (job === undefined ? [] : rowsOf(job, reported)), [rowsOf, job, reported]);
   const counts = useMemo(() => countsOf(rows), [rows]);
   const only = place.query.get("outcome");
   const shown = useMemo(

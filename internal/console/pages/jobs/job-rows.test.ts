@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { countsOf, createRows, toldBy, toTryAgain } from "./job-rows.ts";
+import { countsOf, createRows, reportedBy, toTryAgain } from "./job-rows.ts";
 
 const answered = { success: true, retcode: 0, started_at: "2026-01-31T12:00:00Z", duration_ms: 12 };
 
@@ -9,11 +9,11 @@ test("reported returns count until masters store them, and a return is shown by 
     outcomes: { a_example: "ok", b_example: "pending", c_example: "pending", d_example: "offline" },
     returns: { a_example: { ...answered, return: "<b>one</b>\ntwo\n" } },
   } as const;
-  const told = new Map([
+  const reported = new Map([
     ["a_example", { outcome: "failed" } as const],
     ["b_example", { outcome: "failed", error: "exit status 1" } as const],
   ]);
-  const rows = createRows()({ ...job, targets: [...job.targets] }, told);
+  const rows = createRows()({ ...job, targets: [...job.targets] }, reported);
   expect(rows).toEqual([
     { peelId: "a_example", peel: "a.example", outcome: "ok", durationMs: 12, text: "<b>one</b> …" },
     { peelId: "b_example", peel: "b.example", outcome: "failed", text: "exit status 1" },
@@ -43,7 +43,7 @@ test("the row of a peel about which nothing is new stays the same object", () =>
 });
 
 test("an event that is not a return tells nothing", () => {
-  expect(toldBy({ outcome: "ok", success: true })).toEqual({ outcome: "ok" });
-  expect(toldBy({ outcome: "<script>" })).toBeUndefined();
-  expect(toldBy({})).toBeUndefined();
+  expect(reportedBy({ outcome: "ok", success: true })).toEqual({ outcome: "ok" });
+  expect(reportedBy({ outcome: "<script>" })).toBeUndefined();
+  expect(reportedBy({})).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import type { routes } from "../../api/mod.ts";
 export type ShownJob = NonNullable<(typeof routes.getJob)["types"]>["answer"];
 export type JobOutcome = ShownJob["outcomes"][string];
 /** A return that the stream of events reported before the job was read again. */
-export interface Told {
+export interface Reported {
   outcome: JobOutcome;
   error?: string;
 }
@@ -30,7 +30,7 @@ type Outcomes = Pick<ShownJob, "targets" | "outcomes" | "returns">;
 interface Made {
   outcome: JobOutcome;
   answer: ShownJob["returns"][string] | undefined;
-  early: Told | undefined;
+  early: Reported | undefined;
   row: JobRow;
 }
 
@@ -38,13 +38,13 @@ interface Made {
  * The peels of a job, in the order of their ids. What masters stored takes precedence over what was reported. It is called for
  * each change: the row of a peel whose outcome and return are the same stays the same object.
  */
-export function createRows(): (job: Outcomes, told: ReadonlyMap<string, Told>) => JobRow[] {
+export function createRows(): (job: Outcomes, reported: ReadonlyMap<string, Reported>) => JobRow[] {
   let made = new Map<string, Made>();
-  return ({ targets, outcomes, returns }, told) => {
+  return ({ targets, outcomes, returns }, reported) => {
     const next = new Map<string, Made>();
     for (const peelId of targets) {
       const stored = outcomes[peelId] ?? "pending";
-      const early = stored === "pending" ? told.get(peelId) : undefined;
+      const early = stored === "pending" ? reported.get(peelId) : undefined;
       const outcome = early?.outcome ?? stored;
       const answer = returns[peelId];
       const before = made.get(peelId);
@@ -88,7 +88,7 @@ function oneLine(value: unknown): string {
 }
 
 /** The outcome that an event about a return names; an event of another form tells nothing. */
-export function toldBy(data: Readonly<Record<string, unknown>>): Told | undefined {
+export function reportedBy(data: Readonly<Record<string, unknown>>): Reported | undefined {
   const { outcome, error } = data;
   const known = (["ok", "failed", "busy", "timeout", "lost", "cancelled"] as const).find(
     (one) => one === outcome,

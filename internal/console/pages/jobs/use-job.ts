@@ -2,20 +2,23 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { encodePeelId } from "../../../base/peel-id.ts";
 import { type App, type Query, routes, useQuery } from "../../api/mod.ts";
-import { type ShownJob, type Told, toldBy } from "./job-rows.ts";
+import { type Reported, reportedBy, type ShownJob } from "./job-rows.ts";
 
 /** A job of more peels is read as a whole only when it ends: its returns are large. */
-const mostReread = 50;
+const maxReread = 50;
 /** For those who may not read events. */
 const pollMs = 2_000;
 
 /** A job, with what its peels return as they return it. */
-export function useJob(app: App, jid: string): { job: Query<ShownJob>; told: ReadonlyMap<string, Told> } {
-  const told = useSignal<ReadonlyMap<string, Told>>(new Map());
+export function useJob(
+  app: App,
+  jid: string,
+): { job: Query<ShownJob>; reported: ReadonlyMap<string, Reported> } {
+  const reported = useSignal<ReadonlyMap<string, Reported>>(new Map());
   const isLarge = useSignal(true);
   const load = async (signal: AbortSignal): Promise<ShownJob> => {
     const shown = await app.client.call(routes.getJob, { jid }, signal);
-    isLarge.value = shown.targets.length > mostReread;
+    isLarge.value = shown.targets.length > maxReread;
     return shown;
   };
   // What a job did is final when it has ended.
@@ -29,12 +32,12 @@ export function useJob(app: App, jid: string): { job: Query<ShownJob>; told: Rea
     () =>
       // Ten times a second at most, together.
       app.live.on([`svc/job/${jid}/return/`], (events) => {
-        const next = new Map(told.value);
+        const next = new Map(reported.value);
         for (const { tag, data } of events) {
-          const one = toldBy(data);
+          const one = reportedBy(data);
           if (one !== undefined) next.set(encodePeelId(tag.split("/")[4] ?? ""), one);
         }
-        told.value = next;
+        reported.value = next;
       }),
     [jid],
   );
@@ -44,5 +47,5 @@ export function useJob(app: App, jid: string): { job: Query<ShownJob>; told: Rea
     const timer = app.clock.every(pollMs, job.reload);
     return () => timer.cancel();
   }, [isRunning]);
-  return { job, told: told.value };
+  return { job, reported: reported.value };
 }

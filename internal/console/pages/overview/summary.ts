@@ -17,7 +17,7 @@ export interface PeelsSummary {
 }
 
 const soonMs = 24 * 60 * 60_000;
-const mostListed = 8;
+const maxListed = 8;
 
 /**
  * Sums up the peels of a fleet. A peel renews its credentials by itself long before they end: only those of a peel
@@ -29,13 +29,13 @@ export function summarize(peels: readonly SeenPeel[], now: number): PeelsSummary
   const silent = peels.filter(({ alive }) => !alive);
   const silentPeels = silent
     .toSorted((one, other) => timeOf(other.silent_since) - timeOf(one.silent_since))
-    .slice(0, mostListed)
+    .slice(0, maxListed)
     .map(({ id, silent_since }) => (silent_since === undefined ? { id } : { id, since: silent_since }));
   const ending = silent
     .flatMap(({ id, creds_expires_at: at }) => (at === undefined ? [] : [{ id, at }]))
     .filter(({ at }) => Date.parse(at) - now < soonMs)
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
-    .slice(0, mostListed);
+    .slice(0, maxListed);
   return { alive: peels.length - silent.length, silent: silent.length, silentPeels, ending };
 }
 

@@ -5,10 +5,10 @@ import { Status } from "../../kit/status.tsx";
 import { Table } from "../../kit/table.tsx";
 
 /** The answer of a master about an event that was tried. */
-export type Told = NonNullable<(typeof routes.testEvent)["types"]>["answer"];
+export type Reported = NonNullable<(typeof routes.testEvent)["types"]>["answer"];
 
 /** For each rule whether it would fire and why, and what it would do. */
-export function TriedEvent({ told: { rules, dropped, master } }: { told: Told }) {
+export function TriedEvent({ reported: { rules, dropped, master } }: { reported: Reported }) {
   const firing = rules.filter(({ actions }) => actions.length > 0);
   return (
     <>

@@ -4,7 +4,7 @@ import { Field } from "../../kit/field.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
 import { readData } from "./read-data.ts";
-import { type Told, TriedEvent } from "./tried-event.tsx";
+import { type Reported, TriedEvent } from "./tried-event.tsx";
 
 const fields = [
   { name: "tag", label: "Tag", placeholder: "disk/full", required: true },
@@ -23,7 +23,7 @@ export function TryEvent({ app, place }: { app: App; place: Place }) {
     source: place.query.get("source") ?? "",
     data: place.query.get("data") ?? "{}",
   });
-  const told = useSignal<Told | undefined>(undefined);
+  const reported = useSignal<Reported | undefined>(undefined);
   const problem = useSignal<Error | undefined>(undefined);
   const { tag, source, data } = typed.value;
   const change = (name: keyof typeof typed.value, text: string) => {
@@ -35,9 +35,9 @@ export function TryEvent({ app, place }: { app: App; place: Place }) {
     app.router.go(`/reactor/test?${query}`, { replace: true });
     try {
       const event = { tag, ...(source === "" ? {} : { source }), data: readData(data) };
-      told.value = await app.client.call(routes.testEvent, { event });
+      reported.value = await app.client.call(routes.testEvent, { event });
     } catch (thrown) {
-      told.value = undefined;
+      reported.value = undefined;
       problem.value = thrown instanceof Error ? thrown : new ApiError(0, String(thrown));
     }
   };
@@ -80,7 +80,7 @@ export function TryEvent({ app, place }: { app: App; place: Place }) {
         </div>
       </form>
       <Problem problem={problem.value} />
-      {told.value !== undefined && <TriedEvent told={told.value} />}
+      {reported.value !== undefined && <TriedEvent reported={reported.value} />}
     </>
   );
 }

@@ -25,7 +25,7 @@ export function RolloutList({ app, place }: { app: App; place: Place }) {
   const { value, problem } = useQuery(
     app,
     status,
-    (signal) => allPages(app, routes.listRollouts, input, { most: maxRollouts, signal }),
+    (signal) => allPages(app, routes.listRollouts, input, { max: maxRollouts, signal }),
     ["svc/rollout/"],
   );
   const columns = useMemo(() => rolloutColumns(app), [app]);

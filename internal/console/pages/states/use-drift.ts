@@ -18,7 +18,7 @@ export type DriftedPeel = NonNullable<(typeof routes.listDrift)["types"]>["answe
 
 type Status = DriftedPeel["status"];
 
-const most = 5_000;
+const max = 5_000;
 const pageSize = 1_000;
 
 /**
@@ -39,11 +39,11 @@ export function useDrift(app: App, target: string, status?: Status): Query<List<
       these: (ids, signal) =>
         inParts(ids, commaLength, async (part) => {
           const these = { ...having, target: targetOf(part, target) };
-          return (await allPages(app, routes.listDrift, these, { most, signal })).items;
+          return (await allPages(app, routes.listDrift, these, { max, signal })).items;
         }),
       changedBy: peelOf,
       ...byPeel,
-      most,
+      max,
     },
     ["svc/compliance/"],
   );

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { defined } from "../../../base/defined.ts";
-import { keepRoomForEvents, tellRollouts } from "../../../fleet/events/mod.ts";
+import { keepRoomForEvents, publishRollouts } from "../../../fleet/events/mod.ts";
 import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -46,11 +46,11 @@ export const automation = {
       const { storage } = decisions;
       const { lines } = need.peelDoor;
       const { dispatch, cancel, controller } = jobs.operations;
-      const reporter = tellRollouts({ bus, clock, log });
+      const reporter = publishRollouts({ bus, clock, log });
       stack.defer(() => reporter.stop());
       const rollouts = await startRollouts({
         ...{ bus, dispatch, cancel, name, metrics, recorder: audit.recorder, tracer },
-        ...{ teller: reporter, timing: base.rolloutTiming ?? rolloutTiming, clock, random, jitter, log },
+        ...{ publisher: reporter, timing: base.rolloutTiming ?? rolloutTiming, clock, random, jitter, log },
       });
       stack.defer(() => rollouts.stop());
       await catchUp("rollouts", rollouts.ready, base);

@@ -6,11 +6,11 @@ import { damageAdvice } from "../../../bus/mod.ts";
 import type { Check } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 
-const tellEveryMs = 30_000;
+const reportEveryMs = 30_000;
 /** A server that sends at all has sent everything by then. */
 const patienceS = 10;
 const firstRetryMs = 500;
-const longestRetryMs = 5_000;
+const maxRetryMs = 5_000;
 
 /**
  * Waits until all of a bucket was read, and logs every 30 s that it still waits: before that, a master would
@@ -25,7 +25,7 @@ export async function catchUp(
 ): Promise<void> {
   const since = clock.monotonic();
   awaited.set(bucket, since);
-  const timer = clock.every(tellEveryMs, () => {
+  const timer = clock.every(reportEveryMs, () => {
     const waited_s = Math.round((clock.monotonic() - since) / 1000);
     log.warn("the start waits for the contents of a bucket", { bucket, waited_s, next: damageAdvice });
   });
@@ -60,7 +60,7 @@ export async function untilWhole(
   { clock, log, signal }: Pick<MasterDeps, "clock" | "log" | "signal">,
 ): Promise<void> {
   await watch.ready;
-  const backoff = createBackoff({ firstMs: firstRetryMs, longestMs: longestRetryMs });
+  const backoff = createBackoff({ firstMs: firstRetryMs, maxMs: maxRetryMs });
   while (!signal.aborted) {
     try {
       return await watch.caughtUp();

@@ -1,6 +1,6 @@
 import { abortable } from "../../../base/abortable.ts";
 import { tellsStored } from "../../../bus/mod.ts";
-import { tellJobs } from "../../../fleet/events/mod.ts";
+import { publishJobs } from "../../../fleet/events/mod.ts";
 import {
   createCommands,
   createJobController,
@@ -55,11 +55,11 @@ export const jobs = {
       const { send, resend } = commands;
       const records = createOwnRecords();
       const settle = { bus, jobs: storage.jobs, records, alive, metrics, clock };
-      const reporter = tellJobs({ bus, clock, log });
+      const reporter = publishJobs({ bus, clock, log });
       stack.defer(() => reporter.stop());
       const controller = createJobController({
         // It sends again what peels did not accept.
-        ...{ ...settle, peelBus, send: resend, teller: reporter, tracer, jitter, log },
+        ...{ ...settle, peelBus, send: resend, publisher: reporter, tracer, jitter, log },
         tellsStored: resends,
         admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
       });

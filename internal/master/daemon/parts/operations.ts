@@ -2,7 +2,7 @@ import { inspectFullness } from "../../../bus/mod.ts";
 import type { RoomDeps } from "../../../doors/rooms/mod.ts";
 import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
-import { askMasterReadiness } from "../../../fleet/masters/mod.ts";
+import { requestMasterReadiness } from "../../../fleet/masters/mod.ts";
 import { createJobLookup } from "../../../fleet/reactor/mod.ts";
 import { createRecordMac } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -89,7 +89,7 @@ export const operations = {
           fleet: keys.account.publicKey,
           administrators: () => operators.registry.administrators(),
           succeeds: keys.succession !== undefined,
-          tellPeels: need.peelRequests.tell,
+          notifyPeels: need.peelRequests.report,
         },
         roles: { gate: gate.roleGate, roles: need.roles.roles, administrators: gate.administrators },
         ...{ approvals: signIn.approvals.operations, audit: need.audit.auditDeps, events: { feed, clock } },
@@ -179,7 +179,7 @@ function sitesDeps({
 
 function mastersDeps({ base, connection: { bus }, decisions: { storage }, automation }: OperationsNeed) {
   return {
-    askReadiness: (master: string) => askMasterReadiness(bus, master),
+    requestReadiness: (master: string) => requestMasterReadiness(bus, master),
     ...{ bus, probed: "master-probe" as const, leases: storage.leases, heartbeats: storage.masterHeartbeats },
     ...{ driven: automation.rollouts.driven, self: base.name },
   };

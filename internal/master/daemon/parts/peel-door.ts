@@ -2,7 +2,7 @@ import { fromPeels, passOnProgress, relayToStorage } from "../../../doors/peels/
 import { startBudgets } from "../../../fleet/budget/mod.ts";
 import { refuseStrays } from "../../../fleet/enrollment/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
-import { tellSuspended } from "../../../fleet/reactor/mod.ts";
+import { notifyOfSuspension } from "../../../fleet/reactor/mod.ts";
 import { judgeOrigins } from "../../../fleet/sites/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
@@ -33,7 +33,7 @@ export const peelDoor = {
       const budgeted = startBudgets({
         ...{ config, bus, peelBus, system: proven, account, directory, enrollments },
         ...{ revocations, metrics, clock, log, enforce },
-        reportSuspended: (peelId, reason) => tellSuspended(bus, peelId, reason),
+        reportSuspended: (peelId, reason) => notifyOfSuspension(bus, peelId, reason),
       });
       stack.defer(() => budgeted.stop());
       const { budgets, lines, suspension } = budgeted;

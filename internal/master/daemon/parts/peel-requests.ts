@@ -1,12 +1,12 @@
 import { serveHello, serveRenewals } from "../../../doors/peels/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
-import { tellClone } from "../../../fleet/reactor/mod.ts";
+import { notifyOfClone } from "../../../fleet/reactor/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startDocument } from "../../keys/mod.ts";
 import { hintSites } from "../hint-sites.ts";
+import { notifyPeels } from "../notify-peels.ts";
 import type { MasterDeps } from "../options.ts";
-import { tellPeels } from "../tell-peels.ts";
-import { keepWitnesses } from "../witnesses.ts";
+import { maintainWitnesses } from "../witnesses.ts";
 import type { Audited } from "./audit.ts";
 import type { Automation } from "./automation.ts";
 import type { Certificate } from "./certificate.ts";
@@ -60,8 +60,8 @@ export const peelRequests = {
         const now = clock.now();
         return directory.members().filter((peel) => knowledge.alive(peel, now));
       };
-      const telling = tellPeels({ bus, connected, clock });
-      stack.defer(() => telling.stop());
+      const reporting = notifyPeels({ bus, connected, clock });
+      stack.defer(() => reporting.stop());
       const document = startDocument({
         ...{ certificates: need.certificate.certificates, urls: config.bus_advertise_urls },
         ...{ keyring, recoveryKeys, sites: sites.sites, secrets: storage.secrets, clock, log },
@@ -75,10 +75,10 @@ export const peelRequests = {
         states: need.automation.stateFiles.inForce,
         administrators: operators.statements.after,
         spreadMs: () => comeBackMs(directory.members().length),
-        knows: knowledge.rotation.told,
+        knows: knowledge.rotation.reported,
       });
       stack.defer(() => hello.stop());
-      const witnesses = keepWitnesses({ bus, auditHead, clock, jitter, connected });
+      const witnesses = maintainWitnesses({ bus, auditHead, clock, jitter, connected });
       stack.defer(() => witnesses.stop());
       const minting = {
         ...{ account: () => accountKeys.signer, validityMs: config["enroll.creds_validity"], clock },
@@ -91,11 +91,11 @@ export const peelRequests = {
         ...{ bus: peelDoor.requests, budgets, lines, ...learned, metrics },
         renewal: {
           ...{ ...issuing, enforce: claims.enforce, metrics, onClone: config["enroll.on_clone"] },
-          tellClone: (id, peelId) => tellClone(bus, id, peelId),
+          notifyOfClone: (id, peelId) => notifyOfClone(bus, id, peelId),
         },
       });
       stack.defer(() => renewals.stop());
-      return { learned, minting, issuing, document: document.current, tell: telling.tell };
+      return { learned, minting, issuing, document: document.current, report: reporting.report };
     }),
 };
 

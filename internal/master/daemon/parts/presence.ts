@@ -1,6 +1,6 @@
 import { memberStates } from "../../../fleet/enrollment/mod.ts";
 import { followSilences } from "../../../fleet/peels/mod.ts";
-import { followPresence, tellCompliance } from "../../../fleet/reactor/mod.ts";
+import { followPresence, notifyOfCompliance } from "../../../fleet/reactor/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Connected } from "./connect.ts";
@@ -26,7 +26,7 @@ export const presence = {
       const { directory } = members;
       const { budgets, lines } = peelDoor;
       const { index, compliance } = knowledge;
-      const drifts = tellCompliance({
+      const drifts = notifyOfCompliance({
         ...{ bus, lines },
         admit: (peel, bytes, storedAt) => budgets.take(peel, "report-events", bytes, storedAt),
       });

@@ -1,6 +1,6 @@
 import { abortable } from "../../../base/abortable.ts";
-import { keepExports } from "../../../fleet/enrollment/mod.ts";
-import { followSites, keepSiteAccounts, watchLinks } from "../../../fleet/sites/mod.ts";
+import { maintainExports } from "../../../fleet/enrollment/mod.ts";
+import { followSites, maintainSiteAccounts, watchLinks } from "../../../fleet/sites/mod.ts";
 import { parseCredentials, readClaims } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { followOtherMasters } from "../../keys/mod.ts";
@@ -23,7 +23,7 @@ export const sites = {
       stack.defer(() => others.stop());
       await abortable(others.ready, signal);
       // Before the imports of the accounts of sites and of the peels' account, which others keep.
-      const exported = keepExports({
+      const exported = maintainExports({
         ...{ system, account: keys.mastersAccount, signer: keys.operatorSigning, clock, log },
       });
       stack.defer(() => exported.stop());
@@ -34,7 +34,7 @@ export const sites = {
         system: readClaims(parseCredentials(keys.systemCredentials).jwt).iss,
       };
       const signer = keys.operatorSigning;
-      const siteKeeper = keepSiteAccounts({
+      const siteKeeper = maintainSiteAccounts({
         ...{ sites, system, accounts: siteAccounts, signer, clock, log },
       });
       const keeping = siteKeeper.start();

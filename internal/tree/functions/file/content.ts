@@ -23,8 +23,8 @@ export function contentOf(data: string | Uint8Array): Content {
 }
 
 /** The same content, whose bytes are read once if they are not too many: for a comparison, and for the file. */
-export function readOnce(content: Content, mostBytes: number): Content {
-  if (content.size === undefined || content.size > mostBytes) return content;
+export function readOnce(content: Content, maxBytes: number): Content {
+  if (content.size === undefined || content.size > maxBytes) return content;
   let held: Promise<Uint8Array> | Uint8Array | undefined;
   const bytes = () => {
     held ??= content.bytes();

@@ -1,14 +1,14 @@
 import { defined } from "../../base/defined.ts";
 import type { Approval } from "../approvals/mod.ts";
-import { type ChangeTeller, tellChanges } from "./tell-changes.ts";
+import { type ChangeTeller, publishChanges } from "./publish-changes.ts";
 
 /** Reports that a request waits for others, that one of them agreed, and how it ended. */
 export type ApprovalTeller = ChangeTeller<Approval>;
 
 const stateOf = (state: string, agreed: number, outcome = "") => `${state} ${agreed} ${outcome}`;
 
-export const tellApprovals = (deps: Parameters<typeof tellChanges>[1]): ApprovalTeller =>
-  tellChanges<Approval>(
+export const publishApprovals = (deps: Parameters<typeof publishChanges>[1]): ApprovalTeller =>
+  publishChanges<Approval>(
     {
       name: "approval",
       idOf: ({ id }) => id,

@@ -43,7 +43,7 @@ export class NobodyRenews extends SvcError {
  * @param renews the `U…` key of the credentials in use
  * @throws RenewalRefused, NobodyRenews; SvcError `unavailable` for an answer that is not one; errors of the connection
  */
-export function askToRenew(options: AskMasters & { key: KeyPair; renews: string }): Promise<Issued> {
+export function sendRenewal(options: AskMasters & { key: KeyPair; renews: string }): Promise<Issued> {
   const { connection, peelId, enrollmentId, key, renews, busKey, clock } = options;
   const signedAt = rfc3339(clock.now());
   const busPublicKey = busKey.publicKey;
@@ -59,9 +59,9 @@ export function askToRenew(options: AskMasters & { key: KeyPair; renews: string 
 /**
  * Asks the masters to know this peel by another key from now on.
  *
- * @throws as `askToRenew` does
+ * @throws as `sendRenewal` does
  */
-export function askToRekey(options: AskMasters & { oldKey: KeyPair; newKey: KeyPair }): Promise<Issued> {
+export function sendRekey(options: AskMasters & { oldKey: KeyPair; newKey: KeyPair }): Promise<Issued> {
   const { connection, peelId, enrollmentId, oldKey, newKey, busKey, clock } = options;
   const signedAt = rfc3339(clock.now());
   const { publicKey } = newKey;

@@ -10,7 +10,7 @@ import { fetchStatement, judgeSuccession, readAccepted } from "../succession/mod
  *
  * @param untrusted URLs of those masters
  */
-export async function lookAtSuccession(
+export async function inspectSuccession(
   untrusted: readonly string[],
   files: Pick<IdentityFiles, "recoveryKeys" | "succession">,
   { clock, log }: { clock: Clock; log: Log },

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../test/harness/clock.ts";
-import { lookOnHints } from "./look-on-hints.ts";
+import { readOnHints } from "./read-on-hints.ts";
 
 test("a hint is looked at once, and a few times more in case its change was not stored yet", () => {
   const clock = manualClock();
   let looks = 0;
-  const hints = lookOnHints(clock, () => looks++);
+  const hints = readOnHints(clock, () => looks++);
   hints.take();
   expect([looks, clock.pending]).toEqual([1, 4]);
   clock.advance(100);
@@ -19,7 +19,7 @@ test("a hint is looked at once, and a few times more in case its change was not 
 test("nothing is looked at after the end", () => {
   const clock = manualClock();
   let looks = 0;
-  const hints = lookOnHints(clock, () => looks++);
+  const hints = readOnHints(clock, () => looks++);
   hints.take();
   hints.stop();
   clock.advance(60_000);

@@ -8,7 +8,7 @@ import { type Claims, readClaims } from "../../identity/jwt.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { followSites } from "./follow.ts";
-import { keepSiteAccounts } from "./keep-accounts.ts";
+import { maintainSiteAccounts } from "./maintain-accounts.ts";
 import { encodeSite, type SiteRecord } from "./record.ts";
 
 // Which accounts the bus has for which sites, on servers in memory that keep the newest claims that they got.
@@ -38,7 +38,7 @@ function bus() {
     return claims;
   };
   push(encodeSystemAccount(accounts.system, 1, signer));
-  const keeper = keepSiteAccounts({
+  const keeper = maintainSiteAccounts({
     ...{ sites, accounts, signer, clock, log },
     system: {
       servers: () => ({ total: servers.length, jetstream: servers.length }),

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { hearSite } from "./hear-site.ts";
+import { subscribeToSite } from "./subscribe-to-site.ts";
 
 /** A connection in memory: who subscribed where. */
 function connected() {
@@ -8,7 +8,7 @@ function connected() {
   const jobs: string[] = [];
   let hints = 0;
   let site: string | undefined;
-  const hearing = hearSite({
+  const hearing = subscribeToSite({
     connection: {
       subscribe(subject, run) {
         heard.push({ subject, run });

@@ -8,12 +8,12 @@ const everyMs = 1_000;
 /**
  * Lets all connected peels say hello, a part of them each second. Those that are not connected say it when they are.
  */
-export function tellPeels(options: {
+export function notifyPeels(options: {
   bus: Pick<Bus, "publish">;
   /** Encoded ids of the peels that are connected now. */
   connected(): readonly string[];
   clock: Pick<Clock, "every">;
-}): { tell(): void; stop(): void } {
+}): { report(): void; stop(): void } {
   const { bus, connected, clock } = options;
   let waiting: string[] = [];
   let timer: { cancel(): void } | undefined;
@@ -26,7 +26,7 @@ export function tellPeels(options: {
     if (waiting.length === 0) stop();
   };
   return {
-    tell() {
+    report() {
       waiting = [...connected()];
       some();
       if (waiting.length > 0) timer ??= clock.every(everyMs, some);

@@ -5,7 +5,7 @@ import { append, type Bus, eventSubject, lastOn } from "../../bus/mod.ts";
 import { decodeServiceEvent, encodeServiceEvent } from "../../wire/peel-event.ts";
 import { masterSource } from "../reactor/mod.ts";
 import { createBacklog } from "./backlog.ts";
-import { createTeller } from "./teller.ts";
+import { createPublisher } from "./publisher.ts";
 
 /** Reports that something came to another state. */
 export interface ChangeTeller<T> {
@@ -38,11 +38,11 @@ export interface ToldKind<T> {
  * Every master sees every record and reports it. A report names the revision of the record, and is stored only
  * behind the report before it, so that the stream has each change once.
  */
-export function tellChanges<T>(
+export function publishChanges<T>(
   kind: ToldKind<T>,
   { bus, clock, log }: { bus: Bus; clock: Clock; log: Log },
 ): ChangeTeller<T> {
-  const teller = createTeller({ clock, log });
+  const publisher = createPublisher({ clock, log });
   const backlog = createBacklog<{ item: T; revision: number }>();
   /** Records that have not ended. A record may be written without a change worth an event. */
   const noted = new Map<string, string>();
@@ -70,22 +70,22 @@ export function tellChanges<T>(
       if (await append(bus, subject, message, { after: last?.sequence ?? 0 })) return;
     }
   };
-  const tell = (item: T, revision: number) => {
+  const report = (item: T, revision: number) => {
     const [id, state] = [kind.idOf(item), kind.stateOf(item)];
     if (noted.get(id) === state) return;
     if (kind.isLive(item)) noted.set(id, state);
     else noted.delete(id);
-    teller.tell(id, () => store(item, revision));
+    publisher.report(id, () => store(item, revision));
   };
   return {
     note(item, revision) {
-      if (isLoaded) tell(item, revision);
+      if (isLoaded) report(item, revision);
       else backlog.add({ item, revision }, kind.storedAt(item));
     },
     loaded() {
       isLoaded = true;
-      for (const { item, revision } of backlog.take(clock.now())) tell(item, revision);
+      for (const { item, revision } of backlog.take(clock.now())) report(item, revision);
     },
-    stop: teller.stop,
+    stop: publisher.stop,
   };
 }

@@ -8,9 +8,9 @@ import { encodeServiceEvent } from "../../wire/peel-event.ts";
 import type { Job } from "../jobs/mod.ts";
 import { depthOf, masterSource } from "../reactor/mod.ts";
 import { createBacklog } from "./backlog.ts";
-import { createTeller } from "./teller.ts";
+import { createPublisher } from "./publisher.ts";
 
-const mostRemembered = 20_000;
+const maxRemembered = 20_000;
 
 /** Reports that jobs were created, and that they ended. */
 export interface JobTeller {
@@ -22,7 +22,7 @@ export interface JobTeller {
 }
 
 /** What an event says of a job. */
-type Told = Pick<Job, "jid" | "function" | "target" | "createdBy" | "settled"> & {
+type Reported = Pick<Job, "jid" | "function" | "target" | "createdBy" | "settled"> & {
   targets: number;
   depth: number;
 };
@@ -31,14 +31,14 @@ type Told = Pick<Job, "jid" | "function" | "target" | "createdBy" | "settled"> &
  * Every master sees every job and reports it. Each report has a subject of its own on which the stream takes one
  * message, so that there is one report, and it does not depend on a single master.
  */
-export function tellJobs({ bus, clock, log }: { bus: Bus; clock: Clock; log: Log }): JobTeller {
-  const teller = createTeller({ clock, log });
-  const backlog = createBacklog<Told>();
+export function publishJobs({ bus, clock, log }: { bus: Bus; clock: Clock; log: Log }): JobTeller {
+  const publisher = createPublisher({ clock, log });
+  const backlog = createBacklog<Reported>();
   /** How much of a job is published. */
-  const told = createBoundedMap<"created" | "ended">(2 * mostRemembered);
+  const reported = createBoundedMap<"created" | "ended">(2 * maxRemembered);
   let isLoaded = false;
 
-  const store = async (what: "created" | "ended", job: Told, data: Record<string, Plain>) => {
+  const store = async (what: "created" | "ended", job: Reported, data: Record<string, Plain>) => {
     const { jid, createdBy } = job;
     const message = encodeServiceEvent({
       data: { jid, function: job.function, ...data, created_by: createdBy },
@@ -46,14 +46,14 @@ export function tellJobs({ bus, clock, log }: { bus: Bus; clock: Clock; log: Log
       depth: job.depth,
     });
     await append(bus, eventSubject(masterSource, `svc.job.${jid}.${what}`), message, { after: 0 });
-    told.set(jid, what);
+    reported.set(jid, what);
   };
-  const tell = (job: Told) => {
+  const report = (job: Reported) => {
     const { jid, targets, target, settled } = job;
-    if (told.get(jid) === "ended" || (told.get(jid) === "created" && settled === undefined)) return;
-    teller.tell(jid, async () => {
-      if (told.get(jid) === undefined) await store("created", job, { targets, ...defined({ target }) });
-      if (settled === undefined || told.get(jid) === "ended") return;
+    if (reported.get(jid) === "ended" || (reported.get(jid) === "created" && settled === undefined)) return;
+    publisher.report(jid, async () => {
+      if (reported.get(jid) === undefined) await store("created", job, { targets, ...defined({ target }) });
+      if (settled === undefined || reported.get(jid) === "ended") return;
       const { status, counts } = settled;
       await store("ended", job, { status, counts: { ...defined(counts) } });
     });
@@ -63,14 +63,14 @@ export function tellJobs({ bus, clock, log }: { bus: Bus; clock: Clock; log: Log
       // Its result is an event, and a tombstone never was a job.
       if (job.schedule !== undefined || job.forbidden === true) return;
       const fields = { jid, function: name, createdBy, ...defined({ target, settled }) };
-      const known: Told = { ...fields, targets: targets.length, depth: depthOf(metadata) };
-      if (isLoaded) tell(known);
+      const known: Reported = { ...fields, targets: targets.length, depth: depthOf(metadata) };
+      if (isLoaded) report(known);
       else backlog.add(known, settled?.finishedAt ?? createdAt);
     },
     loaded() {
       isLoaded = true;
-      for (const job of backlog.take(clock.now())) tell(job);
+      for (const job of backlog.take(clock.now())) report(job);
     },
-    stop: teller.stop,
+    stop: publisher.stop,
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { operatorScope } from "../../bus/accounts/mod.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
-import { wantedNats } from "./keep-account.ts";
+import { wantedNats } from "./maintain-account.ts";
 
 const keyOf = (role: "user" | "account", byte: number) =>
   newKeyPair(role, () => new Uint8Array(32).fill(byte)).publicKey;

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { operatorScope } from "../../bus/accounts/mod.ts";
-import { createReconciler, mostPushes, type Reconciler, type SystemBus } from "../../bus/mod.ts";
+import { createReconciler, maxPushes, type Reconciler, type SystemBus } from "../../bus/mod.ts";
 import { type Claims, encodeJwt, type KeyPair, readClaims } from "../../identity/mod.ts";
 import type { OperatorRevocation, OperatorRevocations } from "./revocations.ts";
 
@@ -47,7 +47,7 @@ export function createAccountKeeper(deps: KeepAccountDeps): Reconciler {
       const wanted = wantedOf(newest);
       const lacks = held.some((claims) => JSON.stringify(wantedOf(claims)) !== JSON.stringify(claims.nats));
       if (!lacks) return complete;
-      if (pushed === mostPushes || (pushed > 1 && !complete)) {
+      if (pushed === maxPushes || (pushed > 1 && !complete)) {
         lookAgainSoon();
         return false;
       }

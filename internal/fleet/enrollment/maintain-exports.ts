@@ -26,7 +26,7 @@ export interface KeepExportsDeps {
  * Everything else in the claims stays, also exports of a later version. Several masters may do it at once: they add
  * the same.
  */
-export function keepExports(deps: KeepExportsDeps): {
+export function maintainExports(deps: KeepExportsDeps): {
   /** Resolves after the first run, whatever its result. */
   readonly ready: Promise<void>;
   stop(): void;

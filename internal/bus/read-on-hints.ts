@@ -13,7 +13,7 @@ export interface Hints {
 }
 
 /** Calls `look` on each hint, and after the last one a few times more, in case its change was not stored yet. */
-export function lookOnHints(clock: Pick<Clock, "after">, look: () => void): Hints {
+export function readOnHints(clock: Pick<Clock, "after">, look: () => void): Hints {
   let timers: Timer[] = [];
   const stop = () => {
     for (const timer of timers) timer.cancel();

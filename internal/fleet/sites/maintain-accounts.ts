@@ -7,7 +7,7 @@ import { type Claims, type KeyPair, readClaims } from "../../identity/mod.ts";
 import type { Sites } from "./follow.ts";
 
 /** How often one run pushes the claims of one account. */
-const mostPushes = 3;
+const maxPushes = 3;
 
 export interface KeepAccountsDeps {
   sites: Pick<Sites, "all" | "open" | "caughtUp" | "onChange">;
@@ -38,7 +38,7 @@ export function systemSitesOf(sites: Pick<Sites, "all" | "open">): SystemSites {
  * Keeps the claims of the accounts of sites on the bus: each site has its account as long as it is there, and the
  * system account takes the users of these sites and of no other one. All masters do it, and push the same.
  */
-export function keepSiteAccounts(deps: KeepAccountsDeps): Reconciler {
+export function maintainSiteAccounts(deps: KeepAccountsDeps): Reconciler {
   const { sites, system, accounts, signer, clock, log } = deps;
 
   /** Pushes claims until every server that answers has such. */
@@ -55,7 +55,7 @@ export function keepSiteAccounts(deps: KeepAccountsDeps): Reconciler {
       if (held.length > 0 && held.every((claims) => claims !== undefined && isWanted(claims))) {
         return isComplete;
       }
-      if (pushed === mostPushes) return false;
+      if (pushed === maxPushes) return false;
       const newest = Math.max(0, ...held.map((claims) => claims?.iat ?? 0));
       await system.pushClaims(encode(Math.max(Math.floor(clock.now() / 1000), newest + 1)));
     }

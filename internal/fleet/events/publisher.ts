@@ -7,23 +7,23 @@ const atOnce = 16;
 const againMs = 10_000;
 
 /** Stores events in the background, those about one thing in their order, until the bus has taken them. */
-export interface Teller {
-  /** @param about names what the event is about @param tell stores it; called again when it rejects */
-  tell(about: string, tell: () => Promise<unknown>): void;
+export interface Publisher {
+  /** @param about names what the event is about @param report stores it; called again when it rejects */
+  report(about: string, report: () => Promise<unknown>): void;
   /** Resolves when what is under way has ended. */
   stop(): Promise<void>;
 }
 
-export function createTeller({ clock, log }: { clock: Clock; log: Log }): Teller {
+export function createPublisher({ clock, log }: { clock: Clock; log: Log }): Publisher {
   const slots = createSlots({ atOnce });
   const stopping = new AbortController();
   const { signal } = stopping;
   const last = new Map<string, Promise<void>>();
 
-  const insist = async (fields: LogFields, tell: () => Promise<unknown>) => {
+  const insist = async (fields: LogFields, report: () => Promise<unknown>) => {
     while (!signal.aborted) {
       try {
-        await slots.run(async () => signal.aborted || (await tell()));
+        await slots.run(async () => signal.aborted || (await report()));
         return;
       } catch (thrown) {
         if (signal.aborted) return;
@@ -37,12 +37,12 @@ export function createTeller({ clock, log }: { clock: Clock; log: Log }): Teller
     }
   };
   return {
-    tell(about, tell) {
+    report(about, report) {
       const before = last.get(about) ?? Promise.resolve();
-      const told = before.then(() => insist({ about }, tell));
-      last.set(about, told);
-      told.finally(() => {
-        if (last.get(about) === told) last.delete(about);
+      const reported = before.then(() => insist({ about }, report));
+      last.set(about, reported);
+      reported.finally(() => {
+        if (last.get(about) === reported) last.delete(about);
       });
     },
     async stop() {

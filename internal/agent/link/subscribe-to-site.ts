@@ -15,7 +15,7 @@ export interface HeardSite {
  * @param options.granted the site in the credentials
  * @param options.onCommand gets the id of the job
  */
-export function hearSite(options: {
+export function subscribeToSite(options: {
   connection: Pick<Connection, "subscribe" | "onConnect">;
   granted(): string | undefined;
   onCommand(jid: string, bytes: Uint8Array): void;

@@ -1,13 +1,13 @@
 import { defined } from "../../base/defined.ts";
 import { depthOf } from "../reactor/mod.ts";
 import { isLive, type Rollout } from "../rollout/mod.ts";
-import { type ChangeTeller, tellChanges } from "./tell-changes.ts";
+import { type ChangeTeller, publishChanges } from "./publish-changes.ts";
 
 /** Reports that a rollout came to another status, or to its next wave. */
 export type RolloutTeller = ChangeTeller<Rollout>;
 
-export const tellRollouts = (deps: Parameters<typeof tellChanges>[1]): RolloutTeller =>
-  tellChanges<Rollout>(
+export const publishRollouts = (deps: Parameters<typeof publishChanges>[1]): RolloutTeller =>
+  publishChanges<Rollout>(
     {
       name: "rollout",
       idOf: ({ id }) => id,

@@ -54,7 +54,7 @@ const answer = v.object({
  *
  * @param account public key
  */
-export async function lookAtReplicas(system: Pick<SystemBus, "askServers">, account: string): Promise<Look> {
+export async function inspectReplicas(system: Pick<SystemBus, "askServers">, account: string): Promise<Look> {
   const answers = await system.askServers("JSZ", { accounts: true, streams: true, config: true });
   const servers = new Set<string>();
   const streams = new Map<string, ReplicatedStream & { replicas: Map<string, Replica> }>();
