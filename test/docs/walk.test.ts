@@ -65,6 +65,7 @@ const elsewhere: Readonly<Record<string, number>> = {
   "docs/roles.md": 2,
   "docs/rollouts.md": 2,
   "docs/compliance.md": 1,
+  "docs/configuration.md": 1,
   "docs/console.md": 1,
   "docs/peels.md": 1,
   "docs/publishing-states.md": 1,

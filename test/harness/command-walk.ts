@@ -13,7 +13,6 @@ const commandsOf = (enrollment: string): string[][] => [
   ]),
   ...["revoke", "reject", "discard"].map((verb) => ["enroll", verb, enrollment]),
   ["enroll", "label", enrollment, "env=lab"],
-  ["enroll", "vouch", "--all"],
   ["enroll", "expected", "list"],
   ["enroll", "policy", "explain"],
   ["enroll", "policy", "test", "--peel", "web-1"],
