@@ -11,6 +11,7 @@ import { createLastJobs, type LastJob } from "./last-jobs.ts";
 import { createLister, type ListedJob, summaryOf } from "./listed-job.ts";
 import { outcomeOf } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
+import type { RecentEvents } from "./recent-events.ts";
 import type { Job, Settled } from "./record.ts";
 import { resendJob } from "./resender.ts";
 import { createRunningJobs, type RunningJob } from "./running-jobs.ts";
@@ -60,6 +61,8 @@ export interface JobControllerDeps extends SettleDeps {
   /** Asked with each message of a peel before it is decoded: whether it is within the budget of the peel. */
   admit(peel: string, bytes: number): boolean;
   send: SendCommand;
+  /** Keeps what comes, for those who follow a job. */
+  recent: Pick<RecentEvents, "keep">;
   /** Whether the bus can be asked which returns it stored. */
   tellsStored(): boolean;
   /** Learns of each version of each job, and when those that were there at the start are known. */
@@ -201,7 +204,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
         if (error !== null) return log.error("subscription error", { subject: pattern, error });
         // The last token, as `parseJobSubject` reads it: a peel chooses how long the subject is.
         if (!deps.admit(subject.slice(subject.lastIndexOf(".") + 1), data.length)) return;
-        const event = readNews({ subject, data, storedAt: clock.now() });
+        const event = readNews(deps.recent.keep({ subject, data, storedAt: clock.now() }));
         if (event !== undefined) note(event);
       },
     }),

@@ -2,6 +2,7 @@ import { sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import {
   ackSubject,
+  type Bus,
   keySubject,
   progressSubject,
   readOnHints,
@@ -12,7 +13,7 @@ import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { createPace } from "./pace.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "./progress.ts";
-import { readEvents, requestStored } from "./read-events.ts";
+import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job } from "./record.ts";
 import { type JobView, type KnownJob, knownOf, type ShowDeps, storedJob, viewOf } from "./show.ts";
 import { countOutcomes, isSilent } from "./tally.ts";
@@ -52,7 +53,6 @@ export async function followJob(
   { signal = new AbortController().signal, isNow = false }: { signal?: AbortSignal; isNow?: boolean } = {},
 ): Promise<JobView> {
   const { bus, clock } = deps;
-  const { jid } = found;
   // What they returned is passed on and not kept, however much it is together.
   const known = knownOf({ onReturn: () => {} }, found);
   const count = countOutcomes(known);
@@ -85,12 +85,13 @@ export async function followJob(
     signal.throwIfAborted();
     report();
     // Subscribed first and read second: an event between the two is seen twice, never missed.
-    const stored = requestStored(bus, jid, found.targets.length);
-    // It fails where it is awaited.
-    stored.catch(() => {});
+    const recent = isNow ? undefined : deps.recent?.of(found);
     if (!isNow && found.settled === undefined) record.look();
-    const isKnown = (peel: string) => known.tally.known(peel).ending !== undefined;
-    if (known.tally.open > 0) await readEvents(bus, known.job, take, { isKnown, stored });
+    if (recent === undefined) await readStored(bus, known, take);
+    for (const message of recent ?? []) {
+      const event = readEvent(message);
+      if (event !== undefined) take(event, message.data.length);
+    }
     if (isNow) return await viewOf(deps, known);
     const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
     await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
@@ -104,6 +105,17 @@ export async function followJob(
     stopHearing();
     record.stop();
   }
+}
+
+/** Reads what is stored of the targets that are not known to have ended. */
+async function readStored(
+  bus: Bus,
+  { job, tally }: KnownJob,
+  take: (event: JobEvent, bytes: number) => void,
+): Promise<void> {
+  if (tally.open === 0) return;
+  const isKnown = (peel: string) => tally.known(peel).ending !== undefined;
+  await readEvents(bus, job, take, { isKnown });
 }
 
 /** Subscribes only to messages of peels: one wildcard for all messages of a job would include its commands. */

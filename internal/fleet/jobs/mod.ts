@@ -10,6 +10,7 @@ export { type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.t
 export { createOwnRecords } from "./own-records.ts";
 export type { PeelProgress } from "./progress.ts";
 export { readEvents } from "./read-events.ts";
+export { createRecentEvents } from "./recent-events.ts";
 export { countsField, decodeJob, type Job, type SignedRequestOf, signedRequest } from "./record.ts";
 export { isGenuineJob } from "./record-mac.ts";
 export { frozenFields, type JobRequest } from "./request.ts";

@@ -95,7 +95,7 @@ export async function readEvents(
 }
 
 /** Requests what a bus stores about a job. @throws SvcError `storage` */
-export async function requestStored(bus: Bus, jid: string, targets: number): Promise<Stored> {
+async function requestStored(bus: Bus, jid: string, targets: number): Promise<Stored> {
   const isListed = targets > 1 && targets <= maxListed;
   return isListed && tellsStored(bus) ? storedSubjects(bus, stream, jobSubjects(jid)) : undefined;
 }

@@ -8,6 +8,7 @@ import type { JobReturn } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
 import type { JobStatus, Outcome } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
+import type { RecentEvents } from "./recent-events.ts";
 import { decodeJob, type Job } from "./record.ts";
 import type { JobSource } from "./source.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
@@ -23,6 +24,8 @@ export interface ShowDeps {
   /** Which of these peels were alive at that moment, milliseconds since the Unix epoch, as far as it is known. */
   alive(peels: readonly string[], at: number): Promise<ReadonlySet<string>> | ReadonlySet<string>;
   clock: Clock;
+  /** What peels said a moment ago. */
+  recent?: Pick<RecentEvents, "of">;
   /**
    * Takes what each target returned, in place of the view: for those who keep less of it, however much all of it is
    * together. A target may return again, and a job may be read again.

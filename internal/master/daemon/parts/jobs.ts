@@ -5,6 +5,7 @@ import {
   createCommands,
   createJobController,
   createOwnRecords,
+  createRecentEvents,
   keepRoomForReturns,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
@@ -57,10 +58,12 @@ export const jobs = {
       const settle = { bus, jobs: storage.jobs, records, alive, metrics, clock };
       const reporter = publishJobs({ bus, clock, log });
       stack.defer(() => reporter.stop());
+      const recent = createRecentEvents(clock);
+      stack.defer(peelBus.onReconnect(recent.forget));
       const controller = createJobController({
         // It sends again what peels did not accept.
         ...{ ...settle, peelBus, send: resend, publisher: reporter, tracer, jitter, log },
-        tellsStored: resends,
+        ...{ tellsStored: resends, recent },
         admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
       });
       stack.defer(() => controller.stop());
@@ -80,7 +83,7 @@ export const jobs = {
         operations: {
           dispatch,
           cancel: { ...settle, send, mac, log },
-          show: { bus, jobs: storage.jobs, alive: aliveOf, clock },
+          show: { bus, jobs: storage.jobs, alive: aliveOf, clock, recent },
           controller,
         },
         siteOf,
