@@ -280,11 +280,11 @@ export const house: readonly Wing[] = [
     rooms: [
       room(
         "cli/setup",
-        9,
+        13,
         "svc init: a whole fleet for one host, in one directory; and one that succeeds another",
       ),
       room("cli/salt", 11, "what a Salt master has, written as files of a fleet, with a report"),
-      room("cli", 12, "the commands of svc, one file each"),
+      room("cli", 14, "the commands of svc, one file each"),
     ],
   },
   {

@@ -57,7 +57,7 @@ export function restReference({ info, tags, paths, components }: Description): s
   );
   return `${[
     "# REST",
-    "<!-- Generated from the API description of a master and from test/docs/rest.ts: change the operations of the rooms and the routes in internal/doors/rest, not this page. -->",
+    "<!-- Generated from the API description of a master and from test/docs/rest.ts: change the operations of the rooms and their tables of doors, not this page. -->",
     info.description,
     'A master that runs with `--api-docs` also serves an OpenAPI description at `/api/v1/openapi.yaml` and `/api/v1/openapi.json`, and an interactive page at `/api/v1/docs`. Every failure returns `{"error": "..."}`.',
     "On the fleet of the [quickstart](quickstart.md):",

@@ -162,7 +162,6 @@ function requestsOf(fleet: Fleet) {
     "POST /api/v1/enrollments/:id/clear-clone": { ...enrollment(member, "clear-clone"), well: 409 },
     "POST /api/v1/enrollments/:id/restore": { ...enrollment(member, "restore"), well: 409 },
     "POST /api/v1/enrollments/:id/revoke": { ...enrollment(suspended, "revoke"), well: 200 },
-    "POST /api/v1/enrollments/vouch": { path: "/api/v1/enrollments/vouch", authorization, well: 200 },
     "POST /api/v1/operators": { ...operators("", "add"), well: 201 },
     "GET /api/v1/operators": { path: "/api/v1/operators", authorization, well: 200 },
     "GET /api/v1/operators/:name": { path: "/api/v1/operators/anna", authorization, well: 200 },

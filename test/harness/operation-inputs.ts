@@ -1,8 +1,11 @@
 import { systemRandom } from "../../internal/base/id.ts";
 import type { Plain } from "../../internal/base/msgpack.ts";
+import { schemaOf } from "../../internal/doors/rest/json-schema.ts";
+import type { InputSchema } from "../../internal/fleet/operation/operation.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { encodeOperator, signOperator } from "../../internal/wire/operator-record.ts";
 import { peelInputs } from "./peel-inputs.ts";
+import { sampleOf } from "./sample-of.ts";
 import { tokenInputs } from "./token-inputs.ts";
 
 const key = newKeyPair("user", systemRandom).publicKey;
@@ -13,10 +16,13 @@ const anna = signOperator(
   administrator,
 );
 const record = Buffer.from(encodeOperator(anna)).toString("base64");
-/** Fields that an operation takes, and for each door some value that it does not. */
-export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Record<string, Plain>]> = {
-  "fleet.describe": [{}, {}],
-  "fleet.succession": [{}, {}],
+type Fields = Record<string, Plain>;
+
+/**
+ * Fields that an operation takes, and for each door some value that it does not: what the schema of its input does not
+ * tell.
+ */
+export const inputs: Readonly<Record<string, [fields: Fields, wrong: Fields]>> = {
   "enrollments.challenge": [{ peel_id: "web-1", public_key: key }, { peel_id: "-" }],
   "enrollments.submit": [{}, { peel_id: 5 }],
   "enrollments.challenge-tpm": [
@@ -39,7 +45,6 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
     { hosts: [] },
   ],
   "enrollments.expected": [{ limit: 3, cursor: "web-1" }, { limit: 0 }],
-  "enrollments.ways": [{}, {}],
   "enrollments.policy-test": [
     { peel: "web-1", address: "192.0.2.7", trust: "unknown", evidence: "x509", fields: { a: "b" } },
     { address: "x" },
@@ -57,7 +62,6 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
     { revoke_previous: "yes" },
   ],
   "enrollments.by-key": [{ key }, {}],
-  "decisions.verify": [{}, {}],
   "enrollments.restore": [{ id: "enr-1" }, { id: 5 }],
   "enrollments.discard": [{ id: "enr-1" }, { id: 5 }],
   "jobs.create": [{ target: "*", function: "test.ping", args: { text: "a" } }, { args: "a" }],
@@ -72,18 +76,12 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
   "rollouts.resume": [{ id: "rol-1" }, { id: 5 }],
   "rollouts.abort": [{ id: "rol-1" }, { id: 5 }],
   "rollouts.follow": [{ id: "rol-1" }, {}],
-  "reactor.status": [{}, {}],
-  "reactor.rules": [{}, {}],
   "reactor.reset": [{ rule: "web" }, { rule: 5 }],
   "reactor.test": [{ event: { tag: "disk/full" } }, { event: "disk/full" }],
   ...peelInputs,
   "targets.resolve": [{ target: "web-*" }, {}],
   "exports.prometheus": [{ target: "web-*", port: 9256, fact: ["os", "a:b"] }, { port: 0 }],
   "exports.inventory": [{ target: "web-*", facts: ["os"], limit: 3, cursor: "web-1" }, { facts: "os" }],
-  "cluster.status": [{}, {}],
-  "cluster.check": [{}, {}],
-  "cluster.lint": [{}, {}],
-  "cluster.remove-foreign": [{}, {}],
   "cluster.add": [{ hosts: ["n2.example.com"] }, { hosts: [] }],
   "cluster.remove": [{ host: "n2.example.com", dry_run: true }, { host: "a b" }],
   "cluster.add-site": [
@@ -109,19 +107,14 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
   "roles.show": [{ role: "admin" }, { role: "a".repeat(64) }],
   "roles.can": [{ kind: "jobs", action: "run", target: "*", function: "test.ping" }, { kind: 5 }],
   ...tokenInputs,
-  "operators.list": [{}, {}],
   "operators.show": [{ name: "anna" }, { name: 5 }],
   "operators.add": [{ record }, { record: 5 }],
   "operators.disable": [{ name: "anna", record }, { record: 5 }],
   "operators.enable": [{ name: "anna", record }, { record: 5 }],
   "operators.roles": [{ name: "anna", record }, { record: 5 }],
   "operators.remove": [{ name: "anna", record }, { record: 5 }],
-  "operators.adoption": [{}, {}],
-  "operators.administrators": [{}, {}],
   "operators.replace-administrators": [{ statement: record }, { statement: 5 }],
-  "operators.whoami": [{}, {}],
   "operators.renew": [{ name: "anna", public_key: key }, { public_key: "U" }],
-  "approvals.list": [{}, {}],
   "approvals.show": [{ id: "apr-1" }, { id: 5 }],
   "approvals.approve": [{ id: "apr-1" }, { id: 5 }],
   "approvals.deny": [{ id: "apr-1" }, { id: 5 }],
@@ -129,12 +122,8 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
   "audit.show": [{ seq: "5" }, { seq: 5 }],
   "audit.chain": [{ from: 1 }, { from: "1" }],
   "enrollments.show": [{ id: "enr-1" }, { id: 5 }],
-  "enrollments.strays": [{}, {}],
   "keys.dependents": [{ command_key: "UKEY" }, { issued_before: "yesterday" }],
-  "masters.list": [{}, {}],
-  "masters.probe": [{}, {}],
   "audit.verify": [{ again: "yes" }, { again: "no" }],
-  "audit.follow": [{}, {}],
   "states.status": [{ target: "web*", stale: "2h" }, {}],
   "states.drift": [
     { target: "web*", status: "failed", limit: 3 },
@@ -152,3 +141,25 @@ export const inputs: Record<string, [fields: Record<string, Plain>, wrong: Recor
   "binaries.put": [{ digest, data: Buffer.from("x") }, { digest: "0" }],
   "binaries.commit": [{ manifest: Buffer.from("x") }, { manifest: "x" }],
 };
+
+/** The same for every operation: without an entry the fields are samples of those that it requires. */
+export function inputsOf({
+  name,
+  input,
+}: {
+  name: string;
+  input: InputSchema;
+}): [fields: Fields, wrong: Fields] {
+  const listed = inputs[name];
+  if (listed !== undefined) return listed;
+  const { properties = {}, required = [] } = schemaOf(input) as {
+    properties?: Record<string, Parameters<typeof sampleOf>[0]>;
+    required?: string[];
+  };
+  const fields = required.map((field) => [field, sampleOf(properties[field] ?? {})]);
+  const wrong = Object.entries(properties).flatMap(([field, { type, enum: choices }]) => {
+    if (choices !== undefined) return [[field, "none of them"]];
+    return type === "number" || type === "integer" ? [[field, "many"]] : [];
+  });
+  return [Object.fromEntries(fields), Object.fromEntries(wrong)];
+}

@@ -5,13 +5,10 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { fromOperatorSubject } from "../../internal/base/operator-subject.ts";
-import {
-  encodeOperatorUser,
-  grantsOfScopes,
-  operatorInboxPrefix,
-} from "../../internal/bus/accounts/operator-users.ts";
+import { encodeOperatorUser, operatorInboxPrefix } from "../../internal/bus/accounts/operator-users.ts";
 import { operatorsSeedFile } from "../../internal/bus/accounts/operators-key.ts";
 import type { Bus } from "../../internal/bus/mod.ts";
+import { subjectsOfScopes } from "../../internal/doors/rooms/grants.ts";
 import { readClaims } from "../../internal/identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
 import { nonceBytes, signRequest } from "../../internal/wire/signed-request.ts";
@@ -91,8 +88,9 @@ export function writeOperatorFile(
   const issuedAt = Math.floor(systemClock.now() / 1000);
   const times = { issuedAt, expiresAt: issuedAt + 30 * day };
   const jwt = encodeOperatorUser(
-    { name, publicKey: key.publicKey, scopes: Object.keys(grantsOfScopes), ...times },
+    { name, publicKey: key.publicKey, scopes: Object.keys(subjectsOfScopes), ...times },
     { ...keyPairFromSeed("account", text(operatorsSeedFile)), issuerAccount: account },
+    subjectsOfScopes,
   );
   const file = {
     fleet,

@@ -16,6 +16,5 @@ export const peelInputs: Record<string, [fields: Record<string, Plain>, wrong: R
   "settings.reveal-explained": [{ id: "web-1", name: "app:port" }, { name: "" }],
   "peels.heartbeat": [{ id: "web-1" }, { id: 5 }],
   "peels.roots": [{ current: "sha256:0", next: "sha256:1" }, { current: 5 }],
-  "peels.survey": [{}, {}],
   "peels.show": [{ id: "web-1" }, { id: 5 }],
 };

@@ -6,15 +6,16 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
+import { subjectsOfScopes } from "../../doors/rooms/grants.ts";
 import { formatCredentials, keyPairFromSeed, newKeyPair, readClaims } from "../../identity/mod.ts";
 import { type Bus, connectBus, provision } from "../mod.ts";
-import { encodeOperatorUser, grantsOfScopes, operatorInboxPrefix } from "./operator-users.ts";
+import { encodeOperatorUser, operatorInboxPrefix } from "./operator-users.ts";
 
 // What people connect with has no JetStream: who makes a consumer has the server publish in the name of the account,
 // which masters and peels believe.
 
 /** Scopes of a role that may ask for everything; every other role has a part of them. */
-const everything = Object.keys(grantsOfScopes);
+const everything = Object.keys(subjectsOfScopes);
 
 async function connectOperator(of: TestBus): Promise<Bus> {
   const text = (name: string) => readFileSync(join(of.authDir, name), "utf8").trim();
@@ -26,6 +27,7 @@ async function connectOperator(of: TestBus): Promise<Bus> {
       ...keyPairFromSeed("account", text("masters-operators.seed")),
       issuerAccount: readClaims(text("masters.jwt")).sub,
     },
+    subjectsOfScopes,
   );
   return connectBus({
     ...{ urls: [of.url], name: "ann", ca: of.caPem, clock: systemClock, log: recordingLog() },

@@ -39,8 +39,10 @@ export async function renewOffline(authDir: string, name: string, cli: Cli): Pro
     );
   }
   const masters = readClaims(readTextFile(join(authDir, "masters.jwt"), "the JWT of the masters' account"));
+  // Only here: it loads the operations of every room.
+  const { subjectsOfScopes: subjects } = await import("../../doors/rooms/mod.ts");
   const { jwt, expiresAt } = mintOperator(
-    { signer: () => ({ ...signer, issuerAccount: masters.sub }), scopesOf: builtInScopes },
+    { signer: () => ({ ...signer, issuerAccount: masters.sub }), scopesOf: builtInScopes, subjects },
     { ...found, roles: [adminRole] },
     cli.clock.now(),
   );

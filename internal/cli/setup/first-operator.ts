@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { publicMode, secretMode } from "../../base/file.ts";
 import type { Random } from "../../base/id.ts";
 import type { NewFile } from "../../base/new-files.ts";
+import { subjectsOfScopes } from "../../doors/rooms/mod.ts";
 import { mintOperator } from "../../fleet/operators/mod.ts";
 import { builtInScopes } from "../../fleet/roles/mod.ts";
 import { formatOperatorFile, type KeyPair, newKeyPair } from "../../identity/mod.ts";
@@ -45,7 +46,11 @@ export function firstOperator(options: {
   const key = newKeyPair("user", random);
   const { publicKey } = key;
   const { jwt } = mintOperator(
-    { signer: () => ({ ...signer, issuerAccount: fleet }), scopesOf: builtInScopes },
+    {
+      signer: () => ({ ...signer, issuerAccount: fleet }),
+      scopesOf: builtInScopes,
+      subjects: subjectsOfScopes,
+    },
     { name, publicKey, roles: [adminRole] },
     clock.now(),
   );

@@ -33,4 +33,4 @@ export {
 export { type Asked, parse } from "./parse.ts";
 export { repeatedRequest } from "./repeated.ts";
 export { limitField, pageFields, pageOf } from "./schema.ts";
-export { nameOfScope, type Scope, type ScopeKind, scopes } from "./scope.ts";
+export { nameOfScope, type Scope, type ScopeKind, type ScopeName, scopes } from "./scope.ts";

@@ -9,6 +9,8 @@ export interface MintDeps {
   signer(): AccountSigner | undefined;
   /** Names of the scopes that roles have: `jobs run`. */
   scopesOf(roles: readonly string[]): readonly string[];
+  /** The subjects that each scope may send requests to, by its name. */
+  subjects: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
@@ -36,7 +38,7 @@ export function mintOperator(
   const expires = Math.floor(ends / 1000);
   const scopes = deps.scopesOf(roles);
   return {
-    jwt: encodeOperatorUser({ name, publicKey, scopes, issuedAt, expiresAt: expires }, signer),
+    jwt: encodeOperatorUser({ name, publicKey, scopes, issuedAt, expiresAt: expires }, signer, deps.subjects),
     expiresAt: expires * 1000,
   };
 }

@@ -9,7 +9,7 @@ import { nameOfScope, type Scope } from "../../../internal/fleet/operation/scope
 import { ConsoleClient } from "../../harness/console-client.ts";
 import { enrollNew, newEnrollee } from "../../harness/enrollee.ts";
 import { type AnyOperation, doorNamed } from "../../harness/joined-doors.ts";
-import { inputs } from "../../harness/operation-inputs.ts";
+import { inputsOf } from "../../harness/operation-inputs.ts";
 import { type BuiltInRole, builtInRoles, mayUse } from "../../harness/role-table.ts";
 import { until } from "../../harness/until.ts";
 import type { Visitor } from "../../harness/visitor.ts";
@@ -164,11 +164,10 @@ export function roleCases(at: () => Company): void {
         const refused: string[] = [];
         for (const name of names) {
           const { method } = routes[name];
-          const operation = doorNamed(name).operation.name;
-          const [sample] = inputs[operation] ?? [];
-          if (sample === undefined) throw new Error(`${operation} has no input in the harness`);
+          const { operation } = doorNamed(name);
+          const [sample] = inputsOf(operation);
           // Whether someone may cancel a job is judged by the job.
-          const input = operation === "jobs.cancel" ? { jid: things.job } : sample;
+          const input = operation.name === "jobs.cancel" ? { jid: things.job } : sample;
           const { path, body } = requestOf(routes[name], input);
           const { status } = await client.ask(
             door,

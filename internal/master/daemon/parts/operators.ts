@@ -1,3 +1,4 @@
+import { subjectsOfScopes } from "../../../doors/rooms/mod.ts";
 import { createDisconnections } from "../../../fleet/enrollment/mod.ts";
 import {
   createAccountKeeper,
@@ -77,7 +78,7 @@ export const operators = {
         },
         ...{ registry, revocations, keeper, disconnections, clock, log },
         bucket: storage.operators,
-        mint: { signer: () => files.signer, scopesOf: roles.scopesOf },
+        mint: { signer: () => files.signer, scopesOf: roles.scopesOf, subjects: subjectsOfScopes },
         scopesOf: roles.scopesOf,
         knownRoles: roles.roleNames,
         address: {
