@@ -119,7 +119,7 @@ test.each([
 ])("%s is not run, and the mode is named", async (_, name, mode) => {
   using temporary = temporaryDirectory("facts");
   const ran = join(temporary.path, "ran");
-  const directory = factsDirectory(temporary.path, { report: `#!/bin/sh\ntouch ${ran}\necho a: 1\n` });
+  const directory = factsDirectory(temporary.path, { tell: `#!/bin/sh\ntouch ${ran}\necho a: 1\n` });
   chmodSync(join(directory, name), mode);
   const { layers, problems } = await read(directory);
   expect(layers).toEqual([]);
@@ -147,7 +147,7 @@ test("a link does not hide the location of a program, or who can write there", a
 
 test("a program of another user is not run", async () => {
   using temporary = temporaryDirectory("facts");
-  const directory = factsDirectory(temporary.path, { report: "#!/bin/sh\necho a: 1\n" });
+  const directory = factsDirectory(temporary.path, { tell: "#!/bin/sh\necho a: 1\n" });
   // Only root can change the owner of files; for others, the reader is another user instead.
   if (uid === 0) chownSync(join(directory, "tell"), 65_534, 65_534);
   const as = uid === 0 ? 0 : uid + 1;
