@@ -62,11 +62,15 @@ export async function startIntruder(of: TestBus): Promise<Intruder> {
   const storeAll = async (messages: readonly Message[]) => {
     await Promise.all(messages.map(({ subject, data }) => store(subject, data)));
   };
-  /** A server removes the files of a stream after it has answered: one that is made at once can find some of them. */
+  /**
+   * A server removes the files of a stream after it has answered: one that is made at once can find some of them. And a
+   * master makes a stream again that is gone.
+   */
   const begin = async (kept: StreamConfig) => {
     for (;;) {
       await manager.streams.delete(kept.name).catch(() => false);
-      if ((await manager.streams.add(kept)).state.messages === 0) return;
+      const made = await manager.streams.add(kept).catch(() => undefined);
+      if (made?.state.messages === 0) return;
     }
   };
   const rewrite = async (stream: string, messages: readonly Message[], first = 1) => {

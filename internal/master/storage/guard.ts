@@ -52,19 +52,18 @@ export function guardAssets(deps: GuardDeps): { stop(): void } {
     isWanted = true;
     if (isRunning) return;
     isRunning = true;
-    try {
-      while (isWanted && isTurn() && !isStopped) {
-        isWanted = false;
-        inspectedAt = clock.monotonic();
+    while (isWanted && isTurn() && !isStopped) {
+      isWanted = false;
+      inspectedAt = clock.monotonic();
+      try {
         sweeper.note(await restore());
+      } catch (thrown) {
+        // Again with the next tick, and at once where a stream that is gone is reported meanwhile.
+        inspectedAt = undefined;
+        log.debug("the streams of the service could not be compared", { reason: describeError(thrown) });
       }
-    } catch (thrown) {
-      // With the next tick.
-      inspectedAt = undefined;
-      log.debug("the streams of the service could not be compared", { reason: describeError(thrown) });
-    } finally {
-      isRunning = false;
     }
+    isRunning = false;
   };
   const tick = async () => {
     if (!isTurn()) {
