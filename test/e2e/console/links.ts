@@ -39,7 +39,7 @@ export function linkCases(at: () => Company): void {
     for (const { page } of [tab, other]) await page[Symbol.asyncDispose]();
   });
 
-  test("svc console: an operator file of an earlier svc is renewed, and then it works; one without the role is told so", async () => {
+  test("svc console: an operator file that lacks a right is renewed, and then it works; one without the role is told so", async () => {
     const { fleet, hire } = at();
     const olga = await hire("olga", "viewer");
     const path = join(olga.home, ".svc", "contexts", "olga.operator");
@@ -56,7 +56,7 @@ export function linkCases(at: () => Company): void {
     const [first, second] = [await olga.svc("console", "--no-open"), await olga.link("--no-open")];
     expect([first.code, first.stderr]).toEqual([
       1,
-      `svc: ${path} was of an earlier version, and lacked what olga may do now: it is renewed, run the command again\n`,
+      `svc: ${path} lacked what olga may do now: it is renewed, run the command again\n`,
     ]);
     const tab = await fleet.another();
     await tab.page.open(second.link);
