@@ -151,8 +151,10 @@ function binaryOf(name: string) {
 }
 
 test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, binaries, rules, a revocation", async () => {
-  // As svc doctor does.
-  await probeStorage(operator, "probe", "svc", 5_000);
+  // As svc doctor --direct does.
+  const direct = await connectTo(bus, "direct");
+  await probeStorage(direct, "probe", "svc", 5_000);
+  await direct.nats.close();
   peel = newPeel("web-1.example");
   const { fields } = await peel.log.logged("enrollment pending: waiting for an operator's approval");
   const id = String(fields.enrollment_id);

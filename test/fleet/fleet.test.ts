@@ -18,7 +18,7 @@ const waiting = new Set<() => void>();
 beforeAll(async () => {
   bus = await startBus();
   master = await startMaster(bus);
-  operator = await connectTo(bus, "admin");
+  operator = await connectTo(bus, "master");
   operator.nats.subscribe("svc.job.*.return.*", {
     callback(_, { subject }) {
       const parsed = parseJobSubject(subject);
