@@ -303,7 +303,7 @@ describe("over the wire", () => {
     );
     expect([stolen.status, stolen.json]).toEqual([
       401,
-      { error: expect.stringContaining("the secret is not that") },
+      { error: expect.stringContaining("the secret does not match") },
     ]);
   });
 

@@ -242,7 +242,7 @@ describe("a direct decision", () => {
     expect(await direct("revoke", a, "--reason", "sold")).toMatchObject({ exit: 0 });
     expect(await direct("approve", b)).toMatchObject({ exit: 0 });
     await using second = await startMaster(fresh);
-    const connection = await connectTo(fresh, "admin");
+    const connection = await connectTo(fresh, "master");
     const bucket = await openBucket(connection, "enrollments");
     expect(await vouched(bucket, a, "revoked", fresh)).toMatchObject({ RevokeReason: "sold", direct: true });
     expect(await vouched(bucket, b, "approved", fresh)).toMatchObject({ direct: true });
