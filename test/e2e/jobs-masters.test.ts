@@ -216,7 +216,7 @@ test("the stream of a job tells each word once and closes at its end", async () 
   const reading = stream(masters[1], jid);
   await b.answer(jid);
   const events = await reading;
-  expect(events.map(({ event }) => event).sort()).toEqual(["ack", "end", "return", "return"].sort());
+  expect(events.map(({ event }) => event).sort()).toEqual(["ack", "begin", "end", "return", "return"]);
   expect(events.at(-1)).toMatchObject({ event: "end", data: { status: "completed", counts: { ok: 2 } } });
   // One that has ended is told the same way.
   expect((await stream(masters[0], jid)).at(-1)).toMatchObject({ event: "end" });

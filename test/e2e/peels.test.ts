@@ -271,7 +271,7 @@ test("svc shows and explains the settings that a master compiles, with secrets h
     app: { port: 8080, db_password: hidden, motd: hidden },
     users: [{ name: "ann", token: hidden }],
   });
-  expect(shown.stderr).toMatch(/--reveal shows it to who may/);
+  expect(shown.stderr).toMatch(/--reveal shows it to operators who may see it/);
   // A peel that is off, and has not been seen by this master.
   expect(await json("show", "web-2.example", "app:port")).toBe(8080);
   expect(await json("explain", "web-1.example", "app:port")).toEqual({

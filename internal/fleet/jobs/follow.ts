@@ -28,7 +28,7 @@ const lagPauseMs = 50;
 export interface Progress {
   targets: number;
   counts: Partial<Record<Outcome, number>>;
-  /** The event that changed it; absent at the start, and for the end of the job. */
+  /** The event that changed it; absent at the start, and when the record of the job changed the outcomes. */
   event?: JobEvent;
   /** The progress of a peel, if that changed. */
   running?: PeelProgress;
@@ -60,11 +60,13 @@ export async function followJob(
   // The signal may abort before it is awaited.
   ended.promise.catch(() => {});
   let last: Progress = { targets: found.targets.length, counts: {} };
+  let isBegun = false;
   const report = (event?: JobEvent) => {
     // Which peels are alive is requested once, at the end.
     const { counts, status } = count.update(clock.now(), event?.peel);
-    last = { ...last, counts };
-    onProgress({ ...last, ...defined({ event }) });
+    const isNews = event !== undefined || !isBegun || !Bun.deepEquals(counts, last.counts);
+    [last, isBegun] = [{ ...last, counts }, true];
+    if (isNews) onProgress({ ...last, ...defined({ event }) });
     if (status !== "running") ended.resolve();
   };
   const take = (event: JobEvent, bytes: number) => {
@@ -85,8 +87,8 @@ export async function followJob(
     signal.throwIfAborted();
     report();
     // Subscribed first and read second: an event between the two is seen twice, never missed.
-    const recent = isNow ? undefined : deps.recent?.of(found);
     if (!isNow && found.settled === undefined) record.look();
+    const recent = isNow ? undefined : await deps.recent?.(found);
     if (recent === undefined) await readStored(bus, known, take);
     for (const message of recent ?? []) {
       const event = readEvent(message);

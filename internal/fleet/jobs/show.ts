@@ -24,8 +24,8 @@ export interface ShowDeps {
   /** Which of these peels were alive at that moment, milliseconds since the Unix epoch, as far as it is known. */
   alive(peels: readonly string[], at: number): Promise<ReadonlySet<string>> | ReadonlySet<string>;
   clock: Clock;
-  /** What peels said a moment ago. */
-  recent?: Pick<RecentEvents, "of">;
+  /** What peels said until now, also what this master has not yet read from its connection. */
+  recent?(job: Job): Promise<ReturnType<RecentEvents["of"]>>;
   /**
    * Takes what each target returned, in place of the view: for those who keep less of it, however much all of it is
    * together. A target may return again, and a job may be read again.

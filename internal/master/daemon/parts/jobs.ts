@@ -79,11 +79,17 @@ export const jobs = {
       };
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
+      /** Without the flushes, a message that is under way while someone begins to follow is seen by neither. */
+      const recentOf = async (job: Parameters<typeof recent.of>[0]) => {
+        await bus.nats.flush();
+        await peelBus.nats.flush();
+        return recent.of(job);
+      };
       return {
         operations: {
           dispatch,
           cancel: { ...settle, send, mac, log },
-          show: { bus, jobs: storage.jobs, alive: aliveOf, clock, recent },
+          show: { bus, jobs: storage.jobs, alive: aliveOf, clock, recent: recentOf },
           controller,
         },
         siteOf,
