@@ -1,6 +1,6 @@
 import { isProduction, parse, type Source, type Violation } from "./source.ts";
 
-/** What of the room bus opens buckets and streams, or subscribes. */
+/** The functions of the room bus that open buckets and streams, or subscribe. */
 const opening =
   /^(?:open(?:Bucket|BlobStore|ContentStore)|read(?:Latest|Range|Stream|Values|Fullness)|list(?:Entries|Streams)|inspect(?:Assets|Fullness)|countStored|maxReplicas|clockDifference|probeStorage|storedSubjects|messageAt|untilKey|shareWatch|readOnHints|createConsumer|backUpBus|restoreBus)$/;
 

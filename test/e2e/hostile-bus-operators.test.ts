@@ -331,7 +331,7 @@ test("a rollout does not start again after its record and the used nonces were d
   expect(times("rollout")).toBe(1);
 });
 
-test("records that are made with other keys count for nothing, whoever finds them", async () => {
+test("records that are made with other keys are ignored by every master", async () => {
   const runs = { function: "cmd.run", args: job("pwned").args, target: "web-1" };
   const forged = forgedRecords({
     forger: eve,

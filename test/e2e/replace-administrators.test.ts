@@ -197,7 +197,7 @@ test("a peel that enrolls afterwards starts from the version of its list", async
   expect(administratorsOf("web-3")).toBe(`# version 1 ${fleet}\n${lineOf(carl)}`);
 });
 
-test("who steals a master, with all that it has, replaces nothing", async () => {
+test("an attacker with a stolen master, and all that it has, replaces nothing", async () => {
   const bucket = await openBucket(thief, "secrets");
   const list = [{ name: "eve", publicKey: eve.key.publicKey }];
   const stolen = [

@@ -9,7 +9,7 @@ import { revealArg, sayHidden } from "./hidden.ts";
 
 export const explainCommand = command({
   name: "explain",
-  description: "Say from which file and line a setting of a peel comes, and what it covered.",
+  description: "Show from which file and line a setting of a peel comes, and which values it overrides.",
   examples: [
     "svc settings explain web-1.example.com app:port",
     "svc settings explain web-1.example.com app --output json",
@@ -34,7 +34,7 @@ export const explainCommand = command({
     }),
 });
 
-/** Where settings come from, each above what it covered. */
+/** Where settings come from, each above the values that it overrides. */
 export function formatExplained(
   settings: AnswerTo<typeof settingOperations.explainSettings>["settings"],
   style: TableStyle,

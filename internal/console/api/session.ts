@@ -28,7 +28,7 @@ export interface Session {
    * A request was refused for want of a session: resolves when there is one again.
    *
    * @param asked the session of the request. An answer may come late: what was sent before the last sign-in says
-   *   nothing of the session of now
+   *   nothing about the current session
    * @throws ApiError when that belongs to another person, in whose name the request must not be sent
    */
   signedInAgain(asked: SessionView | undefined): Promise<void>;

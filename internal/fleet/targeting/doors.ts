@@ -6,7 +6,7 @@ export const targetDoors = {
   resolveTarget: {
     rest: {
       ...{ method: "GET", path: "/api/v1/targets", tag: "Peels", readsAll: true },
-      // What a page that is typed into reads at once: the first thousand peels or more, and how many there are.
+      // What a page reads at once while someone types: the first thousand peels or more, and how many there are.
       answerBytes: 64 * 1024,
       answers: {
         200: "The peels, by id, and whether they are connected",

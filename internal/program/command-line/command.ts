@@ -39,7 +39,7 @@ export interface Machine {
   random: Random;
   /**
    * Asks the person at the terminal, and resolves with the line that is typed, empty at the end of input. Absent
-   * where nobody can be asked.
+   * where no one can confirm.
    */
   ask?(question: string): Promise<string>;
   /** Ends the program at once, whatever is still under way. */

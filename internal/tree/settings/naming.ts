@@ -222,7 +222,7 @@ export class Naming {
     }
   }
 
-  /** Data of a text: text in which facts are held is refused when it is read. */
+  /** Data of a text: text that contains facts is refused when it is read. */
   private bindData(rest: Tokens): Binding {
     const binding = this.of(rest[rest.lastIndexOf("as") + 1] ?? "");
     binding.other = true;

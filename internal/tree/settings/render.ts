@@ -48,7 +48,7 @@ export function createTreeRenderer(
   const included = new Set<string>();
   let known: ReadonlyMap<string, Dependence> | undefined;
   const held = new Map<string, string>();
-  /** The text in which facts are held. @throws SettingsFault when they cannot be */
+  /** The text that contains facts. @throws SettingsFault when they cannot be */
   const heldText = (path: string, text: string): string => {
     const before = held.get(path);
     if (before !== undefined) return before;

@@ -18,9 +18,9 @@ export interface Company extends AsyncDisposable {
   readonly masters: string[];
   /** Adds an operator with the compiled `svc`. */
   hire(name: string, ...roles: string[]): Promise<Person>;
-  /** Somebody who came in with a link of `svc console`. */
+  /** Someone who came in with a link of `svc console`. */
   comeIn(person: Person): Promise<Visitor>;
-  /** Somebody who came in with a token that has these roles. */
+  /** Someone who came in with a token that has these roles. */
   visit(name: string, ...roles: string[]): Promise<Visitor & { token: string }>;
 }
 
