@@ -115,10 +115,11 @@ test("a peel that is well has nothing to explain, and masters tell their recover
 
 test("a refused rotation, a missing root and a missing command key are explained, and masters count them", async () => {
   expect((await host.svc("ca", "rotate", "start", "--dir", auth("ca"))).code).toBe(0);
-  expect((await host.svc("keys", "rotate", "command", "--dir", auth())).code).toBe(0);
-  const nextKey = keyPairFromSeed("user", read(auth("command-next.seed"))).publicKey;
   const nextPin = spkiPin(read(auth("ca", "next", "root.crt")));
   await restartPeel("--master-url", impostor.url);
+  // While no peel is connected, masters wait for none and sign with the next key.
+  expect((await host.svc("keys", "rotate", "command", "--dir", auth())).code).toBe(0);
+  const nextKey = keyPairFromSeed("user", read(auth("command-next.seed"))).publicKey;
   const said = await untilDoctor(
     (found) => found.statements?.level === "fail" && /unknown/.test(found["command keys"]?.message ?? ""),
   );
