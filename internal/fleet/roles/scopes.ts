@@ -11,6 +11,9 @@ const ofJobRules: readonly Scope[] = [
   { kind: "facts", action: "resolve" },
 ];
 
+/** Who starts a rollout or an upgrade may see it, as `decide` does. */
+const startsRollouts: ReadonlySet<string> = new Set(["rollouts start", "upgrades start"]);
+
 /**
  * The scopes that these roles have a rule for: outside of them, no request can be allowed. For what must be decided
  * before there is a request, such as the subjects of an operator.
@@ -25,7 +28,8 @@ export function scopesOf(book: RoleBook, names: readonly string[]): string[] {
       ...(jobs.length === 0 ? [] : ofJobRules.map(nameOfScope)),
       ...grants.map(({ kind, action }) => nameOfScope({ kind, action } as Scope)),
     ]);
-  return [...new Set(found)];
+  const sees = found.some((scope) => startsRollouts.has(scope)) ? ["rollouts show"] : [];
+  return [...new Set([...found, ...sees])];
 }
 
 /** The scopes of built-in roles, for where there is no master whose file could have others. */
