@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
 import { readTextIfPresent } from "../../../base/file.ts";
+import { shareRuns } from "../../../base/share-runs.ts";
 import {
   adoptSuccession,
   createVouchers,
@@ -45,9 +46,10 @@ export const storage = {
         signal,
       );
     }
+    // The room and the guard both ask for it: two at once change the same stream, and the server refuses one of them.
+    const provision = shareRuns(() => provisionOnce(options));
     const room = watchRoom({
-      ...{ bus, streams, name },
-      provision: () => provisionOnce(options),
+      ...{ bus, streams, name, provision },
       replicas: () => replicasOf(options).replicas,
       log,
     });
@@ -56,7 +58,7 @@ export const storage = {
       recordMac,
       vouchers,
       directs,
-      provision: async () => (await provisionOnce(options)).room,
+      provision: async () => (await provision()).room,
       checks: { storage: room.check },
       view: { storage: room.view },
       stop: room.stop,
