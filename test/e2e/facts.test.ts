@@ -77,7 +77,7 @@ test("the bus has the facts of the peel, and its enrollment is active by them", 
   expect(facts).toMatchObject({
     id: "web-1.example",
     role: "web",
-    reported: { uid: process.getuid?.() },
+    told: { uid: process.getuid?.() },
     kernel: "Linux",
     svc_version: expect.any(String),
     svc_watchdog: false,

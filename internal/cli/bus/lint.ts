@@ -33,8 +33,11 @@ export const lintCommand = command({
     }),
 });
 
-/** What differs, and what is foreign. */
-function formatLint(found: AnswerTo<typeof clusterOperations.lintBus>, style: TableStyle): string {
+/**
+ * What differs, and what is foreign.
+ * @internal exported for the test of all tables
+ */
+export function formatLint(found: AnswerTo<typeof clusterOperations.lintBus>, style: TableStyle): string {
   const { changed, foreign } = found;
   const parts = [
     ...(changed.length === 0

@@ -161,6 +161,12 @@ export const saltListFilters: Readonly<Record<string, Filter>> = {
     if (!(value instanceof ValueMap)) throw new Fault("update_dict_key_value: expected a map");
     return new ValueMap([...(before instanceof ValueMap ? before.entries() : []), ...value.entries()]);
   }),
+  zip: (value, { positional }, { run }) => {
+    const lists = [value, ...positional].map(iterate);
+    const length = Math.min(...lists.map((list) => list.length));
+    run.budget.make(length * lists.length);
+    return Array.from({ length }, (_, at) => new Tuple(lists.map((list) => list[at] as Value)));
+  },
   zip_longest: (value, { positional, named }, { run }) => {
     const lists = [value, ...positional].map(iterate);
     const fill = named.get("fillvalue") ?? null;

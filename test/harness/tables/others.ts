@@ -1,6 +1,7 @@
 import { namesOf } from "../../../internal/base/peel-id.ts";
 import { formatEntries } from "../../../internal/cli/audit/list.ts";
 import { formatBackup } from "../../../internal/cli/bus/format.ts";
+import { formatLint } from "../../../internal/cli/bus/lint.ts";
 import { formatSurvey } from "../../../internal/cli/ca/rotate/format.ts";
 import { formatDifferences } from "../../../internal/cli/cluster/check.ts";
 import { formatStatus as formatClusterStatus } from "../../../internal/cli/cluster/status.ts";
@@ -13,6 +14,14 @@ import { at, end, ids, key, many, type Samples } from "./sample.ts";
 
 /** Who may do what, and the programs themselves. */
 export const otherTables: Samples = {
+  "bus/lint.ts": (style, name) =>
+    formatLint(
+      {
+        changed: [{ stream: name, consumer: name, fields: [name, "max_bytes"] }],
+        foreign: [{ stream: name, name, delivers_to: name, created: at }],
+      },
+      style,
+    ),
   "cluster/check.ts": (style, name) =>
     formatDifferences([{ stream: name, server: name, message: name }], style),
   "cluster/status.ts": (style, name) =>
