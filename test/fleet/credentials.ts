@@ -12,12 +12,14 @@ import { formatCredentials } from "../../internal/identity/credentials.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { encodeJwt } from "../../internal/identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
+import { enrollmentMessage } from "../../internal/wire/enrollment-messages.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
 import { answerSubject, askSubject } from "./floor.ts";
 
 // Members of a fleet without enrolling through the listener: that is another bench.
 
 const insertsAtOnce = 64;
+const challengeBytes = 32;
 
 /** A member of a simulated fleet. */
 export interface Member {
@@ -107,12 +109,16 @@ async function insertAll(bus: Bus, authDir: string, records: readonly Enrollment
 
 function recordOf({ peelId, key, site }: Member) {
   const now = systemClock.now();
+  const curvePublicKey = deriveCurveKey(key).publicKey;
+  // Masters seal settings only to a curve key that the peel signed.
+  const enrollChallenge = systemRandom(challengeBytes);
+  const enrollSignature = new Uint8Array(key.sign(enrollmentMessage(enrollChallenge, curvePublicKey)));
   return {
     id: newId("enr", now, systemRandom),
     peelId,
     ...(site === undefined ? {} : { labels: { site } }),
     publicKey: key.publicKey,
-    curvePublicKey: deriveCurveKey(key).publicKey,
+    ...{ curvePublicKey, enrollChallenge, enrollSignature },
     hostname: peelId,
     state: "active" as const,
     decidedBy: "simulator",
