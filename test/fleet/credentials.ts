@@ -109,6 +109,7 @@ async function insertAll(bus: Bus, authDir: string, records: readonly Enrollment
 
 function recordOf({ peelId, key, site }: Member) {
   const now = systemClock.now();
+  const credsExpiresAt = now + 365 * 24 * 3600_000;
   const curvePublicKey = deriveCurveKey(key).publicKey;
   // Masters seal settings only to a curve key that the peel signed.
   const enrollChallenge = systemRandom(challengeBytes);
@@ -126,8 +127,10 @@ function recordOf({ peelId, key, site }: Member) {
     updatedAt: now,
     decidedAt: now,
     issuedAt: now,
-    credsExpiresAt: now + 365 * 24 * 3600_000,
+    credsExpiresAt,
     activatedAt: now,
     busPublicKey: key.publicKey,
+    // A revocation refuses these.
+    busKeys: [{ publicKey: key.publicKey, expiresAt: credsExpiresAt }],
   };
 }
