@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { enrollNew, newEnrollee } from "../../harness/enrollee.ts";
+import { until } from "../../harness/until.ts";
 import type { Visitor } from "../../harness/visitor.ts";
 import { type Company, silent } from "./company.ts";
 
@@ -168,7 +169,12 @@ export function expiredCases(at: () => Company): void {
     await here.choose("Sign out everywhere", "dialog");
     await here.page.until(`document.querySelector("#token") !== null`);
     expect((await there.request("GET", "peels")).status).toBe(401);
-    expect((await other.request("GET", "peels")).status).toBe(200);
+    // All browsers of the test share the budget of one address, and a page waits for it as well.
+    const answered = await until(
+      () => other.request("GET", "peels"),
+      ({ status }) => status !== 429,
+    );
+    expect(answered.status).toBe(200);
     await there.page.evaluate(`document.querySelector('nav a[href$="/jobs"]').click()`);
     await there.page.until(`document.querySelector("${ended}") !== null`);
     for (const { page } of [here, there, other]) await page[Symbol.asyncDispose]();
