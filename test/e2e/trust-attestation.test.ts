@@ -109,7 +109,7 @@ test("a man in the middle at first use is seen, and the approval refused", async
   const { enrollment_id: id } = await submit("deceived", between.url, { rung: 4, firstUse: true });
   expect(await trustOf(id)).toBe("MISMATCH!");
   expect((await operate(master, id, "approve")).status).toBe(409);
-  const shown = await cli(bus, "enroll", "--direct-kv", "show", id, "--output", "json");
+  const shown = await cli(bus, "enroll", "show", id, "--output", "json");
   expect(JSON.parse(shown.stdout)).toMatchObject({
     trusted_ca_spki: spkiPin(attacker.rootPem),
     fleet_ca_spki: [spkiPin(bus.caPem)],
