@@ -76,7 +76,7 @@ async function shown(master: TestMaster, jid: string): Promise<Record<string, un
 
 test("a peel runs its schedule before it is enrolled, without a bus, and masters have every result", async () => {
   await using peel = startPeel("sched-1", {
-    reported: { module: "test.ping", interval: "200ms", run_on_start: true, return_job: true },
+    told: { module: "test.ping", interval: "200ms", run_on_start: true, return_job: true },
     kept: { module: "test.ping", interval: "200ms" },
   });
   const before = await peel.nextRun("told");
