@@ -1,6 +1,7 @@
 import { describeError } from "../../base/errors.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import { type Drive, type DriveDeps, driveRollout } from "./drive.ts";
+import { type Drive, driveRollout } from "./drive.ts";
+import type { DriveDeps } from "./driving.ts";
 import { decodeRollout, encodeRollout, isLive, type Rollout } from "./record.ts";
 
 /**

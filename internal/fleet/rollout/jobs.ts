@@ -10,6 +10,7 @@ import {
   type DispatchDeps,
   decodeJob,
   dispatchJob,
+  type Job,
   type PlannedJob,
   placeTombstone,
   readEvents,
@@ -36,66 +37,21 @@ export interface RolloutJobs {
   wentWell(jid: string): Promise<string[]>;
 }
 
-/** @param deps.recorder records each job before it is made */
-export function createRolloutJobs(deps: {
+export interface RolloutJobDeps {
   dispatch: DispatchDeps;
   cancel: CancelDeps;
+  /** Records each job before it is made. */
   recorder?: Pick<Recorder, "begin">;
   /** Begins a trace for each job: a rollout may take days. */
   tracer?: Tracer;
-}): RolloutJobs {
-  const { dispatch, cancel, recorder, tracer = untraced } = deps;
-  const recorded = async <T>(planned: PlannedJob, requestId: string | undefined, run: () => Promise<T>) => {
-    const end = await recorder?.begin(describeJob(planned, requestId));
-    try {
-      const result = await run();
-      await end?.({ outcome: "done" });
-      return result;
-    } catch (thrown) {
-      await end?.({ outcome: "failed", reason: toSvcError(thrown).message });
-      throw thrown;
-    }
-  };
+}
+
+export function createRolloutJobs(deps: RolloutJobDeps): RolloutJobs {
+  const { dispatch, cancel } = deps;
   return {
-    async make(planned, of = {}) {
-      const { jid, createdAt, createdBy, targets, timeoutMs, args, metadata } = planned;
-      if (targets.length === 0) return { jid, observed: "nobody" };
-      const timeout = formatDuration(timeoutMs);
-      const request = { function: planned.function, args, metadata, targets, timeout };
-      const { rollout, wave } = metadata;
-      const span = tracer.begin("rollout wave", {
-        attributes: {
-          ...(typeof rollout === "string" ? { "svc.rollout": rollout } : {}),
-          ...(typeof wave === "number" ? { "svc.wave": wave } : {}),
-        },
-      });
-      try {
-        const { job } = await recorded(planned, of.requestId, () =>
-          dispatchJob({ ...dispatch, ...of, span, source: "rollout" }, request, createdBy, {
-            jid,
-            createdAt,
-          }),
-        );
-        span.end();
-        return job.forbidden === true
-          ? { jid, observed: "forbidden" }
-          : { jid, observed: "made", peels: job.targets.length };
-      } catch (thrown) {
-        span.end(toSvcError(thrown).kind);
-        if (!(thrown instanceof SvcError)) throw thrown;
-        if (thrown.kind === "not_found") return { jid, observed: "nobody" };
-        if (thrown.kind === "bad_request" || thrown.kind === "forbidden") {
-          return { jid, observed: "refused", reason: thrown.message };
-        }
-        throw thrown;
-      }
-    },
+    make: (planned, of = {}) => makeJob(deps, planned, of),
     async claim(planned, by) {
-      const { jid } = planned;
-      const job = await placeTombstone(dispatch, planned, { by, at: dispatch.clock.now() });
-      return job.forbidden === true
-        ? { jid, observed: "forbidden" }
-        : { jid, observed: "made", peels: job.targets.length };
+      return madeOf(await placeTombstone(dispatch, planned, { by, at: dispatch.clock.now() }));
     },
     async cancel(jid, { rollout, by }) {
       const entry = await cancel.jobs.get(jid);
@@ -125,6 +81,58 @@ export function createRolloutJobs(deps: {
       return job.targets.filter((peel) => outcomes.get(peel) === "ok");
     },
   };
+}
+
+async function makeJob(
+  { dispatch, recorder, tracer = untraced }: RolloutJobDeps,
+  planned: PlannedJob,
+  of: WaveRequest,
+): Promise<Observation> {
+  const { jid, createdAt, createdBy, targets, timeoutMs, args, metadata } = planned;
+  if (targets.length === 0) return { jid, observed: "nobody" };
+  const timeout = formatDuration(timeoutMs);
+  const request = { function: planned.function, args, metadata, targets, timeout };
+  const { rollout, wave } = metadata;
+  const span = tracer.begin("rollout wave", {
+    attributes: {
+      ...(typeof rollout === "string" ? { "svc.rollout": rollout } : {}),
+      ...(typeof wave === "number" ? { "svc.wave": wave } : {}),
+    },
+  });
+  const from = { ...dispatch, ...of, span, source: "rollout" as const };
+  try {
+    const { job } = await recorded(recorder, describeJob(planned, of.requestId), () =>
+      dispatchJob(from, request, createdBy, { jid, createdAt }),
+    );
+    span.end();
+    return madeOf(job);
+  } catch (thrown) {
+    span.end(toSvcError(thrown).kind);
+    if (!(thrown instanceof SvcError)) throw thrown;
+    const { kind, message } = thrown;
+    if (kind === "not_found") return { jid, observed: "nobody" };
+    if (kind === "bad_request" || kind === "forbidden") return { jid, observed: "refused", reason: message };
+    throw thrown;
+  }
+}
+
+const madeOf = ({ jid, forbidden, targets }: Job): Observation =>
+  forbidden === true ? { jid, observed: "forbidden" } : { jid, observed: "made", peels: targets.length };
+
+async function recorded<T>(
+  recorder: RolloutJobDeps["recorder"],
+  what: Parameters<Recorder["begin"]>[0],
+  run: () => Promise<T>,
+): Promise<T> {
+  const end = await recorder?.begin(what);
+  try {
+    const result = await run();
+    await end?.({ outcome: "done" });
+    return result;
+  } catch (thrown) {
+    await end?.({ outcome: "failed", reason: toSvcError(thrown).message });
+    throw thrown;
+  }
 }
 
 function describeJob({ jid, createdBy, targets, args, metadata, ...planned }: PlannedJob, requestId = "") {

@@ -49,46 +49,16 @@ interface Heard {
   timer?: Timer;
 }
 
-export function createTakeover(deps: TakeoverDeps): Takeover {
-  const { rollouts, self, timing, clock, jitter, metrics, log } = deps;
-  const heard = new Map<string, Heard>();
-  let stopped = false;
+/** What this master heard of drivers. */
+interface Listening extends TakeoverDeps {
+  readonly heard: Map<string, Heard>;
+  stopped: boolean;
+}
 
-  /** Takes over a rollout, if its driver has sent nothing since. */
-  const take = async ({ id, token, heartbeatAt }: Rollout) => {
-    const entry = await rollouts.get(id);
-    if (entry === undefined || stopped) return;
-    const rollout = decodeRollout(entry.value);
-    // This process may have been frozen itself, and receive earlier heartbeats only now.
-    const isSilent = rollout.token === token && rollout.heartbeatAt === heartbeatAt;
-    if (!isLive(rollout) || (rollout.driver !== undefined && !isSilent)) return;
-    const next = { ...rollout, driver: self, token: rollout.token + 1, heartbeatAt: clock.now() };
-    if ((await rollouts.update(id, encodeRollout(next), entry.revision)) === undefined) return;
-    const from = rollout.driver === undefined ? "given_back" : "silent";
-    metrics.rolloutTaken(from);
-    log.warn("rollout taken over", {
-      rollout: id,
-      from: rollout.driver,
-      reason: from === "silent" ? "its driver was silent" : "its driver gave it back",
-      last_heard: rfc3339(rollout.heartbeatAt),
-      step: rollout.step,
-      token: next.token,
-    });
-  };
-  const takeLater = (entry: Heard) => {
-    entry.timer?.cancel();
-    const { rollout } = entry;
-    const leftMs =
-      rollout.driver === undefined ? 0 : Math.max(0, timing.silenceMs - (clock.monotonic() - entry.heardAt));
-    entry.timer = clock.after(leftMs + timing.spreadMs * jitter(), () => {
-      take(rollout).catch((thrown) => {
-        log.warn("a rollout could not be taken over", { rollout: rollout.id, reason: describeError(thrown) });
-        if (!stopped && heard.get(rollout.id) === entry) {
-          entry.timer = clock.after(timing.retryMs, () => takeLater(entry));
-        }
-      });
-    });
-  };
+export function createTakeover(deps: TakeoverDeps): Takeover {
+  const { timing, clock } = deps;
+  const heard = new Map<string, Heard>();
+  const listening: Listening = { ...deps, heard, stopped: false };
   const release = (id: string) => {
     const entry = heard.get(id);
     entry?.timer?.cancel();
@@ -107,7 +77,7 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
     },
     watch(id) {
       const entry = heard.get(id);
-      if (entry !== undefined && !stopped) takeLater(entry);
+      if (entry !== undefined && !listening.stopped) takeLater(listening, entry);
     },
     release,
     forget(id) {
@@ -117,7 +87,7 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
     beginAnew() {
       for (const entry of heard.values()) {
         entry.heardAt = clock.monotonic();
-        if (entry.timer !== undefined) takeLater(entry);
+        if (entry.timer !== undefined) takeLater(listening, entry);
       }
     },
     overdue() {
@@ -127,8 +97,48 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
         .length;
     },
     stop() {
-      stopped = true;
+      listening.stopped = true;
       for (const id of heard.keys()) release(id);
     },
   };
+}
+
+/** Takes over a rollout when its driver was silent for too long. */
+function takeLater(listening: Listening, entry: Heard): void {
+  const { timing, clock, jitter, log, heard } = listening;
+  entry.timer?.cancel();
+  const { rollout } = entry;
+  const leftMs =
+    rollout.driver === undefined ? 0 : Math.max(0, timing.silenceMs - (clock.monotonic() - entry.heardAt));
+  entry.timer = clock.after(leftMs + timing.spreadMs * jitter(), () => {
+    take(listening, rollout).catch((thrown) => {
+      log.warn("a rollout could not be taken over", { rollout: rollout.id, reason: describeError(thrown) });
+      if (!listening.stopped && heard.get(rollout.id) === entry) {
+        entry.timer = clock.after(timing.retryMs, () => takeLater(listening, entry));
+      }
+    });
+  });
+}
+
+/** Takes over a rollout, if its driver has sent nothing since. */
+async function take(listening: Listening, { id, token, heartbeatAt }: Rollout): Promise<void> {
+  const { rollouts, self, clock } = listening;
+  const entry = await rollouts.get(id);
+  if (entry === undefined || listening.stopped) return;
+  const rollout = decodeRollout(entry.value);
+  // This process may have been frozen itself, and receive earlier heartbeats only now.
+  const isSilent = rollout.token === token && rollout.heartbeatAt === heartbeatAt;
+  if (!isLive(rollout) || (rollout.driver !== undefined && !isSilent)) return;
+  const next = { ...rollout, driver: self, token: rollout.token + 1, heartbeatAt: clock.now() };
+  if ((await rollouts.update(id, encodeRollout(next), entry.revision)) === undefined) return;
+  const from = rollout.driver === undefined ? "given_back" : "silent";
+  listening.metrics.rolloutTaken(from);
+  listening.log.warn("rollout taken over", {
+    rollout: id,
+    from: rollout.driver,
+    reason: from === "silent" ? "its driver was silent" : "its driver gave it back",
+    last_heard: rfc3339(rollout.heartbeatAt),
+    step: rollout.step,
+    token: next.token,
+  });
 }
