@@ -2,18 +2,20 @@ import { Elysia } from "elysia";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
-import type { Log, LogFields } from "../../base/log.ts";
-import { newRequestId, requestIdOf } from "../../base/request-id.ts";
-import { type Span, type Tracer, traceparentOf, untraced } from "../../base/trace.ts";
+import type { Log } from "../../base/log.ts";
+import { newRequestId } from "../../base/request-id.ts";
+import type { Tracer } from "../../base/trace.ts";
 import type { AuthRule } from "../../fleet/operation/mod.ts";
+import { authorize } from "./authorize.ts";
 import { readJson } from "./body.ts";
 import type { Docs } from "./docs.ts";
+import { beginExchange, type Exchange, endExchange, type RequestMetrics, traceExchange } from "./exchange.ts";
+import { createRouteFinder, type RouteFinder, type Ruled } from "./find-route.ts";
 import type { BudgetName } from "./limit.ts";
-import { liveSession } from "./live-session.ts";
-import { createRateLimits, type LimitedNetwork } from "./rate-limits.ts";
-import { type Call, json, type Route } from "./route.ts";
+import { createRateLimits, type LimitedNetwork, type RateLimits } from "./rate-limits.ts";
+import { json, type Route } from "./route.ts";
 import { type Certificate, type Incoming, serveHttps } from "./serve.ts";
-import { type Bearers, type ConsoleSessions, signIn, type TokenEntry, tokenFiles } from "./tokens.ts";
+import { type Bearers, type ConsoleSessions, type TokenEntry, tokenFiles } from "./tokens.ts";
 
 const commonHeaders = Object.entries({
   "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
@@ -40,10 +42,7 @@ export interface ListenerOptions {
   hidesWithoutTokens?: boolean;
   /** Networks with a budget of their own for enrollment. */
   networks?: readonly LimitedNetwork[];
-  metrics: {
-    rateLimited(budget: string): void;
-    httpRequest(request: { method: string; route: string; status: number; seconds: number }): void;
-  };
+  metrics: RequestMetrics & { rateLimited(budget: string): void };
   /** Begins a span for each request with a valid token. */
   tracer?: Tracer;
   clock: Clock;
@@ -99,221 +98,133 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 }
 
 /** The listener without its socket. */
-export function createHandler(
-  options: Pick<
-    ListenerOptions,
-    | "routes"
-    | "docs"
-    | "tokens"
-    | "bearers"
-    | "sessions"
-    | "hidesWithoutTokens"
-    | "networks"
-    | "metrics"
-    | "tracer"
-    | "clock"
-    | "log"
-  >,
-): {
+export function createHandler(options: HandlerOptions): {
   handle(incoming: Incoming): Promise<Response>;
   routes: readonly ServedRoute[];
 } {
-  const { clock, log, routes, docs, tokens, bearers = [], sessions } = options;
-  const { hidesWithoutTokens = false, tracer = untraced } = options;
-  const kinds = [tokenFiles(tokens, clock), ...bearers];
-  const limits = createRateLimits(options.networks ?? [], clock);
-  // Elysia routes; the arguments of a handler are looked up by its request.
-  const calls = new WeakMap<
-    Request,
-    { call: Omit<Call, "params">; incoming: Incoming; trace(route: Route): Span }
-  >();
-  // A hook applies only to the routes after it.
-  const app = new Elysia({ strictPath: true }).onError(({ error, code, request }) => {
-    if (code === "NOT_FOUND")
-      return unknownRoute(new URL(request.url).pathname, calls.get(request)?.incoming);
-    return failure(error, calls.get(request)?.call.log ?? log);
-  });
-  for (const route of routes) {
-    app.route(
-      route.method,
-      route.path,
-      async ({ request, params }) => {
-        const found = calls.get(request);
-        if (found === undefined) throw new SvcError("internal", "a request without a call");
-        const { incoming } = found;
-        if (!isServed(route, incoming)) return unknownRoute(new URL(request.url).pathname, incoming);
-        const authorized = await authorize(route, found.call, incoming.method);
-        // Clients without a token cannot make a master record anything.
-        if (authorized.operator !== undefined) Object.assign(authorized, { span: found.trace(route) });
-        const body =
-          route.body === undefined
-            ? undefined
-            : await readJson(incoming, route.body === "json", route.maxBodyBytes);
-        return route.handle(Object.assign(authorized, { body, params: params as Record<string, string> }));
-      },
-      { config: {}, parse: "none", ...defined({ detail: docs?.detailOf(route) }) },
-    );
-  }
-  if (docs !== undefined) app.use(docs.plugin);
+  const { clock, routes, docs, tokens, bearers = [], networks = [] } = options;
   const ruled = [...routes, ...(docs?.rules ?? [])];
-  const patterns = ruled.map(patternOf);
-  const isServed = ({ auth }: Ruled, incoming?: Pick<Incoming, "headers">) =>
-    auth !== "bearer" ||
-    !hidesWithoutTokens ||
-    kinds.some((kind) => kind.open()) ||
-    (incoming !== undefined && sessions?.has(incoming.headers) === true);
-  const unknownRoute = (path: string, incoming?: Pick<Incoming, "headers">): Response => {
-    const allowed = patterns
-      .filter(({ pattern, route }) => pattern.test(path) && isServed(route, incoming))
-      .map(({ route }) => route.method);
-    if (allowed.length === 0) return json(404, { error: "not found" });
-    const allow = [...new Set(allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
-    return json(405, { error: "method not allowed" }, { Allow: allow.join(", ") });
+  const handling: Handling = {
+    ...options,
+    kinds: [tokenFiles(tokens, clock), ...bearers],
+    limits: createRateLimits(networks, clock),
+    finder: createRouteFinder(ruled),
+    exchanges: new WeakMap(),
   };
-  const authorize = async (
-    route: Route,
-    call: Omit<Call, "params">,
-    method: string,
-  ): Promise<Omit<Call, "params">> => {
-    if (route.auth !== "bearer") return call;
-    const { headers, ip } = call;
-    const authorization = headers.get("authorization");
-    try {
-      const session = authorization === null ? await sessions?.find({ method, headers, ip }) : undefined;
-      const operator = session ?? (await signIn(kinds, authorization));
-      call.note({ auth_username: operator.name });
-      if (session !== undefined) endWithSession(call, () => sessions?.find({ method, headers, ip }));
-      return Object.assign(call, { operator });
-    } catch (thrown) {
-      if (toSvcError(thrown).kind === "unauthorized") call.log.warn("http.request.unauthorized");
-      throw thrown;
-    }
-  };
-  const endWithSession = (call: Omit<Call, "params">, find: () => Promise<unknown> | undefined) => {
-    const { signal, keepOpen } = call;
-    const live = liveSession({ clock, signal, judge: async () => find() });
-    const followed = () => {
-      keepOpen();
-      live.follow();
-    };
-    Object.defineProperties(call, { signal: { value: live.signal }, keepOpen: { value: followed } });
-  };
-  const routeOf = routeFinder(patterns);
-  const budgetOf = (route: Ruled | undefined, path: string): BudgetName =>
-    route?.budget ?? (/^\/api\/v1\/enroll(?:\/|$)/.test(path) ? "strict" : "relaxed");
-
-  const handle = async (incoming: Incoming): Promise<Response> => {
-    const [started, startedAt] = [clock.monotonic(), clock.now()];
-    const { ip, headers } = incoming;
-    // The router finds the path by counting characters, which a short authority would mislead.
-    const url = new URL(`https://listener${incoming.target}`);
-    const requestId = requestIdOf(headers.get("x-request-id")) ?? newRequestId();
-    const requestLog = log.with({ request_id: requestId, method: incoming.method, path: url.pathname });
-    const noted: LogFields = {};
-    let span: Span | undefined;
-    const trace = ({ method, path }: Route): Span => {
-      span = tracer.begin(`${method} ${path}`, {
-        ...{ kind: "server", startedAt },
-        attributes: { "http.request.method": method, "http.route": path, "svc.request_id": requestId },
-        ...defined({ parent: traceparentOf(headers.get("traceparent")) }),
-      });
-      return span;
-    };
-    const route = async (): Promise<Response> => {
-      const method = incoming.method === "HEAD" ? "GET" : incoming.method;
-      if (!isServedMethod(method)) return unknownRoute(url.pathname, incoming);
-      const request = new Request(url.href, { method });
-      const call = {
-        query: url.searchParams,
-        headers,
-        body: undefined,
-        ip,
-        requestId,
-        get signal() {
-          return incoming.signal;
-        },
-        log: requestLog.with({ remote_ip: ip }),
-        note: (fields: LogFields) => Object.assign(noted, fields),
-        keepOpen: incoming.keepOpen,
-      };
-      calls.set(request, { call, incoming, trace });
-      return app.handle(request);
-    };
-    let response: Response;
-    const asked = routeOf(url.pathname);
-    const budget = budgetOf(asked, url.pathname);
-    if (!limits.allow(budget, ip)) {
-      options.metrics.rateLimited(budget);
-      requestLog.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
-      response = json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
-    } else {
-      response = await route().catch((thrown) => failure(thrown, requestLog));
-    }
-    if (incoming.method === "HEAD") response = await withoutBody(response);
-    withCommonHeaders(response, requestId);
-    const tookMs = clock.monotonic() - started;
-    options.metrics.httpRequest({
-      // A client can send anything as a method, and each would be its own series.
-      method: /^(?:GET|HEAD|POST|DELETE)$/.test(incoming.method) ? incoming.method : "other",
-      route: asked?.path ?? "none",
-      status: response.status,
-      seconds: tookMs / 1000,
-    });
-    span?.set({ "http.response.status_code": response.status });
-    span?.end(response.status >= 500 ? String(response.status) : undefined);
-    requestLog.info("http.request.complete", {
-      status: response.status,
-      duration_ms: Math.round(tookMs * 1000) / 1000,
-      bytes_out: incoming.method === "HEAD" ? 0 : Number(response.headers.get("content-length") ?? 0),
-      remote_ip: ip,
-      user_agent: headers.get("user-agent") ?? "",
-      ...noted,
-    });
-    return response;
-  };
+  const router = createRouter(handling);
   const rules = new Map(ruled.map((route) => [`${route.method} ${route.path}`, route]));
   return {
-    handle,
-    routes: app.routes.map(({ method, path }) => {
+    async handle(incoming) {
+      const exchange = beginExchange(incoming, options);
+      const route = handling.finder.first(exchange.url.pathname);
+      const answered = await answer(handling, router, exchange, route).catch((thrown) =>
+        failure(thrown, exchange.log),
+      );
+      const response = incoming.method === "HEAD" ? await withoutBody(answered) : answered;
+      withCommonHeaders(response, exchange.requestId);
+      endExchange(exchange, response, route?.path, options);
+      return response;
+    },
+    routes: router.routes.map(({ method, path }) => {
       const { auth, budget } = rules.get(`${method} ${path}`) ?? {};
       return { method, path, auth, budget };
     }),
   };
 }
 
-/** A route of this listener, or of its documentation, which has a handler of its own. */
-type Ruled = Omit<Route, "handle">;
+type HandlerOptions = Omit<ListenerOptions, "host" | "port" | "certificate">;
 
-interface RoutePattern {
-  route: Ruled;
-  pattern: RegExp;
+interface Handling extends HandlerOptions {
+  readonly kinds: readonly Bearers[];
+  readonly limits: RateLimits;
+  readonly finder: RouteFinder;
+  /** By the request that the router gets. */
+  readonly exchanges: WeakMap<Request, Exchange>;
 }
 
-function patternOf(route: Ruled): RoutePattern {
-  return { route, pattern: new RegExp(`^${route.path.replace(/:[a-z]+/g, "[^/]+").replace(/\*$/, ".*")}$`) };
+function createRouter(handling: Handling) {
+  const { exchanges, routes, docs, log } = handling;
+  // A hook applies only to the routes after it.
+  const router = new Elysia({ strictPath: true }).onError(({ error, code, request }) => {
+    const exchange = exchanges.get(request);
+    if (code === "NOT_FOUND") return unknownRoute(handling, new URL(request.url).pathname, exchange);
+    return failure(error, exchange?.call.log ?? log);
+  });
+  for (const route of routes) {
+    router.route(
+      route.method,
+      route.path,
+      ({ request, params }) => serve(handling, route, request, params as Record<string, string>),
+      { config: {}, parse: "none", ...defined({ detail: docs?.detailOf(route) }) },
+    );
+  }
+  return docs === undefined ? router : router.use(docs.plugin);
 }
 
-/** A path of more parts has the route of a pattern that ends with anything, or none. */
-const maxParts = 16;
-
-function partsOf(path: string): number {
-  let parts = 1;
-  for (let at = path.indexOf("/"); at >= 0 && parts < maxParts; at = path.indexOf("/", at + 1)) parts++;
-  return parts;
+/** Answers within the budget of the client. */
+async function answer(
+  handling: Handling,
+  router: Pick<ReturnType<typeof createRouter>, "handle">,
+  exchange: Exchange,
+  route: Ruled | undefined,
+): Promise<Response> {
+  const { url, log, incoming } = exchange;
+  const { ip } = incoming;
+  const isEnrollment = /^\/api\/v1\/enroll(?:\/|$)/.test(url.pathname);
+  const budget = route?.budget ?? (isEnrollment ? "strict" : "relaxed");
+  if (!handling.limits.allow(budget, ip)) {
+    handling.metrics.rateLimited(budget);
+    log.warn("enrollment.ratelimit.exceeded", { source_ip: ip });
+    return json(429, { error: "rate limit exceeded" }, { "Retry-After": "10" });
+  }
+  const method = incoming.method === "HEAD" ? "GET" : incoming.method;
+  if (!isServedMethod(method)) return unknownRoute(handling, url.pathname, exchange);
+  const request = new Request(url.href, { method });
+  handling.exchanges.set(request, exchange);
+  return router.handle(request);
 }
 
-/** Finds the first route of a path. Each request does, so only patterns with as many parts are tried. */
-function routeFinder(patterns: readonly RoutePattern[]): (path: string) => Ruled | undefined {
-  const byParts = new Map<number, RoutePattern[]>();
-  return (path) => {
-    const parts = partsOf(path);
-    let fitting = byParts.get(parts);
-    if (fitting === undefined) {
-      fitting = patterns.filter(({ route }) => route.path.endsWith("*") || partsOf(route.path) === parts);
-      byParts.set(parts, fitting);
-    }
-    return fitting.find(({ pattern }) => pattern.test(path))?.route;
-  };
+/** Runs a route for a client that may call it. */
+async function serve(
+  handling: Handling,
+  route: Route,
+  request: Request,
+  params: Record<string, string>,
+): Promise<Response> {
+  const exchange = handling.exchanges.get(request);
+  if (exchange === undefined) throw new SvcError("internal", "a request without an exchange");
+  const { incoming, call, url } = exchange;
+  if (!isServed(handling, route, exchange)) return unknownRoute(handling, url.pathname, exchange);
+  if (route.auth === "bearer") {
+    await authorize(call, incoming.method, { sessions: undefined, ...handling });
+    call.span = traceExchange(exchange, route, handling.tracer);
+  }
+  call.params = params;
+  if (route.body !== undefined) {
+    call.body = await readJson(incoming, route.body === "json", route.maxBodyBytes);
+  }
+  return route.handle(call);
+}
+
+/** Whether a route is shown to this client. */
+const isServed = (
+  { hidesWithoutTokens = false, kinds, sessions }: Handling,
+  { auth }: Ruled,
+  exchange?: Exchange,
+): boolean =>
+  auth !== "bearer" ||
+  !hidesWithoutTokens ||
+  kinds.some((kind) => kind.open()) ||
+  (exchange !== undefined && sessions?.has(exchange.incoming.headers) === true);
+
+function unknownRoute(handling: Handling, path: string, exchange?: Exchange): Response {
+  const allowed = handling.finder
+    .all(path)
+    .filter((route) => isServed(handling, route, exchange))
+    .map(({ method }) => method);
+  if (allowed.length === 0) return json(404, { error: "not found" });
+  const allow = [...new Set(allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))];
+  return json(405, { error: "method not allowed" }, { Allow: allow.join(", ") });
 }
 
 function withCommonHeaders(response: Response, requestId: string): Response {
