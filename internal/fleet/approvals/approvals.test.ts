@@ -17,9 +17,10 @@ import {
   operation,
   type Passenger,
 } from "../operation/mod.ts";
-import { type ApprovalsDeps, createApprovals, stateOf } from "./approvals.ts";
+import { createApprovals } from "./approvals.ts";
+import type { ApprovalsDeps } from "./change.ts";
 import { partyOf } from "./party.ts";
-import type { Party } from "./record.ts";
+import { type Party, stateOf } from "./record.ts";
 import { createStarters } from "./starters.ts";
 import { followApprovals } from "./view.ts";
 

@@ -5,9 +5,9 @@ import { encode, type Plain } from "../../base/msgpack.ts";
 import { described, digest, integer, plain, timestamp, titled } from "../../base/schema.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { type Call, operation } from "../operation/mod.ts";
-import { type Approvals, maxReason, stateOf } from "./approvals.ts";
+import type { Approvals } from "./approvals.ts";
 import { partyOf } from "./party.ts";
-import { type Approval, type Party, startOutcomes } from "./record.ts";
+import { type Approval, maxReason, type Party, startOutcomes, stateOf } from "./record.ts";
 
 const summaryFields = {
   id: v.string(),

@@ -69,3 +69,14 @@ export const { encode: encodeApproval, read: readApproval } = vouched(
     content: (stored) => stored,
   },
 );
+
+/** `expired` is not stored: it follows from the time. */
+export function stateOf({ state, expiresAt }: Approval, now: number): Approval["state"] | "expired" {
+  return state === "waiting" && expiresAt <= now ? "expired" : state;
+}
+
+/** UTF-16 code units. */
+export const maxReason = 500;
+
+/** What is stored must be read back as it was written: half of a character is not. */
+export const reasonOf = (text: string): string => text.slice(0, maxReason).toWellFormed();
