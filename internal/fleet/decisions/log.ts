@@ -6,6 +6,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf, secretMode, syncDirectory, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { makePrivateDirectory } from "../../base/new-files.ts";
+import { shareRuns } from "../../base/share-runs.ts";
 import { encodeDecision, readDecisions } from "./codec.ts";
 import { type Decision, nameOf } from "./decision.ts";
 
@@ -67,12 +68,6 @@ export function openDecisionLog(
   path: string,
   { clock, log, disk = realDisk }: { clock: Clock; log: Log; disk?: LogDisk },
 ): DecisionLog {
-  const known = new Map<string, Decision & { value: Uint8Array }>();
-  const apply = (decision: Decision) => {
-    const { value } = decision;
-    if (value === undefined) known.delete(nameOf(decision));
-    else known.set(nameOf(decision), { ...decision, value });
-  };
   const attempt = <T>(run: () => T): T => {
     try {
       return run();
@@ -80,71 +75,16 @@ export function openDecisionLog(
       throw new SvcError("storage", `cannot use ${path}: ${reasonOf(cause)}`, { cause });
     }
   };
-  const found = attempt(() => load(path, { clock, log }));
-  for (const decision of found.decisions) apply(decision);
-  let file = attempt(() => openSync(path, "r+"));
-  let end = found.end;
-  let written = found.decisions.length;
-  let unsaved: Decision[] = [];
-  let failure: string | undefined;
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-
-  const compact = () => {
-    const bytes = encodeAll(known.values());
-    writeFileAtomic(path, bytes, secretMode);
-    const fresh = openSync(path, "r+");
-    closeSync(file);
-    file = fresh;
-    end = bytes.length;
-    written = known.size;
+  const { decisions, end } = attempt(() => load(path, { clock, log }));
+  const open: Open = {
+    ...{ path, log, disk, end, written: decisions.length, unsaved: [], failure: undefined, known: new Map() },
+    file: attempt(() => openSync(path, "r+")),
   };
-  const save = async () => {
-    const batch = [...unsaved];
-    const parts: Buffer[] = [];
-    let position = end;
-    for (const decision of batch) {
-      const bytes = encodeDecision(decision, position);
-      parts.push(bytes);
-      position += bytes.length;
-    }
-    try {
-      // What an earlier attempt wrote in part would otherwise follow the new records.
-      if (failure !== undefined) await truncate(file, end);
-      await disk.write(file, Buffer.concat(parts), end);
-      await disk.sync(file);
-    } catch (cause) {
-      failure = reasonOf(cause);
-      throw new SvcError("storage", `${path} cannot be written: ${failure}`, { cause });
-    }
-    end = position;
-    written += batch.length;
-    unsaved = unsaved.slice(batch.length);
-    failure = undefined;
-    if (written <= 2 * known.size + slack) return;
-    try {
-      compact();
-    } catch (cause) {
-      log.warn("the log of decisions was not compacted", { path, reason: reasonOf(cause) });
-    }
-  };
+  const { known } = open;
+  for (const decision of decisions) apply(known, decision);
   /** Decisions that arrive while one batch is written share the next. */
-  const flush = (): Promise<void> => {
-    if (unsaved.length === 0) return running ?? Promise.resolve();
-    if (running === undefined) {
-      running = save().finally(() => {
-        running = undefined;
-      });
-      return running;
-    }
-    next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = undefined;
-        return flush();
-      });
-    return next;
-  };
+  const share = shareRuns(() => save(open));
+  const flush = () => (open.unsaved.length === 0 ? Promise.resolve() : share());
   return {
     known: () => known.values(),
     get: (record) => known.get(nameOf(record)),
@@ -152,23 +92,85 @@ export function openDecisionLog(
       return known.size;
     },
     get written() {
-      return written;
+      return open.written;
     },
     keep({ bucket, key, value }) {
       const copy = value === undefined ? {} : { value: new Uint8Array(value) };
       const decision: Decision = { at: clock.now(), bucket, key, ...copy };
-      apply(decision);
-      unsaved.push(decision);
+      apply(known, decision);
+      open.unsaved.push(decision);
       return flush();
     },
     flush,
     get failure() {
-      return failure;
+      return open.failure;
     },
     close() {
-      closeSync(file);
+      closeSync(open.file);
     },
   };
+}
+
+type Known = Map<string, Decision & { value: Uint8Array }>;
+
+/** A log and its file. */
+interface Open {
+  readonly path: string;
+  readonly log: Log;
+  readonly disk: LogDisk;
+  readonly known: Known;
+  file: number;
+  /** Where the next record begins. */
+  end: number;
+  /** How many records the file contains. */
+  written: number;
+  unsaved: Decision[];
+  failure: string | undefined;
+}
+
+function apply(known: Known, decision: Decision): void {
+  const { value } = decision;
+  if (value === undefined) known.delete(nameOf(decision));
+  else known.set(nameOf(decision), { ...decision, value });
+}
+
+/** @throws SvcError `storage` */
+async function save(open: Open): Promise<void> {
+  const { path, disk, known, log } = open;
+  const batch = [...open.unsaved];
+  // The write before took them too.
+  if (batch.length === 0) return;
+  const bytes = encodeAll(batch, open.end);
+  try {
+    // What an earlier attempt wrote in part would otherwise follow the new records.
+    if (open.failure !== undefined) await truncate(open.file, open.end);
+    await disk.write(open.file, bytes, open.end);
+    await disk.sync(open.file);
+  } catch (cause) {
+    open.failure = reasonOf(cause);
+    throw new SvcError("storage", `${path} cannot be written: ${open.failure}`, { cause });
+  }
+  open.end += bytes.length;
+  open.written += batch.length;
+  open.unsaved = open.unsaved.slice(batch.length);
+  open.failure = undefined;
+  if (open.written <= 2 * known.size + slack) return;
+  try {
+    compact(open);
+  } catch (cause) {
+    log.warn("the log of decisions was not compacted", { path, reason: reasonOf(cause) });
+  }
+}
+
+/** Writes the file again, without outdated records. */
+function compact(open: Open): void {
+  const bytes = encodeAll(open.known.values(), 0);
+  writeFileAtomic(open.path, bytes, secretMode);
+  const fresh = openSync(open.path, "r+");
+  closeSync(open.file);
+  open.file = fresh;
+  open.end = bytes.length;
+  open.written = open.known.size;
 }
 
 /** Reads the file, creates or repairs it, and reports what was damaged. */
@@ -203,7 +205,7 @@ function load(
     });
   }
   // The checksums cover positions, so that what follows a damaged part is encoded again.
-  const repaired = encodeAll(decisions);
+  const repaired = encodeAll(decisions, 0);
   writeFileAtomic(path, repaired, secretMode);
   return { decisions, end: repaired.length };
 }
@@ -235,9 +237,9 @@ export function readDecisionFile(path: string): { decisions: Decision[]; damaged
   };
 }
 
-function encodeAll(decisions: Iterable<Decision>): Buffer {
+function encodeAll(decisions: Iterable<Decision>, from: number): Buffer {
   const parts: Buffer[] = [];
-  let position = 0;
+  let position = from;
   for (const decision of decisions) {
     const bytes = encodeDecision(decision, position);
     parts.push(bytes);

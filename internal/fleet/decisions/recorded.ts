@@ -26,9 +26,6 @@ export interface Recorder {
   onFailure(cause: unknown): void;
 }
 
-/** What the watch showed of the index of each peel; the log has records only. */
-type Indexes = Set<string>;
-
 /**
  * A bucket whose decisions are logged: those that this master writes before its write returns, and those of others
  * when its watch shows them.
@@ -38,87 +35,108 @@ type Indexes = Set<string>;
  * server may only be behind after an election, and what is lost is put back soon.
  */
 export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: Recorder): Bucket {
-  const { log, judge, onSuspicion, onFailure } = recorder;
-  const indexes: Indexes = new Set();
-  const read = (stored: Stored): Reading => readingOf(stored, recorder.readings);
-  /** What the log knows of a key, read. */
-  const readKnown = (key: string): Reading | undefined => {
-    const known = log.get({ bucket: name, key });
-    return known === undefined ? undefined : read(known);
-  };
-  /** What is known of a key at this moment. */
-  const knownOf = (key: string) => ({ known: log.get({ bucket: name, key }), isIndexed: indexes.has(key) });
-  const hasLess = (
-    key: string,
-    value: Uint8Array | undefined,
-    { known, isIndexed }: ReturnType<typeof knownOf>,
-  ): boolean => {
-    if (known === undefined) return value === undefined && isIndexed;
-    if (value !== undefined && Buffer.compare(known.value, value) === 0) return false;
-    return isLost(value === undefined ? undefined : read({ bucket: name, key, value }), read(known), judge());
-  };
-  const noteIndex = (key: string, value: Uint8Array | undefined) => {
-    if (name !== "enrollments" || "id" in parseKey(key)) return;
-    if (value === undefined) indexes.delete(key);
-    else indexes.add(key);
-  };
-  const written = async (key: string, value: Uint8Array, write: () => Promise<number | undefined>) => {
-    await log.flush();
-    const revision = await write();
-    if (revision !== undefined) noteIndex(key, value);
-    if (revision === undefined) return revision;
-    const known = readKnown(key);
-    const stored = read({ bucket: name, key, value });
-    if (!isDecision(stored, judge())) return revision;
-    // The watch may have been first, also with what another master wrote after this.
-    await (isNews(stored, known, judge()) ? log.keep(stored) : log.flush());
-    return revision;
-  };
-  /** @returns `false` when the log has more than the change shows */
-  const follow = ({ key, value }: Change): boolean => {
-    const logged = log.get({ bucket: name, key });
-    if (value !== undefined && logged !== undefined && Buffer.compare(logged.value, value) === 0) return true;
-    const known = logged === undefined ? undefined : read(logged);
-    const stored = value === undefined ? undefined : read({ bucket: name, key, value });
-    if (stored === undefined || !isDecision(stored, judge())) {
-      if (known === undefined) return true;
-      if (value !== undefined || !isRemovable(known, judge())) return false;
-      log.keep({ bucket: name, key }).catch(onFailure);
-      return true;
-    }
-    if (isNews(stored, known, judge())) {
-      log.keep(stored).catch(onFailure);
-      return true;
-    }
-    return known === undefined || !isLost(stored, known, judge());
-  };
+  const recorded: Recorded = { ...recorder, name, indexes: new Set() };
+  const { log, onSuspicion } = recorder;
   return {
     ...bucket,
     async get(key) {
       // What becomes known during the read is not missing in it.
-      const before = knownOf(key);
+      const before = knownOf(recorded, key);
       const entry = await bucket.get(key);
-      if (!hasLess(key, entry?.value, before)) return entry;
+      if (!hasLess(recorded, key, entry?.value, before)) return entry;
       onSuspicion(key);
       throw new SvcError(
         "unavailable",
         `the bus has less of ${key} than this master knows: try again in a moment`,
       );
     },
-    create: (key, value) => written(key, value, () => bucket.create(key, value)),
-    update: (key, value, revision) => written(key, value, () => bucket.update(key, value, revision)),
-    put: async (key, value) => (await written(key, value, () => bucket.put(key, value))) ?? 0,
+    create: (key, value) => written(recorded, key, value, () => bucket.create(key, value)),
+    update: (key, value, revision) =>
+      written(recorded, key, value, () => bucket.update(key, value, revision)),
+    put: async (key, value) => (await written(recorded, key, value, () => bucket.put(key, value))) ?? 0,
     async remove(key, revision) {
       const isRemoved = await bucket.remove(key, revision);
-      if (isRemoved) noteIndex(key, undefined);
+      if (isRemoved) noteIndex(recorded, key, undefined);
       if (isRemoved && log.get({ bucket: name, key }) !== undefined) await log.keep({ bucket: name, key });
       return isRemoved;
     },
     watch: (onChange, keys) =>
       bucket.watch((change) => {
-        noteIndex(change.key, change.value);
-        if (!follow(change)) onSuspicion(change.key);
+        noteIndex(recorded, change.key, change.value);
+        if (!follow(recorded, change)) onSuspicion(change.key);
         onChange(change);
       }, keys),
   };
+}
+
+interface Recorded extends Recorder {
+  readonly name: DecisionBucket;
+  /** What the watch showed of the index of each peel; the log has records only. */
+  readonly indexes: Set<string>;
+}
+
+const readStored = ({ readings }: Recorded, stored: Stored): Reading => readingOf(stored, readings);
+
+/** What is known of a key at this moment. */
+const knownOf = ({ log, name, indexes }: Recorded, key: string) => ({
+  known: log.get({ bucket: name, key }),
+  isIndexed: indexes.has(key),
+});
+
+function hasLess(
+  recorded: Recorded,
+  key: string,
+  value: Uint8Array | undefined,
+  { known, isIndexed }: ReturnType<typeof knownOf>,
+): boolean {
+  if (known === undefined) return value === undefined && isIndexed;
+  if (value !== undefined && Buffer.compare(known.value, value) === 0) return false;
+  const there = value === undefined ? undefined : readStored(recorded, { bucket: recorded.name, key, value });
+  return isLost(there, readStored(recorded, known), recorded.judge());
+}
+
+function noteIndex({ name, indexes }: Recorded, key: string, value: Uint8Array | undefined): void {
+  if (name !== "enrollments" || "id" in parseKey(key)) return;
+  if (value === undefined) indexes.delete(key);
+  else indexes.add(key);
+}
+
+async function written(
+  recorded: Recorded,
+  key: string,
+  value: Uint8Array,
+  write: () => Promise<number | undefined>,
+): Promise<number | undefined> {
+  const { log, judge, name: bucket } = recorded;
+  await log.flush();
+  const revision = await write();
+  if (revision === undefined) return revision;
+  noteIndex(recorded, key, value);
+  const logged = log.get({ bucket, key });
+  const stored = readStored(recorded, { bucket, key, value });
+  if (!isDecision(stored, judge())) return revision;
+  // The watch may have been first, also with what another master wrote after this.
+  const known = logged === undefined ? undefined : readStored(recorded, logged);
+  await (isNews(stored, known, judge()) ? log.keep(stored) : log.flush());
+  return revision;
+}
+
+/** @returns `false` when the log has more than the change shows */
+function follow(recorded: Recorded, { key, value }: Change): boolean {
+  const { log, judge, name: bucket, onFailure } = recorded;
+  const logged = log.get({ bucket, key });
+  if (value !== undefined && logged !== undefined && Buffer.compare(logged.value, value) === 0) return true;
+  const known = logged === undefined ? undefined : readStored(recorded, logged);
+  const stored = value === undefined ? undefined : readStored(recorded, { bucket, key, value });
+  if (stored === undefined || !isDecision(stored, judge())) {
+    if (known === undefined) return true;
+    if (value !== undefined || !isRemovable(known, judge())) return false;
+    log.keep({ bucket, key }).catch(onFailure);
+    return true;
+  }
+  if (isNews(stored, known, judge())) {
+    log.keep(stored).catch(onFailure);
+    return true;
+  }
+  return known === undefined || !isLost(stored, known, judge());
 }
