@@ -131,7 +131,7 @@ function later(schedule: Schedule, ms: number, run: () => Promise<void>): void {
   });
 }
 
-/** Compares the numbers of stored records, and everything where they say so. */
+/** Compares the numbers of stored records, and everything where fewer are stored. */
 async function look(schedule: Schedule): Promise<void> {
   schedule.looks++;
   const isDue = schedule.looks % looksPerComparison === 0;
