@@ -87,14 +87,17 @@ export function decode(bytes: Uint8Array, limits: DecodeLimits = {}): Plain {
   return value;
 }
 
+/** The bounds on what a peel sent. @param bytes how long the message may be; 1 MiB unless given */
+export const foreign = (bytes = maxForeignBytes): DecodeLimits => ({ bytes, elements: maxForeignElements });
+
 /**
  * Decodes what a peel sent, as `decode` does: at most 100,000 values.
  *
  * @param maxBytes how long the message may be; 1 MiB unless given
  * @throws MessageTooLarge before anything is decoded; SvcError `bad_request`
  */
-export function decodeForeign(bytes: Uint8Array, maxBytes = maxForeignBytes): Plain {
-  return decode(bytes, { bytes: maxBytes, elements: maxForeignElements });
+export function decodeForeign(bytes: Uint8Array, maxBytes?: number): Plain {
+  return decode(bytes, foreign(maxBytes));
 }
 
 /**

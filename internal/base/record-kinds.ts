@@ -41,12 +41,13 @@ export const exactTime = {
   read: v.pipe(
     v.string(),
     v.isoTimestamp(),
-    v.check(isSpelled, "must be RFC 3339 in UTC with milliseconds"),
+    v.check(isExactTime, "must be RFC 3339 in UTC with milliseconds"),
     v.transform((found) => Date.parse(found)),
   ),
 } satisfies Kind;
 
-function isSpelled(found: string): boolean {
+/** Whether a text is RFC 3339 in UTC with milliseconds. */
+export function isExactTime(found: string): boolean {
   const at = Date.parse(found);
   return !Number.isNaN(at) && rfc3339(at) === found;
 }

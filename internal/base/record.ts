@@ -93,7 +93,7 @@ export interface RecordOptions {
   /** Of a message with it, where others send such messages. */
   limits?: DecodeLimits;
   /** The error for a field that is malformed. */
-  malformed?(field: string, problem: string): Error;
+  malformed?(field: string, problem: string, kind: v.BaseIssue<unknown>["kind"]): Error;
 }
 
 /** @param name what it is, for errors: `token` */
@@ -136,11 +136,11 @@ export function record<const F extends Fields>(
     const schema = objectOf({ ...entries, ...more });
     return (map: unknown) => {
       // A schema of an object takes lists and bytes as well.
-      if (!isMap(map)) throw malformed("(root)", "must be a map");
+      if (!isMap(map)) throw malformed("(root)", "must be a map", "schema");
       const parsed = v.safeParse(schema, map);
       if (parsed.success) return parsed.output;
       const [issue] = parsed.issues;
-      throw malformed(v.getDotPath(issue) ?? "(root)", issue.message);
+      throw malformed(v.getDotPath(issue) ?? "(root)", issue.message, issue.kind);
     };
   };
   const checked = check({});

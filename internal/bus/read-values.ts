@@ -1,5 +1,3 @@
-import * as v from "valibot";
-import { decode } from "../base/msgpack.ts";
 import type { Entry } from "./entry.ts";
 
 /** The value of a key, and when it was stored. */
@@ -8,22 +6,19 @@ export type Stored<T> = T & Pick<Entry, "key" | "storedAt" | "revision">;
 /**
  * Reads the values of a bucket that others write, sorted by key, so that two outputs differ only where something
  * changed. Malformed values are skipped: their writer may store anything under its own key.
+ *
+ * @param open throws for what is malformed
  */
-export function readValues<Schema extends v.GenericSchema<unknown, object>>(
+export function readValues<T extends object>(
   entries: readonly Entry[],
-  schema: Schema,
-): Stored<v.InferOutput<Schema>>[] {
+  open: (bytes: Uint8Array) => T,
+): Stored<T>[] {
   const sorted = entries.toSorted((one, other) => (one.key < other.key ? -1 : 1));
   return sorted.flatMap(({ key, value, storedAt, revision }) => {
-    const parsed = v.safeParse(schema, safely(value));
-    return parsed.success ? [{ ...parsed.output, key, storedAt, revision }] : [];
+    try {
+      return [{ ...open(value), key, storedAt, revision }];
+    } catch {
+      return [];
+    }
   });
-}
-
-function safely(bytes: Uint8Array): unknown {
-  try {
-    return decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

@@ -25,7 +25,7 @@ export {
 export {
   createRecordMac,
   isEqualMac,
-  macsFor,
+  isVouched,
   type RecordMac,
   recordMacKey,
   recordMacOf,

@@ -32,9 +32,20 @@ export function recordMacOf(key: Uint8Array): RecordMac {
   return (kind, content) => createHmac("sha256", key).update(`${kind}\0`).update(encode(content)).digest();
 }
 
-/** All MACs that count for the record with this id, the one that new records get first. */
-export function macsFor(mac: RecordMac, id: string): readonly RecordMac[] {
-  return [mac, ...(mac.others?.(id) ?? [])];
+/**
+ * Whether a master made the voucher of the record with this id, with any of the keys that count for it.
+ *
+ * @param id absent where only the key in use counts
+ * @param expected the voucher that a master makes with the given key
+ */
+export function isVouched(
+  mac: RecordMac,
+  id: string | undefined,
+  voucher: Uint8Array | undefined,
+  expected: (mac: RecordMac) => Uint8Array,
+): boolean {
+  const others = id === undefined ? [] : (mac.others?.(id) ?? []);
+  return [mac, ...others].some((one) => isEqualMac(expected(one), voucher));
 }
 
 /** Whether a record carries the expected MAC. Constant time. */

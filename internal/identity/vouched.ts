@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 import type { Codec, Fields, RecordOf } from "../base/record.ts";
-import { isEqualMac, macsFor, type RecordMac } from "./record-mac.ts";
+import { isVouched, type RecordMac } from "./record-mac.ts";
 
 /** How masters vouch for the records of a kind. */
 export interface Vouching<F extends Fields> {
@@ -44,8 +44,7 @@ export function vouched<F extends Fields>(codec: Codec<F>, vouching: Vouching<F>
     // What is stored is covered as it is: a record that is written another way than by a master is refused.
     const { voucher, ...stored } = map as Sealed;
     const covered = content(stored, key, value);
-    const macs = idOf === undefined ? [mac] : macsFor(mac, idOf(value));
-    return macs.some((one) => isEqualMac(one(kind, covered), voucher)) ? value : undefined;
+    return isVouched(mac, idOf?.(value), voucher, (one) => one(kind, covered)) ? value : undefined;
   };
   return {
     encode(mac, value, key = keyOf?.(value) ?? "") {

@@ -1,6 +1,8 @@
 import * as v from "valibot";
-import { defined } from "../base/defined.ts";
-import { decodeForeign, type Plain } from "../base/msgpack.ts";
+import { foreign } from "../base/msgpack.ts";
+import { type RecordOf, record } from "../base/record.ts";
+import { optional } from "../base/record-kinds.ts";
+import { plain } from "../base/schema.ts";
 
 /** How a target ended, if its function did not run to its end. */
 export const endings = ["busy", "lost", "cancelled", "timeout"] as const;
@@ -16,37 +18,26 @@ export function isAssumed({ outcome }: Ending): boolean {
   return outcome === "lost" || outcome === "timeout";
 }
 
-/** The return of a peel for a job. */
-export interface JobReturn {
-  success: boolean;
-  retcode: number;
-  return?: Plain;
-  error?: string;
+const fields = {
+  success: v.boolean(),
+  retcode: v.number(),
+  return: optional(plain),
+  error: optional(v.string()),
   /** RFC 3339. */
-  started_at: string;
-  duration_ms: number;
+  started_at: v.string(),
+  duration_ms: v.number(),
   /**
    * `busy`: the queue was full; `lost`: the peel restarted while it ran; `cancelled`: stopped, or never
    * started; `timeout`: stopped at the deadline, or not started by then.
    */
-  outcome?: (typeof endings)[number];
-}
+  outcome: optional(v.picklist(endings)),
+} as const;
 
-const storedReturn = v.object({
-  success: v.boolean(),
-  retcode: v.number(),
-  return: v.optional(v.custom<Plain>(() => true)),
-  error: v.optional(v.string()),
-  started_at: v.string(),
-  duration_ms: v.number(),
-  outcome: v.optional(v.picklist(endings)),
+/** The return of a peel for a job. */
+export type JobReturn = RecordOf<typeof fields>;
+
+/** `decode` reads what a peel published, and throws when it is malformed: a peel may send anything. */
+export const { encode: encodeReturn, decode: decodeReturn } = record("return", fields, {
+  isOpen: true,
+  limits: foreign(),
 });
-
-/** Decodes the return that a peel published. @throws when it is malformed: a peel may send anything */
-export function decodeReturn(bytes: Uint8Array): JobReturn {
-  const { return: value, error, outcome, ...rest } = v.parse(storedReturn, decodeForeign(bytes));
-  return {
-    ...rest,
-    ...defined({ return: value, error, outcome }),
-  };
-}

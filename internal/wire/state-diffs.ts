@@ -1,6 +1,8 @@
 import * as v from "valibot";
-import { decodeForeign, encode, type Plain } from "../base/msgpack.ts";
+import { foreign, type Plain } from "../base/msgpack.ts";
 import { atLine } from "../base/place.ts";
+import { type RecordOf, record } from "../base/record.ts";
+import { optional } from "../base/record-kinds.ts";
 import { described, plainMap, timestamp } from "../base/schema.ts";
 import type { EndedState } from "../host/modules/mod.ts";
 import { maxLength, type Report } from "./state-report.ts";
@@ -27,14 +29,15 @@ export const shownDiff = v.object({
 });
 export type StateDiff = v.InferOutput<typeof shownDiff>;
 
-const schema = v.object({
+const fields = {
   run_at: timestamp,
-  jid: v.exactOptional(v.string()),
+  jid: optional(v.string()),
   states: v.pipe(v.array(shownDiff), v.maxLength(maxStates)),
-});
+} as const;
+const stored = record("report of differences", fields, { isOpen: true, limits: foreign(maxDiffBytes) });
 
 /** The differences of one run, as they are stored in the bucket `compliance-diffs`. */
-export type Diffs = v.InferOutput<typeof schema>;
+export type Diffs = RecordOf<typeof fields>;
 
 /**
  * The bytes of the differences of a run. Where they are too long, texts are cut, and then states left out, failed ones
@@ -50,20 +53,21 @@ export function encodeDiffs(
   if (reported.length === 0) return undefined;
   const of = { run_at, ...(jid === undefined ? {} : { jid }) };
   for (const max of [maxText, shorterText]) {
-    const bytes = encode({ ...of, states: reported.slice(0, maxStates).map((state) => diffOf(state, max)) });
+    const bytes = stored.encode({
+      ...of,
+      states: reported.slice(0, maxStates).map((state) => diffOf(state, max)),
+    });
     if (bytes.length <= maxDiffBytes) return bytes;
   }
   for (let kept = Math.min(reported.length, maxStates); kept > 0; kept = Math.floor(kept / 2)) {
-    const bytes = encode({ ...of, states: reported.slice(0, kept).map((state) => diffOf(state, 0)) });
+    const bytes = stored.encode({ ...of, states: reported.slice(0, kept).map((state) => diffOf(state, 0)) });
     if (bytes.length <= maxDiffBytes) return bytes;
   }
   return undefined;
 }
 
 /** @throws when the bytes are not such differences: a peel may send anything */
-export function decodeDiffs(bytes: Uint8Array): Diffs {
-  return v.parse(schema, decodeForeign(bytes, maxDiffBytes));
-}
+export const decodeDiffs = stored.decode;
 
 /** Whether differences are those of this run. */
 export function areOf(diffs: Pick<Diffs, "run_at" | "jid">, report: Pick<Report, "run_at" | "jid">): boolean {

@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { idPattern } from "../base/id.ts";
-import { decodeForeign, encode } from "../base/msgpack.ts";
+import { foreign } from "../base/msgpack.ts";
+import { type RecordOf, record } from "../base/record.ts";
+import { optional } from "../base/record-kinds.ts";
 import { described, timestamp } from "../base/schema.ts";
 import { runTriggers } from "../host/modules/mod.ts";
 
@@ -28,11 +30,10 @@ export const filesFields = {
   ),
 } as const;
 
-/** What a run did, without the names of states. */
-export const runFields = {
+const ran = {
   run_at: described(timestamp, "When the run began, by the clock of the peel"),
   trigger: described(v.picklist(runTriggers), "What the run began for"),
-  jid: v.exactOptional(
+  jid: optional(
     described(
       v.pipe(v.string(), v.regex(new RegExp(idPattern("job")), "is not the id of a job")),
       "The job, or the run of the schedule",
@@ -52,6 +53,9 @@ export const runFields = {
     v.description("How long the run took"),
   ),
 } as const;
+
+/** What a run did, without the names of states. */
+export const runFields = record("run", ran).shownEntries;
 
 const named = { id: text(maxLength.id), function: text(maxLength.function) };
 
@@ -77,25 +81,25 @@ export const namedStates = {
   ),
 } as const;
 
-const schema = v.object({ ...runFields, ...namedStates });
+const fields = { ...ran, ...namedStates } as const;
 
 /**
  * What a peel reports of a run of states, as it is stored in the bucket `compliance`. Nothing in it is more than a
  * claim of that peel.
  */
-export type Report = v.InferOutput<typeof schema>;
+export type Report = RecordOf<typeof fields>;
+
+const stored = record("report", fields, { isOpen: true, limits: foreign(maxReportBytes) });
+
+/** @throws when the bytes are not a report: a peel may send anything */
+export const decodeReport = stored.decode;
 
 /** The bytes of a report. One that is too large names fewer states. */
 export function encodeReport(report: Report): Uint8Array {
   for (let { drift, failures } = report; ; ) {
-    const bytes = encode({ ...report, drift, failures });
+    const bytes = stored.encode({ ...report, drift, failures });
     if (bytes.length <= maxReportBytes || drift.length + failures.length === 0) return bytes;
     if (drift.length > 0) drift = drift.slice(0, Math.floor(drift.length / 2));
     else failures = failures.slice(0, Math.floor(failures.length / 2));
   }
-}
-
-/** @throws when the bytes are not a report: a peel may send anything */
-export function decodeReport(bytes: Uint8Array): Report {
-  return v.parse(schema, decodeForeign(bytes, maxReportBytes));
 }

@@ -145,7 +145,7 @@ export const house: readonly Wing[] = [
     rooms: [
       room("fleet/operation", 2, "what a capability is, and the one way it is invoked"),
       room("fleet/requests", 7, "requests that operators sign: envelope, judgement, nonces"),
-      room("fleet/masters", 4, "which masters live, how each is, and which leases it holds"),
+      room("fleet/masters", 5, "which masters live, how each is, and which leases it holds"),
       room("fleet/audit", 4, "the record of every decision: its chain, its writers, its readers"),
       room("fleet/budget", 8, "how much one peel may ask, send and cause to be logged"),
       room("fleet/bootstrap", 4, "publishing the bootstrap document on the bus"),
@@ -223,7 +223,7 @@ export const house: readonly Wing[] = [
       room("master/keys", 12, "the keys of a master: read, followed while they change, replaced"),
       room("master/state-files", 13, "state files of a master: published, and signed for peels"),
       room("master/sign-in", 11, "how a person gets a token or a session"),
-      room("master/clock", 4, "the clock of a master, compared with the bus and the other masters"),
+      room("master/clock", 6, "the clock of a master, compared with the bus and the other masters"),
       room("master/metrics", 11, "the metrics of a master"),
       room("master/daemon", 14, "the parts of a master, created, wired, started and stopped"),
       room("master/command", 15, "the commands of svc-master"),

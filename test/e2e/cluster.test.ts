@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { assets, streamName } from "../../internal/bus/assets.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
 import { streamState } from "../../internal/bus/jetstream/stream-state.ts";
-import { readGoodbye } from "../../internal/wire/goodbye.ts";
+import { readGoodbye } from "../../internal/wire/heartbeat.ts";
 import { connectTo } from "../harness/bus.ts";
 import { type Node, startCluster, streamsHaveLeaders, type TestCluster } from "../harness/cluster.ts";
 import { startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";

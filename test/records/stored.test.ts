@@ -8,6 +8,7 @@ import * as expected from "../../internal/fleet/expected/record.ts";
 import * as jobs from "../../internal/fleet/jobs/record.ts";
 import * as joinTokens from "../../internal/fleet/join-tokens/record.ts";
 import * as uses from "../../internal/fleet/join-tokens/use.ts";
+import * as masters from "../../internal/fleet/masters/heartbeats.ts";
 import * as rollouts from "../../internal/fleet/rollout/record.ts";
 import * as sessions from "../../internal/fleet/sessions/record.ts";
 import * as settings from "../../internal/fleet/settings/record.ts";
@@ -16,6 +17,7 @@ import * as sites from "../../internal/fleet/sites/record.ts";
 import * as tokens from "../../internal/fleet/tokens/record.ts";
 import { recordMacOf } from "../../internal/identity/record-mac.ts";
 import * as operators from "../../internal/wire/operator-record.ts";
+import { decodeReport, encodeReport } from "../../internal/wire/state-report.ts";
 
 // What masters stored stays readable, and is written as it was: the MACs of masters and the signatures of
 // administrators cover these bytes. Each file in `stored` has generated records of one kind.
@@ -42,6 +44,7 @@ const codecs: Record<string, Codec> = {
     decode: (bytes, key) => approvals.readApproval(mac, key, bytes),
   },
   binaries: { encode: binaries.encodeBinaryCatalog, decode: binaries.decodeBinaryCatalog },
+  "compliance-report": { encode: encodeReport, decode: decodeReport },
   enrollment: { encode: enrollments.encodeRecord, decode: enrollments.decodeRecord },
   expected: {
     encode: (value) => expected.encodeExpected(mac, value),
@@ -56,6 +59,7 @@ const codecs: Record<string, Codec> = {
     encode: (value, key) => uses.encodeUse(mac, value, key),
     decode: (bytes, key) => uses.decodeUse(mac, key, bytes),
   },
+  "master-heartbeat": { encode: masters.encodeMasterBeat, decode: masters.decodeMasterBeat },
   operator: { encode: operators.encodeOperator, decode: (bytes) => operators.decodeOperator(bytes) },
   rollout: { encode: rollouts.encodeRollout, decode: rollouts.decodeRollout },
   session: {

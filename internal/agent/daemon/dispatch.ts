@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
-import { encode } from "../../base/msgpack.ts";
 import { type Span, untraced } from "../../base/trace.ts";
 import { ackSubject } from "../../bus/mod.ts";
+import { acknowledgement } from "../../wire/acknowledgement.ts";
 import { type Call, decodeCall, readTrace } from "../../wire/call.ts";
 import type { Command } from "../../wire/command.ts";
 import type { Consent } from "../consent/mod.ts";
@@ -68,7 +68,7 @@ async function change(work: Work, command: Command, call: Call, consent: Consent
   logOf(work.log, command).info("job taken", { function: call.function });
   const acknowledged = local.outbox.put({
     subject: ackSubject(jid, peelId),
-    payload: encode({ accepted: true }),
+    payload: acknowledgement,
     durable: false,
     until: deadline,
   });

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
-import { encode } from "../../base/msgpack.ts";
 import { parseJobSubject, returnSubject } from "../../bus/mod.ts";
 import type { CallContext } from "../../host/modules/mod.ts";
+import { encodeReturn } from "../../wire/return.ts";
 import {
   createCounts,
   createExecutor,
@@ -67,7 +67,9 @@ export function openOutbox(
     dir: join(dataDir, "outbox"),
     shorten({ subject }, reason) {
       if (parseJobSubject(subject)?.kind !== "return") return undefined;
-      return encode(failedReturn(`the job ended, but its return was refused: ${reason}`, clock.now(), 0));
+      return encodeReturn(
+        failedReturn(`the job ended, but its return was refused: ${reason}`, clock.now(), 0),
+      );
     },
     counts,
   });
@@ -131,7 +133,7 @@ export function startLocal(options: LocalOptions): Local {
       counts.jobs.lost++;
       log.warn("job lost: the peel restarted while it ran or waited", { jid });
       const result = failedReturn("the peel restarted while the job ran or waited", entry.at, 0, "lost");
-      const kept = outbox.put({ subject, payload: encode(result), durable: true });
+      const kept = outbox.put({ subject, payload: encodeReturn(result), durable: true });
       if (kept.onDisk) close();
       else void kept.stored.then(close);
     }

@@ -2,12 +2,11 @@ import { type BoundedMap, createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
-import { encode } from "../../base/msgpack.ts";
 import { readRequestId } from "../../base/request-id.ts";
 import { returnSubject } from "../../bus/mod.ts";
 import type { Call } from "../../wire/call.ts";
 import type { Command } from "../../wire/command.ts";
-import type { JobReturn } from "../../wire/return.ts";
+import { encodeReturn, type JobReturn } from "../../wire/return.ts";
 import { createUnconfirmed, fittingReturn } from "../execution/mod.ts";
 import type { Connection, Outbox } from "../link/mod.ts";
 import type { Local } from "./local.ts";
@@ -47,7 +46,7 @@ export function createReturns(options: {
     const { success, outcome, duration_ms } = result;
     counts.jobs[outcome ?? (success ? "ok" : "failed")]++;
     logOf(log, command).info("job done", { success, outcome, duration_ms });
-    return encode(fittingReturn(result));
+    return encodeReturn(fittingReturn(result));
   };
   const put = ({ jid, deadline }: Command, payload: Uint8Array, durable: boolean) =>
     outbox.put({

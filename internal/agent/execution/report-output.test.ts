@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { manualClock } from "../../../test/harness/clock.ts";
-import { readOutput, readProgress } from "../../fleet/jobs/progress.ts";
+import { readOutput, readProgress } from "../../wire/progress.ts";
 import { reportOutput } from "./report-output.ts";
 
 /** A report, and what followers read of it. */

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
-import { encode } from "../../base/msgpack.ts";
 import { wholeCharacters } from "../../base/process/capture.ts";
 import { progressSubject } from "../../bus/mod.ts";
+import { encodeOutput } from "../../wire/progress.ts";
 import type { Connection } from "../link/mod.ts";
 
 /** Twice a second is as people read. */
@@ -42,7 +42,7 @@ export function reportOutput(options: {
     const left = skipped + text.length - output.length;
     waiting = waiting.slice(end);
     skipped = 0;
-    connection.publish(progressSubject(jid, peelId), encode({ output, skipped: left }));
+    connection.publish(progressSubject(jid, peelId), encodeOutput({ output, skipped: left }));
   };
   return {
     add(chunk) {

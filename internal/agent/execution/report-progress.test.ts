@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
-import { readProgress } from "../../fleet/jobs/progress.ts";
+import { readProgress } from "../../wire/progress.ts";
 import { reportProgress } from "./report-progress.ts";
 
 const progressOf = (done: number) => ({ done, total: 9, failed: 0, current: "cmd.run x" });

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
-import { encode } from "../../base/msgpack.ts";
 import { progressSubject } from "../../bus/mod.ts";
 import type { CallProgress } from "../../host/modules/mod.ts";
+import { encodeProgress } from "../../wire/progress.ts";
 import type { Connection } from "../link/mod.ts";
 
 /** Once a second per peel: a fleet of thousands may run states at once, and people only need rough progress. */
@@ -26,7 +26,7 @@ export function reportProgress(options: {
   let timer: Timer | undefined;
   const report = () => {
     if (newest === undefined) return;
-    connection.publish(progressSubject(jid, peelId), encode({ ...newest }));
+    connection.publish(progressSubject(jid, peelId), encodeProgress(newest));
     newest = undefined;
   };
   return {

@@ -1,7 +1,6 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { encode } from "../../base/msgpack.ts";
-import type { JobReturn } from "../../wire/return.ts";
+import { encodeReturn, type JobReturn } from "../../wire/return.ts";
 
 /** The stream of returns accepts messages of 1 MiB. Half of it leaves room for the envelope. */
 const maxReturnBytes = 512 * 1024;
@@ -35,7 +34,7 @@ export function busyReturn(now: number): JobReturn {
  * its value as text with a note that it was truncated.
  */
 export function fittingReturn(result: JobReturn): JobReturn {
-  const bytes = encode(result).length;
+  const bytes = encodeReturn(result).length;
   if (bytes <= maxReturnBytes) return result;
   const { return: value, error, ...rest } = result;
   return {

@@ -14,7 +14,7 @@ import {
   encodeAdministrators,
   signAdministrators,
 } from "../../wire/administrators-statement.ts";
-import { administratorsIn, createAdministrators } from "./administrators.ts";
+import { createAdministrators, learnedIn } from "./administrators.ts";
 
 const newKey = () => newKeyPair("user", systemRandom);
 const account = newKeyPair("account", systemRandom);
@@ -207,7 +207,7 @@ test.each([
     ["root"],
   ],
 ])("an answer of a master, %#", (answer, version, listed) => {
-  const found = administratorsIn(answer, credentialsOf(account));
+  const { administrators: found } = learnedIn(answer, credentialsOf(account));
   expect([found.version, found.list.map(({ name }) => name), found.fleet]).toEqual([
     version,
     listed,

@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
-import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { createFileAtomic, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { writing } from "../../base/new-files.ts";
-import { decodePublicKey, parseCredentials, readClaims } from "../../identity/mod.ts";
+import { parseCredentials, readClaims } from "../../identity/mod.ts";
 import { type Administrator, formatAdministrators, parseAdministrators } from "../../wire/administrators.ts";
 import {
   decodeAdministrators,
@@ -13,7 +12,7 @@ import {
   isSameList,
   isSignedStatement,
 } from "../../wire/administrators-statement.ts";
-import { isOperatorName } from "../../wire/operator-record.ts";
+import { readLearned } from "../../wire/learned-keys.ts";
 
 /** What a master says of the administrators. */
 export interface LearnedAdministrators {
@@ -181,33 +180,9 @@ function fleetOf(credentials: string): string | undefined {
   }
 }
 
-const listed = v.pipe(
-  v.array(v.object({ name: v.string(), public_key: v.string() })),
-  v.maxLength(64),
-  v.transform((list) => list.map(({ name, public_key }) => ({ name, publicKey: public_key }))),
-  v.check((list) =>
-    list.every(
-      ({ name, publicKey }) => isOperatorName(name) && decodePublicKey("user", publicKey) !== undefined,
-    ),
-  ),
-);
-
-const versionOf = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 31 - 1));
-
-/**
- * The administrators in an answer of a master; none when it names none, or the list is malformed.
- *
- * @param credentials that came with the same answer
- */
-export function administratorsIn(
-  answer: Readonly<Record<string, unknown>>,
-  credentials: string,
-): LearnedAdministrators {
-  const parsed = v.safeParse(listed, answer.administrators);
-  const version = v.safeParse(versionOf, answer.administrators_version);
-  return {
-    list: parsed.success ? parsed.output : [],
-    version: version.success ? version.output : 0,
-    ...defined({ fleet: fleetOf(credentials) }),
-  };
+/** What an answer of a master names. @param credentials that came with the same answer */
+export function learnedIn(answer: Readonly<Record<string, unknown>>, credentials: string) {
+  const { administrators, ...keys } = readLearned(answer);
+  const learned: LearnedAdministrators = { ...administrators, ...defined({ fleet: fleetOf(credentials) }) };
+  return { ...keys, administrators: learned };
 }

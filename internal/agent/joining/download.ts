@@ -2,7 +2,7 @@ import { decodeBase64, encodeBase64Url } from "../../base/base64.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import { credentialsMessage } from "../../wire/enrollment-messages.ts";
-import { administratorsIn, type LearnedAdministrators } from "./administrators.ts";
+import { type LearnedAdministrators, learnedIn } from "./administrators.ts";
 import type { MasterClient } from "./master-client.ts";
 import { CredentialsGone, refusal } from "./refusal.ts";
 
@@ -66,14 +66,6 @@ export async function downloadCredentials(
 function readCredentials(id: string, body: Record<string, unknown>): Enrolled {
   const credentials = decodeBase64(String(body.creds_data ?? ""));
   if (credentials === undefined || credentials.length === 0) throw new CredentialsGone(id);
-  const strings = (list: unknown) =>
-    Array.isArray(list) ? list.filter((item) => typeof item === "string") : [];
   const text = Buffer.from(credentials).toString("utf8");
-  return {
-    enrollmentId: id,
-    credentials: text,
-    commandKeys: strings(body.command_keys),
-    recoveryKeys: strings(body.recovery_keys),
-    administrators: administratorsIn(body, text),
-  };
+  return { enrollmentId: id, credentials: text, ...learnedIn(body, text) };
 }

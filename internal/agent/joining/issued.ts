@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { formatCredentials, isSignedJwt, type KeyPair, readClaims } from "../../identity/mod.ts";
-import { administratorsIn, type LearnedAdministrators } from "./administrators.ts";
+import { type LearnedAdministrators, learnedIn } from "./administrators.ts";
 
 /** What masters answer when they issue credentials for a key of the peel. */
 export interface Issued {
@@ -20,21 +20,12 @@ export interface Issued {
  * @throws SvcError `unavailable` when the answer contains no JWT for that key. The credentials in use are kept
  */
 export function readIssued(answer: Readonly<Record<string, unknown>>, key: KeyPair): Issued {
-  const { jwt, command_keys: commandKeys, recovery_keys: recoveryKeys } = answer;
+  const { jwt } = answer;
   if (typeof jwt !== "string" || !isFor(jwt, key)) {
     throw new SvcError("unavailable", "the answer of the master has no signed JWT for the key of this peel");
   }
   const credentials = formatCredentials(jwt, key.seed);
-  return {
-    credentials,
-    commandKeys: stringsIn(commandKeys),
-    recoveryKeys: stringsIn(recoveryKeys),
-    administrators: administratorsIn(answer, credentials),
-  };
-}
-
-function stringsIn(list: unknown): string[] {
-  return Array.isArray(list) ? list.filter((item) => typeof item === "string") : [];
+  return { credentials, ...learnedIn(answer, credentials) };
 }
 
 function isFor(jwt: string, key: KeyPair): boolean {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { decode } from "../../base/msgpack.ts";
-import { readGoodbye } from "../../wire/goodbye.ts";
+import { readGoodbye } from "../../wire/heartbeat.ts";
 import type { Connection } from "./connection.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 

@@ -2,10 +2,9 @@ import { type Clock, rfc3339, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import { assertStored, keySubject } from "../../bus/mod.ts";
-import { goodbyeFields } from "../../wire/goodbye.ts";
+import { encodeHeartbeat } from "../../wire/heartbeat.ts";
 import type { Connection } from "./connection.ts";
 
 const intervalMs = 10_000;
@@ -47,27 +46,27 @@ export function startHeartbeat(options: {
   const startedAt = rfc3339(clock.now());
   /** The last heartbeat, as the bus confirmed it. */
   let storedAs: number | undefined;
-  const send = async (more: Record<string, number>, withinMs: number) => {
+  const send = async (leavingAfter: number | undefined, withinMs: number) => {
     const counted = Object.entries(refused).filter(([, count]) => count > 0);
-    const value = encode({
-      peel_id: peelId,
-      version,
-      started_at: startedAt,
-      sent_at: rfc3339(clock.now()),
-      ...(counted.length === 0 ? {} : { commands_refused: Object.fromEntries(counted) }),
-      // Only while a key is replaced, when masters wait for it: a master that started since has not seen the hello. And
-      // while a key is missing, so that operators see it.
-      ...(commandKeys.current.length < 2 && !lacksKey() ? {} : { knows_command_keys: commandKeys.current }),
-      // Empty where it knows none.
-      administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
-      ...defined({ site: options.site?.current }),
-      ...more,
+    // Only while a key is replaced, when masters wait for it: a master that started since has not seen the hello. And
+    // while a key is missing, so that operators see it.
+    const areKeysReported = commandKeys.current.length > 1 || lacksKey();
+    const value = encodeHeartbeat({
+      ...{ peel_id: peelId, version, started_at: startedAt, sent_at: rfc3339(clock.now()) },
+      ...defined({
+        commands_refused: counted.length === 0 ? undefined : Object.fromEntries(counted),
+        knows_command_keys: areKeysReported ? [...commandKeys.current] : undefined,
+        // Empty where it knows none.
+        administrators: options.insistsOn && (options.insistsOn.digest ?? ""),
+        site: options.site?.current,
+        leaving_after: leavingAfter,
+      }),
     });
     return connection.request(keySubject("peel-heartbeat", peelId), value, withinMs);
   };
   let underWay: Promise<unknown> = Promise.resolve();
   const storeOne = async () => {
-    const answer = await send({}, timeoutMs);
+    const answer = await send(undefined, timeoutMs);
     // Another heartbeat may have overtaken it.
     storedAs = Math.max(storedAs ?? 0, assertStored(answer));
   };
@@ -93,7 +92,7 @@ export function startHeartbeat(options: {
       if (storedAs === undefined || !connection.connected) return;
       try {
         // It names what it ends: after a heartbeat of the next start it has no effect.
-        await send(goodbyeFields(storedAs), goodbyeMs);
+        await send(storedAs, goodbyeMs);
       } catch (thrown) {
         log.debug("goodbye not stored", { reason: describeError(thrown) });
       }

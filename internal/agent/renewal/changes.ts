@@ -1,4 +1,5 @@
 import { describeError, SvcError } from "../../base/errors.ts";
+import { RenewalRefused } from "../../wire/renewal.ts";
 import { dropPendingKey, type Issued, readPendingKey } from "../joining/mod.ts";
 import { askingAgain } from "../link/mod.ts";
 import {
@@ -13,7 +14,7 @@ import {
   store,
 } from "./changing.ts";
 import type { Held, Life } from "./life.ts";
-import { isForNow, NobodyRenews, RenewalRefused, sendRekey, sendRenewal } from "./send-renewal.ts";
+import { isForNow, NobodyRenews, sendRekey, sendRenewal } from "./send-renewal.ts";
 
 /** Changes what a peel is known by. One at a time: each reads what the one before wrote. */
 export interface Changes {
@@ -101,7 +102,7 @@ async function renewOver(changing: Changing, over: PeelLink, current: Held): Pro
   try {
     return await ask(keys.current());
   } catch (thrown) {
-    const isUseless = thrown instanceof RenewalRefused && thrown.wire === "bad_request";
+    const isUseless = thrown instanceof RenewalRefused && thrown.code === "bad_request";
     if (isUseless || (isNew && thrown instanceof NobodyRenews)) dropPendingKey(files.nextSeed);
     if (!isUnauthorized(thrown)) throw thrown;
     if (next !== undefined) {
@@ -160,4 +161,4 @@ async function rekey(changing: Changing, link: PeelLink | undefined): Promise<vo
 }
 
 const isUnauthorized = (thrown: unknown) =>
-  thrown instanceof RenewalRefused && thrown.wire === "unauthorized";
+  thrown instanceof RenewalRefused && thrown.code === "unauthorized";

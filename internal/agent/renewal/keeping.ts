@@ -1,11 +1,12 @@
 import type { Backoff } from "../../base/backoff.ts";
 import { rfc3339, type Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
+import { RenewalRefused } from "../../wire/renewal.ts";
 import { EnrollmentEnded } from "../joining/mod.ts";
 import type { Obstacle } from "../link/mod.ts";
 import type { Changes } from "./changes.ts";
 import type { ChangeOptions, PeelLink } from "./changing.ts";
-import { isForNow, RenewalRefused } from "./send-renewal.ts";
+import { isForNow } from "./send-renewal.ts";
 
 /** How often the credentials were renewed and recovered since the start, and how often that failed. */
 export type RenewalCounts = Record<"renewed" | "recovered" | "rekeyed" | "refused" | "failed", number>;

@@ -1,8 +1,9 @@
+import { RenewalRefused } from "../../wire/renewal.ts";
 import { EnrollmentEnded } from "../joining/mod.ts";
 import { failed, inTurn, isConnected, type Keeping, rekey, renew } from "./keeping.ts";
 import type { Life } from "./life.ts";
 import { lateSpreadMs, renewAfterMs } from "./rules.ts";
-import { isForNow, RenewalRefused } from "./send-renewal.ts";
+import { isForNow } from "./send-renewal.ts";
 
 /** A timer cannot wait for longer than 24 days, and the clock of a host may be set meanwhile. */
 const maxWaitMs = 60 * 60_000;
@@ -101,7 +102,7 @@ function renewLacking(keeping: Keeping): Promise<void> {
 function nextOf(thrown: unknown): { next?: string } {
   if (thrown instanceof EnrollmentEnded) return { next: thrown.next };
   if (!(thrown instanceof RenewalRefused)) return {};
-  switch (thrown.wire) {
+  switch (thrown.code) {
     case "clone_suspected":
       return {
         next: "another host has a copy of this peel's data directory: find it, and run svc enroll revoke on the enrollment and enroll the right one again, or svc enroll clear-clone",

@@ -1,18 +1,15 @@
-import * as v from "valibot";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { failureOf, fetchSubject } from "../../bus/mod.ts";
+import { fetchSubject } from "../../bus/mod.ts";
+import { encodeFetch, type FetchRequest, maxDigests, openBlobs, openSnapshot } from "../../wire/fetch.ts";
 import type { Connection } from "../link/mod.ts";
 
 /** Long, because masters serve files one after the other when a whole fleet asks. */
 const fetchTimeoutMs = 30_000;
 const findTimeoutMs = 5_000;
-/** Maximum number of digests in one request. */
-const maxDigests = 256;
 const maxBatchBytes = 600 * 1024;
 const batchesAtOnce = 3;
 /** While masters refuse a peel that asked too much: a large tree is worth the wait. */
@@ -40,9 +37,6 @@ export interface StatesClient {
   fetch(wanted: readonly Wanted[], take: (digest: string, data: Uint8Array) => Promise<void>): Promise<void>;
 }
 
-const blobsAnswer = v.object({ blobs: v.pipe(v.array(v.instance(Uint8Array)), v.minLength(1)) });
-const snapshotAnswer = v.object({ statement: v.optional(v.instance(Uint8Array)) });
-
 export interface StatesClientOptions {
   connection: Pick<Connection, "connected" | "request">;
   /** Encoded peel id. */
@@ -61,28 +55,26 @@ export function createStatesClient({
   jitter,
   signal,
 }: StatesClientOptions): StatesClient {
-  const askOnce = async (request: unknown, timeoutMs: number): Promise<unknown> => {
+  const askOnce = async <T>(
+    request: FetchRequest,
+    open: (answer: Uint8Array) => T,
+    timeoutMs: number,
+  ): Promise<T> => {
     if (!connection.connected) {
       throw new SvcError("unavailable", "cannot fetch state files from the masters: the bus is unreachable");
     }
-    let answer: Uint8Array;
-    try {
-      answer = await connection.request(fetchSubject(peelId), encode(request), timeoutMs);
-    } catch (cause) {
-      throw new SvcError("unavailable", "no master responded to the request for state files", { cause });
-    }
-    const value = decode(answer);
-    const failed = failureOf(value);
-    if (failed === undefined) return value;
-    const { code, message } = failed;
-    const kind = code === "not_found" || code === "rate_limited" ? code : "unavailable";
-    throw new SvcError(kind, message.slice(0, 500));
+    const asked = connection.request(fetchSubject(peelId), encodeFetch(request), timeoutMs);
+    return open(
+      await asked.catch((cause) => {
+        throw new SvcError("unavailable", "no master responded to the request for state files", { cause });
+      }),
+    );
   };
-  const ask = async (request: unknown, timeoutMs: number): Promise<unknown> => {
+  const ask: typeof askOnce = async (...asked) => {
     const refused = createBackoff({ ...refusedPauses, jitter });
     for (let refusals = 1; ; refusals++) {
       try {
-        return await askOnce(request, timeoutMs);
+        return await askOnce(...asked);
       } catch (thrown) {
         if (toSvcError(thrown).kind !== "rate_limited" || refusals > maxRefusals) throw thrown;
       }
@@ -94,9 +86,7 @@ export function createStatesClient({
     take: (digest: string, data: Uint8Array) => Promise<void>,
   ) => {
     for (let rest = batch; rest.length > 0; ) {
-      const parsed = v.safeParse(blobsAnswer, await ask({ digests: [...rest] }, fetchTimeoutMs));
-      if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed response");
-      const { blobs } = parsed.output;
+      const blobs = await ask({ digests: [...rest] }, openBlobs, fetchTimeoutMs);
       if (blobs.length > rest.length) throw new SvcError("unavailable", "a master sent too many blobs");
       const pairs = blobs.map((data, at) => [rest[at] ?? "", data] as const);
       for (const [digest, data] of pairs) {
@@ -111,11 +101,7 @@ export function createStatesClient({
     }
   };
   return {
-    async find(environment, commit) {
-      const parsed = v.safeParse(snapshotAnswer, await ask({ environment, commit }, findTimeoutMs));
-      if (parsed.success) return parsed.output.statement;
-      throw new SvcError("unavailable", "a master sent a malformed response");
-    },
+    find: (environment, commit) => ask({ environment, commit }, openSnapshot, findTimeoutMs),
     async fetch(wanted, take) {
       await mapBounded(batchesOf(wanted), { atOnce: batchesAtOnce }, (batch) => fetchBatch(batch, take));
     },

@@ -1,17 +1,16 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, unlink } from "node:fs/promises";
-import * as v from "valibot";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import { reasonOf, secretMode } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { failureOf, fetchSubject } from "../../bus/mod.ts";
+import { fetchSubject } from "../../bus/mod.ts";
 import { type BinaryManifest, chunkBytes, decodeBinaryManifest } from "../../host/binary/mod.ts";
+import { encodeFetch, openBlobs } from "../../wire/fetch.ts";
 import type { Connection } from "../link/mod.ts";
 
 const requestTimeoutMs = 30_000;
@@ -33,8 +32,6 @@ export interface FetchBinaryOptions {
   /** Aborts the fetch. Chunks fetched so far are kept for the next attempt. */
   signal: AbortSignal;
 }
-
-const answer = v.object({ blobs: v.tuple([v.instance(Uint8Array)]) });
 
 /**
  * Fetches a binary from the masters into a file that only its owner can access. Keeps chunks of an earlier,
@@ -95,7 +92,8 @@ async function obtain(
     try {
       return await ask(connection, peelId, digest);
     } catch (thrown) {
-      if (toSvcError(thrown).kind !== "unavailable") throw thrown;
+      const { kind } = toSvcError(thrown);
+      if (kind !== "unavailable" && kind !== "rate_limited") throw thrown;
       reason = describeError(thrown);
       log.debug("part of a binary not fetched yet", { digest, reason });
     }
@@ -111,21 +109,12 @@ async function ask(
   digest: string,
 ): Promise<Uint8Array> {
   if (!connection.connected) throw new SvcError("unavailable", "the bus is unreachable");
-  let reply: Uint8Array;
-  try {
-    reply = await connection.request(fetchSubject(peelId), encode({ binary: [digest] }), requestTimeoutMs);
-  } catch (cause) {
-    throw new SvcError("unavailable", "no master answered", { cause });
-  }
-  const value = decode(reply);
-  const failed = failureOf(value);
-  if (failed !== undefined) {
-    const { code, message } = failed;
-    throw new SvcError(code === "not_found" ? "not_found" : "unavailable", message.slice(0, 500));
-  }
-  const parsed = v.safeParse(answer, value);
-  if (!parsed.success) throw new SvcError("unavailable", "a master sent a malformed response");
-  const [data] = parsed.output.blobs;
+  const asked = connection.request(fetchSubject(peelId), encodeFetch({ binary: [digest] }), requestTimeoutMs);
+  const [data = new Uint8Array()] = openBlobs(
+    await asked.catch((cause) => {
+      throw new SvcError("unavailable", "no master answered", { cause });
+    }),
+  );
   if (sha256Hex(data) === digest) return data;
   throw new SvcError("unavailable", `the bytes of a master do not match the digest ${digest}`);
 }

@@ -1,8 +1,8 @@
 import { type Clock, rfc3339, type Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { encode, type Plain } from "../../base/msgpack.ts";
+import type { Plain } from "../../base/msgpack.ts";
 import { returnSubject } from "../../bus/mod.ts";
-import type { JobReturn } from "../../wire/return.ts";
+import { encodeReturn, type JobReturn } from "../../wire/return.ts";
 import { type Dedup, failedReturn, type PeelCounts } from "../execution/mod.ts";
 import type { Outbox } from "../link/mod.ts";
 import type { UpgradeFiles, UpgradeOutcome } from "./files.ts";
@@ -55,7 +55,11 @@ export function createUpgradeReturns(options: UpgradeReturnOptions): UpgradeRetu
         : returnOf(fate, entry.at);
     counts.jobs[result.outcome ?? (result.success ? "ok" : "failed")]++;
     log.info("job done", { jid, success: result.success });
-    const kept = outbox.put({ subject: returnSubject(jid, peelId), payload: encode(result), durable: true });
+    const kept = outbox.put({
+      subject: returnSubject(jid, peelId),
+      payload: encodeReturn(result),
+      durable: true,
+    });
     const close = () => dedup.close(jid, entry.deadline, "done");
     if (kept.onDisk) close();
     else void kept.stored.then(close);

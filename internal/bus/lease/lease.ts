@@ -1,9 +1,8 @@
-import * as v from "valibot";
 import { type Clock, rfc3339, sleep, type Timer, untilDue } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../mod.ts";
+import { decodeHeld, encodeHeld } from "./held.ts";
 
 /** How long the bucket keeps a lease without renewal (specification, section "Limits"). */
 const ttlMs = 15_000;
@@ -59,8 +58,6 @@ export interface LeaseOptions {
   jitter: () => number;
   log: Log;
 }
-
-const storedLease = v.object({ holder: v.string(), token: v.optional(v.number(), 0) });
 
 /** A process that contends for a lease, or holds it. */
 interface Contender extends LeaseOptions {
@@ -152,7 +149,7 @@ async function acquire(contender: Contender): Promise<void> {
   if (contender.stopped) return;
   const askedAt = clock.monotonic();
   contender.since = rfc3339(clock.now());
-  const revision = await bucket.create(name, encode({ holder: self, since: contender.since }));
+  const revision = await bucket.create(name, encodeHeld({ holder: self, since: contender.since }));
   if (revision === undefined) return wakeWhenExpired(contender);
   // The sequence in the stream of the bucket only grows, whatever happens to the keys.
   const end = new AbortController();
@@ -177,7 +174,7 @@ async function renew(contender: Contender): Promise<void> {
     return wake(contender, 0);
   }
   const { token } = mine.tenure;
-  const value = encode({ holder: self, token, since, renewed_at: rfc3339(clock.now()) });
+  const value = encodeHeld({ holder: self, token, since, renewed_at: rfc3339(clock.now()) });
   const revision = await bucket.update(name, value, mine.revision);
   if (revision === undefined) {
     lose(contender, "another master holds it");
@@ -206,16 +203,16 @@ function notice(contender: Contender, { value, revision }: Change): void {
     if (!isMine) wake(contender, spreadMs * contender.jitter());
     return;
   }
-  const parsed = v.safeParse(storedLease, safely(value));
-  if (!parsed.success) return;
-  contender.seen = { holder: parsed.output.holder, token: parsed.output.token || revision };
+  const found = readHeld(value);
+  if (found === undefined) return;
+  contender.seen = { holder: found.holder, token: found.token ?? revision };
   // The bucket removes it this long after it was stored, and does not announce the removal.
   if (!isMine) wakeWhenExpired(contender);
 }
 
-function safely(bytes: Uint8Array): unknown {
+function readHeld(bytes: Uint8Array) {
   try {
-    return decode(bytes);
+    return decodeHeld(bytes);
   } catch {
     return undefined;
   }

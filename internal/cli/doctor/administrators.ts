@@ -1,6 +1,6 @@
-import type { PeelBeat } from "../../fleet/peels/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
 import { digestOfAdministrators } from "../../wire/administrators-statement.ts";
+import type { Heartbeat } from "../../wire/heartbeat.ts";
 
 interface Named {
   name: string;
@@ -14,7 +14,7 @@ interface Named {
  * @param fleet what the masters say; `undefined` where they say nothing
  */
 export function judgeAdministrators(
-  beat: Pick<PeelBeat, "administrators"> | undefined,
+  beat: Pick<Heartbeat, "administrators"> | undefined,
   fleet: { masters: readonly Named[]; peels: readonly Named[]; differ: boolean } | undefined,
 ): Finding {
   if (beat === undefined) {

@@ -1,5 +1,5 @@
-import type { PeelBeat } from "../../fleet/peels/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
+import type { Heartbeat } from "../../wire/heartbeat.ts";
 import type { MasterKeys } from "../keys/fleet-keys.ts";
 
 const next =
@@ -11,7 +11,7 @@ const next =
  * @param beat its heartbeat; `undefined` while it is not connected
  */
 export function judgeCommandKeys(
-  beat: Pick<PeelBeat, "knows_command_keys" | "commands_refused"> | undefined,
+  beat: Pick<Heartbeat, "knows_command_keys" | "commands_refused"> | undefined,
   masters: readonly Pick<MasterKeys, "command_keys" | "signs_with">[],
 ): Finding {
   const all = unique(masters.flatMap(({ command_keys }) => command_keys));

@@ -1,5 +1,6 @@
-import type { PeelProgress, Progress } from "../../fleet/jobs/mod.ts";
+import type { Progress } from "../../fleet/jobs/mod.ts";
 import { visible } from "../../program/command-line/mod.ts";
+import type { PeelProgress } from "../../wire/progress.ts";
 
 /** How far the peels are that have not returned, together. */
 export interface Running {

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { isAbsolute, join, resolve, sep } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { isErrno } from "../../base/file.ts";
-import { isEnvironmentName } from "../../tree/files/mod.ts";
+import { isEnvironmentName } from "../../base/names.ts";
 import { type MasterConfig, textsOf } from "./master-config.ts";
 import type { Items } from "./report.ts";
 

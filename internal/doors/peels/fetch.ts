@@ -1,6 +1,4 @@
-import * as v from "valibot";
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
-import { decodeForeign, encode } from "../../base/msgpack.ts";
 import { createSlots, type Slots } from "../../base/slots.ts";
 import {
   type Bus,
@@ -11,30 +9,15 @@ import {
   mastersQueue,
 } from "../../bus/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
-import { type BlobCache, type CatalogView, findSnapshot, isEnvironmentName } from "../../tree/files/mod.ts";
+import { type BlobCache, type CatalogView, findSnapshot } from "../../tree/files/mod.ts";
+import { encodeBlobs, encodeSnapshot, openFetch } from "../../wire/fetch.ts";
 
-const maxRequestBytes = 32 * 1024;
-const maxDigests = 256;
 /** Bytes of blobs in one answer; it always contains the first blob. */
 const maxAnswerBytes = 640 * 1024;
 /** For answers that are made or on their way. */
 const stateFileBounds = { atOnce: 32, ofOne: 8, waiting: 8192 };
 /** Every answer is large: a peel that would wait long is refused, and asks again. */
 const binaryBounds = { atOnce: 16, ofOne: 4, waiting: 1024 };
-
-const digests = v.pipe(
-  v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
-  v.minLength(1),
-  v.maxLength(maxDigests),
-);
-const requestSchema = v.union([
-  v.object({ digests }),
-  v.object({ binary: digests }),
-  v.object({
-    environment: v.pipe(v.string(), v.check(isEnvironmentName)),
-    commit: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{7,64}$/))),
-  }),
-]);
 
 export interface FetchDeps {
   bus: Pick<Bus, "serve"> & { nats: Pick<Bus["nats"], "flush"> };
@@ -67,12 +50,12 @@ export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: Fe
     if (published === undefined || published.catalog.size === 0)
       throw new SvcError("unavailable", "no state files are published yet");
     const { manifest, commits } = findSnapshot(published.catalog, environment, commit);
-    return encode({ manifest, commits: [...commits], statement: published.statement });
+    return encodeSnapshot({ manifest, commits, statement: published.statement });
   };
   const handOut = async (peelId: string, slots: Slots, read: () => Promise<Uint8Array[]>) => {
     const release = await slots.take(peelId);
     try {
-      return encode({ blobs: await read() });
+      return encodeBlobs(await read());
     } finally {
       // The answer is written after this returns; bytes that the bus has not accepted yet still count.
       void Promise.resolve()
@@ -83,7 +66,7 @@ export function serveFetch({ bus, catalog, blobs, binaries, budgets, lines }: Fe
   };
   const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
     try {
-      const request = readRequest(data);
+      const request = openFetch(data);
       if ("digests" in request) {
         return await handOut(peelId, stateFileSlots, () => readBlobs(blobs, request.digests, "state file"));
       }
@@ -135,14 +118,4 @@ async function readBlobs(blobs: BlobCache, digests: readonly string[], what: str
     found.push(data);
   }
   return found;
-}
-
-/** @throws SvcError `bad_request` naming the field */
-function readRequest(data: Uint8Array): v.InferOutput<typeof requestSchema> {
-  const parsed = v.safeParse(requestSchema, decodeForeign(data, maxRequestBytes));
-  if (parsed.success) return parsed.output;
-  throw new SvcError(
-    "bad_request",
-    "a request must have digests, binary, or environment with an optional commit",
-  );
 }

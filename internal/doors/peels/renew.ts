@@ -1,27 +1,23 @@
-import { rfc3339 } from "../../base/clock.ts";
 import { describeError, type ErrorKind, meaningOf, toSvcError } from "../../base/errors.ts";
-import { encode } from "../../base/msgpack.ts";
 import { createSlots } from "../../base/slots.ts";
 import {
   type Bus,
   badReply,
   encodeRateLimited,
-  encodeSuccess,
   mastersQueue,
   rekeySubject,
   renewSubject,
 } from "../../bus/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
+import { type RenewDeps, rekey, renew } from "../../fleet/enrollment/mod.ts";
+import type { LearnedKeys } from "../../wire/learned-keys.ts";
 import {
-  type LearnedKeys,
-  learnedKeys,
-  type RenewDeps,
-  type Renewed,
-  readRekey,
-  readRenewal,
-  rekey,
-  renew,
-} from "../../fleet/enrollment/mod.ts";
+  encodeIssued,
+  encodeRenewalRefused,
+  openRekey,
+  openRenewal,
+  type RenewalCode,
+} from "../../wire/renewal.ts";
 
 /**
  * How many requests are answered at the same time, and how many wait; each peel has two of them, so that a second
@@ -29,17 +25,7 @@ import {
  */
 const bounds = { atOnce: 64, ofOne: 2, waiting: 16_384 } as const;
 
-/** The codes of a refusal. */
-type Code =
-  | "bad_request"
-  | "unauthorized"
-  | "not_found"
-  | "forbidden"
-  | "clone_suspected"
-  | "rate_limited"
-  | "unavailable";
-
-const codes: Partial<Record<ErrorKind, Code>> = {
+const codes: Partial<Record<ErrorKind, RenewalCode>> = {
   bad_request: "bad_request",
   unauthorized: "unauthorized",
   not_found: "not_found",
@@ -54,7 +40,7 @@ export interface RenewalsDeps extends LearnedKeys {
   lines: Pick<LogLines, "say">;
   bus: Pick<Bus, "serve">;
   renewal: RenewDeps;
-  metrics: { credentialsRenewal(outcome: Code | "renewed" | "rekeyed" | "repeated"): void };
+  metrics: { credentialsRenewal(outcome: RenewalCode | "renewed" | "rekeyed" | "repeated"): void };
 }
 
 const clone = {
@@ -72,12 +58,10 @@ export function serveRenewals(deps: RenewalsDeps): { stop(): void } {
   const { bus, budgets, lines, renewal, metrics } = deps;
   const slots = createSlots(bounds);
   const limited = encodeRateLimited();
-  const refuse = (code: Code, message: string) => {
+  const refuse = (code: RenewalCode, message: string) => {
     metrics.credentialsRenewal(code);
-    return encode({ ok: false, error: { code, message } });
+    return encodeRenewalRefused(code, message);
   };
-  const success = ({ jwt, expiresAt }: Renewed) =>
-    encodeSuccess({ jwt, expires_at: rfc3339(expiresAt), ...learnedKeys(deps) });
 
   const serve = (subject: string, ask: (peelId: string, data: Uint8Array) => Promise<Uint8Array>) => {
     const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
@@ -110,15 +94,15 @@ export function serveRenewals(deps: RenewalsDeps): { stop(): void } {
   };
   const serving = [
     serve(renewSubject("*"), async (peelId, data) => {
-      const renewed = await renew(renewal, peelId, readRenewal(data));
+      const renewed = await renew(renewal, peelId, openRenewal(data));
       if (renewed.verdict === "clone") return refuse(clone.code, clone.message);
       metrics.credentialsRenewal(renewed.verdict === "repeat" ? "repeated" : "renewed");
-      return success(renewed);
+      return encodeIssued(renewed, deps);
     }),
     serve(rekeySubject("*"), async (peelId, data) => {
-      const rekeyed = await rekey(renewal, peelId, readRekey(data));
+      const rekeyed = await rekey(renewal, peelId, openRekey(data));
       metrics.credentialsRenewal(rekeyed.verdict === "repeat" ? "repeated" : "rekeyed");
-      return success(rekeyed);
+      return encodeIssued(rekeyed, deps);
     }),
   ];
   return {

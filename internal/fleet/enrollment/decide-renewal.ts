@@ -2,6 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import { verifySignature } from "../../identity/mod.ts";
 import { rekeyMessage, renewalMessage } from "../../wire/enrollment-messages.ts";
+import type { RekeyRequest, RenewalRequest } from "../../wire/renewal.ts";
 import { busKeysOf } from "./bus-keys.ts";
 import type { Enrollment } from "./record.ts";
 import { renewsTooOften } from "./renewal-limit.ts";
@@ -9,28 +10,6 @@ import { memberStates } from "./transition.ts";
 
 /** How far the clock of a peel may be off when it signs a request. */
 const skewMs = 5 * 60_000;
-
-/** A request for credentials of another bus key, which a peel sends over the bus. */
-interface SignedRequest {
-  enrollmentId: string;
-  /** The next bus key, `U…`. */
-  busPublicKey: string;
-  /** RFC 3339 UTC with milliseconds. */
-  signedAt: string;
-}
-
-export interface RenewalRequest extends SignedRequest {
-  /** The bus key of the credentials in use. */
-  renews: string;
-  signature: Uint8Array;
-}
-
-export interface RekeyRequest extends SignedRequest {
-  publicKey: string;
-  curvePublicKey: string;
-  signatureOld: Uint8Array;
-  signatureNew: Uint8Array;
-}
 
 /** How a request is judged. */
 export interface RenewalContext {
@@ -104,7 +83,7 @@ function assertSender({ peelId }: Enrollment, sender: string): void {
   if (peelId !== sender) throw new SvcError("forbidden", "enrollment_id is that of another peel");
 }
 
-function assertTime({ signedAt }: SignedRequest, now: number): void {
+function assertTime({ signedAt }: Pick<RenewalRequest, "signedAt">, now: number): void {
   if (Math.abs(Date.parse(signedAt) - now) <= skewMs) return;
   throw new SvcError("unauthorized", "signed_at is more than 5 minutes off: set the clock of the host");
 }
@@ -122,7 +101,7 @@ function assertMember({ id, peelId, state, suspended }: Enrollment): void {
 
 function assertChange(
   record: Enrollment,
-  { busPublicKey }: SignedRequest,
+  { busPublicKey }: Pick<RenewalRequest, "busPublicKey">,
   { validityMs, now }: RenewalContext,
 ): void {
   if (busKeysOf(record).some(({ publicKey }) => publicKey === busPublicKey)) {

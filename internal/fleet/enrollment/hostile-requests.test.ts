@@ -8,15 +8,9 @@ import { encode } from "../../base/msgpack.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { rekeyMessage, renewalMessage } from "../../wire/enrollment-messages.ts";
-import {
-  decideRekey,
-  decideRenewal,
-  type RekeyRequest,
-  type RenewalContext,
-  type RenewalRequest,
-} from "./decide-renewal.ts";
+import { openRekey, openRenewal, type RekeyRequest, type RenewalRequest } from "../../wire/renewal.ts";
+import { decideRekey, decideRenewal, type RenewalContext } from "./decide-renewal.ts";
 import type { Enrollment } from "./record.ts";
-import { readRekey, readRenewal } from "./renewal-request.ts";
 import { readRecovery, recoverySchema } from "./validate.ts";
 
 // Requests that renew credentials, replace keys and recover credentials, as hosts that are not peels send them.
@@ -74,7 +68,7 @@ const recovery = () => ({
   signature: Buffer.from(new Uint8Array(64)).toString("base64"),
 });
 
-const readers = { renew: readRenewal, rekey: readRekey };
+const readers = { renew: openRenewal, rekey: openRekey };
 const names = ["renew", "rekey"] as const;
 
 /** What a function throws; `undefined` when it returns. */

@@ -12,7 +12,6 @@ export type { EnrollDeps } from "./enroll.ts";
 export { watchExcessConnections } from "./excess-connections.ts";
 export { enrollmentOperations } from "./joined.ts";
 export { isLabelName, type Labels, labelsField, labelsProblem } from "./labels.ts";
-export { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
 export { maintainExports } from "./maintain-exports.ts";
 export { memberNamed } from "./member-named.ts";
 export { type ListOpenWays, type OpenWay, wayKinds } from "./open-way.ts";
@@ -29,8 +28,7 @@ export {
   toStored,
 } from "./record.ts";
 export { recoverableUntil } from "./recover.ts";
-export { type RenewDeps, type Renewed, rekey, renew } from "./renew.ts";
-export { readRekey, readRenewal } from "./renewal-request.ts";
+export { type RenewDeps, rekey, renew } from "./renew.ts";
 export { repairOrphans } from "./repair.ts";
 export {
   compareRevocations,
@@ -63,6 +61,5 @@ export { type EnrollmentSummary, summarize, trustOf } from "./summary.ts";
 export { disconnect, type SuspensionEffects, suspend } from "./suspend.ts";
 export { createTakeOver } from "./take-over.ts";
 export { awaitsRecovery, liveStates, memberStates, transitions } from "./transition.ts";
-export { curvePublicKeyField, publicKeyField } from "./validate.ts";
 export { createVouchers, directVouchers, type Vouchers } from "./vouchers.ts";
 export { type Admission, type Decide, decisions, type WayIn } from "./way-in.ts";

@@ -5,6 +5,8 @@ import { defined } from "../../base/defined.ts";
 import { described, timestamp, titled } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
+import { type LearnedKeys, learnedFields, learnedKeys } from "../../wire/learned-keys.ts";
+import { publicKeyField } from "../../wire/public-keys.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
 import { type ApplyDeps, applyEvent } from "./apply.ts";
@@ -12,12 +14,6 @@ import { type ChallengeDeps, issueChallenge } from "./challenge.ts";
 import { type DeliverDeps, deliverCredentials } from "./deliver.ts";
 import type { Directory } from "./directory.ts";
 import { type EnrollDeps, takeSubmission } from "./enroll.ts";
-import {
-  administratorsField,
-  administratorsVersionField,
-  type LearnedKeys,
-  learnedKeys,
-} from "./learned-keys.ts";
 import type { ShowEnrollmentDeps } from "./read-operations.ts";
 import { type Enrollment, enrollmentSchema, enrollmentStates, toStored } from "./record.ts";
 import type { FindByKeyDeps, RecoverOperationDeps } from "./recovery-operations.ts";
@@ -29,7 +25,7 @@ import { enrollmentSummary } from "./summary.ts";
 import { type ResumeRecordDeps, resume, type SuspensionEffects, suspend } from "./suspend.ts";
 import type { ChallengeTpmDeps } from "./tpm-operation.ts";
 import { isStreamTerminal } from "./transition.ts";
-import { peelIdField, publicKeyField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
+import { peelIdField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
 
 export { labelEnrollment } from "./label-operation.ts";
 export { listStrays, type ShowEnrollmentDeps, showEnrollment } from "./read-operations.ts";
@@ -39,9 +35,6 @@ export { type ChallengeTpmDeps, challengeTpm } from "./tpm-operation.ts";
 
 const id = described(v.string(), "Id of the enrollment: `enr-` and a KSUID");
 const onlyId = v.strictObject({ id });
-const commandKeys = described(v.array(v.string()), "Public keys that sign commands");
-
-const recoveryKeys = described(v.array(v.string()), "Public keys that may sign a succession");
 
 const standing = {
   id: described(v.string(), "Id of the enrollment"),
@@ -211,10 +204,7 @@ export const downloadCredentials = operation({
       peel_id: peelIdField,
       creds_data: described(v.string(), "A credentials file for the bus, in base64; a secret"),
       expires_at: described(timestamp, "When the bus stops accepting them"),
-      command_keys: commandKeys,
-      recovery_keys: recoveryKeys,
-      administrators: administratorsField,
-      administrators_version: administratorsVersionField,
+      ...learnedFields,
     }),
   ),
   touches: touchesId,

@@ -3,14 +3,9 @@ import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { described, timestamp, titled } from "../../base/schema.ts";
 import { verifySignature } from "../../identity/mod.ts";
+import { type LearnedKeys, learnedFields, learnedKeys } from "../../wire/learned-keys.ts";
 import { operation } from "../operation/mod.ts";
 import type { Directory } from "./directory.ts";
-import {
-  administratorsField,
-  administratorsVersionField,
-  type LearnedKeys,
-  learnedKeys,
-} from "./learned-keys.ts";
 import { readProof } from "./proof.ts";
 import { enrollmentStates } from "./record.ts";
 import { type RecoverDeps, recover } from "./recover.ts";
@@ -31,10 +26,7 @@ export const recoverCredentials = operation({
       peel_id: peelIdField,
       jwt: described(v.string(), "The JWT of the key, for the bus"),
       expires_at: described(timestamp, "When the bus stops accepting it"),
-      command_keys: described(v.array(v.string()), "Public keys that sign commands"),
-      recovery_keys: described(v.array(v.string()), "Public keys that may sign the succession of this fleet"),
-      administrators: administratorsField,
-      administrators_version: administratorsVersionField,
+      ...learnedFields,
     }),
   ),
   touches: ({ id }) => ({ enrollment: id }),

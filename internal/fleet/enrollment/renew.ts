@@ -2,14 +2,9 @@ import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Reconciler } from "../../bus/mod.ts";
+import type { RekeyRequest, RenewalRequest } from "../../wire/renewal.ts";
 import { withBusKey } from "./bus-keys.ts";
-import {
-  decideRekey,
-  decideRenewal,
-  type RekeyRequest,
-  type RenewalRequest,
-  type RenewalVerdict,
-} from "./decide-renewal.ts";
+import { decideRekey, decideRenewal, type RenewalVerdict } from "./decide-renewal.ts";
 import type { Directory } from "./directory.ts";
 import { type MintDeps, mint } from "./mint.ts";
 import type { BusKey, Enrollment } from "./record.ts";

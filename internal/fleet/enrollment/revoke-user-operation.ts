@@ -2,9 +2,10 @@ import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { described } from "../../base/schema.ts";
+import { publicKeyField } from "../../wire/public-keys.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
 import { type RevokeUserDeps, revokeUser } from "./revoke-user.ts";
-import { peelIdField, publicKeyField, reasonField } from "./validate.ts";
+import { peelIdField, reasonField } from "./validate.ts";
 
 export const revokeUserOfBus = operation({
   name: "enrollments.revoke-user",

@@ -3,10 +3,11 @@ import { encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import { described, titled } from "../../base/schema.ts";
 import type { TpmKeys } from "../../identity/evidence/mod.ts";
+import { publicKeyField } from "../../wire/public-keys.ts";
 import { operation } from "../operation/mod.ts";
 import { type ChallengeDeps, readChallenge } from "./challenge.ts";
 import { tpmKeyFields } from "./evidence-field.ts";
-import { challengeIdField, peelIdField, publicKeyField } from "./validate.ts";
+import { challengeIdField, peelIdField } from "./validate.ts";
 
 export interface ChallengeTpmDeps extends Omit<ChallengeDeps, "random"> {
   /**

@@ -5,7 +5,7 @@ import { isId } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { isPeelId } from "../../base/peel-id.ts";
 import { described, plainMap, titled } from "../../base/schema.ts";
-import { decodePublicKey } from "../../identity/mod.ts";
+import { curvePublicKeyField, publicKeyField } from "../../wire/public-keys.ts";
 import { evidenceField, readEvidence, type SentEvidence } from "./evidence-field.ts";
 import type { RecoveryRequest } from "./recover.ts";
 
@@ -28,22 +28,6 @@ export const peelIdField = described(
 export const reasonField = described(
   v.pipe(v.string(), v.maxLength(1024, "must have at most 1024 characters")),
   "The reason, as free text; it is stored",
-);
-
-export const publicKeyField = described(
-  checked(
-    (text) => text.length === 56 && decodePublicKey("user", text) !== undefined,
-    "must be an Ed25519 user public key: U and 55 more characters",
-  ),
-  "Ed25519 user public key: `U` and 55 more characters",
-);
-
-export const curvePublicKeyField = described(
-  checked(
-    (text) => text.length === 56 && decodePublicKey("curve", text) !== undefined,
-    "must be an X25519 public key: X and 55 more characters",
-  ),
-  "X25519 public key: `X` and 55 more characters",
 );
 
 export const challengeIdField = described(

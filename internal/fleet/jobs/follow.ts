@@ -9,10 +9,10 @@ import {
   returnSubject,
   scheduleSubject,
 } from "../../bus/mod.ts";
+import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "../../wire/progress.ts";
 import { type JobEvent, readEvent } from "./events.ts";
 import type { Outcome } from "./outcome.ts";
 import { createPace } from "./pace.ts";
-import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "./progress.ts";
 import { readEvents } from "./read-events.ts";
 import { decodeJob, type Job } from "./record.ts";
 import { type JobView, type KnownJob, knownOf, type ShowDeps, storedJob, viewOf } from "./show.ts";

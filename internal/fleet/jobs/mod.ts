@@ -8,7 +8,6 @@ export { keepRoomForReturns } from "./make-room.ts";
 export { signedOf } from "./operations.ts";
 export { type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
 export { createOwnRecords } from "./own-records.ts";
-export type { PeelProgress } from "./progress.ts";
 export { readEvents } from "./read-events.ts";
 export { createRecentEvents } from "./recent-events.ts";
 export { countsField, decodeJob, type Job, type SignedRequestOf, signedRequest } from "./record.ts";

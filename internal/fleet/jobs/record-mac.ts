@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../base/clock.ts";
-import { isEqualMac, macsFor, type RecordMac } from "../../identity/mod.ts";
+import { isVouched, type RecordMac } from "../../identity/mod.ts";
 import type { CommandKind } from "../../wire/command.ts";
 import type { Job } from "./record.ts";
 
@@ -18,11 +18,9 @@ export function withCancelMac(mac: RecordMac, job: Job): Job {
 
 /** Whether masters made what a command of this kind about a job follows from. */
 export function isGenuineJob(mac: RecordMac, kind: CommandKind, job: Job): boolean {
-  const macs = macsFor(mac, job.jid);
-  const made = (name: string, content: unknown, found: Uint8Array | undefined) =>
-    macs.some((one) => isEqualMac(one(name, content), found));
-  if (!made("job", contentOf(job), job.voucher)) return false;
-  return kind === "dispatch" || made("cancel", job.jid, job.cancelVoucher);
+  const { jid, voucher, cancelVoucher } = job;
+  if (!isVouched(mac, jid, voucher, (one) => one("job", contentOf(job)))) return false;
+  return kind === "dispatch" || isVouched(mac, jid, cancelVoucher, (one) => one("cancel", jid));
 }
 
 /** The fields that never change, in their stored form. */

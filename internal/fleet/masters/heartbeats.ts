@@ -1,48 +1,67 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
+import { foreign } from "../../base/msgpack.ts";
+import { type RecordOf, record } from "../../base/record.ts";
+import { optional } from "../../base/record-kinds.ts";
+import { decodeHeld } from "../../bus/lease/mod.ts";
 import { type Bucket, readValues } from "../../bus/mod.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const texts = v.optional(v.pipe(v.array(v.string()), v.readonly()), []);
+const text = v.optional(v.string(), "");
+
+const keyFields = {
+  account_keys: texts,
+  issues_with: text,
+  issues_since: optional(v.string()),
+  command_keys: texts,
+  signs_with: text,
+  keys_problem: optional(v.string()),
+  unconfirmed_peels: optional(v.array(v.string())),
+  unconfirmed_count: optional(count),
+} as const;
 
 /** What a master reports about its keys. */
-export const masterKeys = v.object({
-  command_keys: v.optional(v.array(v.string()), []),
-  signs_with: v.optional(v.string(), ""),
-  keys_problem: v.optional(v.string()),
-  unconfirmed_peels: v.optional(v.array(v.string())),
-  unconfirmed_count: v.optional(count),
-  account_keys: v.optional(v.array(v.string()), []),
-  issues_with: v.optional(v.string(), ""),
-  issues_since: v.optional(v.string()),
-});
+export const masterKeys = v.object(record("keys", keyFields).shownEntries);
+export type MasterKeys = RecordOf<typeof keyFields>;
 
-const masterBeat = v.object({
+const fields = {
   hostname: v.string(),
   version: v.string(),
   started_at: v.string(),
-  certificate_ends_at: v.optional(v.string()),
-  ca_spki: v.optional(v.string()),
-  /** While the root is rotated. */
-  ca_next_spki: v.optional(v.string()),
-  ca_phase: v.optional(v.string()),
+  certificate_ends_at: optional(v.string()),
   /** How long after the end of its credentials a peel may recover them. */
-  recovery_window_ms: v.optional(v.pipe(v.number(), v.minValue(0))),
-  ...masterKeys.entries,
-});
-const leaseValue = v.object({
-  holder: v.string(),
-  token: v.optional(v.number()),
-  since: v.optional(v.string()),
+  recovery_window_ms: optional(v.pipe(v.number(), v.minValue(0))),
+  ca_spki: optional(v.string()),
+  /** By how much its clock is ahead of the bus, if that is known. */
+  clock_ahead_ms: optional(v.number()),
+  /** While the root is rotated. */
+  ca_next_spki: optional(v.string()),
+  ca_phase: optional(v.string()),
+  ...keyFields,
+} as const;
+
+/** What a live master says of itself every few seconds. */
+export type MasterBeat = RecordOf<typeof fields>;
+
+/** The values of the bucket `master-heartbeat`. */
+export const { encode: encodeMasterBeat, decode: decodeMasterBeat } = record("heartbeat", fields, {
+  isOpen: true,
+  limits: foreign(),
 });
 
-/** The heartbeat of a live master, with its name. */
-export type MasterBeat = { name: string } & v.InferOutput<typeof masterBeat>;
-
-/** The live masters: the entries of others expire within 15 s. @param bucket `master-heartbeat` */
-export async function readMasters(bucket: Pick<Bucket, "entries">): Promise<MasterBeat[]> {
-  const found = readValues(await bucket.entries(), masterBeat);
-  return found.map(({ key, storedAt: _, revision: __, ...beat }) => ({ name: key, ...beat }));
+/** The same; `undefined` when it is malformed. */
+export function readMasterBeat(bytes: Uint8Array): MasterBeat | undefined {
+  try {
+    return decodeMasterBeat(bytes);
+  } catch {
+    return undefined;
+  }
 }
+
+/** The live masters, by name: the entries of others expire within 15 s. */
+export const readMasters = async (bucket: Pick<Bucket, "entries">) =>
+  readValues(await bucket.entries(), decodeMasterBeat);
 
 /** A held lease: its holder, fencing token, and start (RFC 3339). */
 export interface HeldLease {
@@ -55,7 +74,7 @@ export interface HeldLease {
 
 /** The leases that are held. @param bucket `leases` */
 export async function readLeases(bucket: Pick<Bucket, "entries">): Promise<HeldLease[]> {
-  const found = readValues(await bucket.entries(), leaseValue);
+  const found = readValues(await bucket.entries(), decodeHeld);
   return found.map(({ key, holder, token, since, revision }) => ({
     name: key,
     holder,

@@ -76,11 +76,11 @@ export const listMasters = operation({
     const rollouts = driven();
     const masters = await Promise.all(
       beats.map(async (beat) => ({
-        ...{ name: beat.name, hostname: beat.hostname, version: beat.version, since: beat.started_at },
-        answers: beat.name === self,
-        ...(await requestReadiness(beat.name)),
-        leases: held.filter(({ holder }) => holder === beat.name).map((one) => one.name),
-        rollouts: rollouts.get(beat.name) ?? 0,
+        ...{ name: beat.key, hostname: beat.hostname, version: beat.version, since: beat.started_at },
+        answers: beat.key === self,
+        ...(await requestReadiness(beat.key)),
+        leases: held.filter(({ holder }) => holder === beat.key).map((one) => one.name),
+        rollouts: rollouts.get(beat.key) ?? 0,
         ...defined({
           certificate_ends_at: beat.certificate_ends_at,
           ca_spki: beat.ca_spki,

@@ -4,10 +4,10 @@ import { SvcError } from "../../base/errors.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { described, plain, timestamp, titled } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/mod.ts";
+import { readFacts } from "../../wire/facts.ts";
 import { memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { type FactChange, factChanges } from "./fact-changes.ts";
-import { factsIn } from "./get-facts-operation.ts";
 import type { PeelsDeps } from "./peel.ts";
 import { shorten } from "./shorten.ts";
 
@@ -64,7 +64,7 @@ export const getFactsHistory = operation({
     const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
     // A version that cannot be read says nothing about the others.
     const versions = (await facts.history(peelId)).flatMap(({ value, storedAt }) => {
-      const all = factsIn(value);
+      const all = readFacts(value);
       return all === undefined ? [] : [{ all, storedAt }];
     });
     const [oldest] = versions;

@@ -1,13 +1,12 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decodeForeign, type Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
-import { isMap } from "../../base/plain-map.ts";
 import { described, plain, timestamp } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { lookUpFact } from "../../host/facts/mod.ts";
+import { readFacts } from "../../wire/facts.ts";
 import { memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { factName } from "./fact-names.ts";
@@ -37,7 +36,7 @@ export const getFacts = operation({
     const shown = displayPeelId(peelId);
     const entry = await facts.get(peelId);
     if (entry === undefined) throw new SvcError("not_found", `${shown} has stored no facts yet`);
-    const all = factsIn(entry.value);
+    const all = readFacts(entry.value);
     if (all === undefined) throw new SvcError("not_found", `the stored facts of ${shown} cannot be read`);
     const stored = { stored_at: rfc3339(entry.storedAt) };
     if (name === undefined) return { value: all, ...stored };
@@ -47,13 +46,3 @@ export const getFacts = operation({
     throw new SvcError("not_found", `${shown} has no fact ${JSON.stringify(name.slice(0, 100))}${near}`);
   },
 });
-
-/** What a peel stored; `undefined` when it is not a map. */
-export function factsIn(stored: Uint8Array): Record<string, Plain> | undefined {
-  try {
-    const value = decodeForeign(stored);
-    return isMap(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}

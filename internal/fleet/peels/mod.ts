@@ -2,7 +2,7 @@ export { comeBackMs } from "./come-back.ts";
 export { maxCounted } from "./count-facts-operation.ts";
 export { checkFactNames } from "./fact-names.ts";
 export { maxShown } from "./find-facts-operation.ts";
-export { clockDifferenceOf, type PeelBeat } from "./heartbeats.ts";
+export { clockDifferenceOf } from "./heartbeats.ts";
 export { peelOperations } from "./joined.ts";
 export { packedFact } from "./packed-fact.ts";
 export {

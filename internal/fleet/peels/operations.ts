@@ -2,10 +2,11 @@ import * as v from "valibot";
 import { encodePeelId } from "../../base/peel-id.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/mod.ts";
+import { showHeartbeat as shown, shownHeartbeat } from "../../wire/heartbeat.ts";
 import { enrollmentStates, memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
-import { peelBeat, readPeel } from "./heartbeats.ts";
+import { readPeel } from "./heartbeats.ts";
 import { pageOfPeels, peelPageFields } from "./page-of-peels.ts";
 import { type PeelsDeps, showMember, shownPeel } from "./peel.ts";
 import { type SurveyDeps, survey } from "./survey.ts";
@@ -68,7 +69,7 @@ export const showHeartbeat = operation({
   output: v.object({
     heartbeat: v.exactOptional(
       described(
-        v.object({ ...peelBeat.entries, stored_at: described(v.number(), "By the clock of the bus") }),
+        v.object({ ...shownHeartbeat, stored_at: described(v.number(), "By the clock of the bus") }),
         "Absent when the peel is not alive",
       ),
     ),
@@ -76,9 +77,7 @@ export const showHeartbeat = operation({
   touches: ({ id }) => ({ peel: encodePeelId(id) }),
   async run({ peelHeartbeats }: { peelHeartbeats: Pick<Bucket, "get"> }, { id }) {
     const beat = await readPeel(peelHeartbeats, encodePeelId(id));
-    if (beat === undefined) return {};
-    const { storedAt, key: _, revision: __, ...heartbeat } = beat;
-    return { heartbeat: { ...heartbeat, stored_at: storedAt } };
+    return beat === undefined ? {} : { heartbeat: { ...shown(beat), stored_at: beat.storedAt } };
   },
 });
 

@@ -1,8 +1,9 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import type { Bucket, Stored } from "../../bus/mod.ts";
+import type { Heartbeat } from "../../wire/heartbeat.ts";
 import { type Directory, type Enrollments, enrollmentStates, loadEnrollment } from "../enrollment/mod.ts";
-import { clockDifferenceOf, type PeelBeat, readPeels } from "./heartbeats.ts";
+import { clockDifferenceOf, readPeels } from "./heartbeats.ts";
 
 const dayMs = 24 * 3600_000;
 /** Credentials that end within this time are listed. */
@@ -43,7 +44,7 @@ export async function survey(deps: SurveyDeps) {
   };
 }
 
-function judgeBeats(beats: readonly Stored<PeelBeat>[]) {
+function judgeBeats(beats: readonly Stored<Heartbeat>[]) {
   return {
     wrong_clocks: beats.flatMap((beat) => {
       const ahead = clockDifferenceOf(beat);

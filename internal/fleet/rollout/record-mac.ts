@@ -1,6 +1,6 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { isEqualMac, macsFor, type RecordMac } from "../../identity/mod.ts";
+import { isVouched, type RecordMac } from "../../identity/mod.ts";
 import { encodeTargets, type Rollout } from "./record.ts";
 
 // The record of a rollout and its frozen list are stored on the bus, and masters create jobs from them. A MAC
@@ -32,7 +32,5 @@ export function rolloutMac(
 
 /** Whether a master took the request for this rollout on these peels. */
 export function isGenuineRollout(mac: RecordMac, rollout: Rollout, targetsDigest: Uint8Array): boolean {
-  return macsFor(mac, rollout.id).some((one) =>
-    isEqualMac(rolloutMac(one, rollout, targetsDigest), rollout.voucher),
-  );
+  return isVouched(mac, rollout.id, rollout.voucher, (one) => rolloutMac(one, rollout, targetsDigest));
 }

@@ -1,9 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
-import { decodeForeign } from "../../base/msgpack.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { Merged, SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
 import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
-import { isSettings } from "../../wire/settings-envelope.ts";
+import { readFacts } from "../../wire/facts.ts";
 import type { FollowedTree } from "./follow.ts";
 import type { Peels } from "./tracker.ts";
 
@@ -31,7 +30,7 @@ export function createSettingsReader(deps: {
       }
       const name = displayPeelId(peelId);
       const stored = await peels.facts(peelId);
-      const facts = stored === undefined ? undefined : readMap(stored);
+      const facts = stored === undefined ? undefined : readFacts(stored);
       if (facts === undefined) {
         throw new SvcError("not_found", `${name} has no settings yet: it has stored no facts`);
       }
@@ -45,13 +44,4 @@ export function createSettingsReader(deps: {
       }
     },
   };
-}
-
-function readMap(stored: Uint8Array) {
-  try {
-    const facts = decodeForeign(stored);
-    return isSettings(facts) ? facts : undefined;
-  } catch {
-    return undefined;
-  }
 }

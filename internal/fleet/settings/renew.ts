@@ -1,11 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, FencedWriter } from "../../bus/mod.ts";
 import type { SettingsCompiler } from "../../tree/settings/mod.ts";
 import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
-import { type EnvelopeMaker, encodeSettings, isGenuine, isSettings } from "../../wire/settings-envelope.ts";
+import { openFacts } from "../../wire/facts.ts";
+import { type EnvelopeMaker, encodeSettings, isGenuine } from "../../wire/settings-envelope.ts";
 import { decodeSettingsRecord, encodeSettingsRecord } from "./record.ts";
 import type { Stored } from "./stored-versions.ts";
 import type { Peels } from "./tracker.ts";
@@ -85,7 +85,7 @@ export async function renewPeel(
   let bytes: Uint8Array;
   try {
     ({ bytes } = await compiler.compile(
-      { peelId, facts: readFacts(facts), labels: deps.peels.labelsOf(peelId) },
+      { peelId, facts: openFacts(facts), labels: deps.peels.labelsOf(peelId) },
       uses,
     ));
   } catch (thrown) {
@@ -121,11 +121,4 @@ async function storedEnvelope(bucket: Pick<Bucket, "get">, peelId: string): Prom
 
 function withEnvelope(envelope: Uint8Array | undefined): { envelope?: Uint8Array } {
   return defined({ envelope });
-}
-
-/** Peels store their own facts, so the data is untrusted. @throws SvcError `bad_request` */
-function readFacts(bytes: Uint8Array) {
-  const facts = decodeForeign(bytes);
-  if (isSettings(facts)) return facts;
-  throw new SvcError("bad_request", "the facts of the peel are not a map");
 }

@@ -1,11 +1,10 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import { decodeForeign } from "../../base/msgpack.ts";
 import type { SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
 import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
-import { isSettings } from "../../wire/settings-envelope.ts";
+import { readFacts } from "../../wire/facts.ts";
 import type { FollowedTree } from "./follow.ts";
 import { type Peels, trackSettings } from "./tracker.ts";
 
@@ -42,8 +41,8 @@ export function createSettingsView(deps: {
     const uses = new Set<string>();
     try {
       const facts = peels.isMember(peelId) ? await peels.facts(peelId) : undefined;
-      const reported = facts === undefined ? undefined : decodeForeign(facts);
-      if (!isSettings(reported)) {
+      const reported = facts === undefined ? undefined : readFacts(facts);
+      if (reported === undefined) {
         settings.delete(peelId);
         return;
       }

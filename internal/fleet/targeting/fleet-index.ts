@@ -2,10 +2,10 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket, Change } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
-import { readGoodbye } from "../../wire/goodbye.ts";
+import { openFacts } from "../../wire/facts.ts";
+import { readGoodbye } from "../../wire/heartbeat.ts";
 import { aliveMs, type Fleet, type Wanted } from "./fleet.ts";
 import { doubtLife, endLife, type Life, newLife, noteBeat, standingAt, wasAlive } from "./life.ts";
 
@@ -99,7 +99,7 @@ export function createFleetIndex(options: {
     for (const run of factListeners) run(peel.id);
     if (value === undefined) return;
     try {
-      const { facts, cut } = packer.pack(decodeForeign(value));
+      const { facts, cut } = packer.pack(openFacts(value));
       peel.facts = facts;
       if (cut) report(peel, key, "a peel has more facts than targets can use; the rest is ignored");
     } catch (cause) {

@@ -1,7 +1,7 @@
-import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/mod.ts";
 import { createFactPacker, type FactMap, type PeelView } from "../../tree/targets/mod.ts";
-import { readGoodbye } from "../../wire/goodbye.ts";
+import { openFacts } from "../../wire/facts.ts";
+import { readGoodbye } from "../../wire/heartbeat.ts";
 
 /** Time that a peel counts as alive after a heartbeat (specification, bucket `peel-heartbeat`). */
 export const aliveMs = 30_000;
@@ -43,7 +43,7 @@ export async function scanFleet(options: {
   const facts = new Map<string, FactMap>();
   for (const { key, value } of entries) {
     try {
-      facts.set(key, packer.pack(decodeForeign(value)).facts);
+      facts.set(key, packer.pack(openFacts(value)).facts);
     } catch {
       // Invalid facts of a peel count as none.
     }

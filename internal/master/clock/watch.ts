@@ -1,9 +1,8 @@
-import * as v from "valibot";
 import { type Clock, untilAborted } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { decode } from "../../base/msgpack.ts";
 import { type Bucket, type Bus, probeStorage } from "../../bus/mod.ts";
+import { readMasterBeat } from "../../fleet/masters/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import { judgeClock } from "./judge.ts";
 
@@ -12,8 +11,6 @@ const answerMs = 5_000;
 /** A jump of the clock is noticed within this time, and the clock is compared at once. */
 const lookMs = 1_000;
 const jumpMs = 2_000;
-
-const reported = v.object({ clock_ahead_ms: v.number() });
 
 /** The clock of this host, compared with that of the bus and those of the other masters. */
 export interface ClockWatch {
@@ -117,11 +114,7 @@ export async function watchClock(options: {
 async function readOthers(heartbeats: Pick<Bucket, "entries">, name: string): Promise<number[]> {
   const entries = await heartbeats.entries();
   return entries.flatMap(({ key, value }) => {
-    if (key === name) return [];
-    try {
-      return [v.parse(reported, decode(value)).clock_ahead_ms];
-    } catch {
-      return [];
-    }
+    const ahead = key === name ? undefined : readMasterBeat(value)?.clock_ahead_ms;
+    return ahead === undefined ? [] : [ahead];
   });
 }

@@ -1,8 +1,8 @@
 import { type Clock, rfc3339, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { encode } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";
 import type { Bucket, Bus } from "../../bus/mod.ts";
+import { encodeMasterBeat, type MasterKeys } from "../../fleet/masters/mod.ts";
 
 const intervalMs = 5_000;
 /** How long the end of a master may wait for the bus to take note of it. */
@@ -29,7 +29,7 @@ export function startMasterHeartbeat(options: {
   /** By how much its clock is ahead of the bus, milliseconds, if that is known. */
   clockAheadMs: () => number | undefined;
   /** What it reports about its keys. */
-  keys: () => Readonly<Record<string, unknown>>;
+  keys: () => MasterKeys;
   clock: Clock;
 }): { stop(): Promise<void> } {
   const { bus, bucket, name, hostname, certificateEnds, caPin, caRotation, clockAheadMs, keys, clock } =
@@ -39,10 +39,8 @@ export function startMasterHeartbeat(options: {
   let last: Promise<number | undefined> = Promise.resolve(undefined);
   const beat = () => {
     const rotation = caRotation();
-    const value = encode({
-      hostname,
-      version,
-      started_at: startedAt,
+    const value = encodeMasterBeat({
+      ...{ hostname, version, started_at: startedAt },
       certificate_ends_at: rfc3339(certificateEnds()),
       recovery_window_ms: options.recoveryWindowMs,
       ...defined({ ca_spki: caPin(), clock_ahead_ms: clockAheadMs() }),

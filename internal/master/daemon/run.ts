@@ -1,4 +1,5 @@
 import { untilAborted } from "../../base/clock.ts";
+import type { MasterKeys } from "../../fleet/masters/mod.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
 import { reportKeys } from "../keys/mod.ts";
 import type { MasterView } from "../metrics/mod.ts";
@@ -94,7 +95,7 @@ async function startFoundation(
 }
 
 /** What a heartbeat reports about the keys until the fleet is known. */
-function reportOwnKeys({ keyring, accountKeys }: MasterDeps): Readonly<Record<string, unknown>> {
+function reportOwnKeys({ keyring, accountKeys }: MasterDeps): MasterKeys {
   return {
     ...reportKeys(keyring),
     account_keys: accountKeys.publicKeys,
@@ -104,7 +105,7 @@ function reportOwnKeys({ keyring, accountKeys }: MasterDeps): Readonly<Record<st
 
 function heartbeatOptions(
   { base, certificate: { certificates }, connection, opened, clock: { sound } }: Foundation,
-  keys: () => Readonly<Record<string, unknown>>,
+  keys: () => MasterKeys,
 ): Parameters<typeof startMasterHeartbeat>[0] {
   const { name, hostname, clock, config } = base;
   return {

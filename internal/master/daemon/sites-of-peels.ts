@@ -1,11 +1,5 @@
-import * as v from "valibot";
-import { decodeForeign } from "../../base/msgpack.ts";
-import { isSiteName } from "../../base/site-name.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
-
-/** Heartbeats take up to this many bytes. */
-const maxMessageBytes = 4096;
-const beat = v.object({ site: v.pipe(v.string(), v.check(isSiteName)) });
+import { readHeartbeat } from "../../wire/heartbeat.ts";
 
 /** The sites of peels, as their last heartbeats say. */
 export interface SitesOfPeels {
@@ -21,18 +15,9 @@ export interface SitesOfPeels {
 export function followSitesOfPeels(index: Pick<FleetIndex, "onBeat">): SitesOfPeels {
   const sites = new Map<string, string>();
   const stop = index.onBeat((peel, _, value) => {
-    const site = siteIn(value);
+    const site = readHeartbeat(value)?.site;
     if (site === undefined) sites.delete(peel);
     else sites.set(peel, site);
   });
   return { siteOf: (peel) => sites.get(peel), stop };
-}
-
-function siteIn(value: Uint8Array): string | undefined {
-  try {
-    const parsed = v.safeParse(beat, decodeForeign(value, maxMessageBytes));
-    return parsed.success ? parsed.output.site : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -5,18 +5,25 @@ import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/mod.ts";
 
+import type { MasterKeys } from "../../fleet/masters/mod.ts";
 import type { AccountKeys } from "./account-keys.ts";
 import type { OtherMasters } from "./other-masters.ts";
 
 /** Key of the bucket `secrets`: since when all masters sign credentials with a signing key. */
 const markOf = (publicKey: string): string => `account-signer.${publicKey}`;
 
+/** The part of a heartbeat that is about it. */
+export type AccountReport = Pick<
+  MasterKeys,
+  "account_keys" | "issues_with" | "issues_since" | "keys_problem"
+>;
+
 /** Follows the change of the signing key of the peels' account. */
 export interface AccountRotation {
   /** Resolves when it is known whether the next key was in use before this master started. */
   readonly ready: Promise<void>;
   /** What the heartbeat of this master reports. It also decides whether the next key signs from now on. */
-  report(): Readonly<Record<string, unknown>>;
+  report(): AccountReport;
   stop(): void;
 }
 

@@ -6,7 +6,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
 import { addNextKey, readCommandKeys, replaceKey } from "../../bus/accounts/mod.ts";
-import { createRecordMac, isEqualMac, macsFor, newKeyPair } from "../../identity/mod.ts";
+import { createRecordMac, isVouched, newKeyPair } from "../../identity/mod.ts";
 import { followCommandKeys } from "./keyring.ts";
 
 /** The files are looked at every minute in any case; a test does not wait for the watch. */
@@ -63,8 +63,7 @@ test("records of either key count during the change; after it those of the first
   using at = follow();
   const { mac } = at.keyring;
   const old = createRecordMac(first);
-  const counts = (id: string, made: Uint8Array) =>
-    macsFor(mac, id).some((one) => isEqualMac(one("job", id), made));
+  const counts = (id: string, made: Uint8Array) => isVouched(mac, id, made, (one) => one("job", id));
   const next = addNextKey(dir, "command", systemRandom);
   at.reread();
   const made = createRecordMac(next);

@@ -1,17 +1,9 @@
-import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
-import { decodeForeign } from "../../base/msgpack.ts";
 import type { Bucket } from "../../bus/mod.ts";
+import { readMasterBeat } from "../../fleet/masters/mod.ts";
 
 /** Heartbeats of masters expire after this time. */
 const aliveMs = 15_000;
-
-const form = v.object({
-  command_keys: v.optional(v.array(v.string()), []),
-  signs_with: v.optional(v.string(), ""),
-  account_keys: v.optional(v.array(v.string()), []),
-  issues_with: v.optional(v.string(), ""),
-});
 
 /** What another master reports about its keys. */
 export interface MasterKeyView {
@@ -43,9 +35,13 @@ export function followOtherMasters(options: {
   const seen = new Map<string, MasterKeyView & { at: number }>();
   const watch = heartbeats.watch(({ key, value }) => {
     if (key === name) return;
-    const view = value === undefined ? undefined : readView(value);
-    if (view === undefined) seen.delete(key);
-    else seen.set(key, { ...view, at: clock.monotonic() });
+    const beat = value === undefined ? undefined : readMasterBeat(value);
+    if (beat === undefined) return void seen.delete(key);
+    seen.set(key, {
+      ...{ commandKeys: beat.command_keys, signsWith: beat.signs_with },
+      ...{ accountKeys: beat.account_keys, issuesWith: beat.issues_with },
+      at: clock.monotonic(),
+    });
   });
   return {
     ready: watch.ready,
@@ -55,20 +51,4 @@ export function followOtherMasters(options: {
     },
     stop: () => watch.stop(),
   };
-}
-
-function readView(bytes: Uint8Array): MasterKeyView | undefined {
-  try {
-    const parsed = v.safeParse(form, decodeForeign(bytes));
-    if (!parsed.success) return undefined;
-    const { command_keys, signs_with, account_keys, issues_with } = parsed.output;
-    return {
-      commandKeys: command_keys,
-      signsWith: signs_with,
-      accountKeys: account_keys,
-      issuesWith: issues_with,
-    };
-  } catch {
-    return undefined;
-  }
 }

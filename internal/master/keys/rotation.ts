@@ -1,22 +1,28 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { decodeForeign, encode } from "../../base/msgpack.ts";
+import { foreign } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
 import { type Bus, hintSubject, knownKeysSubject } from "../../bus/mod.ts";
+import type { MasterKeys } from "../../fleet/masters/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
+import { readHeartbeat } from "../../wire/heartbeat.ts";
 import type { Keyring } from "./keyring.ts";
 import type { MasterKeyView, OtherMasters } from "./other-masters.ts";
 
 /** How many peels that have not confirmed a key a heartbeat names. */
 const maxNamed = 20;
-const maxMessageBytes = 4096;
 /** How many peels that lack the key are asked again at once, at each heartbeat of this master. */
 const hintsAtOnce = 500;
 /** Pauses between two rounds of that; each is twice the one before. */
 const hintPauses = { firstMs: 10_000, maxMs: 5 * 60_000 };
 
-const knownForm = v.object({ knows_command_keys: v.array(v.string()) });
-const reportForm = v.object({ peel: v.string(), keys: v.array(v.string()) });
+/** What masters tell each other: the command keys that a peel has confirmed in its hello. */
+const known = record(
+  "report of keys",
+  { peel: v.string(), keys: v.array(v.string()) },
+  { isOpen: true, limits: foreign(4096) },
+);
 
 /**
  * Whether a master may sign with the next key: every master has it, and every alive peel has confirmed it. Where
@@ -51,7 +57,7 @@ export interface Rotation {
   /** How many alive peels have not confirmed the next key; `undefined` while the fleet is not known. */
   readonly unconfirmed: number | undefined;
   /** What the heartbeat of this master tells. It also decides whether the next key signs from now on. */
-  report(): Readonly<Record<string, unknown>>;
+  report(): Omit<MasterKeys, "account_keys" | "issues_with">;
   stop(): void;
 }
 
@@ -93,12 +99,12 @@ export function followRotation(options: {
   waitedFor = keyring.next;
   const stopHearing = index.onBeat((peel, _, value) => {
     if (keyring.next === undefined) return;
-    const beat = read(knownForm, value);
-    if (beat !== undefined) note(peel, beat.knows_command_keys);
+    const keys = readHeartbeat(value)?.knows_command_keys;
+    if (keys !== undefined) note(peel, keys);
   });
   const reporting = bus.nats.subscribe(knownKeysSubject, {
     callback(error, message) {
-      const reported = error === null ? read(reportForm, message.data) : undefined;
+      const reported = error === null ? readKnown(message.data) : undefined;
       if (reported !== undefined) note(reported.peel, reported.keys);
     },
   });
@@ -127,7 +133,7 @@ export function followRotation(options: {
     reported(peel, keys) {
       if (keyring.next === undefined) return;
       note(peel, keys);
-      bus.publish(knownKeysSubject, encode({ peel, keys: [...keys] }));
+      bus.publish(knownKeysSubject, known.encode({ peel, keys: [...keys] }));
     },
     get unconfirmed() {
       return missing()?.length;
@@ -154,13 +160,9 @@ export function followRotation(options: {
   };
 }
 
-function read<Schema extends v.GenericSchema>(
-  schema: Schema,
-  bytes: Uint8Array,
-): v.InferOutput<Schema> | undefined {
+function readKnown(bytes: Uint8Array) {
   try {
-    const parsed = v.safeParse(schema, decodeForeign(bytes, maxMessageBytes));
-    return parsed.success ? parsed.output : undefined;
+    return known.decode(bytes);
   } catch {
     return undefined;
   }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { encode } from "../../base/msgpack.ts";
+import { isEnvironmentName } from "../../base/names.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import {
   assembleManifest,
   decodePage,
   decodeRoot,
   encodeManifest,
-  isEnvironmentName,
   type ManifestFile,
   maxBlobBytes,
   pathProblem,

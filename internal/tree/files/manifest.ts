@@ -187,11 +187,6 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** Whether a string is a valid environment name: `base`, or a branch or tag such as `feature/web-2`. */
-export function isEnvironmentName(name: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}$/.test(name) && pathProblem(name) === undefined;
-}
-
 function fromHex(digest: string): Uint8Array {
   return Buffer.from(digest, "hex");
 }

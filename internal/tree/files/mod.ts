@@ -12,7 +12,6 @@ export {
   blobsOf,
   decodePage,
   decodeRoot,
-  isEnvironmentName,
   type Manifest,
   type ManifestFile,
   maxBlobBytes,

@@ -4,7 +4,6 @@ import { makeDirectory, secretMode, writeFileAtomic } from "../../../internal/ba
 import { encode } from "../../../internal/base/msgpack.ts";
 import { encodePeelId } from "../../../internal/base/peel-id.ts";
 import { eventSubject } from "../../../internal/bus/subjects.ts";
-import { goodbyeFields } from "../../../internal/wire/goodbye.ts";
 import { encodePeelEvent } from "../../../internal/wire/peel-event.ts";
 import { openBrowser } from "../browser.ts";
 import { startBus, type TestBus } from "../bus.ts";
@@ -143,7 +142,7 @@ async function connectPeels({ bus, master, rest, clock }: Parts): Promise<Map<st
     const subject = `$KV.peel-heartbeat.${peel?.peelId}`;
     const stored = await nats?.request(subject, encode({ peel_id: peel?.peelId ?? "" }), { timeout: 30_000 });
     const { seq } = stored?.json<{ seq: number }>() ?? { seq: 0 };
-    await nats?.request(subject, encode(goodbyeFields(seq)), { timeout: 30_000 });
+    await nats?.request(subject, encode({ leaving_after: seq }), { timeout: 30_000 });
     await peel?.[Symbol.asyncDispose]();
     peels.delete(host.id);
   }

@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { SvcError } from "../../../base/errors.ts";
 import { encodePeelId, isPeelId } from "../../../base/peel-id.ts";
 import { atLine } from "../../../base/place.ts";
-import { type Labels, labelsField, publicKeyField } from "../../../fleet/enrollment/mod.ts";
+import { type Labels, labelsField } from "../../../fleet/enrollment/mod.ts";
+import { publicKeyField } from "../../../wire/public-keys.ts";
 
 /** A host of the file, as a request names it. */
 export interface HostOfFile {

@@ -4,8 +4,9 @@ import { recordingLog } from "../../test/harness/log.ts";
 import { encode } from "../base/msgpack.ts";
 import type { Change } from "../bus/mod.ts";
 import { createFleetIndex } from "../fleet/targeting/fleet-index.ts";
-import { goodbyeFields, readGoodbye } from "./goodbye.ts";
+import { readGoodbye } from "./heartbeat.ts";
 
+const goodbyeFields = (after: number) => ({ leaving_after: after });
 const start = Date.parse("2026-01-01T00:00:00Z");
 
 function setup() {

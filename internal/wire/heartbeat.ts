@@ -1,0 +1,61 @@
+import * as v from "valibot";
+import { decodeForeign } from "../base/msgpack.ts";
+import { type RecordOf, record } from "../base/record.ts";
+import { hidden, lenient, optional } from "../base/record-kinds.ts";
+import { isSiteName } from "../base/site-name.ts";
+
+const limits = { bytes: 4096, elements: 4096 };
+const field = "leaving_after";
+const revision = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+const fields = {
+  /** Encoded. Readers go by the key under which it is stored: a peel may write any other name. */
+  peel_id: hidden(lenient(v.string())),
+  version: v.string(),
+  started_at: v.string(),
+  sent_at: optional(v.string()),
+  /** Commands refused since the start, by reason. */
+  commands_refused: optional(v.record(v.string(), v.number())),
+  /** While masters have other keys than the peel, or more than one. */
+  knows_command_keys: lenient(v.array(v.string())),
+  /** Digest of the administrators that it knows, empty without any; only of a peel that obeys operators only. */
+  administrators: lenient(v.string()),
+  /** The site whose commands it hears. */
+  site: hidden(lenient(v.pipe(v.string(), v.check(isSiteName)))),
+  /** Makes it the last one of a peel that stops in order: the revision of the heartbeat before it. */
+  [field]: hidden(lenient(revision)),
+} as const;
+
+/** What a live peel says of itself every few seconds. */
+export type Heartbeat = RecordOf<typeof fields>;
+
+export const {
+  encode: encodeHeartbeat,
+  decode: openHeartbeat,
+  show: showHeartbeat,
+  shownEntries: shownHeartbeat,
+} = record("heartbeat", fields, { isOpen: true, limits });
+
+/** The same; `undefined` when it is malformed: a peel may store anything. */
+export function readHeartbeat(bytes: Uint8Array): Heartbeat | undefined {
+  try {
+    return openHeartbeat(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+const goodbye = v.object({ [field]: revision });
+
+/** @returns the revision of the heartbeat that a goodbye names; `undefined` for any other heartbeat */
+export function readGoodbye(heartbeat: Uint8Array): number | undefined {
+  // Thousands of heartbeats are read in a second, and almost none is a goodbye.
+  if (!Buffer.from(heartbeat.buffer, heartbeat.byteOffset, heartbeat.byteLength).includes(field))
+    return undefined;
+  try {
+    const parsed = v.safeParse(goodbye, decodeForeign(heartbeat, limits.bytes));
+    return parsed.success ? parsed.output[field] : undefined;
+  } catch {
+    return undefined;
+  }
+}
