@@ -64,357 +64,317 @@ const gitRemotes = listOf({
 /** Every key of the master daemon (specification, "Master configuration"). */
 export const masterOptions = {
   ...inGroup("Bus", {
-    bus_url: option({
-      type: busUrl,
-      default: "tls://bus:4222",
-      doc: "URL of the message bus; only tls:// is accepted",
-    }),
-    bus_ca: option({
-      type: path,
-      default: "",
-      doc: "CA file that verifies the bus server; empty means BUS_CA_FILE, then <data>/auth/bus-ca.crt, then the host's trust store",
-      variable: "BUS_CA_FILE",
-    }),
-    bus_tls_cert: option({
-      type: path,
-      default: "",
-      doc: "client certificate for the bus, together with bus_tls_key",
-    }),
-    bus_tls_key: option({ type: path, default: "", doc: "private key of bus_tls_cert" }),
-    bus_advertise_urls: option({
-      type: advertiseUrls,
-      default: [],
-      doc: "bus URLs handed to peels; an empty list turns discovery off; no loopback or link-local hosts",
-    }),
-    storage_replicas: option({
-      type: integer(0, 5),
-      default: 0,
-      doc: "replicas of every bucket, stream and object store; 0 means min(3, cluster size); more than one needs nats-server 2.10.27 or newer on every server",
-    }),
-    storage_create: option({
-      type: bool,
-      default: true,
-      doc: "create what is stored on a bus that has nothing of this fleet; false on a host that joins a fleet: its master then waits for that storage",
-    }),
-    "jobs.max_bytes": option({
-      type: byteSize(mebibyte),
-      default: 0,
-      doc: "size of the stream job-events, which holds what peels send back for jobs; empty means 8GiB or half of what the bus server offers, whichever is less",
-    }),
-    "audit.retention": option({
-      type: duration(24 * 3600_000),
-      default: 400 * 24 * 3600_000,
-      doc: "how long the entries of the audit are kept; the same on all masters",
-    }),
-    embedded_bus: option({
-      type: bool,
-      default: false,
-      doc: "run a nats-server as a child process of this master, and restart it when it exits",
-    }),
-    embedded_bus_dir: option({
-      type: requiredPath,
-      default: inDataDir("bus"),
-      doc: "directory of the embedded bus and its nats-server.conf",
-    }),
-    embedded_bus_only: option({
-      type: bool,
-      default: false,
-      doc: "run only the embedded bus, without a master: for backups, and for a server that only adds a cluster member",
-    }),
-    embedded_bus_path: option({
-      type: path,
-      default: "",
-      doc: "path of the nats-server to run, 2.9.10 or newer, and 2.10.27 or newer in a cluster; empty means the one inside this executable, then the one on the PATH",
-    }),
+    bus_url: option(busUrl, "tls://bus:4222", "URL of the message bus; only tls:// is accepted"),
+    bus_ca: option(
+      path,
+      "",
+      "CA file that verifies the bus server; empty means BUS_CA_FILE, then <data>/auth/bus-ca.crt, then the host's trust store",
+      { variable: "BUS_CA_FILE" },
+    ),
+    bus_tls_cert: option(path, "", "client certificate for the bus, together with bus_tls_key"),
+    bus_tls_key: option(path, "", "private key of bus_tls_cert"),
+    bus_advertise_urls: option(
+      advertiseUrls,
+      [],
+      "bus URLs handed to peels; an empty list turns discovery off; no loopback or link-local hosts",
+    ),
+    storage_replicas: option(
+      integer(0, 5),
+      0,
+      "replicas of every bucket, stream and object store; 0 means min(3, cluster size); more than one needs nats-server 2.10.27 or newer on every server",
+    ),
+    storage_create: option(
+      bool,
+      true,
+      "create what is stored on a bus that has nothing of this fleet; false on a host that joins a fleet: its master then waits for that storage",
+    ),
+    "jobs.max_bytes": option(
+      byteSize(mebibyte),
+      0,
+      "size of the stream job-events, which holds what peels send back for jobs; empty means 8GiB or half of what the bus server offers, whichever is less",
+    ),
+    "audit.retention": option(
+      duration(24 * 3600_000),
+      400 * 24 * 3600_000,
+      "how long the entries of the audit are kept; the same on all masters",
+    ),
+    embedded_bus: option(
+      bool,
+      false,
+      "run a nats-server as a child process of this master, and restart it when it exits",
+    ),
+    embedded_bus_dir: option(
+      requiredPath,
+      inDataDir("bus"),
+      "directory of the embedded bus and its nats-server.conf",
+    ),
+    embedded_bus_only: option(
+      bool,
+      false,
+      "run only the embedded bus, without a master: for backups, and for a server that only adds a cluster member",
+    ),
+    embedded_bus_path: option(
+      path,
+      "",
+      "path of the nats-server to run, 2.9.10 or newer, and 2.10.27 or newer in a cluster; empty means the one inside this executable, then the one on the PATH",
+    ),
   }),
   ...siteOptions,
   ...inGroup("Files", {
-    auth_dir: option({
-      type: requiredPath,
-      default: inDataDir("auth"),
-      doc: "directory that holds master.creds and account.seed",
-    }),
-    decisions_log: option({
-      type: requiredPath,
-      default: inDataDir("decisions.log"),
-      doc: "log of enrollments and revocations on this host, from which lost ones are put back on the bus; each master needs its own",
-    }),
-    states_dir: option({
-      type: requiredPath,
-      default: inDataDir("states"),
-      doc: "directory of state files",
-    }),
-    settings_dir: option({
-      type: requiredPath,
-      default: inDataDir("settings"),
-      doc: "directory of settings files and of nodegroups.yaml, the node groups for targets",
-    }),
-    "settings.strict_facts": option({
-      type: bool,
-      default: false,
-      doc: "refuse settings that are chosen by facts: G@ and P@ in top.sls, and facts in conditions of templates",
-    }),
-    roles_file: option({
-      type: requiredPath,
-      default: inDataDir("roles.yaml"),
-      doc: "file of roles for operators; without one there are only the built-in roles",
-    }),
+    auth_dir: option(requiredPath, inDataDir("auth"), "directory that holds master.creds and account.seed"),
+    decisions_log: option(
+      requiredPath,
+      inDataDir("decisions.log"),
+      "log of enrollments and revocations on this host, from which lost ones are put back on the bus; each master needs its own",
+    ),
+    states_dir: option(requiredPath, inDataDir("states"), "directory of state files"),
+    settings_dir: option(
+      requiredPath,
+      inDataDir("settings"),
+      "directory of settings files and of nodegroups.yaml, the node groups for targets",
+    ),
+    "settings.strict_facts": option(
+      bool,
+      false,
+      "refuse settings that are chosen by facts: G@ and P@ in top.sls, and facts in conditions of templates",
+    ),
+    roles_file: option(
+      requiredPath,
+      inDataDir("roles.yaml"),
+      "file of roles for operators; without one there are only the built-in roles",
+    ),
   }),
   ...inGroup("Health and logs", {
-    health_addr: option({
-      type: address,
-      default: { host: "127.0.0.1", port: 9091 },
-      doc: "address of /healthz, /readyz and /metrics",
-    }),
+    health_addr: option(
+      address,
+      { host: "127.0.0.1", port: 9091 },
+      "address of /healthz, /readyz and /metrics",
+    ),
   }),
   ...logOptions,
   ...otlpOptions,
   ...inGroup("HTTPS listener", {
-    "enroll.addr": option({
-      type: address,
-      default: { host: "", port: 8443 },
-      doc: "address of the HTTPS listener",
-    }),
-    "enroll.tls_cert": option({
-      type: requiredPath,
-      default: inDataDir("auth/enroll.crt"),
-      doc: "certificate of the HTTPS listener; unused with an embedded CA",
-    }),
-    "enroll.tls_key": option({
-      type: requiredPath,
-      default: inDataDir("auth/enroll.key"),
-      doc: "private key of enroll.tls_cert; unused with an embedded CA",
-    }),
-    "enroll.max_pending": option({
-      type: integer(1, 1_000_000),
-      default: 10_000,
-      doc: "maximum number of pending enrollments; beyond it new peels are asked to come later",
-    }),
-    "enroll.pending_ttl": option({
-      type: duration(1_000),
-      default: 720 * hour,
-      doc: "how long an enrollment may be pending; older ones are removed",
-    }),
-    "enroll.creds_validity": option({
-      type: duration(60_000, 87_600 * hour),
-      default: 4_320 * hour,
-      doc: "how long the bus credentials of peels last; peels renew them at about two thirds of it",
-    }),
-    "enroll.recovery_window": option({
-      type: duration(0),
-      default: 8_760 * hour,
-      doc: "how long after the end of its credentials a peel may recover new ones; 0 turns recovery off",
-    }),
-    "enroll.on_clone": option({
-      type: oneOf(["alert", "revoke"]),
-      default: "alert",
-      doc: "what is done when two hosts appear to hold one identity: mark and report it, or also revoke it",
-    }),
-    "enroll.networks": option({
-      type: namedNetworks,
-      default: [],
-      doc: "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more",
-      flag: null,
-    }),
-    "enroll.advertise_urls": option({
-      type: httpsUrls,
-      default: [],
-      doc: "base URLs of the masters for other hosts, which join tokens tell; empty means https://<host name>:<port> of this master",
-    }),
-    "enroll.evidence.x509_ca": option({
-      type: path,
-      default: "",
-      doc: "certificates in PEM of the authorities whose host certificates are accepted as evidence; empty means not accepted",
-    }),
-    "enroll.evidence.x509_names": option({
-      type: oneOf(["peel", "any"]),
-      default: "peel",
-      doc: "peel accepts only host certificates that name the ID of the peel; any accepts all names, and the record shows them",
-    }),
-    "enroll.evidence.ssh_known_hosts": option({
-      type: path,
-      default: "",
-      doc: "known_hosts file with the SSH host keys and authorities that are accepted as evidence; empty means not accepted",
-    }),
-    "enroll.evidence.tpm_ca": option({
-      type: path,
-      default: "",
-      doc: "certificates in PEM of the makers of TPMs whose endorsement certificates are accepted as evidence; empty means not accepted",
-    }),
-    "enroll.policy": option({
-      type: requiredPath,
-      default: inDataDir("enroll-policy.yaml"),
-      doc: "file of rules that decide about hosts that ask to join; without one operators decide; each master has its own",
-    }),
-    "enroll.policy_webhook_allow": option({
-      type: webhookHosts,
-      default: [],
-      doc: "hosts, addresses and ranges that webhooks of this policy may call although they are loopback, link-local, metadata or multicast addresses",
-    }),
-    "api.docs_enabled": option({
-      type: bool,
-      default: false,
-      doc: "serve interactive docs and the API description without authentication",
-      flag: "api-docs",
-    }),
-    "console.enabled": option({
-      type: autoOrBool,
-      default: "auto",
-      doc: "serve the console at /console/; auto means while someone can have a token: api.tokens, svc token create, or api.oidc",
-      flag: "console",
-    }),
+    "enroll.addr": option(address, { host: "", port: 8443 }, "address of the HTTPS listener"),
+    "enroll.tls_cert": option(
+      requiredPath,
+      inDataDir("auth/enroll.crt"),
+      "certificate of the HTTPS listener; unused with an embedded CA",
+    ),
+    "enroll.tls_key": option(
+      requiredPath,
+      inDataDir("auth/enroll.key"),
+      "private key of enroll.tls_cert; unused with an embedded CA",
+    ),
+    "enroll.max_pending": option(
+      integer(1, 1_000_000),
+      10_000,
+      "maximum number of pending enrollments; beyond it new peels are asked to come later",
+    ),
+    "enroll.pending_ttl": option(
+      duration(1_000),
+      720 * hour,
+      "how long an enrollment may be pending; older ones are removed",
+    ),
+    "enroll.creds_validity": option(
+      duration(60_000, 87_600 * hour),
+      4_320 * hour,
+      "how long the bus credentials of peels last; peels renew them at about two thirds of it",
+    ),
+    "enroll.recovery_window": option(
+      duration(0),
+      8_760 * hour,
+      "how long after the end of its credentials a peel may recover new ones; 0 turns recovery off",
+    ),
+    "enroll.on_clone": option(
+      oneOf(["alert", "revoke"]),
+      "alert",
+      "what is done when two hosts appear to hold one identity: mark and report it, or also revoke it",
+    ),
+    "enroll.networks": option(
+      namedNetworks,
+      [],
+      "networks whose addresses share one budget for enrollment, by name: cidr is a list, capacity the requests at once, refill the time until one more",
+      { flag: null },
+    ),
+    "enroll.advertise_urls": option(
+      httpsUrls,
+      [],
+      "base URLs of the masters for other hosts, which join tokens tell; empty means https://<host name>:<port> of this master",
+    ),
+    "enroll.evidence.x509_ca": option(
+      path,
+      "",
+      "certificates in PEM of the authorities whose host certificates are accepted as evidence; empty means not accepted",
+    ),
+    "enroll.evidence.x509_names": option(
+      oneOf(["peel", "any"]),
+      "peel",
+      "peel accepts only host certificates that name the ID of the peel; any accepts all names, and the record shows them",
+    ),
+    "enroll.evidence.ssh_known_hosts": option(
+      path,
+      "",
+      "known_hosts file with the SSH host keys and authorities that are accepted as evidence; empty means not accepted",
+    ),
+    "enroll.evidence.tpm_ca": option(
+      path,
+      "",
+      "certificates in PEM of the makers of TPMs whose endorsement certificates are accepted as evidence; empty means not accepted",
+    ),
+    "enroll.policy": option(
+      requiredPath,
+      inDataDir("enroll-policy.yaml"),
+      "file of rules that decide about hosts that ask to join; without one operators decide; each master has its own",
+    ),
+    "enroll.policy_webhook_allow": option(
+      webhookHosts,
+      [],
+      "hosts, addresses and ranges that webhooks of this policy may call although they are loopback, link-local, metadata or multicast addresses",
+    ),
+    "api.docs_enabled": option(
+      bool,
+      false,
+      "serve interactive docs and the API description without authentication",
+      { flag: "api-docs" },
+    ),
+    "console.enabled": option(
+      autoOrBool,
+      "auto",
+      "serve the console at /console/; auto means while someone can have a token: api.tokens, svc token create, or api.oidc",
+      { flag: "console" },
+    ),
   }),
   ...inGroup("Operators", {
-    "operators.require_signed": option({
-      type: bool,
-      default: false,
-      doc: "refuse requests of operators over the bus that are not signed with the key of a registered operator",
-    }),
-    "approvals.ttl": option({
-      type: duration(60_000, 7 * 24 * 3600_000),
-      default: 24 * 3600_000,
-      doc: "how long a request waits for the agreement of other operators, at most 7 days",
-    }),
+    "operators.require_signed": option(
+      bool,
+      false,
+      "refuse requests of operators over the bus that are not signed with the key of a registered operator",
+    ),
+    "approvals.ttl": option(
+      duration(60_000, 7 * 24 * 3600_000),
+      24 * 3600_000,
+      "how long a request waits for the agreement of other operators, at most 7 days",
+    ),
   }),
   ...inGroup("HTTPS listener", {
-    "api.tokens": option({
-      type: apiTokens,
-      default: [],
-      doc: "operators of the REST API: username, token_file with the bearer token, read on every request, roles ([admin] when absent), and expires (RFC 3339)",
-      flag: null,
-    }),
-    "api.oidc": option({
-      type: oidcProviders,
-      default: [],
-      doc: "identity providers whose tokens the REST API accepts: issuer, audience, role_claims (claim, value, role), username_claim (email, or sub, when absent), ca_file; for sign-in to the console client_id (the audience when absent) and scope (openid email profile when absent)",
-      flag: null,
-    }),
-    "api.oidc_keys_dir": option({
-      type: requiredPath,
-      default: inDataDir("oidc"),
-      doc: "directory for the public keys of these providers, for a start while they are down",
-    }),
+    "api.tokens": option(
+      apiTokens,
+      [],
+      "operators of the REST API: username, token_file with the bearer token, read on every request, roles ([admin] when absent), and expires (RFC 3339)",
+      { flag: null },
+    ),
+    "api.oidc": option(
+      oidcProviders,
+      [],
+      "identity providers whose tokens the REST API accepts: issuer, audience, role_claims (claim, value, role), username_claim (email, or sub, when absent), ca_file; for sign-in to the console client_id (the audience when absent) and scope (openid email profile when absent)",
+      { flag: null },
+    ),
+    "api.oidc_keys_dir": option(
+      requiredPath,
+      inDataDir("oidc"),
+      "directory for the public keys of these providers, for a start while they are down",
+    ),
   }),
   ...inGroup("Certificate authority", {
-    "ca.mode": option({
-      type: oneOf(["auto", "embedded", "external"]),
-      default: "auto",
-      doc: "auto means embedded when <ca.dir>/root.crt exists, else external",
-    }),
-    "ca.dir": option({
-      type: requiredPath,
-      default: inDirectoryOf("auth_dir", "ca"),
-      doc: "directory of the embedded CA",
-    }),
-    "ca.enroll_cert_validity": option({
-      type: duration(1_000),
-      default: 2160 * hour,
-      doc: "validity of the certificate the embedded CA issues for the HTTPS listener",
-    }),
-    "ca.enroll_sans": option({
-      type: sans,
-      default: [],
-      doc: "additional DNS names and IP addresses in that certificate, besides the host name and localhost",
-    }),
+    "ca.mode": option(
+      oneOf(["auto", "embedded", "external"]),
+      "auto",
+      "auto means embedded when <ca.dir>/root.crt exists, else external",
+    ),
+    "ca.dir": option(requiredPath, inDirectoryOf("auth_dir", "ca"), "directory of the embedded CA"),
+    "ca.enroll_cert_validity": option(
+      duration(1_000),
+      2160 * hour,
+      "validity of the certificate the embedded CA issues for the HTTPS listener",
+    ),
+    "ca.enroll_sans": option(
+      sans,
+      [],
+      "additional DNS names and IP addresses in that certificate, besides the host name and localhost",
+    ),
   }),
   ...inGroup("GitFS", {
-    "gitfs.remotes": option({
-      type: gitRemotes,
-      default: [],
-      doc: "Git repositories to take state files from; an empty list turns GitFS off",
-    }),
-    "gitfs.interval": option({ type: duration(1_000), default: 5 * minute, doc: "interval between pulls" }),
-    "gitfs.ssh_key": option({ type: path, default: "", doc: "SSH private key for the repositories" }),
+    "gitfs.remotes": option(
+      gitRemotes,
+      [],
+      "Git repositories to take state files from; an empty list turns GitFS off",
+    ),
+    "gitfs.interval": option(duration(1_000), 5 * minute, "interval between pulls"),
+    "gitfs.ssh_key": option(path, "", "SSH private key for the repositories"),
   }),
   ...inGroup("Budgets", {
-    "budget.hello": option({
-      type: integer(0, 1_000_000),
-      default: 60,
-      doc: "hello requests a minute that masters answer one peel, of which 5 at once; 0 means no limit",
-    }),
-    "budget.requests": option({
-      type: integer(0, 1_000_000),
-      default: 3600,
-      doc: "other requests a minute of one peel, such as for state files; 0 means no limit",
-    }),
-    "budget.messages": option({
-      type: integer(0, 10_000_000),
-      default: 3000,
-      doc: "acks, returns and schedule results a minute of one peel; 0 means no limit",
-    }),
-    "budget.bytes": option({
-      type: integer(1, 1_000_000_000_000),
-      default: 33_554_432,
-      doc: "bytes a minute of these messages",
-    }),
-    "budget.connections": option({
-      type: integer(0, 1_000_000),
-      default: 4,
-      doc: "connections that one peel may have to the bus; with more, all of them are ended; 0 means no limit",
-    }),
-    "budget.log_lines": option({
-      type: integer(0, 1_000_000),
-      default: 10,
-      doc: "log lines a minute of one cause and one peel, before they are only counted; 0 means no limit",
-    }),
-    "budget.suspend": option({
-      type: bool,
-      default: true,
-      doc: "suspend a peel that sends ten times a budget for ten seconds, or a hundred times at once",
-      flag: "budget-suspend",
-    }),
+    "budget.hello": option(
+      integer(0, 1_000_000),
+      60,
+      "hello requests a minute that masters answer one peel, of which 5 at once; 0 means no limit",
+    ),
+    "budget.requests": option(
+      integer(0, 1_000_000),
+      3600,
+      "other requests a minute of one peel, such as for state files; 0 means no limit",
+    ),
+    "budget.messages": option(
+      integer(0, 10_000_000),
+      3000,
+      "acks, returns and schedule results a minute of one peel; 0 means no limit",
+    ),
+    "budget.bytes": option(integer(1, 1_000_000_000_000), 33_554_432, "bytes a minute of these messages"),
+    "budget.connections": option(
+      integer(0, 1_000_000),
+      4,
+      "connections that one peel may have to the bus; with more, all of them are ended; 0 means no limit",
+    ),
+    "budget.log_lines": option(
+      integer(0, 1_000_000),
+      10,
+      "log lines a minute of one cause and one peel, before they are only counted; 0 means no limit",
+    ),
+    "budget.suspend": option(
+      bool,
+      true,
+      "suspend a peel that sends ten times a budget for ten seconds, or a hundred times at once",
+      { flag: "budget-suspend" },
+    ),
   }),
   ...inGroup("Reactor", {
-    "reactor.enabled": option({ type: bool, default: true, doc: "run the reactor", flag: "reactor" }),
-    "reactor.dir": option({
-      type: requiredPath,
-      default: inDataDir("reactor"),
-      doc: "directory of rule files",
-    }),
-    "reactor.workers": option({
-      type: integer(1, 1024),
-      default: 4,
-      doc: "number of reactions that run at the same time",
-    }),
-    "reactor.max_chain_depth": option({
-      type: integer(0, 100),
-      default: 3,
-      doc: "maximum length of a chain of reactions; events beyond it are dropped",
-    }),
-    "reactor.enable_chaining": option({
-      type: bool,
-      default: true,
-      doc: "let reactions emit events of their own",
-    }),
-    "reactor.default_throttle": option({
-      type: duration(0),
-      default: 0,
-      doc: "minimum time before a rule fires again for the same source; 0 means none",
-    }),
-    "reactor.source_rate_limit": option({
-      type: integer(0, 1_000_000),
-      default: 120,
-      doc: "maximum events per minute from one source; 0 means no limit",
-    }),
-    "reactor.max_event_age": option({
-      type: duration(0),
-      default: hour,
-      doc: "maximum age of an event; older events are dropped when read; 0 replays all",
-    }),
-    "reactor.storm_rate": option({
-      type: integer(0, 1_000_000),
-      default: 60,
-      doc: "maximum times per minute that a rule may fire; more open its circuit breaker; 0 means no breaker",
-    }),
-    "reactor.breaker_cooldown": option({
-      type: duration(0),
-      default: 5 * minute,
-      doc: "how long an open circuit breaker stays open",
-    }),
-    "reactor.webhook_allow": option({
-      type: webhookHosts,
-      default: [],
-      doc: "hosts, addresses and ranges that webhooks may call although they are loopback, link-local, metadata or multicast addresses",
-    }),
+    "reactor.enabled": option(bool, true, "run the reactor", { flag: "reactor" }),
+    "reactor.dir": option(requiredPath, inDataDir("reactor"), "directory of rule files"),
+    "reactor.workers": option(integer(1, 1024), 4, "number of reactions that run at the same time"),
+    "reactor.max_chain_depth": option(
+      integer(0, 100),
+      3,
+      "maximum length of a chain of reactions; events beyond it are dropped",
+    ),
+    "reactor.enable_chaining": option(bool, true, "let reactions emit events of their own"),
+    "reactor.default_throttle": option(
+      duration(0),
+      0,
+      "minimum time before a rule fires again for the same source; 0 means none",
+    ),
+    "reactor.source_rate_limit": option(
+      integer(0, 1_000_000),
+      120,
+      "maximum events per minute from one source; 0 means no limit",
+    ),
+    "reactor.max_event_age": option(
+      duration(0),
+      hour,
+      "maximum age of an event; older events are dropped when read; 0 replays all",
+    ),
+    "reactor.storm_rate": option(
+      integer(0, 1_000_000),
+      60,
+      "maximum times per minute that a rule may fire; more open its circuit breaker; 0 means no breaker",
+    ),
+    "reactor.breaker_cooldown": option(
+      duration(0),
+      5 * minute,
+      "how long an open circuit breaker stays open",
+    ),
+    "reactor.webhook_allow": option(
+      webhookHosts,
+      [],
+      "hosts, addresses and ranges that webhooks may call although they are loopback, link-local, metadata or multicast addresses",
+    ),
   }),
 } satisfies OptionTable;

@@ -8,46 +8,26 @@ export const operatorOptions = {
   ...inGroup(
     "Operator",
     {
-      "master.urls": option({
-        type: busUrls,
-        default: ["tls://localhost:4222"],
-        doc: "URLs of the message bus",
-      }),
-      "master.creds_file": option({
-        type: path,
-        default: "",
-        doc: "bus credentials of the operator",
-      }),
-      "master.nkey_seed_file": option({
-        type: path,
-        default: "",
-        doc: "bus NKey seed of the operator, instead of a credentials file",
-      }),
-      "master.operator_file": option({
-        type: path,
-        default: "",
-        doc: "operator file, whose key signs requests; without creds_file also the bus credentials and addresses",
-      }),
-      "master.tls_cert": option({
-        type: path,
-        default: "",
-        doc: "client certificate for the bus, together with master.tls_key",
-      }),
-      "master.tls_key": option({
-        type: path,
-        default: "",
-        doc: "private key of master.tls_cert",
-      }),
-      "master.tls_ca": option({
-        type: path,
-        default: "",
-        doc: "CA file that verifies the bus server",
-      }),
-      "master.confirm_above": option({
-        type: integer(0, 1_000_000),
-        default: 25,
-        doc: "number of peels above which svc run asks the person at a terminal before it runs anything",
-      }),
+      "master.urls": option(busUrls, ["tls://localhost:4222"], "URLs of the message bus"),
+      "master.creds_file": option(path, "", "bus credentials of the operator"),
+      "master.nkey_seed_file": option(
+        path,
+        "",
+        "bus NKey seed of the operator, instead of a credentials file",
+      ),
+      "master.operator_file": option(
+        path,
+        "",
+        "operator file, whose key signs requests; without creds_file also the bus credentials and addresses",
+      ),
+      "master.tls_cert": option(path, "", "client certificate for the bus, together with master.tls_key"),
+      "master.tls_key": option(path, "", "private key of master.tls_cert"),
+      "master.tls_ca": option(path, "", "CA file that verifies the bus server"),
+      "master.confirm_above": option(
+        integer(0, 1_000_000),
+        25,
+        "number of peels above which svc run asks the person at a terminal before it runs anything",
+      ),
     },
     { flag: null },
   ),

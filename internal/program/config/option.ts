@@ -63,15 +63,14 @@ export type Values<Table extends OptionTable> = {
 /** A key without its group. */
 type Grouped<T> = Omit<Option<T>, "group">;
 
-/** Declares one key. Only for type inference. */
-export function option<T>(declared: {
-  type: OptionType<T>;
-  default: NoInfer<T> | Derived<NoInfer<T>>;
-  doc: string;
-  flag?: string | null;
-  variable?: string;
-}): Grouped<T> {
-  return declared;
+/** Declares one key. */
+export function option<T>(
+  type: OptionType<T>,
+  usual: NoInfer<T> | Derived<NoInfer<T>>,
+  doc: string,
+  rest: Pick<Option<T>, "flag" | "variable"> = {},
+): Grouped<T> {
+  return { type, default: usual, doc, ...rest };
 }
 
 /** The keys of a group, in display order. @param common what all of them have */

@@ -40,26 +40,22 @@ const otlpTable = (flags: { flag?: null }) =>
   inGroup(
     "Traces",
     {
-      "otlp.endpoint": option({
-        type: endpoint,
-        default: "",
-        doc: "receiver of traces by OTLP over HTTP, without /v1/traces; empty means no traces",
-      }),
-      "otlp.headers_file": option({
-        type: path,
-        default: "",
-        doc: "file with headers for the receiver, one name: value on each line, with mode 0600",
-      }),
-      "otlp.ca": option({
-        type: path,
-        default: "",
-        doc: "CA file that verifies the receiver; empty means the host's trust store",
-      }),
-      "otlp.sample": option({
-        type: fraction,
-        default: 1,
-        doc: "fraction of the traces that begin here; a trace that others began is kept when they keep it",
-      }),
+      "otlp.endpoint": option(
+        endpoint,
+        "",
+        "receiver of traces by OTLP over HTTP, without /v1/traces; empty means no traces",
+      ),
+      "otlp.headers_file": option(
+        path,
+        "",
+        "file with headers for the receiver, one name: value on each line, with mode 0600",
+      ),
+      "otlp.ca": option(path, "", "CA file that verifies the receiver; empty means the host's trust store"),
+      "otlp.sample": option(
+        fraction,
+        1,
+        "fraction of the traces that begin here; a trace that others began is kept when they keep it",
+      ),
     },
     flags,
   );

@@ -47,141 +47,125 @@ const functionPatterns = listOf({
 /** Every key of the peel daemon (specification, "Peel configuration"). */
 export const peelOptions = {
   ...inGroup("Identity", {
-    id: option({
-      type: peelId,
-      default: "",
-      doc: "id of this peel, with dots as in a host name; empty means the fully qualified host name",
-    }),
+    id: option(
+      peelId,
+      "",
+      "id of this peel, with dots as in a host name; empty means the fully qualified host name",
+    ),
   }),
   ...inGroup("Bus", {
-    bus_url: option({
-      type: optionalBusUrl,
-      default: "",
-      doc: "URL of the message bus; only tls:// is accepted; empty means to discover it, with tls://bus:4222 as the last resort",
-    }),
-    bus_ca: option({
-      type: path,
-      default: "",
-      doc: "CA file that verifies the bus server; empty means BUS_CA_FILE, then <data>/auth/bus-ca.crt, then the host's trust store",
-      variable: "BUS_CA_FILE",
-    }),
-    bus_tls_cert: option({
-      type: path,
-      default: "",
-      doc: "client certificate for the bus, together with bus_tls_key",
-    }),
-    bus_tls_key: option({ type: path, default: "", doc: "private key of bus_tls_cert" }),
-    site: option({
-      type: site,
-      default: "",
-      doc: "site of this peel, whose bus it tries first; empty means the site in its credentials, from its label site",
-    }),
+    bus_url: option(
+      optionalBusUrl,
+      "",
+      "URL of the message bus; only tls:// is accepted; empty means to discover it, with tls://bus:4222 as the last resort",
+    ),
+    bus_ca: option(
+      path,
+      "",
+      "CA file that verifies the bus server; empty means BUS_CA_FILE, then <data>/auth/bus-ca.crt, then the host's trust store",
+      { variable: "BUS_CA_FILE" },
+    ),
+    bus_tls_cert: option(path, "", "client certificate for the bus, together with bus_tls_key"),
+    bus_tls_key: option(path, "", "private key of bus_tls_cert"),
+    site: option(
+      site,
+      "",
+      "site of this peel, whose bus it tries first; empty means the site in its credentials, from its label site",
+    ),
   }),
   ...inGroup("Enrollment", {
-    master_url: option({
-      type: optionalHttpsUrl,
-      default: "",
-      doc: "https:// URL of the master to enroll with",
-    }),
-    master_urls: option({
-      type: httpsUrls,
-      default: [],
-      doc: "https:// URLs of several masters, in the order to try; overrides master_url",
-    }),
-    enroll_ca: option({
-      type: path,
-      default: "",
-      doc: "CA file that verifies the master; no other CA is accepted",
-    }),
-    enroll_ca_pin: option({
-      type: pins,
-      default: [],
-      doc: "pins of the master's root certificate, as svc ca fingerprint prints them",
-    }),
-    enroll_trust: option({
-      type: oneOf(["tofu", "strict"]),
-      default: "tofu",
-      doc: "tofu trusts the CA that the master serves at first enrollment; strict never does",
-    }),
-    "evidence.x509_cert": option({
-      type: path,
-      default: "",
-      doc: "certificate chain of this host in PEM, as evidence for masters that accept it, together with evidence.x509_key",
-    }),
-    "evidence.x509_key": option({ type: path, default: "", doc: "private key of evidence.x509_cert" }),
-    "evidence.ssh_host_key": option({
-      type: path,
-      default: "",
-      doc: "private SSH host key of this host, as evidence for masters that accept it; a certificate for it is read from <path>-cert.pub",
-    }),
-    "evidence.tpm": option({
-      type: bool,
-      default: false,
-      doc: "prove the TPM 2.0 of this host with tpm2-tools, as evidence for masters that accept it; a host without one enrolls without it",
-    }),
-    "evidence.tpm_tools": option({
-      type: path,
-      default: "",
-      doc: "directory of the commands of tpm2-tools; empty means that the system finds them",
-    }),
-    "evidence.tpm_tcti": option({
-      type: tcti,
-      default: "",
-      doc: "how tpm2-tools reach the TPM, as TPM2TOOLS_TCTI, such as device:/dev/tpmrm0; empty means their default",
-    }),
+    master_url: option(optionalHttpsUrl, "", "https:// URL of the master to enroll with"),
+    master_urls: option(
+      httpsUrls,
+      [],
+      "https:// URLs of several masters, in the order to try; overrides master_url",
+    ),
+    enroll_ca: option(path, "", "CA file that verifies the master; no other CA is accepted"),
+    enroll_ca_pin: option(
+      pins,
+      [],
+      "pins of the master's root certificate, as svc ca fingerprint prints them",
+    ),
+    enroll_trust: option(
+      oneOf(["tofu", "strict"]),
+      "tofu",
+      "tofu trusts the CA that the master serves at first enrollment; strict never does",
+    ),
+    "evidence.x509_cert": option(
+      path,
+      "",
+      "certificate chain of this host in PEM, as evidence for masters that accept it, together with evidence.x509_key",
+    ),
+    "evidence.x509_key": option(path, "", "private key of evidence.x509_cert"),
+    "evidence.ssh_host_key": option(
+      path,
+      "",
+      "private SSH host key of this host, as evidence for masters that accept it; a certificate for it is read from <path>-cert.pub",
+    ),
+    "evidence.tpm": option(
+      bool,
+      false,
+      "prove the TPM 2.0 of this host with tpm2-tools, as evidence for masters that accept it; a host without one enrolls without it",
+    ),
+    "evidence.tpm_tools": option(
+      path,
+      "",
+      "directory of the commands of tpm2-tools; empty means that the system finds them",
+    ),
+    "evidence.tpm_tcti": option(
+      tcti,
+      "",
+      "how tpm2-tools reach the TPM, as TPM2TOOLS_TCTI, such as device:/dev/tpmrm0; empty means their default",
+    ),
   }),
   ...inGroup("Operators", {
-    require_operator: option({
-      type: oneOf(["off", "on"]),
-      default: "off",
-      doc: "on obeys a command only when an operator signed it for this peel; off obeys the masters",
-    }),
-    automation_functions: option({
-      type: functionPatterns,
-      default: ["state.highstate", "state.apply", "test.*"],
-      doc: "functions that masters may run without an operator, for the reactor and policies; only with require_operator: on",
-    }),
+    require_operator: option(
+      oneOf(["off", "on"]),
+      "off",
+      "on obeys a command only when an operator signed it for this peel; off obeys the masters",
+    ),
+    automation_functions: option(
+      functionPatterns,
+      ["state.highstate", "state.apply", "test.*"],
+      "functions that masters may run without an operator, for the reactor and policies; only with require_operator: on",
+    ),
   }),
   ...inGroup("States", {
-    states_cache: option({
-      type: requiredPath,
-      default: inDataDir("states-cache"),
-      doc: "directory of the state file cache",
-    }),
-    startup_states: option({
-      type: oneOf(["highstate", "sls", ""]),
-      default: "",
-      doc: "what to apply at start: highstate, the states of startup_sls_list (sls), or nothing",
-    }),
-    startup_sls_list: option({
-      type: stateRefs,
-      default: [],
-      doc: "states to apply at start, in order; only with startup_states: sls",
-    }),
-    salt_compat: option({
-      type: oneOf(["strict", "salt"]),
-      default: "strict",
-      doc: "strict refuses unknown arguments and undefined values; salt reads state files as Salt does, and warns",
-    }),
-    "templates.host_functions": option({
-      type: oneOf(["none", "read", "command"]),
-      default: "read",
-      doc: "what templates may call on this host: nothing, functions that only read it, or also cmd.run and its kin",
-    }),
+    states_cache: option(requiredPath, inDataDir("states-cache"), "directory of the state file cache"),
+    startup_states: option(
+      oneOf(["highstate", "sls", ""]),
+      "",
+      "what to apply at start: highstate, the states of startup_sls_list (sls), or nothing",
+    ),
+    startup_sls_list: option(
+      stateRefs,
+      [],
+      "states to apply at start, in order; only with startup_states: sls",
+    ),
+    salt_compat: option(
+      oneOf(["strict", "salt"]),
+      "strict",
+      "strict refuses unknown arguments and undefined values; salt reads state files as Salt does, and warns",
+    ),
+    "templates.host_functions": option(
+      oneOf(["none", "read", "command"]),
+      "read",
+      "what templates may call on this host: nothing, functions that only read it, or also cmd.run and its kin",
+    ),
   }),
   ...inGroup("Schedule", {
-    schedule: option({
-      type: schedule,
-      default: [],
-      doc: "scheduled jobs: entries with module, args, interval or cron, splay, maxrunning, run_on_start, return_job, enabled",
-    }),
+    schedule: option(
+      schedule,
+      [],
+      "scheduled jobs: entries with module, args, interval or cron, splay, maxrunning, run_on_start, return_job, enabled",
+    ),
   }),
   ...inGroup("Health and logs", {
-    health_addr: option({
-      type: address,
-      default: { host: "127.0.0.1", port: 9090 },
-      doc: "address of /healthz, /readyz and /metrics",
-    }),
+    health_addr: option(
+      address,
+      { host: "127.0.0.1", port: 9090 },
+      "address of /healthz, /readyz and /metrics",
+    ),
   }),
   ...logOptions,
   ...otlpOptions,

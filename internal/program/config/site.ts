@@ -15,15 +15,15 @@ export const site = text({
 /** The keys of a master that runs the bus of a site alone. */
 export const siteOptions = {
   ...inGroup("Bus", {
-    site: option({
-      type: site,
-      default: "",
-      doc: "site whose bus this is, with embedded_bus_only; it renews its certificate and follows the root of the fleet",
-    }),
-    master_urls: option({
-      type: httpsUrls,
-      default: [],
-      doc: "https:// URLs of the masters that the bus of a site asks, in order of preference",
-    }),
+    site: option(
+      site,
+      "",
+      "site whose bus this is, with embedded_bus_only; it renews its certificate and follows the root of the fleet",
+    ),
+    master_urls: option(
+      httpsUrls,
+      [],
+      "https:// URLs of the masters that the bus of a site asks, in order of preference",
+    ),
   }),
 } satisfies OptionTable;
