@@ -1,5 +1,5 @@
 import type { CommandDef } from "citty";
-import { command, formatUsage, placeNamed } from "../program/command-line/mod.ts";
+import { command, formatUsage, placeNamed, word } from "../program/command-line/mod.ts";
 
 /**
  * Defines the command that shows the help of another one, as `--help` behind it does.
@@ -11,7 +11,7 @@ export function helpCommand(root: () => CommandDef): CommandDef {
     name: "help",
     description: "Show the help of a command.",
     examples: ["svc help job list"],
-    args: { command: { type: "positional", rest: true, description: "The command, such as job list" } },
+    args: { command: word("The command, such as job list", { rest: true }) },
     async run({ command: { words, literal } }, cli) {
       const found = await placeNamed(root(), [...words, ...literal]);
       cli.stdout.write(`${await formatUsage(found)}\n`);

@@ -4,7 +4,15 @@ import { join, resolve } from "node:path";
 import { type Address, parseAddress } from "../base/address.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
-import { type Cli, command, formatFields, readFlag, readListFlag } from "../program/command-line/mod.ts";
+import {
+  type Cli,
+  command,
+  formatFields,
+  readFlag,
+  readListFlag,
+  value,
+  word,
+} from "../program/command-line/mod.ts";
 import { parseHost, parsePort, programs, shellWord } from "./host-words.ts";
 import type { Setup, Wishes } from "./setup/mod.ts";
 
@@ -12,32 +20,19 @@ const defaultApiPort = 8443;
 
 /** What describes a new fleet; also for one that succeeds another. */
 export const initArgs = {
-  dir: { type: "positional", required: true, description: "Directory of the fleet" },
-  host: {
-    type: "string",
-    valueHint: "name,...",
-    description:
-      "Names and addresses at which other hosts reach this host; without any, the fleet is for this host only",
-  },
-  advertise: {
-    type: "string",
-    valueHint: "host[:port]",
-    description: "Address at which peels reach the master (default: the first --host)",
-  },
-  org: { type: "string", valueHint: "name", default: "svc", description: "Organization in the CA's names" },
-  "bus-port": { type: "string", valueHint: "port", default: "4222", description: "Port of the bus" },
-  "api-port": {
-    type: "string",
-    valueHint: "port",
-    default: `${defaultApiPort}`,
-    description: "Port of the HTTPS listener",
-  },
-  "site-port": {
-    type: "string",
-    valueHint: "port",
-    description:
-      "Port on which the bus listens for sites from the start (see svc cluster add-site); off unless given",
-  },
+  dir: word("Directory of the fleet", { required: true }),
+  host: value(
+    "name,...",
+    "Names and addresses at which other hosts reach this host; without any, the fleet is for this host only",
+  ),
+  advertise: value("host[:port]", "Address at which peels reach the master (default: the first --host)"),
+  org: value("name", "Organization in the CA's names", { default: "svc" }),
+  "bus-port": value("port", "Port of the bus", { default: "4222" }),
+  "api-port": value("port", "Port of the HTTPS listener", { default: `${defaultApiPort}` }),
+  "site-port": value(
+    "port",
+    "Port on which the bus listens for sites from the start (see svc cluster add-site); off unless given",
+  ),
 } as const;
 
 /** Their values. */
@@ -61,18 +56,13 @@ export const initCommand = command({
   ],
   args: {
     ...initArgs,
-    hosts: {
-      type: "string",
-      valueHint: "name,...",
-      description:
-        "Names of three, five or seven hosts: a cluster, with one directory for each host that is copied to it",
-    },
-    "route-port": {
-      type: "string",
-      valueHint: "port",
+    hosts: value(
+      "name,...",
+      "Names of three, five or seven hosts: a cluster, with one directory for each host that is copied to it",
+    ),
+    "route-port": value("port", "With --hosts: port on which the servers of the bus reach each other", {
       default: "6222",
-      description: "With --hosts: port on which the servers of the bus reach each other",
-    },
+    }),
   },
   async run(args, cli) {
     // Certificates and the bus client are not loaded for other commands.

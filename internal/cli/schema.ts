@@ -1,7 +1,7 @@
 import type { Schema } from "../base/document/schemas.ts";
 import { SvcError } from "../base/errors.ts";
 import { suggestion } from "../base/nearest.ts";
-import { command } from "../program/command-line/mod.ts";
+import { command, word } from "../program/command-line/mod.ts";
 
 /** The files that people write, with what each may hold. */
 const files: Readonly<Record<string, { title: string; schema(): Promise<Schema<unknown>> }>> = {
@@ -57,7 +57,7 @@ export const schemaCommand = command({
   name: "schema",
   description: "Write the JSON Schema of a file that you write, for the YAML language server of an editor.",
   examples: ["svc schema roles > roles.schema.json"],
-  args: { file: { type: "positional", required: true, description: names.join(", ") } },
+  args: { file: word(names.join(", "), { required: true }) },
   async run({ file }, cli) {
     const found = Object.hasOwn(files, file) ? files[file] : undefined;
     if (found === undefined) {

@@ -7,7 +7,17 @@ import type { Plain } from "../../base/msgpack.ts";
 import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { indent, showValue } from "../../program/answers/mod.ts";
-import { type Cli, command, Exit, group, readFlag, visible } from "../../program/command-line/mod.ts";
+import {
+  type Cli,
+  command,
+  Exit,
+  flag,
+  group,
+  readFlag,
+  value,
+  visible,
+  word,
+} from "../../program/command-line/mod.ts";
 import { dataDir, loadForCommand } from "../../program/config/mod.ts";
 import { checkCommand } from "../../program/diagnosis/mod.ts";
 import { qualifiedHostname } from "../daemon/mod.ts";
@@ -40,32 +50,16 @@ const callCommand = command({
     "svc-peel call --local --states ./states state.apply nginx",
   ],
   args: {
-    function: {
-      type: "positional",
-      required: false,
-      description: "module.function, such as state.highstate",
-    },
-    args: {
-      type: "positional",
-      rest: true,
-      description: "Arguments, positional or as name=value; words after -- are passed literally",
-    },
-    config: { type: "string", valueHint: "file", description: "Configuration file of the peel" },
-    id: {
-      type: "string",
-      valueHint: "peel id",
-      description: "Peel id for matching top files; default: the configured id, or the host name",
-    },
-    local: {
-      type: "boolean",
-      description: "Use directories of this host instead of the files that masters publish",
-    },
-    states: { type: "string", valueHint: "dir", description: "Directory of the state files; with --local" },
-    settings: { type: "string", valueHint: "dir", description: "Directory of the settings; with --local" },
-    "compare-salt": {
-      type: "boolean",
-      description: "Compare the states with those of salt-call on this host, and apply nothing; with --local",
-    },
+    function: word("module.function, such as state.highstate", { required: false }),
+    args: word("Arguments, positional or as name=value; words after -- are passed literally", { rest: true }),
+    config: value("file", "Configuration file of the peel"),
+    id: value("peel id", "Peel id for matching top files; default: the configured id, or the host name"),
+    local: flag("Use directories of this host instead of the files that masters publish"),
+    states: value("dir", "Directory of the state files; with --local"),
+    settings: value("dir", "Directory of the settings; with --local"),
+    "compare-salt": flag(
+      "Compare the states with those of salt-call on this host, and apply nothing; with --local",
+    ),
   },
   async run(args, cli) {
     const local = localOf(args);
@@ -101,12 +95,8 @@ const keygenCommand = command({
   description: "Make the key of this host before its peel starts, for svc enroll expect.",
   examples: ["svc-peel keygen", "ssh web-1 svc-peel keygen | svc enroll expect -"],
   args: {
-    config: { type: "string", valueHint: "file", description: "Configuration file of the peel" },
-    id: {
-      type: "string",
-      valueHint: "peel id",
-      description: "Peel id; default: the configured id, or the host name",
-    },
+    config: value("file", "Configuration file of the peel"),
+    id: value("peel id", "Peel id; default: the configured id, or the host name"),
   },
   async run({ id }, cli) {
     const { makeKey } = await import("./keygen.ts");

@@ -4,7 +4,7 @@ import { systemJitter } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
 import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
 import { parseJoinToken } from "../../identity/join-token/mod.ts";
-import { type Cli, command, Exit, readFlag } from "../../program/command-line/mod.ts";
+import { type Cli, command, Exit, flag, readFlag, value, word } from "../../program/command-line/mod.ts";
 import { dataDir, packagedPeelDataDir, peelProgram } from "../../program/config/mod.ts";
 import { qualifiedHostname, runPeelDaemon } from "../daemon/mod.ts";
 import { readJoinToken } from "../joining/mod.ts";
@@ -17,25 +17,16 @@ export const joinCommand = command({
     "Make this host a member of a fleet with a join token, and run the peel. It needs nothing else on the host.",
   examples: ["svc-peel join --token-file /run/join-token", "svc-peel join --once --token-file - < token"],
   args: {
-    token: {
-      type: "positional",
+    token: word("The token; other users of this host can see it there, so prefer --token-file", {
       required: false,
-      description: "The token; other users of this host can see it there, so prefer --token-file",
-    },
-    "token-file": {
-      type: "string",
-      valueHint: "file",
-      description:
-        "File with the token; - is standard input. Default: SVC_JOIN_TOKEN, then the systemd credential join-token",
-    },
-    once: { type: "boolean", description: "End when this host has its credentials, and do not run the peel" },
-    id: { type: "string", valueHint: "peel id", description: "Id of this peel (default: the host name)" },
-    config: {
-      type: "string",
-      valueHint: "file",
-      default: peelProgram.defaultFile,
-      description: "Configuration file to write, or to add to",
-    },
+    }),
+    "token-file": value(
+      "file",
+      "File with the token; - is standard input. Default: SVC_JOIN_TOKEN, then the systemd credential join-token",
+    ),
+    once: flag("End when this host has its credentials, and do not run the peel"),
+    id: value("peel id", "Id of this peel (default: the host name)"),
+    config: value("file", "Configuration file to write, or to add to", { default: peelProgram.defaultFile }),
   },
   async run(args, cli) {
     const found = readJoinToken({ env: cli.env, ...defined({ word: args.token, file: args["token-file"] }) });

@@ -1,5 +1,5 @@
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
-import { command, formatFields } from "../../program/command-line/mod.ts";
+import { command, formatFields, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
@@ -8,7 +8,7 @@ import { describeRequest } from "./request.ts";
 const maxShown = 10;
 
 export const idArg = {
-  id: { type: "positional", required: true, description: "Id of the request, apr-…" },
+  id: word("Id of the request, apr-…", { required: true }),
 } as const;
 
 export const showCommand = command({

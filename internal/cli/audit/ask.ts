@@ -1,5 +1,6 @@
 import type { Bus } from "../../bus/mod.ts";
 import { auditOperations } from "../../fleet/audit/mod.ts";
+import { choice, value } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { readPastTime } from "../past-time.ts";
 
@@ -8,24 +9,12 @@ export type AuditView = Awaited<ReturnType<typeof requestPage>>["entries"][numbe
 
 /** The flags that choose entries. */
 export const filterArgs = {
-  since: {
-    type: "string",
-    valueHint: "time",
-    description: "Only entries of this time or later: RFC 3339, or a duration ago such as 24h",
-  },
-  until: { type: "string", valueHint: "time", description: "Only entries of this time or earlier" },
-  operator: { type: "string", valueHint: "name", description: "Only what this operator asked for" },
-  action: {
-    type: "string",
-    valueHint: "name",
-    description: "Only this operation, such as jobs.create; 'jobs.*' means all of jobs",
-  },
-  peel: { type: "string", valueHint: "id", description: "Only what names this peel", ids: "peels" },
-  outcome: {
-    type: "enum",
-    options: ["refused", "begun", "done", "failed", "unknown"] as string[],
-    description: "Only entries with this outcome",
-  },
+  since: value("time", "Only entries of this time or later: RFC 3339, or a duration ago such as 24h"),
+  until: value("time", "Only entries of this time or earlier"),
+  operator: value("name", "Only what this operator asked for"),
+  action: value("name", "Only this operation, such as jobs.create; 'jobs.*' means all of jobs"),
+  peel: value("id", "Only what names this peel", { ids: "peels" }),
+  outcome: choice(["refused", "begun", "done", "failed", "unknown"], "Only entries with this outcome"),
 } as const;
 
 interface Words {

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { command, formatTable, readFlag, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, readFlag, type TableStyle, value } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { type AuditView, filterArgs, filterOf, readPages, subjectLine } from "./ask.ts";
 
@@ -15,12 +15,7 @@ export const listCommand = command({
   ],
   args: {
     ...filterArgs,
-    limit: {
-      type: "string",
-      valueHint: "n",
-      default: "50",
-      description: `Maximum number of entries, 1 to ${maxEntries}`,
-    },
+    limit: value("n", `Maximum number of entries, 1 to ${maxEntries}`, { default: "50" }),
   },
   async run(args, cli) {
     const limit = readFlag("--limit", args.limit, parseLimit);

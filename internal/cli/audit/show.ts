@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { auditOperations } from "../../fleet/audit/mod.ts";
-import { command, formatFields } from "../../program/command-line/mod.ts";
+import { command, formatFields, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
@@ -8,7 +8,7 @@ export const showCommand = command({
   name: "show",
   description: "Show an entry of the audit.",
   examples: ["svc audit show 1042"],
-  args: { seq: { type: "positional", required: true, description: "Number of the entry" } },
+  args: { seq: word("Number of the entry", { required: true }) },
   async run({ seq }, cli) {
     if (!/^[1-9]\d{0,14}$/.test(seq)) throw new SvcError("usage", "seq: must be the number of an entry");
     await withBus(cli, async (bus) => {

@@ -1,5 +1,5 @@
 import { displayPeelId } from "../../base/peel-id.ts";
-import { command, Exit, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, Exit, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { judgeWitnesses } from "./judge.ts";
 import { readWholeChain } from "./read-chain.ts";
@@ -10,12 +10,7 @@ export const verifyCommand = command({
   description: "Verify the whole audit, and compare it with what peels remember of it.",
   examples: ["svc audit verify", "svc audit verify --witness '*'"],
   args: {
-    witness: {
-      type: "string",
-      valueHint: "target",
-      description: "Compare with the peels that this target selects",
-      ids: "members",
-    },
+    witness: value("target", "Compare with the peels that this target selects", { ids: "members" }),
   },
   run: ({ witness }, cli) =>
     withBus(cli, async (bus) => {

@@ -1,6 +1,7 @@
-export const credsArg = {
-  type: "string",
-  valueHint: "file",
-  required: true,
-  description: "Credentials of a master (master.creds); operator credentials cannot read everything",
-} as const;
+import { value } from "../../program/command-line/mod.ts";
+
+export const credsArg = value(
+  "file",
+  "Credentials of a master (master.creds); operator credentials cannot read everything",
+  { required: true },
+);

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Bus, backUpBus, inspectAssets, openBucket } from "../../bus/mod.ts";
 import { judgeWithoutKeys, newestOf, readContents, showNewest } from "../../fleet/decisions/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { credsArg } from "./args.ts";
 import { formatBackup } from "./format.ts";
@@ -10,7 +10,7 @@ export const backupCommand = command({
   name: "backup",
   description: "Back up all data on the bus to a new directory.",
   examples: ["svc bus backup ./backup-2026-11-24 --creds master.creds"],
-  args: { dir: { type: "positional", required: true, description: "New directory" }, creds: credsArg },
+  args: { dir: word("New directory", { required: true }), creds: credsArg },
   run: ({ dir, creds }, cli) =>
     withBus(
       cli,

@@ -1,5 +1,5 @@
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
-import { command, Exit, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, Exit, flag, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
@@ -12,7 +12,7 @@ export const lintCommand = command({
     "Compare the streams and consumers of the masters with what they should be, and name consumers that no master made. The exit code is 1 when there is something.",
   examples: ["svc bus lint", "svc bus lint --remove-foreign"],
   args: {
-    "remove-foreign": { type: "boolean", description: "Remove the consumers that no master made" },
+    "remove-foreign": flag("Remove the consumers that no master made"),
   },
   run: ({ "remove-foreign": removes }, cli) =>
     withBus(cli, async (bus) => {

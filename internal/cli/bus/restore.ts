@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { displayPeelId, namesOf, type PeelNames } from "../../base/peel-id.ts";
 import { type Bus, openBucket, restoreBus } from "../../bus/mod.ts";
 import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../fleet/decisions/mod.ts";
-import { type Cli, command } from "../../program/command-line/mod.ts";
+import { type Cli, choice, command, value, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { credsArg } from "./args.ts";
 import { formatBackup } from "./format.ts";
@@ -12,19 +12,12 @@ export const restoreCommand = command({
   description: "Restore a backup to a new bus, before a master uses it.",
   examples: ["svc bus restore ./backup-2026-11-24 --creds master.creds --decisions decisions.log"],
   args: {
-    dir: { type: "positional", required: true, description: "Directory of the backup" },
+    dir: word("Directory of the backup", { required: true }),
     creds: credsArg,
-    decisions: {
-      type: "string",
-      valueHint: "file",
-      description: "The decisions.log of a master: also restore what was decided after the backup",
-    },
-    replicas: {
-      type: "enum",
-      options: ["1", "3", "5"],
+    decisions: value("file", "The decisions.log of a master: also restore what was decided after the backup"),
+    replicas: choice(["1", "3", "5"], "Number of cluster servers that store each bucket and stream", {
       default: "1",
-      description: "Number of cluster servers that store each bucket and stream",
-    },
+    }),
   },
   run: ({ dir, creds, decisions, replicas }, cli) =>
     withBus(

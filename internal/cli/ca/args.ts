@@ -1,22 +1,15 @@
 import type { ArgsDef } from "citty";
+import { flag, value } from "../../program/command-line/mod.ts";
 
 /** Common options of the `svc ca` commands. */
-export const dirArg = {
-  type: "string",
-  valueHint: "directory",
-  default: "/var/lib/svc/auth/ca",
-  description: "CA directory",
-} as const;
+export const dirArg = value("directory", "CA directory", { default: "/var/lib/svc/auth/ca" });
 
 /** Options of the commands that issue a certificate. */
 export const issueArgs = {
   dir: dirArg,
-  out: { type: "string", valueHint: "directory", default: ".", description: "Output directory" },
-  validity: {
-    type: "string",
-    valueHint: "duration",
+  out: value("directory", "Output directory", { default: "." }),
+  validity: value("duration", "Validity of the certificate; it never outlives the intermediate", {
     default: "8760h",
-    description: "Validity of the certificate; it never outlives the intermediate",
-  },
-  force: { type: "boolean", description: "Overwrite existing files" },
+  }),
+  force: flag("Overwrite existing files"),
 } as const satisfies ArgsDef;

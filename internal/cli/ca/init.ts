@@ -3,7 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { createAuthority } from "../../identity/ca/mod.ts";
-import { command, formatFields, readFlag } from "../../program/command-line/mod.ts";
+import { command, formatFields, readFlag, value } from "../../program/command-line/mod.ts";
 import { dirArg } from "./args.ts";
 
 export const initCommand = command({
@@ -13,23 +13,11 @@ export const initCommand = command({
   examples: ["svc ca init --org Example"],
   args: {
     dir: dirArg,
-    org: {
-      type: "string",
-      valueHint: "name",
-      default: "svc",
-      description: "Organization in the subject names",
-    },
-    cn: {
-      type: "string",
-      valueHint: "name",
-      description: "Common name of the root (default: <org> Root CA)",
-    },
-    "root-validity": {
-      type: "string",
-      valueHint: "duration",
+    org: value("name", "Organization in the subject names", { default: "svc" }),
+    cn: value("name", "Common name of the root (default: <org> Root CA)"),
+    "root-validity": value("duration", "Validity of the root; the intermediate is valid for 5 years", {
       default: "87600h",
-      description: "Validity of the root; the intermediate is valid for 5 years",
-    },
+    }),
   },
   async run({ dir, org, cn, "root-validity": validity }, cli) {
     const root = await createAuthority({

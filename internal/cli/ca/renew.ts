@@ -1,7 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { authorityPaths, type Reissued, reissueIntermediate, reissueRoot } from "../../identity/ca/mod.ts";
-import { type Cli, command, formatFields, readFlag } from "../../program/command-line/mod.ts";
+import { type Cli, command, formatFields, readFlag, value } from "../../program/command-line/mod.ts";
 import { dirArg } from "./args.ts";
 
 export const renewRootCommand = command({
@@ -11,12 +11,7 @@ export const renewRootCommand = command({
   examples: ["svc ca renew-root"],
   args: {
     dir: dirArg,
-    "root-validity": {
-      type: "string",
-      valueHint: "duration",
-      default: "87600h",
-      description: "Validity of the new certificate, from now",
-    },
+    "root-validity": value("duration", "Validity of the new certificate, from now", { default: "87600h" }),
   },
   async run({ dir, "root-validity": validity }, cli) {
     const validityMs = readFlag("--root-validity", validity, parseDuration);

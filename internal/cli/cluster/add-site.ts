@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isSiteName } from "../../base/site-name.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { siteOperations } from "../../fleet/sites/mod.ts";
-import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
+import { type Cli, command, flag, readFlag, value, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { parseHost, parsePort, programs, shellWord } from "../host-words.ts";
 import { operatorName, withBus } from "../operator.ts";
@@ -32,31 +32,16 @@ export const addSiteCommand = command({
     "svc cluster add-site berlin --dir /srv/fleet --host leaf.berlin.example.com",
   ],
   args: {
-    site: {
-      type: "positional",
+    site: word("Name of the site: a lower-case letter and up to 31 of a-z, 0-9 and -", { required: true }),
+    dir: value("directory", "Directory of the fleet on this host, with master.yaml", { required: true }),
+    host: value("name", "Name or address at which the peels of the site reach its server", {
       required: true,
-      description: "Name of the site: a lower-case letter and up to 31 of a-z, 0-9 and -",
-    },
-    dir: {
-      type: "string",
-      valueHint: "directory",
-      required: true,
-      description: "Directory of the fleet on this host, with master.yaml",
-    },
-    host: {
-      type: "string",
-      valueHint: "name",
-      required: true,
-      description: "Name or address at which the peels of the site reach its server",
-    },
-    port: { type: "string", valueHint: "port", default: "4222", description: "Port of the bus at the site" },
-    "site-port": {
-      type: "string",
-      valueHint: "port",
+    }),
+    port: value("port", "Port of the bus at the site", { default: "4222" }),
+    "site-port": value("port", "Port on which the bus of the masters listens for sites, of the first site", {
       default: "7422",
-      description: "Port on which the bus of the masters listens for sites, of the first site",
-    },
-    "dry-run": { type: "boolean", description: "Show the plan, and change nothing" },
+    }),
+    "dry-run": flag("Show the plan, and change nothing"),
   },
   async run(args, cli) {
     const { site } = args;

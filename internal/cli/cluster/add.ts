@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
-import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
+import { type Cli, command, flag, readFlag, value, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { parseHosts, parsePort, shellWord } from "../host-words.ts";
 import { withBus } from "../operator.ts";
@@ -32,24 +32,14 @@ export const addCommand = command({
     "svc cluster add n2.example.com,n3.example.com --dir /srv/fleet",
   ],
   args: {
-    hosts: {
-      type: "positional",
+    hosts: word("Names or addresses at which all hosts reach the new ones, separated by commas", {
       required: true,
-      description: "Names or addresses at which all hosts reach the new ones, separated by commas",
-    },
-    dir: {
-      type: "string",
-      valueHint: "directory",
-      required: true,
-      description: "Directory of the fleet on this host, with master.yaml",
-    },
-    "route-port": {
-      type: "string",
-      valueHint: "port",
+    }),
+    dir: value("directory", "Directory of the fleet on this host, with master.yaml", { required: true }),
+    "route-port": value("port", "Port on which the servers of the bus reach each other, of a new cluster", {
       default: "6222",
-      description: "Port on which the servers of the bus reach each other, of a new cluster",
-    },
-    "dry-run": { type: "boolean", description: "Show the plan, and change nothing" },
+    }),
+    "dry-run": flag("Show the plan, and change nothing"),
   },
   async run(args, cli) {
     const wanted = parseHosts("the hosts", args.hosts);

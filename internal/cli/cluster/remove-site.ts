@@ -1,5 +1,5 @@
 import { siteOperations } from "../../fleet/sites/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
@@ -10,7 +10,7 @@ export const removeSiteCommand = command({
   description:
     "Remove a site: its server is disconnected at once, and its credentials never count again. Its peels connect to the bus of the masters when that server is stopped.",
   examples: ["svc cluster remove-site berlin"],
-  args: { site: { type: "positional", required: true, description: "Name of the site" } },
+  args: { site: word("Name of the site", { required: true }) },
   run: ({ site }, cli) =>
     withBus(cli, async (bus) => {
       const { removed } = await ask(bus, siteOperations.removeSite, { site }, { timeoutMs });

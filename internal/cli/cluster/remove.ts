@@ -3,7 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
-import { type Cli, command } from "../../program/command-line/mod.ts";
+import { type Cli, command, flag, value, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { assertOwnFleet, dropHost, readOwnHost } from "../setup/mod.ts";
@@ -23,13 +23,9 @@ export const removeCommand = command({
     "svc cluster remove n3.example.com --dir /srv/fleet",
   ],
   args: {
-    host: { type: "positional", required: true, description: "Name of its server; see svc cluster status" },
-    dir: {
-      type: "string",
-      valueHint: "directory",
-      description: "Directory of the fleet on this host, which stays in the cluster",
-    },
-    "dry-run": { type: "boolean", description: "Show the steps, and do none" },
+    host: word("Name of its server; see svc cluster status", { required: true }),
+    dir: value("directory", "Directory of the fleet on this host, which stays in the cluster"),
+    "dry-run": flag("Show the steps, and do none"),
   },
   run: ({ host, dir, "dry-run": dryRun }, cli) =>
     withBus(cli, async (bus, fleet) => {

@@ -1,7 +1,7 @@
 import type { CommandDef } from "citty";
 import { SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { command, metaOf } from "../../program/command-line/mod.ts";
+import { command, metaOf, word } from "../../program/command-line/mod.ts";
 import { bashScript } from "./bash.ts";
 import { fishScript } from "./fish.ts";
 import { type Place, placesOf, withHelp } from "./places.ts";
@@ -25,7 +25,7 @@ export function completionCommand(root: () => CommandDef): CommandDef {
     name: "completion",
     description: "Write the completion script of a shell.",
     examples: ["svc completion bash > /etc/bash_completion.d/svc"],
-    args: { shell: { type: "positional", required: true, description: shells.join(", ") } },
+    args: { shell: word(shells.join(", "), { required: true }) },
     async run({ shell }, cli) {
       const found = shells.find((one) => one === shell);
       if (found === undefined) {

@@ -1,6 +1,6 @@
 import { readTextFile } from "../../base/file.ts";
 import { parseOperatorFile } from "../../identity/mod.ts";
-import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle, word } from "../../program/command-line/mod.ts";
 import { chooseContext, contextFile, currentContext, listContexts, loginFile } from "../contexts.ts";
 
 const listCommand = command({
@@ -35,7 +35,7 @@ const useCommand = command({
   name: "use",
   description: "Choose the fleet that svc asks without --context.",
   examples: ["svc context use production"],
-  args: { name: { type: "positional", required: true, description: "Name of the context" } },
+  args: { name: word("Name of the context", { required: true }) },
   async run({ name: context }, cli) {
     loginFile(context);
     chooseContext(context);

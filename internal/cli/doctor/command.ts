@@ -1,5 +1,5 @@
 import { peelIdFromConfig } from "../../base/peel-id.ts";
-import { command, readFlag } from "../../program/command-line/mod.ts";
+import { command, readFlag, word } from "../../program/command-line/mod.ts";
 import { directArgs } from "../direct-args.ts";
 
 export const doctorCommand = command({
@@ -7,13 +7,7 @@ export const doctorCommand = command({
   description: "Diagnose problems between this machine, the bus, the masters and a peel.",
   examples: ["svc doctor", "svc doctor web-1.example.com"],
   args: {
-    peel: {
-      type: "positional",
-      required: false,
-      valueHint: "peel id",
-      ids: "peels",
-      description: "Also check this peel",
-    },
+    peel: word("Also check this peel", { required: false, valueHint: "peel id", ids: "peels" }),
     ...directArgs,
   },
   async run({ peel: named, direct, creds }, cli) {

@@ -1,5 +1,5 @@
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, flag } from "../../program/command-line/mod.ts";
 import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
 import { decide, moreArg } from "./decide.ts";
 import { doorOf } from "./door.ts";
@@ -20,10 +20,7 @@ export const approveCommand = command({
     id: { ...idArg, required: false, ids: "pending-enrollments" },
     more: moreArg,
     ...selectionArgs,
-    force: {
-      type: "boolean",
-      description: "Approve those that are named by id even if the peel trusted another CA root",
-    },
+    force: flag("Approve those that are named by id even if the peel trusted another CA root"),
     "direct-kv": directArg,
     creds: credsArg,
   },

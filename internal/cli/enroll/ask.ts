@@ -7,26 +7,20 @@ import {
   signingVouchers,
 } from "../../fleet/enrollment/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
+import { flag, value, word } from "../../program/command-line/mod.ts";
 import { directCredentials } from "../direct-credentials.ts";
 import { operatorFiles, ownOperatorFile, withBus } from "../operator.ts";
 
 /** The argument that every changing command of the group takes. */
-export const directArg = {
-  type: "boolean",
-  description: "Write to storage directly, with direct.creds, for use when no master runs",
-} as const;
+export const directArg = flag("Write to storage directly, with direct.creds, for use when no master runs");
 
 /** The same, for a command that only reads. */
-export const directReadArg = {
-  type: "boolean",
-  description: "Read storage directly, with direct.creds, for use when no master runs",
-} as const;
+export const directReadArg = flag("Read storage directly, with direct.creds, for use when no master runs");
 
-export const credsArg = {
-  type: "string",
-  valueHint: "file",
-  description: "Credentials for --direct-kv (default: direct.creds next to master.creds_file)",
-} as const;
+export const credsArg = value(
+  "file",
+  "Credentials for --direct-kv (default: direct.creds next to master.creds_file)",
+);
 
 /** Connects to the bus for a decision: as the operator, or with the credentials that may write it to storage. */
 export async function withBusFor<T>(
@@ -39,12 +33,7 @@ export async function withBusFor<T>(
   throw new SvcError("usage", "--creds is for --direct-kv");
 }
 
-export const idArg = {
-  type: "positional",
-  required: true,
-  description: "Enrollment id, enr-…",
-  ids: "enrollments",
-} as const;
+export const idArg = word("Enrollment id, enr-…", { required: true, ids: "enrollments" });
 
 /** Opens the bucket of the records, for what is read without a master. */
 export function openEnrollments(bus: Bus): Promise<Enrollments> {

@@ -10,6 +10,7 @@ import {
   formatTable,
   type RestWords,
   type TableStyle,
+  word,
 } from "../../program/command-line/mod.ts";
 import { fullId } from "../ids/full-id.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "../job/interrupt.ts";
@@ -27,11 +28,7 @@ import {
 import { formatTally, type Item, tally, toData } from "./tally.ts";
 
 /** The other ids of a command that takes several. */
-export const moreArg = {
-  type: "positional",
-  rest: true,
-  description: "More enrollment ids",
-} as const;
+export const moreArg = word("More enrollment ids", { rest: true });
 
 const shownColumns: Columns = {
   ID: "id",

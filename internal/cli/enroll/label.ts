@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { displayPeelId, namesOf } from "../../base/peel-id.ts";
 import type { Labels } from "../../fleet/enrollment/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
@@ -19,11 +19,9 @@ export const labelCommand = command({
   examples: ["svc enroll label enr-3MRx env=prod rack=7 old-"],
   args: {
     id: idArg,
-    changes: {
-      type: "positional",
+    changes: word("What changes: env=prod sets a label, env- removes it; without any the labels are shown", {
       rest: true,
-      description: "What changes: env=prod sets a label, env- removes it; without any the labels are shown",
-    },
+    }),
   },
   async run(args, cli) {
     const changes = args.changes.words.map(readChange);

@@ -4,7 +4,13 @@ import {
   type EnrollmentSummary,
   enrollmentStates,
 } from "../../fleet/enrollment/mod.ts";
-import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import {
+  type Columns,
+  choice,
+  command,
+  formatTable,
+  type TableStyle,
+} from "../../program/command-line/mod.ts";
 import { credsArg, directReadArg, withBusFor } from "./ask.ts";
 import { readList } from "./read-list.ts";
 
@@ -13,12 +19,7 @@ export const listCommand = command({
   description: "List enrollments, newest first.",
   examples: ["svc enroll list", "svc enroll list --state active --output json"],
   args: {
-    state: {
-      type: "enum",
-      options: [...enrollmentStates, "all"],
-      default: "pending",
-      description: "Only enrollments in this state",
-    },
+    state: choice([...enrollmentStates, "all"], "Only enrollments in this state", { default: "pending" }),
     "direct-kv": directReadArg,
     creds: credsArg,
   },

@@ -1,5 +1,5 @@
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, value } from "../../program/command-line/mod.ts";
 import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
 import { decide, moreArg } from "./decide.ts";
 import { doorOf } from "./door.ts";
@@ -19,7 +19,7 @@ export const rejectCommand = command({
     id: { ...idArg, required: false, ids: "pending-enrollments" },
     more: moreArg,
     ...selectionArgs,
-    reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
+    reason: value("text", "Reason, stored in the record"),
     "direct-kv": directArg,
     creds: credsArg,
   },

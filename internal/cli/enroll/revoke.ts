@@ -7,7 +7,7 @@ import {
   type RevokeOperationDeps,
   writeRevocation,
 } from "../../fleet/enrollment/mod.ts";
-import { type Cli, command, readFlag } from "../../program/command-line/mod.ts";
+import { type Cli, command, flag, readFlag, value } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
@@ -29,18 +29,10 @@ export const revokeCommand = command({
     id: { ...idArg, required: false, ids: "revocable-enrollments" },
     more: moreArg,
     ...selectionArgs,
-    peel: {
-      type: "string",
-      valueHint: "peel id",
-      description: "Revoke this peel, also when no enrollment has its key",
-    },
-    key: {
-      type: "string",
-      valueHint: "U…",
-      description: "Revoke this key of the bus, also when no enrollment has it",
-    },
-    reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
-    wait: { type: "boolean", description: "Wait until the peel is disconnected, and show how long it took" },
+    peel: value("peel id", "Revoke this peel, also when no enrollment has its key"),
+    key: value("U…", "Revoke this key of the bus, also when no enrollment has it"),
+    reason: value("text", "Reason, stored in the record"),
+    wait: flag("Wait until the peel is disconnected, and show how long it took"),
     "direct-kv": directArg,
     creds: credsArg,
   },

@@ -3,25 +3,17 @@ import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
 import { displayPeelId } from "../../base/peel-id.ts";
 import type { EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
 import { evidenceTypes } from "../../identity/evidence/mod.ts";
-import { readFlag } from "../../program/command-line/mod.ts";
+import { choice, flag, readFlag, value } from "../../program/command-line/mod.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
 
 /** The options that select many enrollments at once. */
 export const selectionArgs = {
-  all: { type: "boolean", description: "All of them" },
-  match: { type: "string", valueHint: "glob", description: "Those whose peel id matches, such as web-*" },
-  address: {
-    type: "string",
-    valueHint: "cidr",
-    description: "Only those that asked to join from these addresses, such as 10.20.0.0/16",
-  },
-  evidence: {
-    type: "enum",
-    options: [...evidenceTypes] as string[],
-    description: "Only those that proved this in addition to their key",
-  },
-  limit: { type: "string", valueHint: "n", description: "Maximum number of them, oldest first" },
-  yes: { type: "boolean", description: "Do not ask before, for scripts" },
+  all: flag("All of them"),
+  match: value("glob", "Those whose peel id matches, such as web-*"),
+  address: value("cidr", "Only those that asked to join from these addresses, such as 10.20.0.0/16"),
+  evidence: choice(evidenceTypes, "Only those that proved this in addition to their key"),
+  limit: value("n", "Maximum number of them, oldest first"),
+  yes: flag("Do not ask before, for scripts"),
 } as const;
 
 /** What the options hold. */

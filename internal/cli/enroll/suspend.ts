@@ -1,6 +1,6 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, value } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
@@ -12,7 +12,7 @@ export const suspendCommand = command({
   examples: ["svc enroll suspend enr-3MRx --reason 'under examination'"],
   args: {
     id: { ...idArg, ids: "revocable-enrollments" },
-    reason: { type: "string", valueHint: "text", description: "Reason, stored in the record" },
+    reason: value("text", "Reason, stored in the record"),
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

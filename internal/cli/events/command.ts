@@ -1,4 +1,4 @@
-import { command } from "../../program/command-line/mod.ts";
+import { command, flag, value } from "../../program/command-line/mod.ts";
 
 export const eventsCommand = command({
   name: "events",
@@ -10,27 +10,14 @@ export const eventsCommand = command({
     "svc events --follow --output jsonl",
   ],
   args: {
-    tag: {
-      type: "string",
-      valueHint: "glob",
-      description: "Only events whose tag matches, such as 'svc/job/**' or 'disk/*'",
-    },
-    source: {
-      type: "string",
-      valueHint: "peel",
-      description: "Only events of this peel, or of those that a glob such as 'web*' matches",
+    tag: value("glob", "Only events whose tag matches, such as 'svc/job/**' or 'disk/*'"),
+    source: value("peel", "Only events of this peel, or of those that a glob such as 'web*' matches", {
       ids: "peels",
-    },
-    since: {
-      type: "string",
-      valueHint: "time",
+    }),
+    since: value("time", "Begin there: a duration ago such as 10m, or a time such as 2026-01-31T09:00:00Z", {
       default: "10m",
-      description: "Begin there: a duration ago such as 10m, or a time such as 2026-01-31T09:00:00Z",
-    },
-    follow: {
-      type: "boolean",
-      description: "Continue with what happens from now on, until Ctrl-C",
-    },
+    }),
+    follow: flag("Continue with what happens from now on, until Ctrl-C"),
   },
   async run({ tag, source, since, follow }, cli) {
     const { printEvents } = await import("./run.ts");

@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { maxCounted, peelOperations } from "../../fleet/peels/mod.ts";
-import { command, formatTable, readListFlag, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, readListFlag, type TableStyle, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
@@ -12,12 +12,10 @@ export const countCommand = command({
   description: "Count peels by their facts, the largest groups first.",
   examples: ["svc facts count os,osrelease", "svc facts count init 'web-*'"],
   args: {
-    facts: {
-      type: "positional",
+    facts: word(`Facts with commas between them, at most ${maxCounted}, such as os,osrelease`, {
       required: true,
       ids: "facts",
-      description: `Facts with commas between them, at most ${maxCounted}, such as os,osrelease`,
-    },
+    }),
     target: targetArg,
   },
   async run({ facts, target = "*" }, cli) {

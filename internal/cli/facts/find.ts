@@ -1,6 +1,13 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { maxPeels, maxShown, peelOperations } from "../../fleet/peels/mod.ts";
-import { command, formatTable, readListFlag, type TableStyle } from "../../program/command-line/mod.ts";
+import {
+  command,
+  formatTable,
+  readListFlag,
+  type TableStyle,
+  value,
+  word,
+} from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
 import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
@@ -15,19 +22,11 @@ export const findCommand = command({
     "svc facts find '*' --show mounts:/:fstype",
   ],
   args: {
-    target: {
-      type: "positional",
+    target: word("Which peels, such as '*' or 'G@os:Debian'", { required: true, ids: "members" }),
+    show: value("names", `Facts with commas between them, at most ${maxShown}, such as os,mounts:/:fstype`, {
       required: true,
-      ids: "members",
-      description: "Which peels, such as '*' or 'G@os:Debian'",
-    },
-    show: {
-      type: "string",
-      required: true,
-      valueHint: "names",
       ids: "facts",
-      description: `Facts with commas between them, at most ${maxShown}, such as os,mounts:/:fstype`,
-    },
+    }),
   },
   async run({ target, show }, cli) {
     const names = [...new Set(readListFlag("--show", show, (name) => name))];

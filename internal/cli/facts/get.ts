@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
@@ -13,12 +13,10 @@ export const getCommand = command({
   examples: ["svc facts get web-1.example.com", "svc facts get web-1.example.com mounts:/:fstype"],
   args: {
     peel: peelArg,
-    name: {
-      type: "positional",
+    name: word("One fact, or a value inside it, such as os or mounts:/:fstype", {
       required: false,
       ids: "facts",
-      description: "One fact, or a value inside it, such as os or mounts:/:fstype",
-    },
+    }),
   },
   run: ({ peel, name }, cli) =>
     withBus(cli, async (bus) => {

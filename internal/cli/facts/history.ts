@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
-import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
@@ -17,11 +17,7 @@ export const historyCommand = command({
   examples: ["svc facts history web-1.example.com", "svc facts history web-1.example.com --since 7d"],
   args: {
     peel: peelArg,
-    since: {
-      type: "string",
-      valueHint: "time",
-      description: "Only changes of this time or later: RFC 3339, or a duration ago such as 7d",
-    },
+    since: value("time", "Only changes of this time or later: RFC 3339, or a duration ago such as 7d"),
   },
   async run(args, cli) {
     const since = args.since === undefined ? undefined : readPastTime("--since", args.since, cli.clock.now());

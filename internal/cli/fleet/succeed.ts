@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { command, formatFields } from "../../program/command-line/mod.ts";
+import { command, flag, formatFields, value } from "../../program/command-line/mod.ts";
 import { programs } from "../host-words.ts";
 import { initArgs, readWishes, sayWhatIsTaken } from "../init.ts";
 import { operatorName } from "../operator.ts";
@@ -13,27 +13,10 @@ export const succeedCommand = command({
   ],
   args: {
     ...initArgs,
-    from: {
-      type: "string",
-      valueHint: "directory",
-      required: true,
-      description: "A copy of the directory of the fleet before",
-    },
-    "recovery-seed": {
-      type: "string",
-      valueHint: "file",
-      required: true,
-      description: "The recovery.seed of that fleet",
-    },
-    "bus-backup": {
-      type: "string",
-      valueHint: "directory",
-      description: "What svc bus backup wrote of its bus (default: backup in --from)",
-    },
-    "new-recovery": {
-      type: "boolean",
-      description: "Make a new recovery key, because the one before may be known to others",
-    },
+    from: value("directory", "A copy of the directory of the fleet before", { required: true }),
+    "recovery-seed": value("file", "The recovery.seed of that fleet", { required: true }),
+    "bus-backup": value("directory", "What svc bus backup wrote of its bus (default: backup in --from)"),
+    "new-recovery": flag("Make a new recovery key, because the one before may be known to others"),
   },
   async run(args, cli) {
     const { succeedFleet, busVersion } = await import("../setup/mod.ts");

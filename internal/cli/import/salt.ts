@@ -6,6 +6,7 @@ import {
   formatFields,
   formatTable,
   type TableStyle,
+  value,
 } from "../../program/command-line/mod.ts";
 import type { importSalt } from "../salt/mod.ts";
 import { readSubject } from "../state/subject.ts";
@@ -16,24 +17,15 @@ export const saltCommand = command({
     "Write the states, settings, groups, rules and expected hosts of a Salt master to a new directory, with a report of what needs a hand.",
   examples: ["svc import salt --master-config /etc/salt/master --dir ./from-salt"],
   args: {
-    "master-config": {
-      type: "string",
-      valueHint: "file",
+    "master-config": value("file", "Configuration of the Salt master, such as /etc/salt/master", {
       required: true,
-      description: "Configuration of the Salt master, such as /etc/salt/master",
-    },
-    dir: {
-      type: "string",
-      valueHint: "dir",
-      required: true,
-      description: "Directory to write; it must be empty or not exist",
-    },
-    root: {
-      type: "string",
-      valueHint: "dir",
-      default: "/",
-      description: "Directory that the paths in the configuration are below, for a copy of the Salt master",
-    },
+    }),
+    dir: value("dir", "Directory to write; it must be empty or not exist", { required: true }),
+    root: value(
+      "dir",
+      "Directory that the paths in the configuration are below, for a copy of the Salt master",
+      { default: "/" },
+    ),
   },
   async run(args, cli) {
     const { checkedSentence, importSalt } = await import("../salt/mod.ts");

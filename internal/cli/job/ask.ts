@@ -1,15 +1,12 @@
-export const jidArg = {
-  type: "positional",
-  required: true,
-  description: "Job id, job-…",
-  ids: "jobs",
-} as const;
+import { flag, word } from "../../program/command-line/mod.ts";
+
+export const jidArg = word("Job id, job-…", { required: true, ids: "jobs" });
 
 /** The flags that choose what is shown of the answers. */
 export const answerArgs = {
-  failed: { type: "boolean", description: "Show only peels that did not end well" },
-  terse: { type: "boolean", description: "Show of states only the counts, and what failed" },
-  full: { type: "boolean", description: "Show each peel in a row of its own, with its whole answer" },
+  failed: flag("Show only peels that did not end well"),
+  terse: flag("Show of states only the counts, and what failed"),
+  full: flag("Show each peel in a row of its own, with its whole answer"),
 } as const;
 
 /** The flags as they were given. */

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, flag } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -19,10 +19,7 @@ export const cancelCommand = command({
   examples: ["svc job cancel job-3MRx --wait"],
   args: {
     jid: { ...jidArg, ids: "running-jobs" },
-    wait: {
-      type: "boolean",
-      description: "Wait until the job has ended on every peel, and show the results",
-    },
+    wait: flag("Wait until the job has ended on every peel, and show the results"),
     ...answerArgs,
   },
   run: (args, cli) =>

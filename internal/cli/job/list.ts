@@ -8,7 +8,7 @@ import {
   jobSources,
   jobStatuses,
 } from "../../fleet/jobs/mod.ts";
-import { command, readFlag } from "../../program/command-line/mod.ts";
+import { choice, command, readFlag, value } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { readPastTime } from "../past-time.ts";
@@ -27,41 +27,18 @@ export const listCommand = command({
     "svc job list --schedule backup",
   ],
   args: {
-    status: { type: "enum", options: [...jobStatuses], description: "Only jobs with this status" },
-    by: {
-      type: "string",
-      valueHint: "operator",
-      description: "Only jobs that this operator or rule asked for",
-    },
-    function: {
-      type: "string",
-      valueHint: "glob",
-      description: "Only jobs whose function matches, such as 'pkg.*'",
-      ids: "functions",
-    },
-    target: {
-      type: "string",
-      valueHint: "peel",
-      description: "Only jobs that were sent to this peel, or whose target is exactly this expression",
-      ids: "peels",
-    },
-    since: {
-      type: "string",
-      valueHint: "time",
-      description: "Only jobs of this time or later: RFC 3339, or a duration ago such as 2h",
-    },
-    source: { type: "enum", options: [...jobSources], description: "Only jobs that this made" },
-    schedule: {
-      type: "string",
-      valueHint: "glob",
-      description: "Only runs of these schedules, each in a row of its own",
-    },
-    limit: {
-      type: "string",
-      valueHint: "n",
-      default: "20",
-      description: `Maximum number of jobs, 1 to ${maxJobs}`,
-    },
+    status: choice(jobStatuses, "Only jobs with this status"),
+    by: value("operator", "Only jobs that this operator or rule asked for"),
+    function: value("glob", "Only jobs whose function matches, such as 'pkg.*'", { ids: "functions" }),
+    target: value(
+      "peel",
+      "Only jobs that were sent to this peel, or whose target is exactly this expression",
+      { ids: "peels" },
+    ),
+    since: value("time", "Only jobs of this time or later: RFC 3339, or a duration ago such as 2h"),
+    source: choice(jobSources, "Only jobs that this made"),
+    schedule: value("glob", "Only runs of these schedules, each in a row of its own"),
+    limit: value("n", `Maximum number of jobs, 1 to ${maxJobs}`, { default: "20" }),
   },
   async run(args, cli) {
     const { by, target, schedule, since } = args;

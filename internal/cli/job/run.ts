@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { command, type RestWords, readFlag } from "../../program/command-line/mod.ts";
+import { command, flag, type RestWords, readFlag, value, word } from "../../program/command-line/mod.ts";
 import { answerArgs, readAnswerArgs } from "./ask.ts";
 import { parseBatchSize } from "./batch.ts";
 
@@ -19,54 +19,30 @@ export const runCommand = command({
     "svc run --again job-3MRx",
   ],
   args: {
-    target: {
-      type: "positional",
+    target: word("Target: a glob on the peel id, such as 'web-*', or a compound expression", {
       required: false,
-      description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
-    },
-    function: {
-      type: "positional",
-      required: false,
-      description: "module.function, such as test.ping",
-      ids: "functions",
-    },
-    args: {
-      type: "positional",
+    }),
+    function: word("module.function, such as test.ping", { required: false, ids: "functions" }),
+    args: word("Arguments, positional or as name=value; words after -- are passed literally", {
       rest: true,
-      description: "Arguments, positional or as name=value; words after -- are passed literally",
       ids: "arguments",
-    },
-    timeout: {
-      type: "string",
-      valueHint: "duration",
-      description:
-        "Timeout of the job: after it no peel starts, and running functions are stopped (default: 60s, or that of the job that is run again)",
-    },
-    again: {
-      type: "string",
-      valueHint: "jid",
-      description:
-        "Run this job again, on those of its peels that did not end well, as they failed or were offline",
-      ids: "jobs",
-    },
-    async: { type: "boolean", description: "Print the job id and do not wait" },
-    batch: {
-      type: "string",
-      valueHint: "n|n%",
-      description: "Number of peels per batch; each batch starts when the previous one has ended",
-    },
-    "batch-wait": {
-      type: "string",
-      valueHint: "duration",
-      description: "Pause between two batches",
-    },
-    preview: { type: "boolean", description: "Show the peels that match, and run nothing" },
-    follow: {
-      type: "boolean",
-      description: "Show on standard error what the command writes while it runs, on at most 16 peels",
-    },
-    yes: { type: "boolean", description: "Do not ask before it runs" },
+    }),
+    timeout: value(
+      "duration",
+      "Timeout of the job: after it no peel starts, and running functions are stopped (default: 60s, or that of the job that is run again)",
+    ),
+    again: value(
+      "jid",
+      "Run this job again, on those of its peels that did not end well, as they failed or were offline",
+      { ids: "jobs" },
+    ),
+    async: flag("Print the job id and do not wait"),
+    batch: value("n|n%", "Number of peels per batch; each batch starts when the previous one has ended"),
+    "batch-wait": value("duration", "Pause between two batches"),
+    preview: flag("Show the peels that match, and run nothing"),
+    follow: flag("Show on standard error what the command writes while it runs, on at most 16 peels"),
+    yes: flag("Do not ask before it runs"),
     ...answerArgs,
   },
   async run(args, cli) {

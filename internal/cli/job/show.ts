@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import type { JobView } from "../../fleet/jobs/mod.ts";
-import { command, formatFields } from "../../program/command-line/mod.ts";
+import { command, formatFields, value } from "../../program/command-line/mod.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { answerLine } from "./answer-line.ts";
@@ -22,12 +22,7 @@ export const showCommand = command({
   ],
   args: {
     jid: jidArg,
-    peel: {
-      type: "string",
-      valueHint: "id",
-      description: "Only the result of this peel, complete",
-      ids: "peels",
-    },
+    peel: value("id", "Only the result of this peel, complete", { ids: "peels" }),
     ...answerArgs,
   },
   run: (args, cli) =>

@@ -1,19 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
 import { type ReplaceableKey, replaceableKeys } from "../../bus/accounts/mod.ts";
+import { value, word } from "../../program/command-line/mod.ts";
 
 /** Common options of the `svc keys` commands. */
-export const dirArg = {
-  type: "string",
-  valueHint: "directory",
-  default: "/var/lib/svc/auth",
-  description: "auth_dir of a master",
-} as const;
+export const dirArg = value("directory", "auth_dir of a master", { default: "/var/lib/svc/auth" });
 
-export const keyArg = {
-  type: "positional",
-  required: true,
-  description: "Key: command or account",
-} as const;
+export const keyArg = word("Key: command or account", { required: true });
 
 /** @throws SvcError `usage` */
 export function readKeyName(name: string): ReplaceableKey {

@@ -1,30 +1,19 @@
 import type { Cli } from "../../program/command-line/mod.ts";
+import { value } from "../../program/command-line/mod.ts";
 
 /** The options of svc login that are about an identity provider. */
 export const oidcArgs = {
-  oidc: {
-    type: "string",
-    valueHint: "issuer",
-    description: "Sign in at this identity provider, as api.oidc of the masters names it: https://…",
-  },
-  "client-id": {
-    type: "string",
-    valueHint: "id",
-    default: "svc",
-    description: "With --oidc: the client that the provider knows for svc",
-  },
-  scope: {
-    type: "string",
-    valueHint: "scope ...",
-    default: "openid email",
-    description:
-      "With --oidc: what to ask the provider for; with offline_access, svc renews the token by itself",
-  },
-  ca: {
-    type: "string",
-    valueHint: "file",
-    description: "With --oidc: CA file that verifies the provider (default: the trust store of this host)",
-  },
+  oidc: value("issuer", "Sign in at this identity provider, as api.oidc of the masters names it: https://…"),
+  "client-id": value("id", "With --oidc: the client that the provider knows for svc", { default: "svc" }),
+  scope: value(
+    "scope ...",
+    "With --oidc: what to ask the provider for; with offline_access, svc renews the token by itself",
+    { default: "openid email" },
+  ),
+  ca: value(
+    "file",
+    "With --oidc: CA file that verifies the provider (default: the trust store of this host)",
+  ),
 } as const;
 
 /** Signs in at the provider. @throws SvcError */

@@ -4,7 +4,7 @@ import { readTextFile, secretMode } from "../../base/file.ts";
 import { createFiles } from "../../base/new-files.ts";
 import { newCredentials } from "../../bus/accounts/mod.ts";
 import { keyPairFromSeed } from "../../identity/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { choice, command, value } from "../../program/command-line/mod.ts";
 
 export const credentialsCommand = command({
   name: "credentials",
@@ -12,24 +12,9 @@ export const credentialsCommand = command({
     "Create more credentials for an operator, for --direct-kv, or for a master, with the permissions of this version.",
   examples: ["svc nats-auth credentials --dir ./auth --out master-2.creds --role master"],
   args: {
-    dir: {
-      type: "string",
-      valueHint: "directory",
-      required: true,
-      description: "Directory that svc nats-auth init wrote, with masters.seed",
-    },
-    out: {
-      type: "string",
-      valueHint: "file",
-      required: true,
-      description: "Output file; an existing file is not overwritten",
-    },
-    role: {
-      type: "enum",
-      options: ["admin", "direct", "master"],
-      default: "admin",
-      description: "Role of the credentials",
-    },
+    dir: value("directory", "Directory that svc nats-auth init wrote, with masters.seed", { required: true }),
+    out: value("file", "Output file; an existing file is not overwritten", { required: true }),
+    role: choice(["admin", "direct", "master"], "Role of the credentials", { default: "admin" }),
   },
   async run({ dir, out, role }, cli) {
     const seed = join(dir, "masters.seed");

@@ -2,7 +2,7 @@ import { type Address, parseAddress } from "../../base/address.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { type Audience, initNatsAuth } from "../../bus/accounts/mod.ts";
-import { command, formatTable, readFlag, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, readFlag, type TableStyle, value } from "../../program/command-line/mod.ts";
 
 const audiences: Record<Audience, string> = {
   bus: "bus servers",
@@ -17,34 +17,14 @@ export const initCommand = command({
     "Create the keys, accounts, credentials and server configuration of a bus. Existing files are never overwritten.",
   examples: ["svc nats-auth init --dir ./auth --listen 0.0.0.0:4222"],
   args: {
-    dir: {
-      type: "string",
-      valueHint: "directory",
-      required: true,
-      description: "Output directory",
-    },
-    operator: { type: "string", valueHint: "name", default: "svc", description: "Name of the NATS operator" },
-    listen: {
-      type: "string",
-      valueHint: "host:port",
+    dir: value("directory", "Output directory", { required: true }),
+    operator: value("name", "Name of the NATS operator", { default: "svc" }),
+    listen: value("host:port", "Listen address of the bus (default: all addresses of the host)", {
       default: "0.0.0.0:4222",
-      description: "Listen address of the bus (default: all addresses of the host)",
-    },
-    "store-dir": {
-      type: "string",
-      valueHint: "directory",
-      description: "Data directory of the bus (default: <dir>/store)",
-    },
-    "tls-cert": {
-      type: "string",
-      valueHint: "file",
-      description: "Certificate of the bus; requires --tls-key (default: <dir>/nats-server.crt)",
-    },
-    "tls-key": {
-      type: "string",
-      valueHint: "file",
-      description: "Private key of --tls-cert (default: <dir>/nats-server.key)",
-    },
+    }),
+    "store-dir": value("directory", "Data directory of the bus (default: <dir>/store)"),
+    "tls-cert": value("file", "Certificate of the bus; requires --tls-key (default: <dir>/nats-server.crt)"),
+    "tls-key": value("file", "Private key of --tls-cert (default: <dir>/nats-server.key)"),
   },
   async run(args, cli) {
     const { dir, operator, "store-dir": storeDir, "tls-cert": cert, "tls-key": key } = args;

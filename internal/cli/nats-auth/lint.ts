@@ -1,13 +1,13 @@
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import { lintCredentials } from "../../bus/accounts/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, word } from "../../program/command-line/mod.ts";
 
 export const lintCommand = command({
   name: "lint",
   description: "Check whether a bus server accepts the JWT of a credentials file.",
   examples: ["svc nats-auth lint master.creds"],
-  args: { "creds-file": { type: "positional", required: true, description: "Credentials file (.creds)" } },
+  args: { "creds-file": word("Credentials file (.creds)", { required: true }) },
   async run({ "creds-file": file }, cli) {
     const { jwtBytes, warnings } = lint(file);
     await cli.print({ file, jwt_bytes: jwtBytes, warnings }, () =>

@@ -3,17 +3,15 @@ import { SvcError } from "../../base/errors.ts";
 import { parseLifetime } from "../../base/lifetime.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { decodePublicKey, formatOperatorFile, newKeyPair } from "../../identity/mod.ts";
-import { command, readFlag, readListFlag } from "../../program/command-line/mod.ts";
+import { command, flag, readFlag, readListFlag, value, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
 import { approvalsFor } from "../roles/ask.ts";
 import { readKnown, sayWhereFileIs, signedText } from "./sign.ts";
 
-export const nameArg = {
-  type: "positional",
+export const nameArg = word("Name of the operator: lower-case letters, digits, dots, - and _", {
   required: true,
-  description: "Name of the operator: lower-case letters, digits, dots, - and _",
-} as const;
+});
 
 export const addCommand = command({
   name: "add",
@@ -22,17 +20,10 @@ export const addCommand = command({
   examples: ["svc operator add alice --role operator --public-key UABC… > alice.operator"],
   args: {
     name: nameArg,
-    role: { type: "string", valueHint: "role,...", required: true, description: "Roles of the operator" },
-    "public-key": {
-      type: "string",
-      valueHint: "U…",
-      description: "Public key that svc login --new printed on the host of the operator",
-    },
-    "with-key": {
-      type: "boolean",
-      description: "Make the key here, and put it into the file, for a person who cannot make one",
-    },
-    expires: { type: "string", valueHint: "90d", description: "When the operator ends (default: never)" },
+    role: value("role,...", "Roles of the operator", { required: true }),
+    "public-key": value("U…", "Public key that svc login --new printed on the host of the operator"),
+    "with-key": flag("Make the key here, and put it into the file, for a person who cannot make one"),
+    expires: value("90d", "When the operator ends (default: never)"),
   },
   async run(args, cli) {
     const { name } = args;

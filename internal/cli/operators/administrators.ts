@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { type OperatorFile, readOperatorFile } from "../../identity/mod.ts";
-import { type Cli, command, formatFields } from "../../program/command-line/mod.ts";
+import { type Cli, command, formatFields, value } from "../../program/command-line/mod.ts";
 import { parseAdministrators } from "../../wire/administrators.ts";
 import { encodeAdministrators, signAdministrators } from "../../wire/administrators-statement.ts";
 import { ask } from "../ask.ts";
@@ -15,16 +15,8 @@ export const administratorsCommand = command({
     "Show the administrators that the masters know from their files, and those that peels know. With --replace, sign with your own key that others take their place on all peels.",
   examples: ["svc operator administrators", "svc operator administrators --replace administrators"],
   args: {
-    replace: {
-      type: "string",
-      valueHint: "file",
-      description: "The whole new list, in the form of auth/administrators of the masters",
-    },
-    "sign-with": {
-      type: "string",
-      valueHint: "file",
-      description: "Operator file of the administrator who signs (default: yours)",
-    },
+    replace: value("file", "The whole new list, in the form of auth/administrators of the masters"),
+    "sign-with": value("file", "Operator file of the administrator who signs (default: yours)"),
   },
   async run({ replace, "sign-with": signWith }, cli) {
     if (replace === undefined && signWith !== undefined) {

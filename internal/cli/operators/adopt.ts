@@ -6,7 +6,7 @@ import { createFiles } from "../../base/new-files.ts";
 import { operatorsSeedFile, readOperatorsKey } from "../../bus/accounts/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
-import { type Cli, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { type Cli, command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { operatorBus, operatorName, withBus } from "../operator.ts";
 import { firstOperator, operatorNameOf } from "../setup/mod.ts";
@@ -26,21 +26,12 @@ export const adoptCommand = command({
     "Lead a fleet that svc nats-auth init made to operators with keys of their own, step by step, and show what would be refused with operators.require_signed. With --auth-dir it makes the first operator.",
   examples: ["svc operator adopt", "svc operator adopt --auth-dir /var/lib/svc/auth --name alice"],
   args: {
-    "auth-dir": {
-      type: "string",
-      valueHint: "directory",
-      description: "The auth directory of a master on this host: makes the file of administrators in it",
-    },
-    name: {
-      type: "string",
-      valueHint: "name",
-      description: "With --auth-dir: name of the first operator (default: that of your account)",
-    },
-    out: {
-      type: "string",
-      valueHint: "file",
-      description: "With --auth-dir: the operator file to write (default: NAME.operator)",
-    },
+    "auth-dir": value(
+      "directory",
+      "The auth directory of a master on this host: makes the file of administrators in it",
+    ),
+    name: value("name", "With --auth-dir: name of the first operator (default: that of your account)"),
+    out: value("file", "With --auth-dir: the operator file to write (default: NAME.operator)"),
   },
   async run(args, cli) {
     const { "auth-dir": authDir, name, out } = args;

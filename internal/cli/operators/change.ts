@@ -3,7 +3,7 @@ import type { WaitingRequest } from "../../base/waiting.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { formatOperatorFile } from "../../identity/mod.ts";
-import { type Cli, command, readListFlag } from "../../program/command-line/mod.ts";
+import { type Cli, command, flag, readListFlag, value, word } from "../../program/command-line/mod.ts";
 import type { OperatorRecord } from "../../wire/operator-record.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
 import { ask } from "../ask.ts";
@@ -13,15 +13,13 @@ import { assertSeen, readExisting, type Signer, sayWhereFileIs, signAgain, signe
 
 const existingArg = { ...nameArg, description: "Name of the operator" } as const;
 
-const signAgainArg = {
-  type: "boolean",
-  description: "Sign the records of operators that are valid only through the signature of this one",
-} as const;
-const comparedArg = {
-  type: "string",
-  valueHint: "U…",
-  description: "Public key of the operator, compared, where another administrator signed its record",
-} as const;
+const signAgainArg = flag(
+  "Sign the records of operators that are valid only through the signature of this one",
+);
+const comparedArg = value(
+  "U…",
+  "Public key of the operator, compared, where another administrator signed its record",
+);
 
 const nothing = { names: [], waiting: [] } as const;
 
@@ -129,7 +127,7 @@ export const rolesCommand = command({
   examples: ["svc operator roles alice viewer,approver > alice.operator"],
   args: {
     name: existingArg,
-    roles: { type: "positional", required: true, description: "Roles, separated by commas" },
+    roles: word("Roles, separated by commas", { required: true }),
     "public-key": comparedArg,
     "sign-again": signAgainArg,
   },
@@ -172,12 +170,10 @@ export const renewCommand = command({
   examples: ["svc operator renew alice > alice.operator"],
   args: {
     name: existingArg,
-    "auth-dir": {
-      type: "string",
-      valueHint: "directory",
-      description:
-        "Without a bus, with the signing key in the auth directory of a master on this host: for an administrator that its file lists",
-    },
+    "auth-dir": value(
+      "directory",
+      "Without a bus, with the signing key in the auth directory of a master on this host: for an administrator that its file lists",
+    ),
   },
   async run({ name, "auth-dir": authDir }, cli) {
     if (authDir !== undefined) return (await import("./renew-offline.ts")).renewOffline(authDir, name, cli);

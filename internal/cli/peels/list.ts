@@ -1,6 +1,14 @@
 import { SvcError } from "../../base/errors.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
-import { command, outputFormats, readFlag, readListFlag } from "../../program/command-line/mod.ts";
+import {
+  choice,
+  command,
+  flag,
+  outputFormats,
+  readFlag,
+  readListFlag,
+  value,
+} from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
@@ -29,43 +37,24 @@ export const listCommand = command({
   ],
   args: {
     target: targetArg,
-    columns: {
-      type: "string",
-      valueHint: "names",
-      ids: "columns",
-      description: `Columns of the table or of CSV, with commas between them: ${columns.join(", ")}`,
-    },
-    sort: {
-      type: "string",
-      valueHint: "column",
-      ids: "columns",
-      default: "id",
-      description: "Column to sort by",
-    },
-    alive: { type: "boolean", description: "Only peels that are alive" },
-    silent: { type: "boolean", description: "Only peels that are not" },
-    output: {
-      type: "enum",
-      options: [...outputFormats, "ansible"],
+    columns: value(
+      "names",
+      `Columns of the table or of CSV, with commas between them: ${columns.join(", ")}`,
+      { ids: "columns" },
+    ),
+    sort: value("column", "Column to sort by", { ids: "columns", default: "id" }),
+    alive: flag("Only peels that are alive"),
+    silent: flag("Only peels that are not"),
+    output: choice([...outputFormats, "ansible"], "Output format; ansible is an inventory", {
       default: "table",
-      description: "Output format; ansible is an inventory",
-    },
-    facts: {
-      type: "string",
-      valueHint: "names",
-      ids: "facts",
-      description: "With --output ansible: facts that hosts are grouped by, with commas between them",
-    },
-    list: {
-      type: "boolean",
-      description: "With --output ansible: the whole inventory, which is the default",
-    },
-    host: {
-      type: "string",
-      valueHint: "peel",
-      ids: "members",
-      description: "With --output ansible: the variables of one host",
-    },
+    }),
+    facts: value(
+      "names",
+      "With --output ansible: facts that hosts are grouped by, with commas between them",
+      { ids: "facts" },
+    ),
+    list: flag("With --output ansible: the whole inventory, which is the default"),
+    host: value("peel", "With --output ansible: the variables of one host", { ids: "members" }),
   },
   async run(args, cli) {
     const named = readListFlag("--columns", args.columns, readColumn);

@@ -1,4 +1,4 @@
-import { command, visible } from "../../program/command-line/mod.ts";
+import { command, visible, word } from "../../program/command-line/mod.ts";
 import { printLint } from "../print-lint.ts";
 
 export const lintCommand = command({
@@ -6,7 +6,7 @@ export const lintCommand = command({
   description: "Show each place of a directory of rule files where an event decides what a rule does.",
   examples: ["svc reactor lint /srv/fleet/reactor"],
   args: {
-    dir: { type: "positional", required: true, description: "Directory of the rule files" },
+    dir: word("Directory of the rule files", { required: true }),
   },
   async run(args, cli) {
     const { lintRules } = await import("../../fleet/reactor/mod.ts");

@@ -1,5 +1,5 @@
 import { reactorOperations } from "../../fleet/reactor/mod.ts";
-import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
@@ -8,7 +8,7 @@ export const resetCommand = command({
   description: "Close the circuit breaker of a rule, or all circuit breakers, so that the rules fire again.",
   examples: ["svc reactor reset restart-nginx"],
   args: {
-    rule: { type: "positional", required: false, description: "Name of the rule (default: all rules)" },
+    rule: word("Name of the rule (default: all rules)", { required: false }),
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

@@ -2,7 +2,7 @@ import { formatYaml } from "../../base/yaml.ts";
 import type { Reaction, SaidEvent } from "../../fleet/reactor/mod.ts";
 import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { indent } from "../../program/answers/mod.ts";
-import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { sayProblem } from "./ask.ts";
@@ -13,12 +13,9 @@ export const testCommand = command({
   description: "Show what the reactor would do for an event, without doing it.",
   examples: ["svc reactor test --event event.yaml"],
   args: {
-    event: {
-      type: "string",
+    event: value("file", "Event as JSON or YAML: tag; optionally source, data, depth, at", {
       required: true,
-      valueHint: "file",
-      description: "Event as JSON or YAML: tag; optionally source, data, depth, at",
-    },
+    }),
   },
   async run(args, cli) {
     // What is wrong with it is the master's to say.

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, value, word } from "../../program/command-line/mod.ts";
 
 /** Imported by the command tree, so it loads its own imports only when it runs. */
 export const canCommand = command({
@@ -7,17 +7,11 @@ export const canCommand = command({
   description: "See whether you may do something, and by which rule. The exit code is 1 if you may not.",
   examples: ["svc can run 'web-*' service.restart", "svc can enrollments approve --role approver"],
   args: {
-    role: {
-      type: "string",
-      valueHint: "role",
-      description: "Ask for an operator who has this role, or these, separated by commas",
-    },
-    words: {
-      type: "positional",
-      rest: true,
-      description:
-        "What: run TARGET FUNCTION, upgrade TARGET, rollout TARGET FUNCTION, or a kind and an action such as enrollments approve",
-    },
+    role: value("role", "Ask for an operator who has this role, or these, separated by commas"),
+    words: word(
+      "What: run TARGET FUNCTION, upgrade TARGET, rollout TARGET FUNCTION, or a kind and an action such as enrollments approve",
+      { rest: true },
+    ),
   },
   async run({ words: { words, literal }, role }, cli) {
     const asked = [...words, ...literal];

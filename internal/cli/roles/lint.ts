@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { command, visible } from "../../program/command-line/mod.ts";
+import { command, visible, word } from "../../program/command-line/mod.ts";
 import { dataDir, readConfigFile } from "../../program/config/mod.ts";
 import { printLint } from "../print-lint.ts";
 
@@ -9,11 +9,7 @@ export const lintCommand = command({
   description: "Check a roles file, offline.",
   examples: ["svc roles lint roles.yaml"],
   args: {
-    file: {
-      type: "positional",
-      required: false,
-      description: "The roles file (default: roles.yaml in the data directory of a master)",
-    },
+    file: word("The roles file (default: roles.yaml in the data directory of a master)", { required: false }),
   },
   async run({ file }, cli) {
     const { readRoles } = await import("../../fleet/roles/mod.ts");

@@ -1,5 +1,5 @@
 import { roleOperations } from "../../fleet/roles/mod.ts";
-import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle, word } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
@@ -8,7 +8,7 @@ export const showCommand = command({
   description: "Show the roles in force, or what one of them allows.",
   examples: ["svc roles show", "svc roles show operator"],
   args: {
-    role: { type: "positional", required: false, description: "Only this role, with all that it allows" },
+    role: word("Only this role, with all that it allows", { required: false }),
   },
   run: ({ role }, cli) =>
     withBus(cli, async (bus) => {

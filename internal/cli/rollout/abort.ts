@@ -1,4 +1,4 @@
-import { command, Exit } from "../../program/command-line/mod.ts";
+import { command, Exit, flag } from "../../program/command-line/mod.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withBus } from "../operator.ts";
 import { commandRollout, idArg } from "./ask.ts";
@@ -11,7 +11,7 @@ export const abortCommand = command({
   examples: ["svc rollout abort rol-3MRx"],
   args: {
     id: idArg,
-    async: { type: "boolean", description: "Do not wait until the job of the current wave has ended" },
+    async: flag("Do not wait until the job of the current wave has ended"),
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {

@@ -5,6 +5,7 @@ import { rolloutDoors } from "../../fleet/rollout/doors.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
+import { word } from "../../program/command-line/mod.ts";
 import { ask, NoMaster } from "../ask.ts";
 import { withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
@@ -13,12 +14,7 @@ import { fullId } from "../ids/full-id.ts";
 const timeoutMs = 2_000;
 const attempts = 5;
 
-export const idArg = {
-  type: "positional",
-  required: true,
-  description: "Rollout id, rol-…",
-  ids: "rollouts",
-} as const;
+export const idArg = word("Rollout id, rol-…", { required: true, ids: "rollouts" });
 
 /**
  * Pauses, resumes or aborts a rollout. It is asked for again when nobody answers: the bus may have chosen a

@@ -5,7 +5,14 @@ import {
   rolloutOperations,
   rolloutStatuses,
 } from "../../fleet/rollout/mod.ts";
-import { command, formatTable, readFlag, type TableStyle } from "../../program/command-line/mod.ts";
+import {
+  choice,
+  command,
+  formatTable,
+  readFlag,
+  type TableStyle,
+  value,
+} from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
@@ -16,13 +23,8 @@ export const listCommand = command({
   description: "List rollouts, newest first.",
   examples: ["svc rollout list --status running"],
   args: {
-    status: { type: "enum", options: [...rolloutStatuses], description: "Only rollouts with this status" },
-    limit: {
-      type: "string",
-      valueHint: "n",
-      default: "20",
-      description: `Maximum number of rollouts, 1 to ${maxRollouts}`,
-    },
+    status: choice(rolloutStatuses, "Only rollouts with this status"),
+    limit: value("n", `Maximum number of rollouts, 1 to ${maxRollouts}`, { default: "20" }),
   },
   async run(args, cli) {
     const limit = readFlag("--limit", args.limit, parseLimit);

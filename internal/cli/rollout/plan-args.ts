@@ -1,42 +1,26 @@
+import { flag, value } from "../../program/command-line/mod.ts";
+
 /** Options of every command that starts a rollout, apart from the timeout of a wave. */
 export const planArgs = {
-  canary: {
-    type: "string",
-    valueHint: "n|n%",
+  canary: value("n|n%", "Size of the first wave, as a number or percentage of peels; 0 for none", {
     default: "1",
-    description: "Size of the first wave, as a number or percentage of peels; 0 for none",
-  },
-  waves: {
-    type: "string",
-    valueHint: "n|n%,…",
-    default: "25%",
-    description:
-      "Sizes of the following waves, such as 5%,20%; the last size repeats until all peels are done",
-  },
-  "wave-wait": {
-    type: "string",
-    valueHint: "duration",
+  }),
+  waves: value(
+    "n|n%,…",
+    "Sizes of the following waves, such as 5%,20%; the last size repeats until all peels are done",
+    { default: "25%" },
+  ),
+  "wave-wait": value("duration", "Wait time after each wave, before its check and the next wave", {
     default: "0",
-    description: "Wait time after each wave, before its check and the next wave",
-  },
-  "max-failures": {
-    type: "string",
-    valueHint: "n|n%",
+  }),
+  "max-failures": value("n|n%", "Maximum number of failed peels; with more, no further wave starts", {
     default: "0",
-    description: "Maximum number of failed peels; with more, no further wave starts",
-  },
-  check: {
-    type: "string",
-    valueHint: "function",
-    description:
-      "Check to run on the peels of each wave, such as 'service.status name=nginx'; a peel that fails it counts as failed",
-  },
-  deadline: {
-    type: "string",
-    valueHint: "duration",
-    default: "24h",
-    description: "Deadline: no wave starts after this time",
-  },
-  async: { type: "boolean", description: "Print the rollout id and do not wait" },
-  "dry-run": { type: "boolean", description: "Show the waves and their peels, and start nothing" },
+  }),
+  check: value(
+    "function",
+    "Check to run on the peels of each wave, such as 'service.status name=nginx'; a peel that fails it counts as failed",
+  ),
+  deadline: value("duration", "Deadline: no wave starts after this time", { default: "24h" }),
+  async: flag("Print the rollout id and do not wait"),
+  "dry-run": flag("Show the waves and their peels, and start nothing"),
 } as const;

@@ -1,5 +1,5 @@
 import { readCall } from "../../host/modules/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, value, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { printRolloutEnd } from "./format.ts";
 import { launchRollout, readMode, readPlan } from "./launch.ts";
@@ -14,30 +14,20 @@ export const startCommand = command({
     "svc rollout start '*' state.highstate --dry-run",
   ],
   args: {
-    target: {
-      type: "positional",
+    target: word("Target: a glob on the peel id, such as 'web-*', or a compound expression", {
       required: true,
-      description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
-    },
-    function: {
-      type: "positional",
-      required: true,
-      description: "module.function, such as state.apply",
-      ids: "functions",
-    },
-    args: {
-      type: "positional",
+    }),
+    function: word("module.function, such as state.apply", { required: true, ids: "functions" }),
+    args: word("Arguments, positional or as name=value; words after -- are passed literally", {
       rest: true,
-      description: "Arguments, positional or as name=value; words after -- are passed literally",
       ids: "arguments",
-    },
-    timeout: {
-      type: "string",
-      valueHint: "duration",
-      default: "60s",
-      description: "Timeout of each wave: after it no peel starts, and running functions are stopped",
-    },
+    }),
+    timeout: value(
+      "duration",
+      "Timeout of each wave: after it no peel starts, and running functions are stopped",
+      { default: "60s" },
+    ),
     ...planArgs,
   },
   async run(args, cli) {

@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { settingOperations } from "../../fleet/settings/mod.ts";
-import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { command, formatTable, type TableStyle, word } from "../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
@@ -16,11 +16,7 @@ export const explainCommand = command({
   ],
   args: {
     peel: peelArg,
-    name: {
-      type: "positional",
-      required: true,
-      description: "A setting; one that is a map is explained by all settings in it",
-    },
+    name: word("A setting; one that is a map is explained by all settings in it", { required: true }),
     reveal: revealArg,
   },
   run: ({ peel, name, reveal }, cli) =>

@@ -1,11 +1,9 @@
 import type { Cli } from "../../program/command-line/mod.ts";
+import { flag } from "../../program/command-line/mod.ts";
 
 const masked = "********";
 
-export const revealArg = {
-  type: "boolean",
-  description: "Show secrets too: needs settings: [reveal], and is in the audit",
-} as const;
+export const revealArg = flag("Show secrets too: needs settings: [reveal], and is in the audit");
 
 /** Says how to see what is hidden in an answer, if anything is. */
 export function sayHidden(cli: Pick<Cli, "say">, answer: unknown): void {

@@ -1,4 +1,4 @@
-import { command, visible } from "../../program/command-line/mod.ts";
+import { command, visible, word } from "../../program/command-line/mod.ts";
 import { printLint } from "../print-lint.ts";
 
 export const lintCommand = command({
@@ -6,7 +6,7 @@ export const lintCommand = command({
   description: "Show each place of a directory of settings files where a fact chooses what a peel gets.",
   examples: ["svc settings lint ./settings"],
   args: {
-    dir: { type: "positional", required: true, description: "Directory of the settings files" },
+    dir: word("Directory of the settings files", { required: true }),
   },
   async run(args, cli) {
     const { lintSettings } = await import("../../tree/settings/mod.ts");

@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { settingOperations } from "../../fleet/settings/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
@@ -14,11 +14,7 @@ export const showCommand = command({
   examples: ["svc settings show web-1.example.com", "svc settings show web-1.example.com app:port"],
   args: {
     peel: peelArg,
-    name: {
-      type: "positional",
-      required: false,
-      description: "One setting; colons lead into maps and lists, as in users:0:name",
-    },
+    name: word("One setting; colons lead into maps and lists, as in users:0:name", { required: false }),
     reveal: revealArg,
   },
   run: ({ peel, name, reveal }, cli) =>

@@ -1,6 +1,6 @@
 import { encodePeelId } from "../../base/peel-id.ts";
 import { textLines } from "../../program/answers/mod.ts";
-import { command, visible } from "../../program/command-line/mod.ts";
+import { command, visible, word } from "../../program/command-line/mod.ts";
 import { headline, type StateProblem } from "../../tree/function/mod.ts";
 import { printLint } from "../print-lint.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
@@ -10,7 +10,7 @@ export const lintCommand = command({
   description: "Check all state files of a directory and its top file, and show all problems.",
   examples: ["svc state lint ./states", "svc state lint ./states --salt-compat salt"],
   args: {
-    dir: { type: "positional", required: true, description: "Directory of the state files" },
+    dir: word("Directory of the state files", { required: true }),
     ...subjectArgs,
   },
   async run(args, cli) {

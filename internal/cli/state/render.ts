@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
 import { textLines } from "../../program/answers/mod.ts";
-import { command, Exit } from "../../program/command-line/mod.ts";
+import { command, Exit, value, word } from "../../program/command-line/mod.ts";
 import { formatProblems, StateErrors } from "../../tree/function/mod.ts";
 import { readSubject, subjectArgs } from "./subject.ts";
 
@@ -11,12 +11,8 @@ export const renderCommand = command({
   description: "Render one state file or template as a run would, and show the result.",
   examples: ["svc state render ./states/nginx/init.sls --facts web-1.yaml"],
   args: {
-    file: { type: "positional", required: true, description: "File in a directory of state files" },
-    root: {
-      type: "string",
-      valueHint: "dir",
-      description: "Directory of the state files (default: the nearest parent directory with a top.sls)",
-    },
+    file: word("File in a directory of state files", { required: true }),
+    root: value("dir", "Directory of the state files (default: the nearest parent directory with a top.sls)"),
     ...subjectArgs,
   },
   async run(args, cli) {

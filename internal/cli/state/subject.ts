@@ -7,6 +7,7 @@ import { systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { builtinFacts, collectFacts, lookUpFact, systemHost } from "../../host/facts/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
+import { choice, value } from "../../program/command-line/mod.ts";
 import { accessLevels, openHostFunctions } from "../../tree/host-functions/mod.ts";
 import { type Compat, compatLevels, type HostFunctions } from "../../tree/template/mod.ts";
 
@@ -20,28 +21,16 @@ export interface Subject {
 }
 
 export const subjectArgs = {
-  facts: {
-    type: "string",
-    valueHint: "file",
-    description: "YAML file of facts that override the facts of this host",
-  },
-  settings: {
-    type: "string",
-    valueHint: "file",
-    description: "YAML file of settings (default: no settings)",
-  },
-  "salt-compat": {
-    type: "enum",
-    options: [...compatLevels] as string[],
+  facts: value("file", "YAML file of facts that override the facts of this host"),
+  settings: value("file", "YAML file of settings (default: no settings)"),
+  "salt-compat": choice(compatLevels, "How state files are read, as salt_compat of a peel", {
     default: "strict",
-    description: "How state files are read, as salt_compat of a peel",
-  },
-  "host-functions": {
-    type: "enum",
-    options: [...accessLevels] as string[],
-    default: "read",
-    description: "What templates may call on this host, as templates.host_functions of a peel",
-  },
+  }),
+  "host-functions": choice(
+    accessLevels,
+    "What templates may call on this host, as templates.host_functions of a peel",
+    { default: "read" },
+  ),
 } as const;
 
 /** @throws SvcError naming the file */

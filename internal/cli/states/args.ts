@@ -1,13 +1,10 @@
 import { formatDuration } from "../../base/duration.ts";
 import { type ComplianceStatus, parseStale, statuses, usualStaleMs } from "../../fleet/compliance/mod.ts";
-import { readFlag } from "../../program/command-line/mod.ts";
+import { readFlag, value } from "../../program/command-line/mod.ts";
 
-export const staleArg = {
-  type: "string",
-  valueHint: "duration",
+export const staleArg = value("duration", "How long a run counts; a peel without a later one is stale", {
   default: formatDuration(usualStaleMs),
-  description: "How long a run counts; a peel without a later one is stale",
-} as const;
+});
 
 /** The text of `--stale` as masters read it: a mistake is reported before a request is sent. @throws SvcError `usage` */
 export function checkStale(text: string): string {

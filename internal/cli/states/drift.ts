@@ -7,7 +7,7 @@ import {
   stateOperations,
   statuses,
 } from "../../fleet/compliance/mod.ts";
-import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
+import { choice, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
 import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
@@ -32,7 +32,7 @@ export const driftCommand = command({
   args: {
     target: targetArg,
     stale: staleArg,
-    status: { type: "enum", options: [...statuses], description: "Only peels with this status" },
+    status: choice(statuses, "Only peels with this status"),
   },
   async run({ target = "*", stale, status: given }, cli) {
     const status = given as ComplianceStatus | undefined;

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { digestOf, newTokenText, tokenOperations } from "../../fleet/tokens/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, value } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 
@@ -9,24 +9,9 @@ export const createCommand = command({
   description: "Create a token of the REST API, and print it once.",
   examples: ["svc token create --name ci --role operator --expires 30d"],
   args: {
-    name: {
-      type: "string",
-      valueHint: "name",
-      required: true,
-      description: "Its name; requests with it are recorded as token:NAME",
-    },
-    role: {
-      type: "string",
-      valueHint: "role,...",
-      required: true,
-      description: "Its roles, separated by commas; you must have them",
-    },
-    expires: {
-      type: "string",
-      valueHint: "duration",
-      default: "90d",
-      description: "How long it lasts, 1m to 366d",
-    },
+    name: value("name", "Its name; requests with it are recorded as token:NAME", { required: true }),
+    role: value("role,...", "Its roles, separated by commas; you must have them", { required: true }),
+    expires: value("duration", "How long it lasts, 1m to 366d", { default: "90d" }),
   },
   run: ({ name, role, expires }, cli) =>
     withBus(cli, async (bus) => {

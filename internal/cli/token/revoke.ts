@@ -1,5 +1,5 @@
 import { tokenOperations } from "../../fleet/tokens/mod.ts";
-import { command } from "../../program/command-line/mod.ts";
+import { command, word } from "../../program/command-line/mod.ts";
 import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
@@ -8,7 +8,7 @@ export const revokeCommand = command({
   name: "revoke",
   description: "Revoke a token of the REST API. Every master refuses it at once.",
   examples: ["svc token revoke ci"],
-  args: { token: { type: "positional", required: true, description: "Name or id of the token" } },
+  args: { token: word("Name or id of the token", { required: true }) },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const { token } = await ask(bus, tokenOperations.revokeToken, {

@@ -1,4 +1,4 @@
-import { command } from "../../program/command-line/mod.ts";
+import { command, value, word } from "../../program/command-line/mod.ts";
 import { planArgs } from "../rollout/plan-args.ts";
 
 /** Imported by the command tree, so it loads its own imports only when it runs. */
@@ -10,30 +10,19 @@ export const upgradeCommand = command({
     "svc upgrade 'G@cpuarch:x86_64' --binary ./svc-peel --canary 3 --waves 10%,50%",
   ],
   args: {
-    target: {
-      type: "positional",
+    target: word("Target: a glob on the peel id, such as 'web-*', or a compound expression", {
       required: true,
-      description: "Target: a glob on the peel id, such as 'web-*', or a compound expression",
       ids: "members",
-    },
-    binary: {
-      type: "string",
-      valueHint: "file",
-      required: true,
-      description: "The new svc-peel executable, for the platform of these peels",
-    },
-    "ready-within": {
-      type: "string",
-      valueHint: "duration",
-      default: "2m",
-      description: "Roll back if the new svc-peel is not connected and ready after this time, 5s to 30m",
-    },
-    timeout: {
-      type: "string",
-      valueHint: "duration",
+    }),
+    binary: value("file", "The new svc-peel executable, for the platform of these peels", { required: true }),
+    "ready-within": value(
+      "duration",
+      "Roll back if the new svc-peel is not connected and ready after this time, 5s to 30m",
+      { default: "2m" },
+    ),
+    timeout: value("duration", "Timeout of each wave, to fetch the binary and become ready", {
       default: "15m",
-      description: "Timeout of each wave, to fetch the binary and become ready",
-    },
+    }),
     ...planArgs,
   },
   async run(args, cli) {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { carriedServer, findServer, systemPath } from "../../bus/server/mod.ts";
-import { command, formatFields } from "../../program/command-line/mod.ts";
+import { command, formatFields, value } from "../../program/command-line/mod.ts";
 
 /** Shows the nats-server of `embedded_bus`; `svc init` asks for it, to write what that version knows. */
 export const busServerCommand = command({
@@ -10,11 +10,10 @@ export const busServerCommand = command({
   description: "Show which nats-server this master would run as its embedded bus.",
   examples: ["svc-master bus-server", "svc-master bus-server --unpack /usr/local/bin"],
   args: {
-    unpack: {
-      type: "string",
-      valueHint: "directory",
-      description: "Leave a server from inside this program in this directory, and show its path",
-    },
+    unpack: value(
+      "directory",
+      "Leave a server from inside this program in this directory, and show its path",
+    ),
   },
   async run({ unpack }, cli) {
     // A server inside this executable is unpacked to ask for its version.

@@ -1,4 +1,5 @@
 export { formatAge } from "./age.ts";
+export { choice, flag, value, word } from "./args.ts";
 export { askPerson } from "./ask-person.ts";
 export { endOnBrokenOutput } from "./broken-output.ts";
 export { cutTo } from "./cells.ts";

@@ -11,7 +11,15 @@ import {
   readRotation,
   startRotation,
 } from "../../../identity/ca/mod.ts";
-import { type Cli, command, Exit, formatFields, readFlag } from "../../../program/command-line/mod.ts";
+import {
+  type Cli,
+  command,
+  Exit,
+  flag,
+  formatFields,
+  readFlag,
+  value,
+} from "../../../program/command-line/mod.ts";
 import { ask, NoMaster } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 import { dirArg } from "../args.ts";
@@ -22,7 +30,7 @@ import { surveyTrust, type TrustSurvey } from "./survey.ts";
 const maxNamed = 10;
 /** A master asks every server twice for what it shows of sites. */
 const timeoutMs = 10_000;
-const forceArg = { type: "boolean", description: "Continue although the check of the fleet fails" } as const;
+const forceArg = flag("Continue although the check of the fleet fails");
 
 const startCommand = command({
   name: "start",
@@ -31,16 +39,12 @@ const startCommand = command({
   examples: ["svc ca rotate start"],
   args: {
     dir: dirArg,
-    "root-validity": {
-      type: "string",
-      valueHint: "duration",
+    "root-validity": value("duration", "Validity of the next root; its intermediate is valid for 5 years", {
       default: "87600h",
-      description: "Validity of the next root; its intermediate is valid for 5 years",
-    },
-    "without-root-key": {
-      type: "boolean",
-      description: "The key of the current root is lost: peels that are off until activate need a visit",
-    },
+    }),
+    "without-root-key": flag(
+      "The key of the current root is lost: peels that are off until activate need a visit",
+    ),
   },
   async run(args, cli) {
     const { dir, "without-root-key": withoutRootKey = false } = args;

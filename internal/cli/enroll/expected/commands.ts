@@ -1,7 +1,7 @@
 import { displayPeelId, encodePeelId } from "../../../base/peel-id.ts";
 import type { ShownHost } from "../../../fleet/expected/mod.ts";
 import { expectedOperations } from "../../../fleet/expected/mod.ts";
-import { command, formatTable, group, type TableStyle } from "../../../program/command-line/mod.ts";
+import { command, formatTable, group, type TableStyle, word } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 import { formatLabels } from "../policy/format-labels.ts";
@@ -52,8 +52,8 @@ const removeCommand = command({
   description: "Expect hosts no more. Those that have joined stay members.",
   examples: ["svc enroll expected remove web-1.example.com web-2.example.com"],
   args: {
-    peel: { type: "positional", required: true, description: "Peel id" },
-    more: { type: "positional", rest: true, description: "Further peel ids" },
+    peel: word("Peel id", { required: true }),
+    more: word("Further peel ids", { rest: true }),
   },
   run: ({ peel, more }, cli) =>
     withBus(cli, async (bus) => {

@@ -1,6 +1,6 @@
 import { displayPeelId } from "../../../base/peel-id.ts";
 import { expectedOperations, maxHosts } from "../../../fleet/expected/mod.ts";
-import { command, Exit, visible } from "../../../program/command-line/mod.ts";
+import { command, Exit, value, visible, word } from "../../../program/command-line/mod.ts";
 import { ask, askerName } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 import type { HostOfFile } from "./read-hosts.ts";
@@ -11,18 +11,11 @@ export const expectCommand = command({
   description: "Expect hosts: each of them is enrolled without a decision when it proves its key, once.",
   examples: ["svc enroll expect hosts.csv", "ssh web-1 svc-peel keygen | svc enroll expect -"],
   args: {
-    file: {
-      type: "positional",
-      required: true,
-      description:
-        "Lines or CSV: peel id, public key (svc-peel keygen), labels separated by blanks; - is standard input",
-    },
-    ttl: {
-      type: "string",
-      valueHint: "duration",
-      default: "720h",
-      description: "How long the hosts are expected, 1m to 366d",
-    },
+    file: word(
+      "Lines or CSV: peel id, public key (svc-peel keygen), labels separated by blanks; - is standard input",
+      { required: true },
+    ),
+    ttl: value("duration", "How long the hosts are expected, 1m to 366d", { default: "720h" }),
   },
   async run({ file, ttl }, cli) {
     const { readHosts } = await import("./read-hosts.ts");

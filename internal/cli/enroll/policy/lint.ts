@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { command, visible } from "../../../program/command-line/mod.ts";
+import { command, visible, word } from "../../../program/command-line/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { printLint } from "../../print-lint.ts";
 
@@ -8,11 +8,9 @@ export const lintCommand = command({
   description: "Check a policy file, offline.",
   examples: ["svc enroll policy lint enroll-policy.yaml"],
   args: {
-    file: {
-      type: "positional",
+    file: word("The policy file (default: enroll-policy.yaml in the data directory of a master)", {
       required: false,
-      description: "The policy file (default: enroll-policy.yaml in the data directory of a master)",
-    },
+    }),
   },
   async run({ file }, cli) {
     const { lintPolicy } = await import("../../../fleet/policy/mod.ts");

@@ -5,7 +5,16 @@ import { addressesOf } from "../../../base/webhook/addresses-of.ts";
 import type { Tried, Verdict } from "../../../fleet/policy/mod.ts";
 import { policyOperations } from "../../../fleet/policy/mod.ts";
 import { evidenceTypes } from "../../../identity/evidence/mod.ts";
-import { type Cli, command, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
+import {
+  type Cli,
+  choice,
+  command,
+  flag,
+  formatTable,
+  type TableStyle,
+  value,
+  word,
+} from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 import { formatLabels } from "./format-labels.ts";
@@ -19,34 +28,21 @@ export const testCommand = command({
     "svc enroll policy test enroll-policy.yaml --peel web-1.example.com --evidence tpm --run",
   ],
   args: {
-    file: {
-      type: "positional",
+    file: word("A policy file, which is read here (default: the policy in force, which a master tells)", {
       required: false,
-      description: "A policy file, which is read here (default: the policy in force, which a master tells)",
-    },
-    peel: { type: "string", valueHint: "peel id", required: true, description: "Peel id of the host" },
-    address: { type: "string", valueHint: "ip", description: "Address from which it asks" },
-    trust: {
-      type: "enum",
-      options: ["ok", "unknown"],
+    }),
+    peel: value("peel id", "Peel id of the host", { required: true }),
+    address: value("ip", "Address from which it asks"),
+    trust: choice(["ok", "unknown"], "Whether it trusts the root of this fleet, or did not say", {
       default: "ok",
-      description: "Whether it trusts the root of this fleet, or did not say",
-    },
-    evidence: {
-      type: "enum",
-      options: [...evidenceTypes] as string[],
-      description: "What it proves in addition to its key",
-    },
-    fields: { type: "string", valueHint: "json", description: "The fields of that evidence, as JSON" },
-    run: {
-      type: "boolean",
-      description: "With FILE: run the program or call the webhook that would decide, and show its answer",
-    },
-    "webhook-allow": {
-      type: "string",
-      valueHint: "host,...",
-      description: "With --run: hosts and addresses that may be called, as enroll.policy_webhook_allow",
-    },
+    }),
+    evidence: choice(evidenceTypes, "What it proves in addition to its key"),
+    fields: value("json", "The fields of that evidence, as JSON"),
+    run: flag("With FILE: run the program or call the webhook that would decide, and show its answer"),
+    "webhook-allow": value(
+      "host,...",
+      "With --run: hosts and addresses that may be called, as enroll.policy_webhook_allow",
+    ),
   },
   async run({ file, run, ...args }, cli) {
     const host = readHost(args);

@@ -3,7 +3,7 @@ import { defined } from "../../../base/defined.ts";
 import { SvcError } from "../../../base/errors.ts";
 import { joinTokenOperations, sealContext } from "../../../fleet/join-tokens/mod.ts";
 import { deriveCurveKey, newKeyPair, openSealed } from "../../../identity/mod.ts";
-import { command } from "../../../program/command-line/mod.ts";
+import { choice, command, flag, value } from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
 import { operatorBus, withBus } from "../../operator.ts";
 import { readChange } from "../label-change.ts";
@@ -18,45 +18,22 @@ export const createCommand = command({
     "svc enroll token create --format cloud-init",
   ],
   args: {
-    peel: {
-      type: "string",
-      valueHint: "glob",
-      default: "*",
-      description: "Only hosts whose peel id matches, such as web-*",
-    },
-    uses: {
-      type: "string",
-      valueHint: "n",
-      default: "1",
-      description: "How many hosts it admits, 1 to 10000",
-    },
-    ttl: {
-      type: "string",
-      valueHint: "duration",
-      default: "24h",
-      description: "How long it lasts, 1m to 30d",
-    },
-    label: {
-      type: "string",
-      repeated: true,
-      valueHint: "name=value",
-      description: "A label that its hosts get; may be repeated",
-    },
-    url: {
-      type: "string",
-      repeated: true,
-      valueHint: "url",
-      description:
-        "Where hosts reach a master (default: enroll.advertise_urls of the masters); may be repeated",
-    },
-    hold: { type: "boolean", description: "Hosts get the labels, and wait for an operator" },
-    note: { type: "string", valueHint: "text", description: "What it is for, for people" },
-    format: {
-      type: "enum",
-      options: [...formats] as string[],
-      default: "text",
-      description: "Print the token alone, user data for cloud-init, a command for a host, or JSON",
-    },
+    peel: value("glob", "Only hosts whose peel id matches, such as web-*", { default: "*" }),
+    uses: value("n", "How many hosts it admits, 1 to 10000", { default: "1" }),
+    ttl: value("duration", "How long it lasts, 1m to 30d", { default: "24h" }),
+    label: value("name=value", "A label that its hosts get; may be repeated", { repeated: true }),
+    url: value(
+      "url",
+      "Where hosts reach a master (default: enroll.advertise_urls of the masters); may be repeated",
+      { repeated: true },
+    ),
+    hold: flag("Hosts get the labels, and wait for an operator"),
+    note: value("text", "What it is for, for people"),
+    format: choice(
+      formats,
+      "Print the token alone, user data for cloud-init, a command for a host, or JSON",
+      { default: "text" },
+    ),
   },
   async run({ peel, ttl, hold, note, label, url, ...args }, cli) {
     const uses = readUses(args.uses);

@@ -1,5 +1,5 @@
 import { joinTokenOperations } from "../../../fleet/join-tokens/mod.ts";
-import { command, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
+import { command, flag, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import { type AnswerTo, ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
 
@@ -7,7 +7,7 @@ export const listCommand = command({
   name: "list",
   description: "List the tokens that hosts join with, newest first.",
   examples: ["svc enroll token list --all"],
-  args: { all: { type: "boolean", description: "Also those that let no host in any more" } },
+  args: { all: flag("Also those that let no host in any more") },
   run: ({ all }, cli) =>
     withBus(cli, async (bus) => {
       const found = (await ask(bus, joinTokenOperations.listJoinTokens, {})).tokens;

@@ -1,16 +1,18 @@
 import { displayPeelId } from "../../../base/peel-id.ts";
 import { joinTokenOperations } from "../../../fleet/join-tokens/mod.ts";
-import { command, formatFields, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
+import {
+  command,
+  formatFields,
+  formatTable,
+  type TableStyle,
+  word,
+} from "../../../program/command-line/mod.ts";
 import { ask } from "../../ask.ts";
 import { fullId } from "../../ids/full-id.ts";
 import { withBus } from "../../operator.ts";
 import { formatLabels } from "../label-change.ts";
 
-export const tokenIdArg = {
-  type: "positional",
-  required: true,
-  description: "Id of the token, jtk-…",
-} as const;
+export const tokenIdArg = word("Id of the token, jtk-…", { required: true });
 
 export const showCommand = command({
   name: "show",
