@@ -64,11 +64,7 @@ export const listApprovals = operation({
   name: "approvals.list",
   kind: "read",
   summary: "List the requests that wait for other operators, or waited, newest first",
-  admits: ["operator"],
-  scope: { kind: "approvals", action: "list" },
-  input: v.strictObject({}),
   output: v.object({ approvals: v.array(summary) }),
-  touches: () => ({ fleet: true }),
   async run({ approvals, clock }: ApprovalDeps) {
     const now = clock.now();
     return { approvals: (await approvals.list()).map((one) => summarize(one, now)) };
@@ -79,8 +75,6 @@ export const getApproval = operation({
   name: "approvals.show",
   kind: "read",
   summary: "Get a request that waits for other operators, or waited",
-  admits: ["operator"],
-  scope: { kind: "approvals", action: "show" },
   input: onlyId,
   output: v.object({ approval: view }),
   touches,
@@ -94,8 +88,6 @@ export const approveRequest = operation({
   kind: "decide",
   summary: "Agree to the request of another operator",
   description: "The last agreement that it needs starts it in the name of the requester.",
-  admits: ["operator"],
-  scope: { kind: "approvals", action: "approve" },
   input: v.strictObject({
     id,
     request_digest: v.optional(
@@ -117,8 +109,6 @@ export const denyRequest = operation({
   name: "approvals.deny",
   kind: "decide",
   summary: "Deny the request of an operator that waits, or withdraw your own",
-  admits: ["operator"],
-  scope: { kind: "approvals", action: "deny" },
   input: v.strictObject({
     id,
     reason: v.optional(

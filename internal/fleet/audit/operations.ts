@@ -88,7 +88,6 @@ export const listAudit = operation({
   summary: "List the entries of the audit, newest first",
   description:
     "A page looks at a limited number of entries: with a filter it may be short, or empty, before the last.",
-  admits: ["operator"],
   scope: { kind: "audit", action: "read" },
   input: v.strictObject({
     since: v.optional(described(timestamp, "Only entries of this time or later")),
@@ -111,7 +110,6 @@ export const listAudit = operation({
     cursor: v.optional(v.pipe(sequence, v.description("Where the page starts, from the previous page"))),
   }),
   output: v.object({ entries: v.array(view), next: v.exactOptional(v.string()) }),
-  touches: () => ({ fleet: true }),
   async run(deps: AuditDeps, { since, until, by, peel, limit, cursor, ...rest }) {
     const filter = {
       ...rest,
@@ -130,11 +128,9 @@ export const getAudit = operation({
   name: "audit.show",
   kind: "read",
   summary: "Get an entry of the audit",
-  admits: ["operator"],
   scope: { kind: "audit", action: "read" },
   input: v.strictObject({ seq: described(sequence, "Number of the entry") }),
   output: v.object({ entry: view }),
-  touches: () => ({ fleet: true }),
   run: async (deps: AuditDeps, { seq }) => ({ entry: viewOf(await showEntry(reading(deps), Number(seq))) }),
 });
 
@@ -142,7 +138,6 @@ export const readChain = operation({
   name: "audit.chain",
   kind: "read",
   summary: "Read the stored entries of the audit, to verify them",
-  admits: ["operator"],
   scope: { kind: "audit", action: "verify" },
   input: v.strictObject({ from: described(v.pipe(integer, v.minValue(1)), "The first entry of the page") }),
   output: v.object({
@@ -161,7 +156,6 @@ export const readChain = operation({
     ),
     next: v.exactOptional(described(integer, "Where the next page begins")),
   }),
-  touches: () => ({ fleet: true }),
   async run({ bus, keys, retentionMs, memory, clock }: AuditDeps, { from }) {
     if (from === 1) await memory.refresh();
     const { current: known } = memory;
@@ -192,8 +186,6 @@ export const verifyAudit = operation({
   summary: "Verify the stored audit on the answering master",
   description:
     "Each request verifies some entries more, until `done`; later ones only what was written since, and everything again after an hour, or with `again`. It says what a master thinks: `svc audit verify` verifies with a key of your own, and compares with peels.",
-  admits: ["operator"],
-  scope: { kind: "audit", action: "verify" },
   input: v.strictObject({
     again: v.optional(described(v.picklist(["yes"]), "Begin with the oldest entry again")),
   }),
@@ -213,7 +205,6 @@ export const verifyAudit = operation({
       ),
     }),
   ),
-  touches: () => ({ fleet: true }),
   async run({ verification }: AuditDeps, { again }) {
     const { beganAt, problems, ...state } = await verification.look(again !== undefined);
     return { ...state, began_at: rfc3339(beganAt), problems: problems.slice(0, maxTold) };
@@ -226,11 +217,8 @@ export const streamAudit = operation({
   summary: "Follow the audit",
   description:
     "Server-sent events. `entry`: each entry that is written from now on, as `AuditEntry`. A comment comes every 30 seconds.",
-  admits: ["operator"],
   scope: { kind: "audit", action: "read" },
-  input: v.strictObject({}),
   output: feed,
-  touches: () => ({ fleet: true }),
   async run(deps: AuditDeps, _, { log }) {
     const { bus, clock } = deps;
     let next = (await streamEnds(bus, auditStream)).last + 1;

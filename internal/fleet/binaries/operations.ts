@@ -15,7 +15,6 @@ export const putChunk = operation({
   summary: "Store a chunk of a binary before its commit",
   // The digest identifies the chunk, and no peel sees it before an operator commits the binary.
   admits: ["operator", "anonymous"],
-  scope: { kind: "binaries", action: "put" },
   input: v.strictObject({ digest, data: bytes }),
   output: v.object({}),
   touches: ({ digest }) => ({ binary: digest }),
@@ -29,7 +28,6 @@ export const commitBinary = operation({
   name: "binaries.commit",
   kind: "change",
   summary: "Make a binary available to peels",
-  admits: ["operator"],
   scope: { kind: "binaries", action: "put" },
   /** @param manifest encoded */
   input: v.strictObject({ manifest: bytes }),

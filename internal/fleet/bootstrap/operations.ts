@@ -16,7 +16,6 @@ export const getBootstrapDocument = operation({
   summary: "Get the CA root of the fleet and the addresses of the bus",
   admits: ["anonymous"],
   scope: "public",
-  input: v.strictObject({}),
   output: v.object({
     document: titled(
       "BootstrapDocument",
@@ -62,7 +61,6 @@ export const getBootstrapDocument = operation({
     /** The entity tag of its content. */
     tag: v.string(),
   }),
-  touches: () => ({ fleet: true }),
   async run(deps: FleetDeps) {
     const document = deps.document();
     return { document, tag: documentTag(document) };
@@ -82,7 +80,6 @@ export const getSuccession = operation({
   summary: "Get the signed statement that this fleet succeeds another one",
   admits: ["anonymous"],
   scope: "public",
-  input: v.strictObject({}),
   output: titled(
     "Succession",
     v.object({
@@ -99,7 +96,6 @@ export const getSuccession = operation({
       key: described(v.string(), "Public key of that recovery key"),
     }),
   ),
-  touches: () => ({ fleet: true }),
   async run({ succession }: SuccessionDeps) {
     if (succession === undefined) throw new SvcError("not_found", "this fleet does not succeed another one");
     return succession;

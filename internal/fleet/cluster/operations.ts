@@ -53,9 +53,7 @@ export const showCluster = operation({
   name: "cluster.status",
   kind: "read",
   summary: "Show the servers of the bus, and where each stream is stored",
-  admits: ["operator"],
   scope: { kind: "cluster", action: "read" },
-  input: v.strictObject({}),
   output: titled(
     "ClusterStatus",
     v.object({
@@ -113,7 +111,6 @@ export const showCluster = operation({
       problems: described(v.array(v.string()), "What needs attention, one sentence each"),
     }),
   ),
-  touches: () => ({ fleet: true }),
   async run(deps: ClusterDeps) {
     const [membership, health, sites] = await Promise.all([deps.membership(), deps.health(), deps.sites()]);
     const described = describeCluster(membership, health, deps.replicasOn(sizeOf(membership)));
@@ -136,9 +133,7 @@ export const checkCluster = operation({
   kind: "read",
   summary: "Compare what the servers of the bus store of each stream",
   description: "It takes about ten seconds: what arrives meanwhile must not look like a difference.",
-  admits: ["operator"],
   scope: { kind: "cluster", action: "read" },
-  input: v.strictObject({}),
   output: titled(
     "ClusterCheck",
     v.object({
@@ -154,7 +149,6 @@ export const checkCluster = operation({
       ),
     }),
   ),
-  touches: () => ({ fleet: true }),
   run: (deps: ClusterDeps) => deps.compare(),
 });
 
@@ -175,9 +169,7 @@ export const lintBus = operation({
   summary: "Compare the streams and consumers of the masters with what they should be",
   description:
     "A master repairs what differs within a minute. Consumers that no master made are named, and stay until they are removed.",
-  admits: ["operator"],
   scope: { kind: "cluster", action: "read" },
-  input: v.strictObject({}),
   output: titled(
     "BusLint",
     v.object({
@@ -191,7 +183,6 @@ export const lintBus = operation({
       foreign: v.array(foreignConsumer),
     }),
   ),
-  touches: () => ({ fleet: true }),
   run: (deps: Pick<ClusterDeps, "lint">) => deps.lint(),
 });
 
@@ -199,11 +190,8 @@ export const removeForeign = operation({
   name: "cluster.remove-foreign",
   kind: "change",
   summary: "Remove the consumers that no master made",
-  admits: ["operator"],
   scope: { kind: "cluster", action: "remove" },
-  input: v.strictObject({}),
   output: v.object({ removed: v.array(foreignConsumer) }),
-  touches: () => ({ fleet: true }),
   async run(deps: Pick<ClusterDeps, "lint" | "removeConsumer">) {
     const { foreign } = await deps.lint();
     for (const one of foreign) await deps.removeConsumer(one);
@@ -217,8 +205,6 @@ export const addHosts = operation({
   summary: "Ask whether hosts may join the cluster of the bus",
   description:
     "The answer is recorded. The hosts join when their masters start, with the directories that svc cluster add writes.",
-  admits: ["operator"],
-  scope: { kind: "cluster", action: "add" },
   input: v.strictObject({
     hosts: described(
       v.pipe(
@@ -235,7 +221,6 @@ export const addHosts = operation({
     clustered: described(v.boolean(), "Whether the bus is a cluster now"),
     wanted_replicas: described(integer, "How many servers will store each stream"),
   }),
-  touches: () => ({ fleet: true }),
   async run(deps: ClusterDeps, { hosts }) {
     const problem = replicaProblem(deps.present());
     if (problem !== undefined) throw new SvcError("conflict", `${problem}: ${replicaAdvice}`);
@@ -253,8 +238,6 @@ export const removeHost = operation({
   summary: "Remove a host that does not run any more from the cluster of the bus",
   description:
     "One request does some seconds of the work. Repeat it until `done`: what remains is read from the cluster.",
-  admits: ["operator"],
-  scope: { kind: "cluster", action: "remove" },
   input: v.strictObject({
     host: described(serverName, "Name of its server"),
     dry_run: v.optional(described(v.boolean(), "Only say what would be done")),
@@ -264,7 +247,6 @@ export const removeHost = operation({
     steps: described(v.array(v.string()), "What was done, or would be"),
     left: described(integer, "How many steps are left, as far as is known"),
   }),
-  touches: () => ({ fleet: true }),
   async run(deps: ClusterDeps, { host, dry_run = false }) {
     if (!dry_run) return removeServer(deps, host, removalMs);
     return planSteps(deps, host);

@@ -40,7 +40,6 @@ export const countStates = operation({
   summary: "Count peels by what their last state runs did",
   description:
     "Per environment and commit of the last run, from the memory of the master that answers. Peels that never reported a run have no commit.",
-  admits: ["operator"],
   scope,
   input: v.strictObject({ target: targetField, stale: staleField }),
   output: v.object({
@@ -62,7 +61,6 @@ export const listDrift = operation({
   summary: "List the peels that are not as described",
   description:
     "By default those whose last run failed, changed something, or would change something. A page can be shorter than `limit`.",
-  admits: ["operator"],
   scope,
   input: v.strictObject({
     target: targetField,
@@ -118,7 +116,6 @@ export const showStates = operation({
   name: "states.show",
   kind: "read",
   summary: "Show what the last state run of a peel did",
-  admits: ["operator"],
   scope,
   input: v.strictObject({
     id: described(v.string(), "Peel id, with dots or encoded"),

@@ -17,9 +17,7 @@ export const verifyDecisions = operation({
   name: "decisions.verify",
   kind: "read",
   summary: "Compare the decisions on the bus with the log of this master",
-  admits: ["operator"],
   scope: { kind: "enrollments", action: "list" },
-  input: v.strictObject({}),
   output: titled(
     "DecisionVerification",
     v.object({
@@ -37,7 +35,6 @@ export const verifyDecisions = operation({
       problem: v.exactOptional(described(v.string(), "Why the master does not log or compare")),
     }),
   ),
-  touches: () => ({ fleet: true }),
   async run(deps: VerifyDeps) {
     const { logged, stored, differences } = await deps.verify();
     const { problem } = deps;

@@ -12,8 +12,6 @@ export const labelEnrollment = operation({
   kind: "decide",
   summary: "Set the labels of a peel",
   description: "The whole set: labels that are not named are removed.",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "label" },
   input: v.strictObject({
     id: described(v.string(), "Id of the enrollment: `enr-` and a KSUID"),
     labels: labelsField,

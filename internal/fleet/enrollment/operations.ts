@@ -228,8 +228,6 @@ export const listEnrollments = operation({
   name: "enrollments.list",
   kind: "read",
   summary: "List enrollments, newest first",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "list" },
   input: v.strictObject({
     state: v.optional(described(v.picklist([...enrollmentStates, "all"]), "Which ones"), "pending"),
     ids: v.optional(
@@ -246,7 +244,6 @@ export const listEnrollments = operation({
     /** Records of the whole fleet that are ignored. */
     distrusted: v.number(),
   }),
-  touches: () => ({ fleet: true }),
   async run({ directory }: { directory: Directory }, { state, ids, limit, cursor }) {
     await directory.caughtUp();
     const distrusted = directory.countTampered();
@@ -264,7 +261,6 @@ export const approveEnrollment = operation({
   kind: "decide",
   summary: "Approve an enrollment",
   admits: ["operator", "reactor"],
-  scope: { kind: "enrollments", action: "approve" },
   input: v.strictObject({
     id,
     force: v.optional(described(v.boolean(), "Approve although the peel trusted another CA root")),
@@ -283,8 +279,6 @@ export const rejectEnrollment = operation({
   name: "enrollments.reject",
   kind: "decide",
   summary: "Refuse a peel",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "reject" },
   input: v.strictObject({ id, reason: v.optional(reasonField) }),
   output: decided,
   touches: touchesId,
@@ -303,8 +297,6 @@ export const revokeEnrollment = operation({
   name: "enrollments.revoke",
   kind: "decide",
   summary: "Revoke the credentials of a peel and close its connection",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "revoke" },
   input: v.strictObject({ id, reason: v.optional(reasonField) }),
   output: v.object({ ...decided.entries, closed_in_ms: v.exactOptional(v.number()) }),
   touches: touchesId,
@@ -327,8 +319,6 @@ export const suspendEnrollment = operation({
   name: "enrollments.suspend",
   kind: "decide",
   summary: "Keep a peel off the bus until it is resumed",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "suspend" },
   input: v.strictObject({ id, reason: v.optional(reasonField) }),
   output: decided,
   touches: touchesId,
@@ -348,8 +338,6 @@ export const resumeEnrollment = operation({
   name: "enrollments.resume",
   kind: "decide",
   summary: "Let a suspended peel back on the bus",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "resume" },
   input: onlyId,
   output: decided,
   touches: touchesId,
@@ -365,8 +353,6 @@ export const clearClone = operation({
   name: "enrollments.clear-clone",
   kind: "decide",
   summary: "Remove the mark that two hosts appear to hold an identity",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "clear-clone" },
   input: onlyId,
   output: decided,
   touches: touchesId,
@@ -389,8 +375,6 @@ export const restoreEnrollment = operation({
   kind: "decide",
   summary: "Put back the last revision of an enrollment that a master made",
   description: "For a record that others changed. Its state is that of this revision.",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "restore" },
   input: onlyId,
   output: decided,
   touches: touchesId,
@@ -405,8 +389,6 @@ export const discardEnrollment = operation({
   name: "enrollments.discard",
   kind: "decide",
   summary: "Remove an enrollment that no master made",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "discard" },
   input: onlyId,
   output: v.object({ id }),
   touches: touchesId,

@@ -27,8 +27,6 @@ export const showEnrollment = operation({
   kind: "read",
   summary: "Show the record of an enrollment",
   description: "Also of one that is ignored because no master vouches for it, which `trust` shows.",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "show" },
   input: v.strictObject({
     id: v.optional(described(v.string(), "Id of the enrollment: `enr-` and a KSUID")),
     peel: v.optional(
@@ -79,9 +77,7 @@ export const listStrays = operation({
   name: "enrollments.strays",
   kind: "read",
   summary: "List the users of the bus that are refused because no valid record has their key",
-  admits: ["operator"],
   scope: { kind: "enrollments", action: "list" },
-  input: v.strictObject({}),
   output: v.object({
     strays: v.array(
       titled(
@@ -95,7 +91,6 @@ export const listStrays = operation({
       ),
     ),
   }),
-  touches: () => ({ fleet: true }),
   async run({ refused, clock }: { refused: Pick<Bucket, "entries">; clock: Pick<Clock, "now"> }) {
     const found = await readStrays(refused, clock.now());
     return {

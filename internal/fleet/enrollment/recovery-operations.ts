@@ -64,7 +64,6 @@ export const findEnrollmentOfKey = operation({
     "EnrollmentOfKey",
     v.object({ id: described(v.string(), "Id of the enrollment"), state: v.picklist(enrollmentStates) }),
   ),
-  touches: () => ({ fleet: true }),
   async run({ byKey: { directory } }: { byKey: FindByKeyDeps }, { key: publicKey }, { caller, note }) {
     const proof = readProof(caller.kind === "peel" ? caller.proof : undefined);
     const message = Buffer.from(publicKey, "latin1");

@@ -11,8 +11,6 @@ export const revokeUserOfBus = operation({
   name: "enrollments.revoke-user",
   kind: "decide",
   summary: "Revoke a peel by its name, or a key of the bus, also without a record",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "revoke-user" },
   input: v.strictObject({
     peel: v.optional(described(peelIdField, "Encoded id of the peel; or `key`")),
     key: v.optional(described(publicKeyField, "Key with which it connects; or `peel`")),

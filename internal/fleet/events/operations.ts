@@ -27,7 +27,6 @@ export const listEvents = operation({
   summary: "List what happened, oldest first",
   description:
     "A page looks at a limited part of what is stored: with a filter it may be short, or empty, before the end.",
-  admits: ["operator"],
   scope: { kind: "events", action: "read" },
   input: v.strictObject({
     ...choice,
@@ -45,7 +44,6 @@ export const listEvents = operation({
     position: described(v.string(), "Where the next page begins"),
     more: described(v.boolean(), "Whether there was more when the page was read"),
   }),
-  touches: () => ({ fleet: true }),
   async run({ feed: events, clock }: EventsDeps, input, call) {
     const { limit, wait_ms: waitMs } = input;
     const filter = createFilter(input);
@@ -96,11 +94,9 @@ export const streamEvents = operation({
   summary: "Follow what happens",
   description:
     "Server-sent events. `event`: each event as `FleetEvent`; its `id` is its position. Without `since` and without a position it begins now. A comment comes every 30 seconds. A client that was cut off continues with `Last-Event-ID`, at any master.",
-  admits: ["operator"],
   scope: { kind: "events", action: "read" },
   input: v.strictObject(choice),
   output: feed,
-  touches: () => ({ fleet: true }),
   async run({ feed: events, clock }: EventsDeps, input, call) {
     const filter = createFilter(input);
     const name = operatorOf(call);

@@ -55,8 +55,6 @@ export const expectHosts = operation({
   summary: "Expect hosts, so that they are enrolled when they prove their keys",
   description:
     "Each entry lets one host in, once. All hosts of a request are looked at before one is written. A host that is expected already is renewed.",
-  admits: ["operator"],
-  scope: { kind: "enrollments", action: "expect" },
   input: v.strictObject({
     hosts: described(
       v.pipe(
@@ -108,14 +106,12 @@ export const listExpected = operation({
   name: "enrollments.expected",
   kind: "read",
   summary: "List the hosts that are expected, by peel id",
-  admits: ["operator"],
   scope: { kind: "enrollments", action: "list" },
   input: v.strictObject({
     limit: limitField(maxListed),
     cursor: v.optional(described(v.string(), "Where the page starts, from the previous page")),
   }),
   output: v.object({ hosts: v.array(shown), next: v.exactOptional(v.string()) }),
-  touches: () => ({ fleet: true }),
   async run(deps: ExpectedDeps, { limit, cursor = "" }) {
     const now = deps.clock.now();
     const found: ExpectedHost[] = [];
@@ -134,7 +130,6 @@ export const unexpectHost = operation({
   kind: "decide",
   summary: "Expect a host no more",
   description: "A host that has joined stays a member.",
-  admits: ["operator"],
   scope: { kind: "enrollments", action: "expect" },
   input: v.strictObject({ peel: peelId }),
   output: v.object({ host: shown }),

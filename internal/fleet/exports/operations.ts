@@ -42,7 +42,6 @@ export const listPrometheusTargets = operation({
   summary: "List peels as targets of Prometheus",
   description:
     "The form that `http_sd_configs` reads, with one group per peel. Labels are `__meta_svc_peel`, `__meta_svc_fact_<name>` for each chosen fact, and `__meta_svc_label_<name>` for each label.",
-  admits: ["operator"],
   scope,
   input: v.strictObject({
     target: targetField,
@@ -80,7 +79,6 @@ export const exportInventory = operation({
   name: "exports.inventory",
   kind: "read",
   summary: "List peels with their addresses, labels and some facts",
-  admits: ["operator"],
   scope,
   input: v.strictObject({
     ...peelPageFields,

@@ -163,8 +163,6 @@ export const listJobs = operation({
   name: "jobs.list",
   kind: "read",
   summary: "List jobs, newest first",
-  admits: ["operator"],
-  scope: { kind: "jobs", action: "list" },
   input: v.strictObject({
     status: v.optional(described(status, "Only those of this status")),
     // Not `operator`: over the bus that names the caller.
@@ -187,7 +185,6 @@ export const listJobs = operation({
     unsearched: v.exactOptional(v.number()),
     next: v.exactOptional(v.string()),
   }),
-  touches: () => ({ fleet: true }),
   async run(
     { controller }: { controller: Pick<JobController, "list"> },
     { limit, cursor, since, ...filter },
@@ -205,8 +202,6 @@ export const getJob = operation({
   name: "jobs.show",
   kind: "read",
   summary: "Get a job and the returns of its peels",
-  admits: ["operator"],
-  scope: { kind: "jobs", action: "show" },
   input: v.strictObject({
     jid,
     peel: v.optional(described(v.string(), "Show only the return of this peel, complete")),
@@ -225,8 +220,6 @@ export const cancelJob = operation({
   name: "jobs.cancel",
   kind: "change",
   summary: "Cancel a job on every peel that has not ended it",
-  admits: ["operator"],
-  scope: { kind: "jobs", action: "cancel" },
   input: onlyJid,
   output: v.object({
     /** The job without the values that its targets returned. */
@@ -251,7 +244,6 @@ export const streamJob = operation({
   summary: "Follow a job",
   description:
     "Server-sent events, including earlier ones. `begin`: `{jid, targets, counts}`; `ack`: a peel accepted the job, `{jid, peel, peel_id}`; `progress`: its progress, `{jid, peel, peel_id, done, total, failed, current}`; `output`: what a command wrote since the last one, of a job with `follow`, `{jid, peel, peel_id, output, skipped}`; `return`: its return, with the fields of `JobReturn`; `end`: the job has ended, with the fields of `Job` except `returns`, and in `signed` what its operator signed, if one did; the stream ends with it. All have `counts`, the number of targets by outcome. A comment comes every 30 seconds.",
-  admits: ["operator"],
   scope: { kind: "jobs", action: "show" },
   input: v.strictObject({
     jid,

@@ -45,8 +45,6 @@ export const createJoinToken = operation({
   summary: "Create a token that hosts join with",
   description:
     "The token is in this answer only: masters keep its SHA-256. It has the addresses of the masters and the pins of the fleet's root, so that a host that joins with it needs nothing else.",
-  admits: ["operator"],
-  scope: { kind: "join-tokens", action: "create" },
   input: v.strictObject({
     peel: v.optional(
       described(
@@ -124,11 +122,7 @@ export const listJoinTokens = operation({
   name: "join-tokens.list",
   kind: "read",
   summary: "List the tokens that hosts join with, newest first",
-  admits: ["operator"],
-  scope: { kind: "join-tokens", action: "list" },
-  input: v.strictObject({}),
   output: v.object({ tokens: v.array(summary) }),
-  touches: () => ({ fleet: true }),
   async run(deps: Pick<JoinTokenDeps, "view" | "clock">) {
     await deps.view.caughtUp();
     return { tokens: deps.view.all().map((token) => summarize(deps, token)) };
@@ -139,8 +133,6 @@ export const showJoinToken = operation({
   name: "join-tokens.show",
   kind: "read",
   summary: "Show a token that hosts join with, and which hosts used it",
-  admits: ["operator"],
-  scope: { kind: "join-tokens", action: "show" },
   input: v.strictObject({ id: described(v.string(), "Its id: `jtk-` and a KSUID") }),
   output: titled(
     "JoinTokenUses",
@@ -175,8 +167,6 @@ export const revokeJoinToken = operation({
   kind: "change",
   summary: "Revoke a token that hosts join with",
   description: "Every master refuses it as soon as this is answered. Hosts that joined with it stay.",
-  admits: ["operator"],
-  scope: { kind: "join-tokens", action: "revoke" },
   input: v.strictObject({ id: described(v.string(), "Its id: `jtk-` and a KSUID") }),
   output: v.object({ token: summary }),
   touches: ({ id }) => ({ joinToken: id }),

@@ -22,7 +22,6 @@ export const listDependents = operation({
   name: "keys.dependents",
   kind: "read",
   summary: "List what depends on a key that is being replaced",
-  admits: ["operator"],
   scope: { kind: "keys", action: "read" },
   input: v.strictObject({
     issued_before: v.optional(
@@ -38,7 +37,6 @@ export const listDependents = operation({
       "Ids of the jobs and open rollouts that the command key vouches for",
     ),
   }),
-  touches: () => ({ fleet: true }),
   async run({ enrollments, jobs, rollouts, macOf, clock }: KeysDeps, input) {
     const members = (await readEnrollments(enrollments)).filter(({ state }) => memberStates.has(state));
     const since = input.issued_before === undefined ? undefined : Date.parse(input.issued_before);

@@ -65,11 +65,8 @@ export const listMasters = operation({
   summary: "List the live masters, how each is, and what it does alone",
   description:
     "Each of them is asked for its own readiness at this moment. One that ended is listed until its heartbeat expires, for 15 s at most.",
-  admits: ["operator"],
   scope: { kind: "masters", action: "read" },
-  input: v.strictObject({}),
   output: v.object({ masters: v.array(master), leases: v.array(lease) }),
-  touches: () => ({ fleet: true }),
   async run({ requestReadiness, heartbeats, leases, driven, self }: MastersDeps) {
     // Without the bucket of leases the masters are not ready, and say why: that is worth more than an error.
     const [beats, held] = await Promise.all([readMasters(heartbeats), readLeases(leases).catch(() => [])]);
@@ -100,9 +97,7 @@ export const probeStorage = operation({
   kind: "read",
   summary: "See whether the storage of the bus takes and returns values",
   description: "Of the master that answers, over its own connection. Nothing else is stored by it.",
-  admits: ["operator"],
   scope: { kind: "masters", action: "read" },
-  input: v.strictObject({}),
   output: titled(
     "StorageProbe",
     v.object({
@@ -121,6 +116,5 @@ export const probeStorage = operation({
       ),
     }),
   ),
-  touches: () => ({ fleet: true }),
   run: ({ bus, probed }: ProbeDeps) => probe(bus, probed),
 });

@@ -1,8 +1,8 @@
-import type * as v from "valibot";
+import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import type { Log, LogFields } from "../../base/log.ts";
 import type { Span } from "../../base/trace.ts";
-import type { Scope } from "./scope.ts";
+import { type DottedScope, type Scope, scopeNamed } from "./scope.ts";
 
 /** The kind of an operation: to read something, to decide on a request, or to change the fleet. */
 export type Kind = "read" | "decide" | "change";
@@ -161,35 +161,52 @@ export type FieldsSchema = v.GenericSchema & { readonly entries: v.ObjectEntries
 /** A schema that refuses unknown fields. */
 export type InputSchema = FieldsSchema & { readonly type: "strict_object" };
 
-/** One capability of a master, whichever door it is asked through. */
-export interface Operation<Deps, Input extends InputSchema, Output extends v.GenericSchema> {
-  /** `enrollments.approve` */
-  name: `${string}.${string}`;
+/** What an operation says of itself. */
+interface Declared<Deps, Input extends InputSchema, Output extends v.GenericSchema> {
   kind: Kind;
   /** One line in the imperative, without a full stop. */
   summary: string;
   /** Further details, for the description of the interface. */
   description?: string;
-  /** Which callers it admits. */
-  admits: readonly Caller["kind"][];
+  /** Which callers it admits; absent for operators alone. */
+  admits?: readonly Caller["kind"][];
+  /** Absent for an operation without input. */
+  input?: Input;
+  /** The output of `run`. Readers ignore fields that they do not know. */
+  output: Output;
+  /** Absent for the fleet as a whole, which is what the fewest may touch. */
+  touches?(input: v.InferOutput<Input>): Touch;
+  /** @throws SvcError when it fails */
+  run(deps: Deps, input: v.InferOutput<Input>, call: Call): Promise<v.InferOutput<Output>>;
+}
+
+/** One capability of a master, whichever door it is asked through. */
+export interface Operation<Deps, Input extends InputSchema, Output extends v.GenericSchema>
+  extends Required<Omit<Declared<Deps, Input, Output>, "description">>,
+    Pick<Declared<Deps, Input, Output>, "description"> {
+  /** `enrollments.approve` */
+  name: `${string}.${string}`;
   /**
    * What an operator must be allowed; `public` exactly where operators are not admitted, and `self` for what
    * everyone may ask about themselves.
    */
   scope: Scope | "public" | "self";
-  input: Input;
-  /** The output of `run`. Readers ignore fields that they do not know. */
-  output: Output;
-  touches(input: v.InferOutput<Input>): Touch;
-  /** @throws SvcError when it fails */
-  run(deps: Deps, input: v.InferOutput<Input>, call: Call): Promise<v.InferOutput<Output>>;
 }
 
+/** The name of an operation, and its scope where that has another name. */
+type Named =
+  | { name: DottedScope; scope?: never }
+  | { name: Operation<never, never, never>["name"]; scope: Operation<never, never, never>["scope"] };
+
+const nothing = v.strictObject({});
+
 /** Defines an operation. */
-export function operation<Deps, Input extends InputSchema, Output extends v.GenericSchema>(
-  defined: Operation<Deps, Input, Output>,
+export function operation<Deps, Output extends v.GenericSchema, Input extends InputSchema = typeof nothing>(
+  declared: Declared<Deps, Input, Output> & Named,
 ): Operation<Deps, Input, Output> {
-  return defined;
+  const { name, scope = scopeNamed(name) } = declared;
+  const usual = { admits: ["operator"], input: nothing, touches: () => ({ fleet: true }) };
+  return { ...usual, ...declared, scope } as unknown as Operation<Deps, Input, Output>;
 }
 
 /** Whether the answer goes to the caller alone: over the bus its servers see it. */

@@ -49,3 +49,12 @@ export type ScopeName = { [K in ScopeKind]: `${K} ${(typeof scopes)[K][number]}`
 
 /** `enrollments approve` */
 export const nameOfScope = ({ kind, action }: Scope): ScopeName => `${kind} ${action}` as ScopeName;
+
+/** `enrollments.approve`, as most operations are named */
+export type DottedScope = { [K in ScopeKind]: `${K}.${(typeof scopes)[K][number]}` }[ScopeKind];
+
+/** The scope of an operation that has its name. */
+export function scopeNamed(name: string): Scope {
+  const [kind, action] = name.split(".");
+  return { kind, action } as Scope;
+}

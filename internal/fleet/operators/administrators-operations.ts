@@ -50,11 +50,8 @@ export const showAdministrators = operation({
   name: "operators.administrators",
   kind: "read",
   summary: "Show the administrators that masters and peels know",
-  admits: ["operator"],
   scope: { kind: "operators", action: "list" },
-  input: v.strictObject({}),
   output: standing,
-  touches: () => ({ fleet: true }),
   async run(deps: AdministratorsDeps) {
     await deps.statements.caughtUp();
     return standingOf(deps);
@@ -67,7 +64,6 @@ export const replaceAdministrators = operation({
   summary: "Replace the administrators on peels",
   description:
     "The statement is signed by an administrator that the peels know now. Each peel verifies it; masters store it and hand it out. The file `auth/administrators` of the masters does not change.",
-  admits: ["operator"],
   scope: { kind: "operators", action: "administrators" },
   input: v.strictObject({
     statement: described(
@@ -76,7 +72,6 @@ export const replaceAdministrators = operation({
     ),
   }),
   output: standing,
-  touches: () => ({ fleet: true }),
   async run(deps: AdministratorsDeps, { statement: text }, call) {
     const statement = read(text);
     await deps.statements.caughtUp();

@@ -94,11 +94,7 @@ export const listOperators = operation({
   name: "operators.list",
   kind: "read",
   summary: "List operators",
-  admits: ["operator"],
-  scope: { kind: "operators", action: "list" },
-  input: v.strictObject({}),
   output: v.object({ operators: v.array(shown) }),
-  touches: () => ({ fleet: true }),
   async run(deps: OperatorReadDeps) {
     await deps.registry.caughtUp();
     const { registry } = deps;
@@ -114,8 +110,6 @@ export const showOperator = operation({
   name: "operators.show",
   kind: "read",
   summary: "Show an operator, its next version, and the operators that depend on its signature",
-  admits: ["operator"],
-  scope: { kind: "operators", action: "show" },
   input: v.strictObject({ name }),
   output: v.object({
     operator: v.exactOptional(described(shown, "Absent when there is none")),
@@ -139,9 +133,7 @@ export const whoAmI = operation({
   name: "operators.whoami",
   kind: "read",
   summary: "Show the caller and its roles",
-  admits: ["operator"],
   scope: "self",
-  input: v.strictObject({}),
   output: v.object({
     name: v.string(),
     registered: described(v.boolean(), "Whether masters know this name and, if a key signed, its key"),
@@ -151,7 +143,6 @@ export const whoAmI = operation({
     expires_at: v.exactOptional(timestamp),
     fleet: fileFields.fleet,
   }),
-  touches: () => ({ fleet: true }),
   async run({ registry, address, clock }: OperatorReadDeps, _, { caller }) {
     const who = caller.kind === "operator" ? caller : undefined;
     const named = who?.name ?? "";
@@ -173,7 +164,6 @@ export const renewOperator = operation({
   name: "operators.renew",
   kind: "read",
   summary: "Make a new JWT for an operator, who alone has the key to it",
-  admits: ["operator"],
   scope: "self",
   input: v.strictObject({ name, public_key: publicKey }),
   output: v.object({
@@ -196,9 +186,7 @@ export const adoptionStatus = operation({
   name: "operators.adoption",
   kind: "read",
   summary: "Show what a fleet lacks before it can require signed requests",
-  admits: ["operator"],
   scope: { kind: "operators", action: "list" },
-  input: v.strictObject({}),
   output: v.object({
     require_signed: v.boolean(),
     signing_key: described(v.boolean(), "Whether this master has `masters-operators.seed`"),
@@ -213,7 +201,6 @@ export const adoptionStatus = operation({
       "Users without an operator behind them that are connected now, by the name in their credentials",
     ),
   }),
-  touches: () => ({ fleet: true }),
   async run({ registry, mint, adoption, clock }: OperatorDeps) {
     await registry.caughtUp();
     const now = clock.now();
@@ -267,8 +254,6 @@ export const addOperator = operation({
   kind: "change",
   summary: "Add an operator",
   description: "The record is signed by an operator with role `admin`; masters only verify and store it.",
-  admits: ["operator"],
-  scope: { kind: "operators", action: "add" },
   input: v.strictObject({ record }),
   output: v.object({ operator: shown, ...fileFields }),
   touches: ({ record: text }) => touchOf(readRecord(text)),
@@ -284,8 +269,6 @@ export const disableOperator = operation({
   name: "operators.disable",
   kind: "change",
   summary: "Disable an operator, and close its connection",
-  admits: ["operator"],
-  scope: { kind: "operators", action: "disable" },
   input: signedInput,
   output: v.object(changed),
   touches: touchesRecord,
@@ -296,8 +279,6 @@ export const enableOperator = operation({
   name: "operators.enable",
   kind: "change",
   summary: "Enable an operator again",
-  admits: ["operator"],
-  scope: { kind: "operators", action: "enable" },
   input: signedInput,
   output: v.object(changed),
   touches: touchesRecord,
@@ -310,8 +291,6 @@ export const setOperatorRoles = operation({
   summary: "Change the roles of an operator",
   description:
     "With the same roles it only signs the record again. Where roles are taken away, the JWTs of the operator end, and `jwt` is the next one.",
-  admits: ["operator"],
-  scope: { kind: "operators", action: "roles" },
   input: signedInput,
   output: v.object({ operator: shown, closed_in_ms: changed.closed_in_ms, ...fileFields }),
   touches: touchesRecord,
@@ -326,8 +305,6 @@ export const removeOperator = operation({
   kind: "change",
   summary: "Remove an operator, and close its connection",
   description: "The record is the next version of the operator, disabled: it proves who removes it.",
-  admits: ["operator"],
-  scope: { kind: "operators", action: "remove" },
   input: signedInput,
   output: v.object(changed),
   touches: touchesRecord,

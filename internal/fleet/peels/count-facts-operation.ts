@@ -29,7 +29,6 @@ export const countFacts = operation({
   summary: "Count peels by their facts",
   description:
     "The largest groups first, at most 1,000. From the memory of the master that answers, as `facts.find`.",
-  admits: ["operator"],
   scope: { kind: "facts", action: "read" },
   input: v.strictObject({
     target: targetField,

@@ -40,7 +40,6 @@ export const getFactsHistory = operation({
   summary: "Show what changed in the facts of a peel",
   description:
     "The newest changes first. The bus keeps up to 10 versions of the facts of a peel, and fewer when it is short of room.",
-  admits: ["operator"],
   scope: { kind: "facts", action: "read" },
   input: v.strictObject({
     id: described(v.string(), "Peel id, with dots or encoded"),

@@ -26,7 +26,6 @@ export const findFacts = operation({
   summary: "Show some facts of many peels",
   description:
     "From the memory of the master that answers: what targets can use. Texts of more than 1,024 characters, and what a peel has beyond 64 KiB, are left out.",
-  admits: ["operator"],
   scope: { kind: "facts", action: "read" },
   input: v.strictObject({
     ...peelPageFields,

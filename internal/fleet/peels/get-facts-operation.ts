@@ -22,7 +22,6 @@ export const getFacts = operation({
   name: "facts.get",
   kind: "read",
   summary: "Show the stored facts of a peel",
-  admits: ["operator"],
   scope: { kind: "facts", action: "read" },
   input: v.strictObject({
     id: described(v.string(), "Peel id, with dots or encoded"),

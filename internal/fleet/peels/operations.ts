@@ -25,7 +25,6 @@ export const listPeels = operation({
   summary: "List peels, by id",
   description:
     "The members of the fleet, with what the master that answers has in memory. A page can be shorter than `limit`.",
-  admits: ["operator"],
   scope,
   input: v.strictObject(peelPageFields),
   output: v.object({ peels: v.array(shownPeel), next: v.exactOptional(v.string()) }),
@@ -43,7 +42,6 @@ export const showPeel = operation({
   name: "peels.show",
   kind: "read",
   summary: "Show a peel",
-  admits: ["operator"],
   scope,
   input: v.strictObject({ id: described(v.string(), "Peel id, with dots or encoded") }),
   output: v.object({ peel: shownPeel }),
@@ -63,7 +61,6 @@ export const showHeartbeat = operation({
   name: "peels.heartbeat",
   kind: "read",
   summary: "Show the last heartbeat of a peel",
-  admits: ["operator"],
   scope,
   input: v.strictObject({ id: described(v.string(), "Peel id, with dots or encoded") }),
   output: v.object({
@@ -88,9 +85,7 @@ export const surveyPeels = operation({
   kind: "read",
   summary: "Count the enrollments and peels, and list what needs attention",
   description: "Of a long list the first 5,000 are shown.",
-  admits: ["operator"],
   scope: { kind: "enrollments", action: "list" },
-  input: v.strictObject({}),
   output: titled(
     "PeelSurvey",
     v.object({
@@ -122,7 +117,6 @@ export const surveyPeels = operation({
       ),
     }),
   ),
-  touches: () => ({ fleet: true }),
   run: (deps: SurveyDeps) => survey(deps),
 });
 
@@ -130,7 +124,6 @@ export const surveyRoots = operation({
   name: "peels.roots",
   kind: "read",
   summary: "Count which roots the peels trust, while one is replaced",
-  admits: ["operator"],
   scope,
   input: v.strictObject({
     current: described(v.string(), "SPKI pin of the root in force"),
@@ -143,6 +136,5 @@ export const surveyRoots = operation({
       "The members that do not trust the next root; the first 5,000",
     ),
   }),
-  touches: () => ({ fleet: true }),
   run: (deps: TrustDeps, pins) => surveyTrust(deps, pins),
 });

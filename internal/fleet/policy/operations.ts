@@ -65,9 +65,7 @@ export const explainWays = operation({
   name: "enrollments.ways",
   kind: "read",
   summary: "Show everything that can admit hosts without an operator",
-  admits: ["operator"],
   scope: { kind: "enrollments", action: "list" },
-  input: v.strictObject({}),
   output: v.object({
     ...common,
     ways: v.array(shownWay),
@@ -86,7 +84,6 @@ export const explainWays = operation({
       "Named networks, whose hosts share a budget of requests; they admit no host by themselves",
     ),
   }),
-  touches: () => ({ fleet: true }),
   async run(deps: PolicyOperationDeps) {
     const ways = (await Promise.all(deps.ways.map((list) => list()))).flat();
     const networks = deps.networks.map(({ name, cidr, capacity, refill }) => ({
@@ -137,7 +134,6 @@ export const testPolicy = operation({
   kind: "read",
   summary: "See which rule of the policy decides about a host, and why",
   description: "No program runs, and no webhook is called.",
-  admits: ["operator"],
   scope: { kind: "enrollments", action: "list" },
   input: applicantSchema,
   output: v.object({

@@ -67,11 +67,8 @@ export const showReactor = operation({
   name: "reactor.status",
   kind: "read",
   summary: "See how the reactor does",
-  admits: ["operator"],
-  scope: { kind: "reactor", action: "status" },
   input: nothing,
   output: statusSchema,
-  touches: () => ({ fleet: true }),
   async run(deps: ReactorOperationDeps) {
     const { session } = deps;
     const { rules, digest, files } = deps.rules();
@@ -97,11 +94,8 @@ export const listReactorRules = operation({
   name: "reactor.rules",
   kind: "read",
   summary: "List the rules in force, in the order they are tried",
-  admits: ["operator"],
-  scope: { kind: "reactor", action: "rules" },
   input: nothing,
   output: v.object({ ...common, rules: v.array(ruleSchema) }),
-  touches: () => ({ fleet: true }),
   async run(deps: ReactorOperationDeps) {
     const open = new Map(deps.session.breakers().map((one) => [one.rule, one]));
     const { rules } = deps.rules();
@@ -113,8 +107,6 @@ export const resetBreakers = operation({
   name: "reactor.reset",
   kind: "change",
   summary: "Close the breaker of a rule, or of all",
-  admits: ["operator"],
-  scope: { kind: "reactor", action: "reset" },
   input: v.strictObject({ rule: v.optional(v.pipe(v.string(), v.minLength(1, "must not be empty"))) }),
   output: v.object({ ...common, closed: v.array(v.string()) }),
   touches: ({ rule }) => (rule === undefined ? { fleet: true } : { rule }),
@@ -140,11 +132,8 @@ export const testEvent = operation({
   name: "reactor.test",
   kind: "read",
   summary: "See what would happen for an event",
-  admits: ["operator"],
-  scope: { kind: "reactor", action: "test" },
   input: v.strictObject({ event: said }),
   output: v.object({ ...common, ...reactionSchema.entries }),
-  touches: () => ({ fleet: true }),
   async run(deps: ReactorOperationDeps, { event }) {
     const explanation = deps.session.explain(eventOf(event, deps.clock.now()));
     return { ...commonOf(deps), ...describeReaction(explanation) };

@@ -68,7 +68,6 @@ export const showRoles = operation({
   name: "roles.show",
   kind: "read",
   summary: "Show the roles in force on the answering master",
-  admits: ["operator"],
   scope: { kind: "roles", action: "read" },
   input: v.strictObject({
     role: v.optional(
@@ -83,7 +82,6 @@ export const showRoles = operation({
     file: described(v.string(), "The roles file of the master"),
     problem: v.exactOptional(described(v.string(), "Why the file is not in force as it is now")),
   }),
-  touches: () => ({ fleet: true }),
   async run({ roles }: RoleOperationDeps, { role }) {
     const book = roles.current();
     if (role !== undefined) checkRoleNames(book, [role]);
@@ -120,7 +118,6 @@ export const mayDo = operation({
   name: "roles.can",
   kind: "read",
   summary: "See whether the caller may do something, and by which rule",
-  admits: ["operator"],
   scope: "self",
   input: v.strictObject(question),
   output: v.object({

@@ -99,8 +99,6 @@ export const startRollout = operation({
   name: "rollouts.start",
   kind: "change",
   summary: "Run a function on a canary, then in waves",
-  admits: ["operator"],
-  scope: { kind: "rollouts", action: "start" },
   input: rolloutRequestSchema,
   output: titled(
     "StartedRollout",
@@ -138,14 +136,11 @@ export const listRollouts = operation({
   name: "rollouts.list",
   kind: "read",
   summary: "List rollouts, newest first",
-  admits: ["operator"],
-  scope: { kind: "rollouts", action: "list" },
   input: v.strictObject({
     status: v.optional(described(status, "Only those of this status")),
     ...pageFields("rol"),
   }),
   output: v.object({ rollouts: v.array(summary), next: v.exactOptional(v.string()) }),
-  touches: () => ({ fleet: true }),
   async run({ controller }: { controller: Pick<RolloutController, "list"> }, { status, limit, cursor }) {
     const found = await controller.list({
       limit: limit + 1,
@@ -160,8 +155,6 @@ export const getRollout = operation({
   name: "rollouts.show",
   kind: "read",
   summary: "Get a rollout and its peels",
-  admits: ["operator"],
-  scope: { kind: "rollouts", action: "show" },
   input: onlyId,
   output: v.object({ view }),
   touches: touchesId,
@@ -183,7 +176,6 @@ function command(
     kind: "change",
     summary: summaryText,
     description,
-    admits: ["operator"],
     scope: { kind: "rollouts", action: name },
     input: onlyId,
     output: v.object({ rollout: summary, view }),
@@ -222,7 +214,6 @@ export const streamRollout = operation({
   summary: "Follow a rollout",
   description:
     "Server-sent events. `rollout`: its state, at the start and after every change, with the fields of `Rollout` except the peels of its waves; `end`: the same after its end, which also ends the stream. A comment comes every 30 seconds.",
-  admits: ["operator"],
   scope: { kind: "rollouts", action: "show" },
   input: onlyId,
   output: feed,

@@ -87,7 +87,6 @@ export const openSession = operation({
     ),
   }),
   output: v.object({ ...sessionFields, secret: v.string() }),
-  touches: () => ({ fleet: true }),
   async run(deps: SessionDeps, { token, link, oidc }, call) {
     assertServed(deps);
     const given = [token, link, oidc].filter((one) => one !== undefined);
@@ -161,11 +160,8 @@ export const showSession = operation({
   name: "sessions.show",
   kind: "read",
   summary: "Show the session of the console",
-  admits: ["operator"],
   scope: "self",
-  input: v.strictObject({}),
   output: sessionView,
-  touches: () => ({ fleet: true }),
   async run(deps: SessionDeps, _, { caller }) {
     const { session, ...who } = ownSession(caller);
     return viewSession(who, session, deps.scopesOf(who.roles));
@@ -178,7 +174,6 @@ export const endSession = operation({
   summary: "Sign out of the console",
   description:
     "Every master refuses the session as soon as this is answered, or with `everywhere` all sessions and links of this person.",
-  admits: ["operator"],
   scope: "self",
   input: v.strictObject({
     everywhere: v.optional(
@@ -186,7 +181,6 @@ export const endSession = operation({
     ),
   }),
   output: v.object({}),
-  touches: () => ({ fleet: true }),
   async run(deps: SessionDeps, { everywhere }, { caller, log, requestId = "" }) {
     const { name, session } = ownSession(caller);
     const own = await findSession(deps, "session", session.digest);
@@ -231,7 +225,6 @@ export const createSessionLink = operation({
   summary: "Make a link that signs in to the console once",
   description:
     "It is good for 60 s. The page takes the code from the fragment of its address, which no server sees.",
-  admits: ["operator"],
   scope: { kind: "console", action: "use" },
   input: v.strictObject({
     digest: v.optional(
@@ -249,7 +242,6 @@ export const createSessionLink = operation({
       expires_at: timestamp,
     }),
   ),
-  touches: () => ({ fleet: true }),
   async run(deps: SessionDeps, { digest: given }, { caller }) {
     assertServed(deps);
     const who = whoOfCaller(caller);
@@ -279,13 +271,11 @@ export const listSignInProviders = operation({
   summary: "List the identity providers that one can sign in at",
   admits: ["anonymous"],
   scope: "public",
-  input: v.strictObject({}),
   output: v.object({
     providers: v.array(
       v.object({ issuer: v.string(), name: described(v.string(), "Its host, for a button") }),
     ),
   }),
-  touches: () => ({ fleet: true }),
   async run(deps: SessionDeps) {
     assertServed(deps);
     return { providers: [...deps.providers()] };
@@ -309,7 +299,6 @@ export const beginSignInAtProvider = operation({
       verifier: described(v.string(), "The secret of this sign-in"),
     }),
   ),
-  touches: () => ({ fleet: true }),
   async run(deps: SessionDeps, asked) {
     assertServed(deps);
     return deps.beginAt(asked);

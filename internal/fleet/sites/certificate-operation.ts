@@ -97,7 +97,6 @@ export const renewSiteCertificate = operation({
     certificate: described(v.string(), "PEM of the chain, the certificate of the server first"),
     not_after: described(timestamp, "When it ends"),
   }),
-  touches: () => ({ fleet: true }),
   async run(deps: SiteCertificateDeps, input, call) {
     const { bucket, mac, sites, clock } = deps;
     const request = {

@@ -57,7 +57,6 @@ export const addSite = operation({
   summary: "Add a site: a server of the bus that stands with its peels",
   description:
     "The server connects with two keys whose secret halves only it has. The answer has what it needs besides. The same request again has the same answer.",
-  admits: ["operator"],
   scope: { kind: "cluster", action: "add" },
   input: v.strictObject({
     site: siteNameField,
@@ -75,7 +74,6 @@ export const addSite = operation({
     system_account: v.string(),
     masters_account: v.string(),
   }),
-  touches: () => ({ fleet: true }),
   async run(deps: SiteDeps, { site: name, urls, link_key, system_key }, call) {
     const users = { link: link_key, system: system_key };
     const site = await writeSite(deps, name, (before, now) => {
@@ -127,11 +125,9 @@ export const removeSite = operation({
   name: "cluster.remove-site",
   kind: "change",
   summary: "Remove a site: its server is disconnected at once, and refused from now on",
-  admits: ["operator"],
   scope: { kind: "cluster", action: "remove" },
   input: v.strictObject({ site: siteNameField }),
   output: v.object({ removed: described(v.boolean(), "Whether it was there") }),
-  touches: () => ({ fleet: true }),
   async run(deps: SiteDeps, { site: name }, call) {
     let removed = false;
     await writeSite(deps, name, (before, now) => {

@@ -14,7 +14,6 @@ export const resolveTarget = operation({
   kind: "read",
   summary: "See which peels a target means",
   description: "`next` says that there are more: ask again with it as `after`.",
-  admits: ["operator"],
   scope: { kind: "facts", action: "resolve" },
   input: v.strictObject({
     ...targetFields,

@@ -25,8 +25,6 @@ export const createToken = operation({
   summary: "Create a token of the REST API",
   description:
     "The token is in this answer only: masters keep its SHA-256. It never has more than its creator has now, and ends with its creator.",
-  admits: ["operator"],
-  scope: { kind: "tokens", action: "create" },
   input: v.strictObject({
     name: described(
       v.pipe(v.string(), v.maxLength(63)),
@@ -88,11 +86,7 @@ export const listTokens = operation({
   name: "tokens.list",
   kind: "read",
   summary: "List the tokens of the REST API, by name",
-  admits: ["operator"],
-  scope: { kind: "tokens", action: "list" },
-  input: v.strictObject({}),
   output: v.object({ tokens: v.array(summary) }),
-  touches: () => ({ fleet: true }),
   async run(deps: TokenDeps) {
     await deps.view.caughtUp();
     return { tokens: deps.view.all().map((token) => summarize(deps, token)) };
@@ -104,8 +98,6 @@ export const revokeToken = operation({
   kind: "change",
   summary: "Revoke a token of the REST API",
   description: "Every master refuses it as soon as this is answered.",
-  admits: ["operator"],
-  scope: { kind: "tokens", action: "revoke" },
   input: v.strictObject({ id: described(v.string(), "Its id, or its name") }),
   output: v.object({ token: summary }),
   touches: ({ id }) => ({ token: id }),
