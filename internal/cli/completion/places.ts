@@ -1,13 +1,6 @@
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 import { defined } from "../../base/defined.ts";
-import {
-  childrenOf,
-  globalArgs,
-  type IdKind,
-  type IdsArg,
-  isRest,
-  metaOf,
-} from "../../program/command-line/mod.ts";
+import { childrenOf, globalArgs, type IdKind, isRest, metaOf } from "../../program/command-line/mod.ts";
 
 /** A word that may come next, with its description. */
 interface Choice {
@@ -108,6 +101,6 @@ function valuesOf(definition: ArgDef): readonly string[] {
   return definition.type === "enum" ? (definition.options ?? []) : [];
 }
 
-function ofIds(definition: IdsArg): { ids?: IdKind } {
+function ofIds(definition: ArgDef & { ids?: IdKind }): { ids?: IdKind } {
   return defined({ ids: definition.ids });
 }

@@ -11,7 +11,6 @@ export {
   Exit,
   examplesOf,
   group,
-  type IdsArg,
   isRest,
   type Machine,
   metaOf,
