@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runCli } from "../../internal/cli/mod.ts";
-import { askPerson, endOnBrokenOutput } from "../../internal/program/command-line/mod.ts";
+import { endOnBrokenOutput, promptPerson } from "../../internal/program/command-line/mod.ts";
 
 endOnBrokenOutput("svc", process, (code) => {
   process.exitCode = code;
@@ -19,7 +19,7 @@ const code = await runCli({
   clock: systemClock,
   random: systemRandom,
   // Without process.stdin, which opens a stream that few commands read.
-  ...(isatty(0) && process.stderr.isTTY ? { ask: askPerson } : {}),
+  ...(isatty(0) && process.stderr.isTTY ? { prompt: promptPerson } : {}),
   end: (code) => process.exit(code),
 });
 if (code !== 0) process.exitCode = code;

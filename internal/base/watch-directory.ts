@@ -30,7 +30,7 @@ export interface WatchOptions {
 export function watchDirectory(root: string, options: WatchOptions): { stop(): void } {
   const { onChange, settleMs = 300, rescanMs = 60_000, recursive = true, clock, log } = options;
   let watched: { watcher: FSWatcher; place: string } | undefined;
-  let isTold = false;
+  let isReported = false;
   let pending: Timer | undefined;
   const notice = () => {
     if (options.untilQuiet === true) {
@@ -48,8 +48,8 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
   };
   const report = (level: "debug" | "warn", message: string, thrown: unknown) => {
     close();
-    if (isTold) return;
-    isTold = true;
+    if (isReported) return;
+    isReported = true;
     if (options.onUnwatched !== undefined) return options.onUnwatched(thrown);
     log[level](message, { directory: root, reason: describeError(thrown) });
   };
@@ -68,7 +68,7 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
         if (watched?.watcher === watcher) report("debug", "directory watch ended", thrown);
       });
       watched = { watcher, place };
-      isTold = false;
+      isReported = false;
     } catch (thrown) {
       report("warn", "directory cannot be watched; it is looked at every minute", thrown);
     }
@@ -80,7 +80,7 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
   });
   const rescan = clock.every(rescanMs, () => {
     open();
-    arrival.look();
+    arrival.check();
     onChange();
   });
   return {
@@ -97,14 +97,14 @@ export function watchDirectory(root: string, options: WatchOptions): { stop(): v
  * Calls `onArrival` when a directory is made, removed or replaced. It watches the nearest directory above that
  * exists; where that cannot be watched, only the regular check is left.
  */
-function watchForArrival(root: string, onArrival: () => void): { look(): void; stop(): void } {
+function watchForArrival(root: string, onArrival: () => void): { check(): void; stop(): void } {
   const path = resolve(root);
   let watched: { watcher: FSWatcher; above: string; place: string } | undefined;
   const close = () => {
     watched?.watcher.close();
     watched = undefined;
   };
-  const look = () => {
+  const check = () => {
     for (;;) {
       const above = nearestAbove(path);
       const place = placeOf(above);
@@ -113,7 +113,7 @@ function watchForArrival(root: string, onArrival: () => void): { look(): void; s
       const [name = ""] = relative(above, path).split(sep);
       const changed = (_: unknown, file: string | null) => {
         if (file !== null && file !== name) return;
-        look();
+        check();
         onArrival();
       };
       try {
@@ -126,8 +126,8 @@ function watchForArrival(root: string, onArrival: () => void): { look(): void; s
       }
     }
   };
-  look();
-  return { look, stop: close };
+  check();
+  return { check, stop: close };
 }
 
 /** The nearest directory above a path that exists. */

@@ -30,17 +30,17 @@ export function oldWordsIn(root: YamlNode, quoted: WeakSet<YamlNode>): OldWord[]
   const found: OldWord[] = [];
   // An alias is the node that it refers to.
   const seen = new Set<YamlNode>();
-  const look = (node: YamlNode): void => {
+  const visit = (node: YamlNode): void => {
     if (seen.has(node)) return;
     seen.add(node);
-    if (node.kind === "list") for (const item of node.items) look(item);
-    else if (node.kind === "map") for (const { value } of node.entries) look(value);
+    if (node.kind === "list") for (const item of node.items) visit(item);
+    else if (node.kind === "map") for (const { value } of node.entries) visit(value);
     else if (typeof node.value === "string" && !quoted.has(node)) {
       const message = oldWord(node.value);
       if (message !== undefined) found.push({ at: node.at, message });
     }
   };
-  look(root);
+  visit(root);
   return found;
 }
 

@@ -228,7 +228,7 @@ export async function provision(
     if (info === undefined) await createAsset(bus, name, limitOf(name), replication, log, auditRetentionMs);
     else if (!isNewer(info.config)) {
       const config =
-        name === "audit" ? await keepFor(manager, info.config, auditRetentionMs, log) : info.config;
+        name === "audit" ? await retainFor(manager, info.config, auditRetentionMs, log) : info.config;
       const { bytes } = info.state;
       const wanted = raises ? replication : keptReplicas(config.num_replicas, replication);
       const from = config.num_replicas;
@@ -360,7 +360,7 @@ async function isComplete(bus: Bus, name: AssetName, { replicas }: Replication, 
 }
 
 /** Gives the audit its retention. A failure is logged: what is kept stays as it is. */
-async function keepFor(
+async function retainFor(
   manager: JetStreamManager,
   existing: StreamConfig,
   retentionMs: number,
@@ -387,8 +387,8 @@ async function keepHistory(
 ): Promise<StreamConfig> {
   const wanted = yieldingHistory(name);
   if (wanted === undefined) return config;
-  const keeps = config.max_msgs_per_subject;
-  return keepRevisions(manager, config, fittingHistory({ bytes, maxBytes }, { wanted, keeps }), log);
+  const retains = config.max_msgs_per_subject;
+  return keepRevisions(manager, config, fittingHistory({ bytes, maxBytes }, { wanted, retains }), log);
 }
 
 /**

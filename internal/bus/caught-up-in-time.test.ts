@@ -5,11 +5,11 @@ import { caughtUpInTime } from "./caught-up-in-time.ts";
 test("what is read is waited for, and a first reading for five seconds", async () => {
   const clock = manualClock();
   const ready = Promise.withResolvers<void>();
-  let looks = 0;
+  let checks = 0;
   const watch = {
     ready: ready.promise,
     async caughtUp() {
-      looks++;
+      checks++;
     },
   };
   const late = caughtUpInTime(watch, "tokens", clock).catch((thrown) => thrown);
@@ -27,6 +27,6 @@ test("what is read is waited for, and a first reading for five seconds", async (
   const inTime = caughtUpInTime(watch, "tokens", clock);
   ready.resolve();
   await inTime;
-  expect(looks).toBe(1);
+  expect(checks).toBe(1);
   await clock.pass(10_000);
 });

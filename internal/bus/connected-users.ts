@@ -51,12 +51,12 @@ export interface ConnectedUsers {
 /**
  * Asks every server for the connected users of an account. A server decodes and verifies the JWT of each of them.
  *
- * @param ask sends a request to all servers and collects their answers
+ * @param request sends a request to all servers and collects their answers
  * @param total how many servers answer
  */
 export async function listConnectedUsers(
   account: string,
-  ask: (subject: string, payload: string) => Promise<string[]>,
+  request: (subject: string, payload: string) => Promise<string[]>,
   total: () => number,
 ): Promise<ConnectedUsers> {
   const users: ConnectedUser[] = [];
@@ -64,7 +64,7 @@ export async function listConnectedUsers(
   for (let page = 0; page < maxPages; page++) {
     const offset = page * pageLength;
     const query = { auth: true, acc: account, offset, limit: pageLength };
-    const replies = await ask("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query));
+    const replies = await request("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query));
     isComplete &&= replies.length >= total();
     let isMore = false;
     for (const reply of replies) {

@@ -49,15 +49,15 @@ function collector() {
     seen,
     take: async ({ data }: { data: Uint8Array }) => {
       seen.push(Buffer.from(data).toString());
-      for (const look of waiting) look();
+      for (const check of waiting) check();
     },
     until: (enough: () => boolean) =>
       new Promise<void>((resolve) => {
-        const look = () => {
+        const check = () => {
           if (enough()) resolve();
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
   };
 }

@@ -51,8 +51,8 @@ describe.each(natsServerVersions())("nats-server $version", ({ version, path }) 
     await using second = await connectPeel(bus, member);
     await using bystander = await connectPeel(bus, other);
     const system = await createSystemBus(connection);
-    const asked = await system.endConnections(account, [member.key.publicKey]);
-    expect(asked).toBe(canEnd);
+    const requested = await system.endConnections(account, [member.key.publicKey]);
+    expect(requested).toBe(canEnd);
     if (canEnd) {
       await Promise.all([first, second].map((one) => one.logged("bus disconnected")));
       await using again = await connectPeel(bus, member);

@@ -20,7 +20,7 @@ const rounds = 12;
 /** How requests to a server are sent. */
 export interface EndingDeps {
   /** Sends a request to all servers and collects their answers. */
-  ask(subject: string, payload: string): Promise<string[]>;
+  request(subject: string, payload: string): Promise<string[]>;
   /** How many servers answer. */
   total(): number;
   end(id: string): void;
@@ -35,14 +35,14 @@ export interface EndingDeps {
  * @returns whether all servers answered so
  */
 export async function endConnectionsOf(
-  { ask, total, end }: EndingDeps,
+  { request, total, end }: EndingDeps,
   account: string,
   reported: readonly string[],
   isMeant: (connection: ConnectedUser) => boolean,
 ): Promise<boolean> {
   const found = async (user: string) => {
     const query = { auth: true, acc: account, user, limit: maxNamed };
-    const answers = (await ask("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query))).flatMap(
+    const answers = (await request("$SYS.REQ.SERVER.PING.CONNZ", JSON.stringify(query))).flatMap(
       (text) => readConnections(text) ?? [],
     );
     const ids = answers.flatMap(({ users }) => users.filter(isMeant).map(({ id }) => id));

@@ -73,10 +73,10 @@ test("this client library has the form, and answers of several turns are fewer w
     frames.push(frame.length);
     send.call(this, frame);
   };
-  const asked = Array.from({ length: 50 }, (_, at) =>
+  const requested = Array.from({ length: 50 }, (_, at) =>
     other.nats.request("svc.test.gather", new Uint8Array([at])),
   );
-  const answers = await Promise.all(asked);
+  const answers = await Promise.all(requested);
   expect(answers.map(({ data }) => data[0])).toEqual(Array.from({ length: 50 }, (_, at) => at));
   expect(frames.length).toBeLessThan(50);
   // What was published just before is sent.

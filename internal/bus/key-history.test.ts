@@ -15,12 +15,12 @@ test.each([
   ["and half again", 75, 5, 2],
   ["but the latest in any case", 89, 1, 1],
   ["one that is nearly full keeps the latest alone", 90, 10, 1],
-])("%s", (_, bytes, keeps, expected) => {
-  expect(fittingHistory({ bytes, maxBytes: 100 }, { wanted: 10, keeps })).toBe(expected);
+])("%s", (_, bytes, retains, expected) => {
+  expect(fittingHistory({ bytes, maxBytes: 100 }, { wanted: 10, retains })).toBe(expected);
 });
 
 test("a bucket without a limit has room", () => {
-  expect(fittingHistory({ bytes: 5, maxBytes: -1 }, { wanted: 10, keeps: 1 })).toBe(10);
+  expect(fittingHistory({ bytes: 5, maxBytes: -1 }, { wanted: 10, retains: 1 })).toBe(10);
 });
 
 test("facts get a history when there is room, lose nothing, and give it up where room is short", async () => {
@@ -45,7 +45,7 @@ test("facts get a history when there is room, lose nothing, and give it up where
   expect(await held("web-1")).toEqual(Array.from({ length: 10 }, (_, at) => `${at + 4}`));
   expect(await held("web-2")).toEqual(["kept"]);
   const revisions = async () =>
-    Object.fromEntries((await readFullness(bus)).map(({ asset, revisions: keeps }) => [asset, keeps]));
+    Object.fromEntries((await readFullness(bus)).map(({ asset, revisions: retains }) => [asset, retains]));
   expect(await revisions()).toMatchObject({ facts: 10, enrollments: undefined, jobs: undefined });
 
   await keepFewerRevisions(bus, "KV_facts", 2);

@@ -18,16 +18,16 @@ const roomyPart = 0.35;
  * How many revisions of a key a bucket should keep.
  *
  * @param wanted how many it keeps where there is room
- * @param keeps how many it keeps now
+ * @param retains how many it keeps now
  */
 export function fittingHistory(
   { bytes, maxBytes }: { bytes: number; maxBytes: number },
-  { wanted, keeps }: { wanted: number; keeps: number },
+  { wanted, retains }: { wanted: number; retains: number },
 ): number {
   const part = maxBytes > 0 ? bytes / maxBytes : 0;
   if (part >= tightPart) return 1;
-  if (part >= widePart) return Math.max(1, Math.floor(keeps / 2));
-  return part < roomyPart ? wanted : Math.min(keeps, wanted);
+  if (part >= widePart) return Math.max(1, Math.floor(retains / 2));
+  return part < roomyPart ? wanted : Math.min(retains, wanted);
 }
 
 /**

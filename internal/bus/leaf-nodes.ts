@@ -32,13 +32,13 @@ const reply = v.object({
 /**
  * The leaf nodes that are linked to the servers of the bus.
  *
- * @param ask sends a request to all servers and collects their answers
+ * @param request sends a request to all servers and collects their answers
  * @returns `undefined` when no server answered
  */
 export async function listLeafNodes(
-  ask: (subject: string, payload: string) => Promise<string[]>,
+  request: (subject: string, payload: string) => Promise<string[]>,
 ): Promise<LeafNode[] | undefined> {
-  const replies = (await ask("$SYS.REQ.SERVER.PING.LEAFZ", "{}")).flatMap(
+  const replies = (await request("$SYS.REQ.SERVER.PING.LEAFZ", "{}")).flatMap(
     (text) => readAnswer(reply, text) ?? [],
   );
   if (replies.length === 0) return undefined;

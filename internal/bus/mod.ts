@@ -105,7 +105,7 @@ export type { Room } from "./room.ts";
 export { shareWatch } from "./shared-watch.ts";
 export { type Probed, probeStorage } from "./storage-probe.ts";
 export { assertStored, isTooLarge } from "./stored.ts";
-export { storedSubjects, tellsStored } from "./stored-subjects.ts";
+export { reportsStored, storedSubjects } from "./stored-subjects.ts";
 export { readLatest, readStream, type StoredMessage } from "./stream.ts";
 export {
   ackSubject,
@@ -140,4 +140,4 @@ export {
 export { surveyServers } from "./survey-servers.ts";
 export { type ConnectionListener, createSystemBus, type HeldClaims, type SystemBus } from "./system.ts";
 export { trimSenders } from "./trim-senders.ts";
-export { type Look, untilKey } from "./until-key.ts";
+export { type KeyCheck, untilKey } from "./until-key.ts";

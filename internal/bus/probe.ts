@@ -143,13 +143,13 @@ async function secure(
 async function within<T>(
   clock: Clock,
   { host, port }: ServerPlace,
-  look: (closing: Closing) => Promise<T>,
+  check: (closing: Closing) => Promise<T>,
 ): Promise<T> {
   const opened: (() => void)[] = [];
   const done = new AbortController();
   try {
     return await Promise.race([
-      look((close) => opened.push(close)),
+      check((close) => opened.push(close)),
       sleep(clock, timeoutMs, done.signal).then(() => {
         throw new SvcError("unavailable", `no answer from ${host}:${port} within ${timeoutMs / 1000} s`);
       }),

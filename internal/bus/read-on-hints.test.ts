@@ -4,24 +4,24 @@ import { readOnHints } from "./read-on-hints.ts";
 
 test("a hint is looked at once, and a few times more in case its change was not stored yet", () => {
   const clock = manualClock();
-  let looks = 0;
-  const hints = readOnHints(clock, () => looks++);
+  let checks = 0;
+  const hints = readOnHints(clock, () => checks++);
   hints.take();
-  expect([looks, clock.pending]).toEqual([1, 4]);
+  expect([checks, clock.pending]).toEqual([1, 4]);
   clock.advance(100);
-  expect([looks, clock.pending]).toEqual([3, 2]);
+  expect([checks, clock.pending]).toEqual([3, 2]);
   hints.take();
-  expect([looks, clock.pending]).toEqual([4, 4]);
+  expect([checks, clock.pending]).toEqual([4, 4]);
   clock.advance(60_000);
-  expect([looks, clock.pending]).toEqual([8, 0]);
+  expect([checks, clock.pending]).toEqual([8, 0]);
 });
 
 test("nothing is looked at after the end", () => {
   const clock = manualClock();
-  let looks = 0;
-  const hints = readOnHints(clock, () => looks++);
+  let checks = 0;
+  const hints = readOnHints(clock, () => checks++);
   hints.take();
   hints.stop();
   clock.advance(60_000);
-  expect([looks, clock.pending]).toEqual([1, 0]);
+  expect([checks, clock.pending]).toEqual([1, 0]);
 });

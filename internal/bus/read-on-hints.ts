@@ -4,7 +4,7 @@ import type { Clock, Timer } from "../base/clock.ts";
  * Milliseconds after a hint. The bus tells subscribers of a change before its stream has stored it: of 23,000
  * reads right after such a message, 18 returned the value before, on a machine with little to do.
  */
-const looksAgainMs = [20, 100, 500, 2_500];
+const readAgainMs = [20, 100, 500, 2_500];
 
 /** Takes the messages about a change of a key as hints to read it. */
 export interface Hints {
@@ -12,8 +12,8 @@ export interface Hints {
   stop(): void;
 }
 
-/** Calls `look` on each hint, and after the last one a few times more, in case its change was not stored yet. */
-export function readOnHints(clock: Pick<Clock, "after">, look: () => void): Hints {
+/** Calls `check` on each hint, and after the last one a few times more, in case its change was not stored yet. */
+export function readOnHints(clock: Pick<Clock, "after">, check: () => void): Hints {
   let timers: Timer[] = [];
   const stop = () => {
     for (const timer of timers) timer.cancel();
@@ -21,8 +21,8 @@ export function readOnHints(clock: Pick<Clock, "after">, look: () => void): Hint
   return {
     take() {
       stop();
-      timers = looksAgainMs.map((ms) => clock.after(ms, look));
-      look();
+      timers = readAgainMs.map((ms) => clock.after(ms, check));
+      check();
     },
     stop,
   };

@@ -7,20 +7,20 @@ const config = { name: "KV_jobs", storage: "file", max_bytes: 9, discard: "new",
 
 function setup() {
   const clock = manualClock();
-  let asked = 0;
+  let requested = 0;
   let isAway = false;
   const nats = {
     async request() {
-      asked++;
+      requested++;
       if (isAway) throw new Error("no answer");
-      const reply = { total: 1, streams: [{ config, state: { bytes: asked } }] };
+      const reply = { total: 1, streams: [{ config, state: { bytes: requested } }] };
       return { data: new TextEncoder().encode(JSON.stringify(reply)) };
     },
   };
   const streams = createRecentStreams({ nats, clock } as unknown as Bus);
   return {
     clock,
-    asked: () => asked,
+    requested: () => requested,
     away(is: boolean) {
       isAway = is;
     },
@@ -29,14 +29,14 @@ function setup() {
 }
 
 test("readers share a list that is recent enough for them", async () => {
-  const { clock, asked, bytes } = setup();
+  const { clock, requested, bytes } = setup();
   expect(await Promise.all([bytes(5_000), bytes(5_000)])).toEqual([1, 1]);
   clock.advance(4_999);
   expect(await bytes(5_000)).toBe(1);
   expect(await bytes(1_000)).toBe(2);
   clock.advance(5_000);
   expect(await bytes(5_000)).toBe(3);
-  expect(asked()).toBe(3);
+  expect(requested()).toBe(3);
 });
 
 test("a failure is not served to later callers", async () => {

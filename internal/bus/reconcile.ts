@@ -14,10 +14,10 @@ export interface ReconcileDeps {
   /**
    * Compares the claims on the bus with what is stored, and pushes until they agree.
    *
-   * @param lookAgainSoon plans another run, for one that gives up
+   * @param checkAgainSoon plans another run, for one that gives up
    * @returns whether every server confirmed
    */
-  run(lookAgainSoon: () => void): Promise<boolean>;
+  run(checkAgainSoon: () => void): Promise<boolean>;
   /** After each run in the background. */
   onRun(confirmed: boolean): Promise<void>;
   onFailure(cause: unknown): void;
@@ -51,7 +51,7 @@ export function createReconciler({
   let started = false;
   let again: { cancel(): void } | undefined;
 
-  const lookAgainSoon = () => {
+  const checkAgainSoon = () => {
     if (!started) return;
     again ??= clock.after(soonMs, () => {
       again = undefined;
@@ -59,13 +59,13 @@ export function createReconciler({
     });
   };
   // A run in progress may have read the storage before a caller wrote to it.
-  const share = shareRuns(() => run(lookAgainSoon));
+  const share = shareRuns(() => run(checkAgainSoon));
   const inBackground = () => {
     share()
       .then(onRun)
       .catch((cause) => {
         onFailure(cause);
-        lookAgainSoon();
+        checkAgainSoon();
       });
   };
   return {
@@ -74,7 +74,7 @@ export function createReconciler({
       const timer = clock.after(confirmMs, () => late.resolve(false));
       const running = share();
       // Also when it fails after the caller got the answer that it is not confirmed.
-      running.catch(lookAgainSoon);
+      running.catch(checkAgainSoon);
       try {
         return await Promise.race([running, late.promise]);
       } finally {
@@ -86,7 +86,7 @@ export function createReconciler({
       inBackground();
       const timer = clock.every(everyMs, inBackground);
       const ignoreServers = system.onServerJoin(inBackground);
-      const ignoreForeign = onForeign(lookAgainSoon);
+      const ignoreForeign = onForeign(checkAgainSoon);
       return {
         stop() {
           started = false;

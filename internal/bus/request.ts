@@ -92,8 +92,8 @@ export async function requestReply(
     if (cause.isPermissionError()) {
       throw new SvcError("forbidden", whyForbidden(bus, subject), { cause });
     }
-    const { subject: asked } = parseFromOperator(subject);
-    throw new SvcError("unavailable", `no answer on ${asked} within ${timeoutMs / 1000} s`, { cause });
+    const { subject: requested } = parseFromOperator(subject);
+    throw new SvcError("unavailable", `no answer on ${requested} within ${timeoutMs / 1000} s`, { cause });
   }
 }
 

@@ -15,7 +15,7 @@ import {
 } from "./jetstream/request.ts";
 
 const requestTimeoutMs = 30_000;
-const lookMs = 100;
+const checkMs = 100;
 /** What a request ends with when no server takes it. */
 const silences: readonly string[] = [ErrorCode.NoResponders, ErrorCode.Timeout];
 /** What a server says of a consumer that ended while it was read (server/stream.go, `snapshot`). */
@@ -63,7 +63,7 @@ export async function snapshotStream(
     });
   let timer = watchdog();
   try {
-    const head = await ask<SnapshotHead>(bus, `$JS.API.STREAM.SNAPSHOT.${name}`, {
+    const head = await query<SnapshotHead>(bus, `$JS.API.STREAM.SNAPSHOT.${name}`, {
       deliver_subject: inbox,
       no_consumers: false,
       jsck: true,
@@ -120,22 +120,22 @@ export async function restoreStream(
  */
 async function untilComplete(bus: Bus, name: string, replicas: number): Promise<void> {
   const complete = new Set<string>();
-  for (let waitedMs = 0; complete.size < replicas; waitedMs += lookMs) {
+  for (let waitedMs = 0; complete.size < replicas; waitedMs += checkMs) {
     if (waitedMs > stallMs)
       throw new SvcError("unavailable", `${name}: not every server has a complete copy yet`);
-    if (waitedMs > 0) await sleep(bus.clock, lookMs);
+    if (waitedMs > 0) await sleep(bus.clock, checkMs);
     try {
       const { messages, following } = await followersOf(bus, name);
       if (following < replicas) complete.clear();
       else if (messages === 0 || replicas === 1) return;
       // Three servers are seen after six consumers on average.
-      else for (let i = 0; i < 8 && complete.size < replicas; i++) await lookOnce(messages);
+      else for (let i = 0; i < 8 && complete.size < replicas; i++) await checkOnce(messages);
     } catch (thrown) {
       if (!isForming(thrown)) throw thrown;
     }
   }
 
-  async function lookOnce(messages: number): Promise<void> {
+  async function checkOnce(messages: number): Promise<void> {
     const config = {
       ...{ deliver_policy: "all", ack_policy: "none", deliver_subject: createInbox() },
       ...{ mem_storage: true, num_replicas: 1, inactive_threshold: 5_000_000_000 },
@@ -172,13 +172,13 @@ function restoreSubject(
  * takes some seconds after its servers have started.
  */
 async function whenFormed<T>(bus: Pick<Bus, "clock">, run: () => Promise<T>): Promise<T> {
-  for (let waitedMs = 0; ; waitedMs += lookMs) {
+  for (let waitedMs = 0; ; waitedMs += checkMs) {
     try {
       return await run();
     } catch (thrown) {
       if (!isForming(thrown) || waitedMs > stallMs) throw thrown;
     }
-    await sleep(bus.clock, lookMs);
+    await sleep(bus.clock, checkMs);
   }
 }
 
@@ -206,7 +206,7 @@ async function send(bus: Bus, name: string, subject: string, bytes: Uint8Array):
   if (data.length > 0) await refused(name, () => readReply(data));
 }
 
-function ask<Answer extends object>(
+function query<Answer extends object>(
   bus: Bus,
   subject: string,
   body: Record<string, unknown>,

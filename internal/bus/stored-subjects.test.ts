@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { connectTo, natsServerVersions, startBus } from "../../test/harness/bus.ts";
 import { isOlderVersion } from "../base/dotted-version.ts";
-import { storedSubjects, tellsStored } from "./stored-subjects.ts";
+import { reportsStored, storedSubjects } from "./stored-subjects.ts";
 
 describe.each(natsServerVersions())("nats-server $version", ({ version, path }) => {
   test("tells the subjects of a job with stored messages, and is asked only where that is cheap", async () => {
     await using server = await startBus({ server: path });
     const bus = await connectTo(server, "master");
-    expect(tellsStored(bus)).toBe(!isOlderVersion(version, "2.10.0"));
+    expect(reportsStored(bus)).toBe(!isOlderVersion(version, "2.10.0"));
     const manager = await bus.nats.jetstreamManager();
     await manager.streams.add({ name: "returns", subjects: ["job.*.return.*"] });
     const put = (job: string, peel: string) =>

@@ -17,14 +17,14 @@ interface Reply {
  * Whether masters can find out which messages of peels are stored, with one request for many: the server is alone, so
  * that it captures them by itself, and it is not too old.
  */
-export function tellsStored(bus: Pick<Bus, "nats">): boolean {
+export function reportsStored(bus: Pick<Bus, "nats">): boolean {
   const version = bus.nats.info?.version;
   return version !== undefined && !isClustered(bus) && !isOlderVersion(version, oldestWithTree);
 }
 
 /**
  * The subjects that match a filter and on which a stream holds messages (NATS document "JetStream wire API",
- * `STREAM.INFO` with `subjects_filter`). To be asked only of a bus that `tellsStored`.
+ * `STREAM.INFO` with `subjects_filter`). To be asked only of a bus that `reportsStored`.
  *
  * @throws SvcError `storage`
  */

@@ -35,13 +35,13 @@ export interface Servers {
   /** At least one: the one of this connection. */
   total(): number;
   /** Asks every server. Ends when all have answered, or after 2 s. */
-  askAll: AskAll;
+  queryAll: QueryAll;
   /** Are called when a new server appears, or a server has restarted. */
   readonly onJoin: Set<() => void>;
   stop(): void;
 }
 
-export type AskAll = (
+export type QueryAll = (
   subject: string,
   payload?: string,
   more?: { over?: NatsConnection; onReply?(text: string): void },
@@ -59,7 +59,7 @@ export async function watchServers(bus: Bus): Promise<Servers> {
   };
   const takeCensus = async () => {
     const census = { strategy: RequestStrategy.JitterTimer, maxWait: answerMs, jitter: quietMs };
-    for (const report of await ask(nats, "$SYS.REQ.SERVER.PING", undefined, census)) note(report);
+    for (const report of await request(nats, "$SYS.REQ.SERVER.PING", undefined, census)) note(report);
   };
   const present = () => [...known].flatMap(([name, one]) => (isGone(one, clock) ? [] : [{ name, ...one }]));
   const total = () => Math.max(1, present().length);
@@ -80,8 +80,8 @@ export async function watchServers(bus: Bus): Promise<Servers> {
   });
   return {
     ...{ present, total, onJoin },
-    askAll: (subject, payload, { over = nats, onReply } = {}) =>
-      ask(
+    queryAll: (subject, payload, { over = nats, onReply } = {}) =>
+      request(
         over,
         subject,
         payload,
@@ -109,7 +109,7 @@ function noteReport(known: Map<string, KnownServer>, text: string, clock: Clock)
   return !isKnown;
 }
 
-async function ask(
+async function request(
   nats: NatsConnection,
   subject: string,
   payload: string | undefined,

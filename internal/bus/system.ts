@@ -22,8 +22,8 @@ import { type Servers, watchServers } from "./system-servers.ts";
 // far as revocation and provisioning use it.
 
 /** After new claims were sent: when it is first looked whether servers refuse by them, and the longest pause. */
-const firstLookMs = 2;
-const maxLookMs = 100;
+const firstCheckMs = 2;
+const maxCheckMs = 100;
 
 /** What one server offers to all its accounts, and what the limits of all streams together reserve, bytes. */
 export interface ServerStorage {
@@ -50,7 +50,7 @@ export interface SystemBus {
   /** The servers that reported lately, by name. */
   present(): BusServerInfo[];
   /** What every server answers to a request of the monitoring, as far as they answered within 2 s. */
-  askServers(kind: "HEALTHZ" | "JSZ", options: Readonly<Record<string, unknown>>): Promise<string[]>;
+  queryServers(kind: "HEALTHZ" | "JSZ", options: Readonly<Record<string, unknown>>): Promise<string[]>;
   /**
    * Gives every server new claims of an account. A server with thousands of connections looks through all of them
    * before it answers. So connections of users that are refused from now on are ended one by one before, where that
@@ -144,7 +144,7 @@ export async function createSystemBus(
   { claims = bus, few = fewConnections }: { claims?: Bus; few?: number } = {},
 ): Promise<SystemBus> {
   const servers = await watchServers(bus);
-  const { present, total, askAll, onJoin } = servers;
+  const { present, total, queryAll, onJoin } = servers;
   const view: View = { bus, claims, few, servers };
   /** By account, for those whose connections are followed. */
   const connections = new Map<string, AccountConnections>();
@@ -157,10 +157,10 @@ export async function createSystemBus(
       present()
         .map(({ name, version }) => ({ name, version }))
         .sort((one, other) => one.name.localeCompare(other.name, "en")),
-    askServers: (kind, options) => askAll(`$SYS.REQ.SERVER.PING.${kind}`, JSON.stringify(options)),
+    queryServers: (kind, options) => queryAll(`$SYS.REQ.SERVER.PING.${kind}`, JSON.stringify(options)),
     pushClaims: (jwt, refused = []) => pushClaims(view, jwt, refused),
     async storage() {
-      const replies = await askAll("$SYS.REQ.SERVER.PING.JSZ", "{}");
+      const replies = await queryAll("$SYS.REQ.SERVER.PING.JSZ", "{}");
       return replies.flatMap((text) => {
         const { config, reserved_storage: reservedStorage } = readAnswer(storageReply, text)?.data ?? {};
         if (config === undefined || reservedStorage === undefined || config.max_storage <= 0) return [];
@@ -168,8 +168,8 @@ export async function createSystemBus(
       });
     },
     async lookupClaims(account) {
-      const stored = await askAll(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`);
-      const loaded = (await askLoaded(view, account)).filter(({ jwt }) => !stored.includes(jwt));
+      const stored = await queryAll(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`);
+      const loaded = (await queryLoaded(view, account)).filter(({ jwt }) => !stored.includes(jwt));
       return [...stored.map((jwt) => ({ jwt })), ...loaded.map(({ jwt, refuses }) => ({ jwt, refuses }))];
     },
     endConnections: (account, reported, isMeant) => endConnections(view, account, reported, isMeant),
@@ -189,8 +189,8 @@ export async function createSystemBus(
         events.stop();
       };
     },
-    connectedUsers: (account) => listConnectedUsers(account, askAll, total),
-    leafNodes: () => listLeafNodes(askAll),
+    connectedUsers: (account) => listConnectedUsers(account, queryAll, total),
+    leafNodes: () => listLeafNodes(queryAll),
     onServerJoin(run) {
       onJoin.add(run);
       return () => onJoin.delete(run);
@@ -213,8 +213,8 @@ const canEnd = ({ servers }: View) =>
   servers.present().every(({ version }) => !isOlderVersion(version, oldestToEnd));
 
 /** The account as each server has it in memory. */
-async function askLoaded({ servers }: View, account: string) {
-  const replies = await servers.askAll("$SYS.REQ.SERVER.PING.ACCOUNTZ", JSON.stringify({ account }));
+async function queryLoaded({ servers }: View, account: string) {
+  const replies = await servers.queryAll("$SYS.REQ.SERVER.PING.ACCOUNTZ", JSON.stringify({ account }));
   return replies.flatMap((text) => {
     const found = readAnswer(loadedReply, text);
     if (found === undefined) return [];
@@ -243,7 +243,7 @@ async function endConnections(
     });
   };
   const isOf = isMeant ?? (({ user }) => reported.includes(user));
-  return endConnectionsOf({ ask: servers.askAll, total: servers.total, end }, account, reported, isOf);
+  return endConnectionsOf({ request: servers.queryAll, total: servers.total, end }, account, reported, isOf);
 }
 
 /** @returns whether every server accepted the claims, or refuses these users, in time */
@@ -255,7 +255,7 @@ async function pushClaims(view: View, jwt: string, refused: readonly string[]): 
   const accepted = new Set<string>();
   let count = 0;
   const pushing = view.servers
-    .askAll("$SYS.REQ.CLAIMS.UPDATE", jwt, {
+    .queryAll("$SYS.REQ.CLAIMS.UPDATE", jwt, {
       over: view.claims.nats,
       onReply(text) {
         const answer = readAnswer(claimsReply, text);
@@ -267,8 +267,10 @@ async function pushClaims(view: View, jwt: string, refused: readonly string[]): 
     .then(() => count >= expected);
   if (!isQuick) return pushing;
   const enough = new AbortController();
-  const looking = refusedEverywhere(view, found, refused, accepted, enough.signal).catch(() => pushing);
-  return Promise.race([pushing, looking]).finally(() => enough.abort(new Error("the claims are in force")));
+  const refusedByAll = refusedEverywhere(view, found, refused, accepted, enough.signal).catch(() => pushing);
+  return Promise.race([pushing, refusedByAll]).finally(() =>
+    enough.abort(new Error("the claims are in force")),
+  );
 }
 
 /** Looks until every server accepted the claims, or refuses these users. @param accepted servers, by ID */
@@ -280,10 +282,10 @@ async function refusedEverywhere(
   signal: AbortSignal,
 ): Promise<boolean> {
   const wanted = Object(revocations) as Record<string, number>;
-  for (let pauseMs = firstLookMs; ; pauseMs = Math.min(2 * pauseMs, maxLookMs)) {
+  for (let pauseMs = firstCheckMs; ; pauseMs = Math.min(2 * pauseMs, maxCheckMs)) {
     await sleep(view.bus.clock, pauseMs, signal);
     const refusing = new Set(accepted);
-    for (const { server, refuses } of await askLoaded(view, account)) {
+    for (const { server, refuses } of await queryLoaded(view, account)) {
       if (users.every((user) => (refuses.get(user) ?? 0) >= (wanted[user] ?? 0))) refusing.add(server);
     }
     signal.throwIfAborted();

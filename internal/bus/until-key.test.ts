@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock, settle } from "../../test/harness/clock.ts";
 import type { Bus } from "./connect.ts";
-import { type Look, untilKey } from "./until-key.ts";
+import { type KeyCheck, untilKey } from "./until-key.ts";
 
 /** A bus that the test controls. */
 function setup() {
@@ -25,11 +25,11 @@ function setup() {
     },
   } as unknown as Pick<Bus, "nats" | "onReconnect" | "clock">;
   const stop = new AbortController();
-  const looks: boolean[] = [];
-  const next = { look: async (): Promise<Look<string>> => ({}) };
+  const checks: boolean[] = [];
+  const next = { check: async (): Promise<KeyCheck<string>> => ({}) };
   const found = untilKey(bus, { bucket: "jobs", key: "j", signal: stop.signal }, (isLate) => {
-    looks.push(isLate);
-    return next.look();
+    checks.push(isLate);
+    return next.check();
   });
   found.catch(() => {});
   const change = async () => {
@@ -41,64 +41,64 @@ function setup() {
     await settle();
   };
   const followers = () => callbacks.size + onReconnect.size;
-  return { clock, stop, looks, next, found, change, reconnect, subjects, followers };
+  return { clock, stop, checks, next, found, change, reconnect, subjects, followers };
 }
 
 test("looks at the start, after each change and when the bus is back, until there is a result", async () => {
-  const { looks, next, found, change, reconnect, subjects, followers } = setup();
+  const { checks, next, found, change, reconnect, subjects, followers } = setup();
   await settle();
-  expect([subjects, looks.length]).toEqual([["$KV.jobs.j"], 1]);
+  expect([subjects, checks.length]).toEqual([["$KV.jobs.j"], 1]);
   await change();
   await reconnect();
-  expect([looks.length, followers()]).toEqual([3, 2]);
-  next.look = async () => ({ found: "the end" });
+  expect([checks.length, followers()]).toEqual([3, 2]);
+  next.check = async () => ({ found: "the end" });
   await change();
   expect([await found, followers()]).toEqual(["the end", 0]);
 });
 
 test("a change in the middle of a look leads to another one", async () => {
-  const { looks, next, change } = setup();
-  const slow = Promise.withResolvers<Look<string>>();
-  next.look = () => slow.promise;
+  const { checks, next, change } = setup();
+  const slow = Promise.withResolvers<KeyCheck<string>>();
+  next.check = () => slow.promise;
   await settle();
   await change();
-  expect(looks).toHaveLength(1);
+  expect(checks).toHaveLength(1);
   slow.resolve({});
   await settle();
-  expect(looks).toHaveLength(2);
+  expect(checks).toHaveLength(2);
 });
 
 test("a change that is reported before it is stored is found anyway", async () => {
-  const { clock, looks, next, found, change } = setup();
+  const { clock, checks, next, found, change } = setup();
   await settle();
   await change();
-  expect(looks).toHaveLength(2);
+  expect(checks).toHaveLength(2);
   // Only now it is stored; nothing reports it again.
-  next.look = async () => ({ found: "the end" });
+  next.check = async () => ({ found: "the end" });
   clock.advance(20);
   await settle();
-  expect([looks.length, await found, clock.pending]).toEqual([3, "the end", 0]);
+  expect([checks.length, await found, clock.pending]).toEqual([3, "the end", 0]);
 });
 
 test("a read that requests another one gets it when nothing changed, and learns that", async () => {
-  const { clock, looks, next, reconnect } = setup();
-  next.look = async () => ({ again: (run) => clock.after(1_000, run) });
+  const { clock, checks, next, reconnect } = setup();
+  next.check = async () => ({ again: (run) => clock.after(1_000, run) });
   await settle();
   clock.advance(999);
   await reconnect();
   clock.advance(999);
   await settle();
-  expect([looks, clock.pending]).toEqual([[false, false], 1]);
+  expect([checks, clock.pending]).toEqual([[false, false], 1]);
   clock.advance(1);
   await settle();
-  expect(looks).toEqual([false, false, true]);
+  expect(checks).toEqual([false, false, true]);
 });
 
 test("ends with the reason of the signal, also during a check", async () => {
   for (const isSlow of [false, true]) {
     const { stop, next, found, followers } = setup();
-    const slow = Promise.withResolvers<Look<string>>();
-    if (isSlow) next.look = () => slow.promise;
+    const slow = Promise.withResolvers<KeyCheck<string>>();
+    if (isSlow) next.check = () => slow.promise;
     await settle();
     stop.abort(new Error("nobody waits any more"));
     slow.resolve({});

@@ -4,7 +4,7 @@ import { readOnHints } from "./read-on-hints.ts";
 import { keySubject } from "./subjects.ts";
 
 /** The result of a check of a key, or nothing yet. */
-export type Look<T> =
+export type KeyCheck<T> =
   | { found: T }
   | {
       /** Starts the timer of another check, in case the key does not change until then. */
@@ -15,13 +15,13 @@ export type Look<T> =
  * Checks a key of a bucket now and after each of its changes, until there is a result. It does not poll: a
  * change of the key or a reconnect triggers the next check, and a few more in case it was too early.
  *
- * @param look reads the key; `isLate` is true for a check that `again` requested
- * @throws the signal's reason; what `look` throws
+ * @param check reads the key; `isLate` is true for a check that `again` requested
+ * @throws the signal's reason; what `check` throws
  */
 export async function untilKey<T>(
   bus: Pick<Bus, "nats" | "onReconnect" | "clock">,
   { bucket, key, signal }: { bucket: string; key: string; signal: AbortSignal },
-  look: (isLate: boolean) => Promise<Look<T>>,
+  check: (isLate: boolean) => Promise<KeyCheck<T>>,
 ): Promise<T> {
   let changed = Promise.withResolvers<"changed" | "late">();
   const wake = () => changed.resolve("changed");
@@ -37,7 +37,7 @@ export async function untilKey<T>(
       signal.throwIfAborted();
       changed = Promise.withResolvers();
       const { promise, resolve } = changed;
-      const seen = await look(isLate);
+      const seen = await check(isLate);
       if ("found" in seen) return seen.found;
       const timer = seen.again?.(() => resolve("late"));
       isLate = (await promise.finally(() => timer?.cancel())) === "late";

@@ -55,21 +55,21 @@ export function currentContext(): string | undefined {
 /**
  * The operator file that counts.
  *
- * @param asked `--context`
+ * @param requested `--context`
  * @returns `undefined` when none is installed
  * @throws SvcError `usage` when the one that is asked for is not installed
  */
-export function loginFile(asked: string | undefined): string | undefined {
-  if (asked === undefined) {
+export function loginFile(requested: string | undefined): string | undefined {
+  if (requested === undefined) {
     const current = currentContext();
     return current === undefined ? undefined : contextFile(current);
   }
   const all = listContexts();
-  if (all.includes(asked)) return contextFile(asked);
+  if (all.includes(requested)) return contextFile(requested);
   const known = all.length === 0 ? "none is installed: see svc login --help" : `known are ${all.join(", ")}`;
   throw new SvcError(
     "usage",
-    `--context: the context ${asked} does not exist${suggestion(asked, all)}; ${known}`,
+    `--context: the context ${requested} does not exist${suggestion(requested, all)}; ${known}`,
   );
 }
 

@@ -9,7 +9,7 @@ import { peelOperations } from "../fleet/peels/mod.ts";
 import type { RolloutSummary } from "../fleet/rollout/mod.ts";
 import { rolloutOperations } from "../fleet/rollout/mod.ts";
 import { allPages } from "./all-pages.ts";
-import { type AnswerTo, ask } from "./ask.ts";
+import { type AnswerTo, request } from "./request.ts";
 
 /** Below the 5 s in which a command must say that no master answers; a master asks each other one for 3 s at most. */
 const timeoutMs = 4_000;
@@ -46,27 +46,27 @@ export interface FleetReads {
 }
 
 /** Reads through the masters. Each fails at once where none serves it. */
-export function askFleet(bus: Bus): FleetReads {
+export function readFleet(bus: Bus): FleetReads {
   const at = { isHasty: true, timeoutMs } as const;
   const rollouts = (status: "running" | "paused") =>
     allPages(
-      (after) => ask(bus, rolloutOperations.listRollouts, { status, limit: page, ...after }, at),
+      (after) => request(bus, rolloutOperations.listRollouts, { status, limit: page, ...after }, at),
       "rollouts",
     );
   return {
-    masters: () => ask(bus, masterOperations.listMasters, {}, at),
-    probe: () => ask(bus, masterOperations.probeStorage, {}, at),
-    survey: () => ask(bus, peelOperations.surveyPeels, {}, at),
-    strays: async () => (await ask(bus, enrollmentOperations.listStrays, {}, at)).strays,
+    masters: () => request(bus, masterOperations.listMasters, {}, at),
+    probe: () => request(bus, masterOperations.probeStorage, {}, at),
+    survey: () => request(bus, peelOperations.surveyPeels, {}, at),
+    strays: async () => (await request(bus, enrollmentOperations.listStrays, {}, at)).strays,
     pending: () =>
       allPages(
-        (after) => ask(bus, enrollmentOperations.listEnrollments, { limit: page, ...after }, at),
+        (after) => request(bus, enrollmentOperations.listEnrollments, { limit: page, ...after }, at),
         "enrollments",
       ),
     async jobs() {
-      const asked = { status: "running", limit: page } as const;
+      const requested = { status: "running", limit: page } as const;
       const found = await allPages(
-        (after) => ask(bus, jobOperations.listJobs, { ...asked, ...after }, at),
+        (after) => request(bus, jobOperations.listJobs, { ...requested, ...after }, at),
         "jobs",
       );
       return found.filter(({ schedule }) => schedule === undefined);
@@ -75,10 +75,10 @@ export function askFleet(bus: Bus): FleetReads {
       const found = (await Promise.all([rollouts("running"), rollouts("paused")])).flat();
       return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1));
     },
-    enrollment: (which) => ask(bus, enrollmentOperations.showEnrollment, which, at),
-    heartbeat: async (peel) => (await ask(bus, peelOperations.showHeartbeat, { id: peel }, at)).heartbeat,
-    facts: (id) => ask(bus, peelOperations.getFacts, { id }, at),
-    foreignConsumers: async () => (await ask(bus, clusterOperations.lintBus, {}, at)).foreign,
-    lastJob: async (target) => (await ask(bus, jobOperations.listJobs, { target, limit: 1 }, at)).jobs[0],
+    enrollment: (which) => request(bus, enrollmentOperations.showEnrollment, which, at),
+    heartbeat: async (peel) => (await request(bus, peelOperations.showHeartbeat, { id: peel }, at)).heartbeat,
+    facts: (id) => request(bus, peelOperations.getFacts, { id }, at),
+    foreignConsumers: async () => (await request(bus, clusterOperations.lintBus, {}, at)).foreign,
+    lastJob: async (target) => (await request(bus, jobOperations.listJobs, { target, limit: 1 }, at)).jobs[0],
   };
 }

@@ -1,8 +1,8 @@
 import { SvcError } from "../base/errors.ts";
 import type { Bus } from "../bus/mod.ts";
 import { targetDoors } from "../fleet/targeting/doors.ts";
-import { ask } from "./ask.ts";
 import { hinted } from "./hints.ts";
+import { request } from "./request.ts";
 
 /** Asks for one peel. @throws SvcError `not_found` with the nearest name for one that is not in the fleet */
 type Show = (id: string) => Promise<unknown>;
@@ -46,9 +46,12 @@ export async function withNearestPeel<T>(
     const isNobody = thrown instanceof SvcError && thrown.kind === "not_found";
     if (!isNobody || target === undefined || !isLiteral(target)) throw thrown;
     const { peelOperations } = await import("../fleet/peels/mod.ts");
-    const shown: unknown = await ask(bus, peelOperations.showPeel, { id: target }, { isHasty: true }).catch(
-      (refusal) => refusal,
-    );
+    const shown: unknown = await request(
+      bus,
+      peelOperations.showPeel,
+      { id: target },
+      { isHasty: true },
+    ).catch((refusal) => refusal);
     throw shown instanceof SvcError && shown.kind === "not_found" ? shown : thrown;
   }
 }

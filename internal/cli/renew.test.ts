@@ -50,18 +50,18 @@ function installed(name: string, issuedAt = now - 2 * day): string {
   return path;
 }
 /** A bus whose masters answer this. */
-function answering(change: object = {}): { bus: Bus; asked: string[] } {
-  const asked: string[] = [];
+function answering(change: object = {}): { bus: Bus; requested: string[] } {
+  const requested: string[] = [];
   const answer = {
     ...{ ok: true, fleet, jwt: jwtAt(now), jwt_expires_at: "2026-01-01T00:00:00.000Z" },
     ...{ bus_urls: ["tls://new:4222"], ca_pem: next(), ca_cross_pem: current.authority.crossPem ?? "" },
     ...change,
   };
   const request = async (subject: string) => {
-    asked.push(subject);
+    requested.push(subject);
     return { data: encode(answer) };
   };
-  return { bus: { nats: { request } } as unknown as Bus, asked };
+  return { bus: { nats: { request } } as unknown as Bus, requested };
 }
 const works = async () => {};
 

@@ -32,7 +32,7 @@ const request = v.union([
  */
 export type FetchRequest = v.InferOutput<typeof request>;
 
-export const encodeFetch = (asked: FetchRequest): Uint8Array => encode(asked);
+export const encodeFetch = (requested: FetchRequest): Uint8Array => encode(requested);
 
 /** @throws SvcError `bad_request` */
 export function openFetch(bytes: Uint8Array): FetchRequest {

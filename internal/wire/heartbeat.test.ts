@@ -20,16 +20,16 @@ function setup() {
   const index = createFleetIndex({
     ...{ members: () => ["web-1"], facts: quiet, heartbeats: { watch: watched }, clock, log: recordingLog() },
   });
-  const heard: number[] = [];
-  index.onBeat((_, revision) => heard.push(revision));
+  const received: number[] = [];
+  index.onBeat((_, revision) => received.push(revision));
   const store = (revision: number, fields: Record<string, number | string>, peel = "web-1") => {
     for (const run of watchers) run({ key: peel, value: encode(fields), revision, storedAt: clock.now() });
   };
-  return { clock, index, heard, store };
+  return { clock, index, received, store };
 }
 
 test("a goodbye makes a peel silent at once, and is not a heartbeat", () => {
-  const { clock, index, heard, store } = setup();
+  const { clock, index, received, store } = setup();
   store(7, {});
   clock.advance(3_000);
   expect(index.lifeOf("web-1")).toEqual({ alive: true, since: start });
@@ -37,7 +37,7 @@ test("a goodbye makes a peel silent at once, and is not a heartbeat", () => {
   expect(index.alive("web-1")).toBe(false);
   expect(index.alive("web-1", clock.now() - 1)).toBe(true);
   expect(index.lifeOf("web-1")).toEqual({ alive: false, since: start + 3_000 });
-  expect(heard).toEqual([7]);
+  expect(received).toEqual([7]);
   store(9, {});
   expect(index.lifeOf("web-1")).toEqual({ alive: true, since: start + 3_000 });
 });

@@ -75,12 +75,12 @@ function judgeAdministrator(standing: Standing, listed: Administrator, key: stri
  * that key is disabled itself: otherwise two of them could undo each other, and the answer would depend on where one
  * begins. Enabling needs a key that counts. Where a record was, one that is gone, older or forged undoes nothing.
  *
- * @param asked names whose state is being looked for
+ * @param requested names whose state is being looked for
  */
 function isDisabledAdministrator(
   standing: Standing,
   { name, publicKey }: Administrator,
-  asked: ReadonlySet<string> = new Set(),
+  requested: ReadonlySet<string> = new Set(),
 ): boolean {
   const floor = standing.versionFloor(name);
   const record = standing.find(name);
@@ -88,7 +88,7 @@ function isDisabledAdministrator(
   const signer = standing.administrators.find((one) => one.publicKey === record.key && one.name !== name);
   if (signer === undefined || !standing.isSigned(record)) return floor > 0;
   if (record.disabled === true) return true;
-  const known = new Set(asked).add(name);
+  const known = new Set(requested).add(name);
   return known.has(signer.name) || isDisabledAdministrator(standing, signer, known);
 }
 

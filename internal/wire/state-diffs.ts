@@ -49,7 +49,7 @@ export function encodeDiffs(
   { run_at, jid }: Pick<Report, "run_at" | "jid">,
   states: readonly EndedState[],
 ): Uint8Array | undefined {
-  const reported = states.filter(isTold).toSorted((one, other) => rank(one) - rank(other));
+  const reported = states.filter(isReported).toSorted((one, other) => rank(one) - rank(other));
   if (reported.length === 0) return undefined;
   const of = { run_at, ...(jid === undefined ? {} : { jid }) };
   for (const max of [maxText, shorterText]) {
@@ -74,7 +74,7 @@ export function areOf(diffs: Pick<Diffs, "run_at" | "jid">, report: Pick<Report,
   return diffs.run_at === report.run_at && diffs.jid === report.jid;
 }
 
-const isTold = ({ result, changes }: EndedState) => result !== true || Object.keys(changes).length > 0;
+const isReported = ({ result, changes }: EndedState) => result !== true || Object.keys(changes).length > 0;
 const rank = ({ result }: EndedState) => (result === false ? 0 : 1);
 
 /** @param max characters of a text in the changes; 0 leaves the changes out */

@@ -42,8 +42,8 @@ export function judgeRequest(
   subject: string,
   { registry, now }: { registry: RequestRegistry; now: number },
 ): { operator: RegisteredOperator } | { refused: string } {
-  const { operator: asks, key, sentAt } = request;
-  const refuse = (reason: string) => ({ refused: `the request of ${asks} is refused: ${reason}` });
+  const { operator: requester, key, sentAt } = request;
+  const refuse = (reason: string) => ({ refused: `the request of ${requester} is refused: ${reason}` });
   const offMs = sentAt - now;
   if (Math.abs(offMs) > clockToleranceMs) {
     const where = offMs > 0 ? "ahead of" : "behind";
@@ -56,7 +56,7 @@ export function judgeRequest(
       `its signature is wrong for ${subject}: it was changed on its way, or signed for another subject`,
     );
   }
-  const judged = registry.judge(asks, key, now);
+  const judged = registry.judge(requester, key, now);
   return "operator" in judged ? judged : refuse(judged.refused);
 }
 

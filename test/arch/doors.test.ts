@@ -8,7 +8,7 @@ test("doors ask for operations, and for nothing else of a room", () => {
 
 test("a door that reaches past the operations is found", () => {
   const jobs = "internal/fleet/jobs";
-  const ask = (room: string) => `ask for an operation of internal/fleet/${room}/operations.ts`;
+  const advice = (room: string) => `ask for an operation of internal/fleet/${room}/operations.ts`;
   expect(
     lines(
       checkOperations([
@@ -41,6 +41,6 @@ test("a door that reaches past the operations is found", () => {
     `internal/doors/rest/more.ts: takes dispatchJob of ${jobs}/dispatch.ts; read its table, ${jobs}/joined.ts`,
     `internal/doors/bus/job.ts: takes Job of ${jobs}/record.ts; read its table, ${jobs}/joined.ts`,
     "internal/doors/bus/more.ts: serves a subject; bind an operation to it",
-    `internal/cli/enroll/approve.ts: takes applyEvent of internal/fleet/enrollment/apply.ts; ${ask("enrollment")}`,
+    `internal/cli/enroll/approve.ts: takes applyEvent of internal/fleet/enrollment/apply.ts; ${advice("enrollment")}`,
   ]);
 });

@@ -9,7 +9,7 @@ const direct = new Set([
   "internal/cli/bus/backup.ts",
   "internal/cli/bus/restore.ts",
   "internal/cli/direct-reads.ts",
-  "internal/cli/enroll/ask.ts",
+  "internal/cli/enroll/connect.ts",
   "internal/cli/enroll/read-list.ts",
   "internal/cli/enroll/revoke.ts",
   "internal/cli/setup/read-backup.ts",

@@ -49,11 +49,11 @@ export function checkState(sources: Source[]): Violation[] {
   });
 }
 
-type Tell = (node: Node, problem: string) => void;
+type Report = (node: Node, problem: string) => void;
 const instead = "keep it in what a createX() returns";
 
 /** What stands outside functions. */
-function checkLevel(node: Node, report: Tell, exported = false): void {
+function checkLevel(node: Node, report: Report, exported = false): void {
   if (isFunction(node)) return;
   if (node.type === "VariableDeclaration") {
     if (node.kind === "let" || node.kind === "var") report(node, `${node.kind} at module level; ${instead}`);
@@ -80,7 +80,7 @@ function checkLevel(node: Node, report: Tell, exported = false): void {
   for (const child of children(node)) checkLevel(child, report, isExport);
 }
 
-function checkConstant(declared: Node, report: Tell, exported: boolean): void {
+function checkConstant(declared: Node, report: Report, exported: boolean): void {
   const made = bare(declared.init as Node | null);
   if (made === undefined || isReadonly(declared)) return;
   if (made.type === "ArrayExpression" && isEmpty(made))
@@ -99,7 +99,7 @@ function isEmpty(made: Node | undefined): boolean {
 }
 
 /** Changes of what the module declares or imports, wherever they stand. */
-function checkChanges(program: Node, report: Tell): void {
+function checkChanges(program: Node, report: Report): void {
   const shared = bindingsIn(program);
   const expressions = new Set<string>();
   const walk = (node: Node, hidden: ReadonlySet<string>): void => {

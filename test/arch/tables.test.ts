@@ -39,7 +39,7 @@ test("a subject of operators elsewhere is found", () => {
     '"svc.job.x.cancel"',
     '"svc.rollout.start"',
   ])
-    expect(check("internal/cli/ask.ts", text)).toHaveLength(1);
+    expect(check("internal/cli/request.ts", text)).toHaveLength(1);
   expect(check("internal/fleet/jobs/doors.ts", '"svc.job.request"')).toEqual([]);
   expect(check("internal/bus/subjects.ts", '"svc.job.x.stop.y" "svc.admin.follow.z"')).toEqual([]);
 });

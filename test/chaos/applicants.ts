@@ -24,38 +24,43 @@ const connectWithinMs = 5_000;
  * from both at once, connects, and is revoked. @returns the guest, if it got credentials
  */
 export async function leadGuest(
-  { masters, servers, ask, recorder }: Site,
+  { masters, servers, request, recorder }: Site,
   number: number,
   random: () => number,
 ): Promise<Guest | undefined> {
   const [one, other] = random() < 0.5 ? [masters[0], masters[1]] : [masters[1], masters[0]];
   if (one === undefined || other === undefined) return undefined;
   const guest = newEnrollee(`guest-${number}`);
-  const ask1 = (master: MasterUnit, operation: Operation, id: string, question: Parameters<Site["ask"]>[1]) =>
+  const requestOne = (
+    master: MasterUnit,
+    operation: Operation,
+    id: string,
+    question: Parameters<Site["request"]>[1],
+  ) =>
     recorder.call(
       { door: "rest", master: master.host.name, operation, enrollment: id, peel: guest.peelId },
-      ask(master, question),
+      request(master, question),
     );
   const query = new URLSearchParams({ peel_id: guest.peelId, public_key: guest.publicKey });
-  const nonce = await ask(one, { path: `/api/v1/enroll/nonce?${query}` });
+  const nonce = await request(one, { path: `/api/v1/enroll/nonce?${query}` });
   if (nonce.status !== 200) return undefined;
   const body = submission(guest, nonce.json as Parameters<typeof submission>[1]);
   const made = await recorder.call(
     { door: "rest", master: other.host.name, operation: "enroll", peel: guest.peelId },
-    ask(other, { method: "POST", path: "/api/v1/enroll", body }),
+    request(other, { method: "POST", path: "/api/v1/enroll", body }),
     (json) => ({ enrollment: (json as { id: string }).id }),
   );
   const id = (made.json as { id?: string } | undefined)?.id;
   if (made.status >= 300 || id === undefined) return undefined;
 
   const decide = (master: MasterUnit, verb: "approve" | "reject" | "revoke") =>
-    ask1(master, verb, id, { method: "POST", path: `/api/v1/enrollments/${id}/${verb}`, body: {} });
+    requestOne(master, verb, id, { method: "POST", path: `/api/v1/enrollments/${id}/${verb}`, body: {} });
   const second = random() < 0.5 ? "reject" : "approve";
   await Promise.all([decide(one, "approve"), decide(other, second)]);
   const authorization = nkeyHeader(guest, id);
   const fetched = await Promise.all(
     [one, other].map((master) =>
-      ask1(master, "credentials", id, { path: `/api/v1/enroll/${id}/creds`, authorization }),
+      requestOne(master, "credentials", id, { path: `/api/v1/enroll/${id}/creds`, authorization }),
     ),
   );
   const data = fetched.map(({ json }) => (json as { creds_data?: string } | undefined)?.creds_data);
@@ -80,9 +85,9 @@ export async function leadGuest(
  * Closes the connections of all but the last guests, unless they are connected: refused ones try to connect for
  * ever, and hundreds of them would take the processor from the fleet. Whether they can connect is tried anyway.
  */
-export async function dismiss(guests: readonly Guest[], keep: number): Promise<void> {
+export async function dismiss(guests: readonly Guest[], count: number): Promise<void> {
   const refused = guests
-    .slice(0, Math.max(0, guests.length - keep))
+    .slice(0, Math.max(0, guests.length - count))
     .filter(({ connection }) => connection?.bus.connected === false);
   for (const guest of refused) {
     const { connection } = guest;

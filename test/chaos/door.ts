@@ -24,7 +24,7 @@ export interface Question {
 const timeoutMs = 10_000;
 
 /** Asks a master over HTTPS, from an address that no request limit applies to; it never throws. */
-export function askMaster(
+export function requestMaster(
   network: Network,
   master: MasterUnit,
   ca: string,

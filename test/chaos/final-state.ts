@@ -88,8 +88,8 @@ async function untilEnded(site: Site): Promise<void> {
   const until = clock.monotonic() + jobsWithinMs;
   for (const master of site.masters) {
     while (clock.monotonic() < until) {
-      const jobs = await site.ask(master, { path: "/api/v1/jobs?status=running" });
-      const rollouts = await site.ask(master, { path: "/api/v1/rollouts?status=running" });
+      const jobs = await site.request(master, { path: "/api/v1/jobs?status=running" });
+      const rollouts = await site.request(master, { path: "/api/v1/rollouts?status=running" });
       if ([jobs, rollouts].every(({ json }) => Array.isArray(json) && json.length === 0)) break;
       await sleep(clock, 500);
     }
@@ -106,7 +106,7 @@ function hasSent({ dir }: Unit): boolean {
 async function pages<T>(site: Site, master: MasterUnit, list: string): Promise<T[]> {
   const found: T[] = [];
   for (let path: string | undefined = `/api/v1/${list}`; path !== undefined; ) {
-    const page = await site.ask(master, { path });
+    const page = await site.request(master, { path });
     if (page.status !== 200) throw new Error(`${master.host.name}: ${path} is ${page.status} ${page.error}`);
     found.push(...(page.json as T[]));
     path = page.next;
@@ -120,7 +120,7 @@ async function show(
   jid: string,
   tokens: ReadonlyMap<string | undefined, string | undefined>,
 ): Promise<EndedJob | null> {
-  const { status, json, error } = await site.ask(master, { path: `/api/v1/jobs/${jid}` });
+  const { status, json, error } = await site.request(master, { path: `/api/v1/jobs/${jid}` });
   if (status === 404) return null;
   if (status !== 200) throw new Error(`${master.host.name}: ${jid} is ${status} ${error}`);
   const { targets, outcomes, counts, metadata } = json as ShownJob;

@@ -96,7 +96,7 @@ async function run(dir: string, seed: number): Promise<number> {
   const final = await readFinalState(site, workload.guests, seen, differing);
   for (const server of site.servers.list) await server.end("SIGTERM");
   const kept = { seed, server, date, history: recorder.history, final };
-  return report(kept, keep(kept, site));
+  return report(kept, save(kept, site));
 }
 
 function phrase({ readyMs, firstJobMs, recoveredMs }: Recovery): string {
@@ -105,7 +105,7 @@ function phrase({ readyMs, firstJobMs, recoveredMs }: Recovery): string {
 }
 
 /** Writes the history, for HISTORY=, and the logs. @returns their directory */
-function keep(kept: Kept, { servers, masters, peels }: Awaited<ReturnType<typeof startSite>>): string {
+function save(kept: Kept, { servers, masters, peels }: Awaited<ReturnType<typeof startSite>>): string {
   const base = join(results, `${kept.seed}`);
   mkdirSync(base, { recursive: true, mode: 0o700 });
   for (const unit of [...servers.list, ...masters, ...peels]) {
@@ -120,11 +120,11 @@ function keep(kept: Kept, { servers, masters, peels }: Awaited<ReturnType<typeof
 function report({ seed, server, date = "", history, final }: Kept, dir: string): number {
   const violations = checkAll(history, final);
   const counted = Map.groupBy(callsOf(history), ({ operation }) => operation);
-  const asked = [...counted].map(([operation, calls]) => {
+  const requested = [...counted].map(([operation, calls]) => {
     return `${operation} ${calls.filter(isAcknowledged).length}/${calls.length}`;
   });
   const found = reportOf(history, violations);
-  const answered = `answered/asked: ${asked.join(", ")}`;
+  const answered = `answered/asked: ${requested.join(", ")}`;
   const about = `${server}, seed ${seed}, ${date.slice(0, 10)}`;
   say(`\n${answered}\n\n${formatReport(found)}\n`);
   writeFileSync(join(dir, "report.txt"), `${about}\n${answered}\n\n${formatReport(found)}\n`);

@@ -33,7 +33,7 @@ export function createNetwork(): Network {
   command("ip", "link", "set", bridge, "up");
   // Masters limit requests by address: the operator has a range of them.
   command("ip", "route", "add", "local", "10.77.200.0/24", "dev", "lo");
-  let asked = 0;
+  let requested = 0;
   return {
     add(name, number) {
       const address = `10.77.0.${number}`;
@@ -48,6 +48,6 @@ export function createNetwork(): Network {
     plug: ({ name }, up) => command("ip", "link", "set", name, up ? "up" : "down"),
     route: (from, to, open) =>
       command("ip", "-n", from.name, "route", open ? "del" : "add", "blackhole", `${to.address}/32`),
-    operatorAddress: () => `10.77.200.${1 + (asked++ % 250)}`,
+    operatorAddress: () => `10.77.200.${1 + (requested++ % 250)}`,
   };
 }

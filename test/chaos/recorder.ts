@@ -10,7 +10,7 @@ export interface Recorder {
   add(entry: Entry): void;
   /** Records one request with its answer. @param about what the answer is about, besides what was asked */
   call(
-    asked: Pick<Call, "door" | "master" | "operation"> & Partial<Call>,
+    requested: Pick<Call, "door" | "master" | "operation"> & Partial<Call>,
     answer: Promise<Answer>,
     about?: (json: unknown) => Partial<Call>,
   ): Promise<Answer>;
@@ -24,7 +24,7 @@ export function createRecorder(clock: Clock): Recorder {
     history,
     now,
     add: (entry) => void history.push(entry),
-    async call(asked, answering, about = () => ({})) {
+    async call(requested, answering, about = () => ({})) {
       const at = now();
       const answer = await answering;
       const { status, json, error } = answer;
@@ -34,7 +34,7 @@ export function createRecorder(clock: Clock): Recorder {
         at,
         ended: now(),
         status,
-        ...asked,
+        ...requested,
         ...found,
         ...(error === undefined ? {} : { error }),
       });

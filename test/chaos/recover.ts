@@ -8,7 +8,7 @@ const clock = systemClock;
 const withinMs = 60_000;
 /** A job that waits for a peel ends only with its time: others are started meanwhile. */
 const jobEveryMs = 1_000;
-const lookEveryMs = 250;
+const checkEveryMs = 250;
 
 /** How long the parts of a recovery took; a part is absent when it was not in time. */
 export type Recovery = Pick<FaultSpan, "readyMs" | "firstJobMs" | "recoveredMs">;
@@ -47,7 +47,7 @@ async function untilReady(
       () => false,
     );
     if (isReady) return sinceMs();
-    await sleep(clock, lookEveryMs);
+    await sleep(clock, checkEveryMs);
   }
   return undefined;
 }
@@ -78,7 +78,7 @@ async function untilWorked(
 
 /** Has every peel do a job. */
 async function hasWorked(
-  { ask, recorder, peels }: Site,
+  { request, recorder, peels }: Site,
   master: MasterUnit,
   over: AbortSignal,
 ): Promise<boolean> {
@@ -86,16 +86,16 @@ async function hasWorked(
   const body = { targets, function: "test.ping", timeout: "5s" };
   const made = await recorder.call(
     { door: "rest", master: master.host.name, operation: "dispatch" },
-    ask(master, { method: "POST", path: "/api/v1/jobs", body }),
+    request(master, { method: "POST", path: "/api/v1/jobs", body }),
     (json) => ({ job: (json as { jid: string }).jid }),
   );
   const jid = (made.json as { jid?: string } | undefined)?.jid;
   for (let polls = 0; jid !== undefined && polls < 30 && !over.aborted; polls++) {
-    const { json } = await ask(master, { path: `/api/v1/jobs/${jid}` });
+    const { json } = await request(master, { path: `/api/v1/jobs/${jid}` });
     const job = json as { status: string } | undefined;
     if (job?.status === "completed") return true;
     if (job !== undefined && job.status !== "running") return false;
-    await sleep(clock, lookEveryMs);
+    await sleep(clock, checkEveryMs);
   }
   return false;
 }

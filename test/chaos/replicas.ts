@@ -3,7 +3,7 @@ import { stuckStreams } from "./check/replicas.ts";
 import type { FinalState } from "./history.ts";
 import type { BusServer } from "./servers.ts";
 
-const betweenLooksMs = 1_000;
+const betweenChecksMs = 1_000;
 
 interface StoredStreams {
   account_details?: {
@@ -31,7 +31,7 @@ export async function noteReplicas(
   differing: Record<string, number>,
 ): Promise<void> {
   const first = await readReplicas(servers);
-  await sleep(systemClock, betweenLooksMs);
+  await sleep(systemClock, betweenChecksMs);
   const stuck = stuckStreams(first, await readReplicas(servers));
   for (const stream of Object.keys(differing)) if (!stuck.has(stream)) delete differing[stream];
   for (const stream of stuck) differing[stream] ??= at;

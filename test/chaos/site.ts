@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { createMaster, createPeel, type MasterUnit } from "./daemons.ts";
-import { type Answer, askMaster, type Question } from "./door.ts";
+import { type Answer, type Question, requestMaster } from "./door.ts";
 import { createNetwork, type Network } from "./network.ts";
 import type { Recorder } from "./recorder.ts";
 import { createServers, type Servers } from "./servers.ts";
@@ -15,7 +15,7 @@ export interface Site {
   readonly masters: readonly MasterUnit[];
   readonly peels: readonly Unit[];
   readonly recorder: Recorder;
-  ask(master: MasterUnit, question: Question): Promise<Answer>;
+  request(master: MasterUnit, question: Question): Promise<Answer>;
 }
 
 const startWithinMs = 120_000;
@@ -43,25 +43,31 @@ export async function startSite(
     await master.wrote("master ready");
   }
   const peels = count(options.peels).map((number) => createPeel(network, servers, masters, dir, number));
-  const ask: Site["ask"] = (master, question) => askMaster(network, master, servers.caPem, question);
-  const site = { dir, network, servers, masters, peels, recorder, ask };
+  const request: Site["request"] = (master, question) =>
+    requestMaster(network, master, servers.caPem, question);
+  const site = { dir, network, servers, masters, peels, recorder, request };
   for (let from = 0; from < peels.length; from += group) await admit(site, peels.slice(from, from + group));
   return site;
 }
 
 /** Starts peels and approves them. */
-async function admit({ masters, ask, recorder }: Site, peels: readonly Unit[]): Promise<void> {
+async function admit({ masters, request, recorder }: Site, peels: readonly Unit[]): Promise<void> {
   const [master] = masters;
   if (master === undefined) throw new Error("no master is configured");
   for (const peel of peels) peel.start();
   const until = systemClock.monotonic() + startWithinMs;
   while (!peels.every((peel) => peel.output().includes('"peel connected"'))) {
     if (systemClock.monotonic() > until) throw new Error(`no connection:\n${peels[0]?.output()}`);
-    const pending = await ask(master, { path: "/api/v1/enrollments?state=pending" });
+    const pending = await request(master, { path: "/api/v1/enrollments?state=pending" });
     for (const { id } of (pending.json ?? []) as { id: string }[]) {
       const path = `/api/v1/enrollments/${id}/approve`;
-      const asked = { door: "rest", master: master.host.name, operation: "approve", enrollment: id } as const;
-      await recorder.call(asked, ask(master, { method: "POST", path, body: {} }));
+      const requested = {
+        door: "rest",
+        master: master.host.name,
+        operation: "approve",
+        enrollment: id,
+      } as const;
+      await recorder.call(requested, request(master, { method: "POST", path, body: {} }));
     }
     await sleep(systemClock, 300);
   }

@@ -28,7 +28,7 @@ const keptGuests = 20;
 const every = { job: 500, guest: 2_000, rollout: 15_000, show: 1_000, ready: 1_000 };
 
 export function startWorkload(site: Site, random: () => number): Workload {
-  const { masters, peels, ask, recorder } = site;
+  const { masters, peels, request, recorder } = site;
   const stopping = new AbortController();
   const waiting = new Set<Promise<unknown>>();
   const guests: Guest[] = [];
@@ -40,7 +40,7 @@ export function startWorkload(site: Site, random: () => number): Workload {
     return found;
   };
   const rest = (master: MasterUnit) => ({ door: "rest", master: master.host.name }) as const;
-  const keepJob = (json: unknown) => {
+  const storeJob = (json: unknown) => {
     const { jid } = json as { jid: string };
     jids.push(jid);
     return { job: jid };
@@ -58,8 +58,8 @@ export function startWorkload(site: Site, random: () => number): Workload {
     const token = `t${++number}-${kind}`;
     const targets = someTargets().map(({ host }) => host.name);
     if (random() < viaBus) {
-      const asked = { door: "bus", master: "any", operation: "dispatch", token } as const;
-      await recorder.call(asked, runOverBus(site, targets, commandOf(kind, token)), keepJob);
+      const requested = { door: "bus", master: "any", operation: "dispatch", token } as const;
+      await recorder.call(requested, runOverBus(site, targets, commandOf(kind, token)), storeJob);
       return;
     }
     const master = oneOf(masters);
@@ -70,8 +70,8 @@ export function startWorkload(site: Site, random: () => number): Workload {
       timeout: `${10 + Math.floor(random() * 10)}s`,
       metadata: { token, kind },
     };
-    const asked = { ...rest(master), operation: "dispatch", token } as const;
-    await recorder.call(asked, ask(master, { method: "POST", path: "/api/v1/jobs", body }), keepJob);
+    const requested = { ...rest(master), operation: "dispatch", token } as const;
+    await recorder.call(requested, request(master, { method: "POST", path: "/api/v1/jobs", body }), storeJob);
   };
   const rollOut = async () => {
     const token = `r${++number}-quick`;
@@ -89,7 +89,7 @@ export function startWorkload(site: Site, random: () => number): Workload {
     };
     await recorder.call(
       { ...rest(master), operation: "rollout", token },
-      ask(master, { method: "POST", path: "/api/v1/rollouts", body }),
+      request(master, { method: "POST", path: "/api/v1/rollouts", body }),
       (json) => ({ rollout: (json as { id: string }).id }),
     );
   };
@@ -99,7 +99,7 @@ export function startWorkload(site: Site, random: () => number): Workload {
     const master = oneOf(masters);
     await recorder.call(
       { ...rest(master), operation: "show", job: jid },
-      ask(master, { path: `/api/v1/jobs/${jid}` }),
+      request(master, { path: `/api/v1/jobs/${jid}` }),
       (json) => ({ outcomes: (json as { outcomes: Record<string, string> }).outcomes }),
     );
   };
@@ -108,7 +108,7 @@ export function startWorkload(site: Site, random: () => number): Workload {
     if (guest !== undefined) guests.push(guest);
     await dismiss(guests, keptGuests);
   };
-  const look = async () => {
+  const check = async () => {
     for (const master of masters) {
       const at = recorder.now();
       const status = await fetch(`${master.healthUrl}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(
@@ -133,7 +133,7 @@ export function startWorkload(site: Site, random: () => number): Workload {
     repeat(every.guest, lead),
     repeat(every.rollout, rollOut),
     repeat(every.show, show),
-    repeat(every.ready, look),
+    repeat(every.ready, check),
   ];
   return {
     guests,

@@ -42,7 +42,7 @@ const words = new Set(
 /** What an expression asks for that nobody has, and brackets that do not match. */
 function faults(expression: string): string[] {
   const found: string[] = [];
-  const labelsAsked = new Set<string>();
+  const labelsRequested = new Set<string>();
   const rest = expression
     .replace(/([a-z_]+)\{([^}]*)\}/g, (_, name: string, matchers: string) => {
       for (const [, label = ""] of matchers.matchAll(/(\w+)(?:=~|!~|!=|=)"[^"]*"/g)) {
@@ -53,13 +53,13 @@ function faults(expression: string): string[] {
       return name;
     })
     .replace(/\bby \(([^)]*)\)/g, (_, labels: string) => {
-      for (const label of labels.split(",")) labelsAsked.add(label.trim());
+      for (const label of labels.split(",")) labelsRequested.add(label.trim());
       return "";
     })
     .replace(/\[(?:\d+[smhd]|\$__rate_interval)\]/g, "");
   const names = (rest.match(/[a-zA-Z_:][\w:]*/g) ?? []).filter((name) => !words.has(name));
   for (const name of names) if (!known.has(name)) found.push(`there is no metric ${name}`);
-  for (const label of labelsAsked) {
+  for (const label of labelsRequested) {
     if (!names.some((name) => known.get(name)?.has(label))) found.push(`nothing here has the label ${label}`);
   }
   const depth = [...rest].reduce((open, sign) => open + (sign === "(" ? 1 : sign === ")" ? -1 : 0), 0);
@@ -96,7 +96,7 @@ test("every panel of the dashboard asks for metrics there are, and none covers a
 });
 
 test("each metric that only an operator can act on has an alert or a panel", () => {
-  const asked = [
+  const requested = [
     ...alertRules(alerts).flatMap(({ rules }) => rules.map(({ expr }) => expr)),
     ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
   ].join("\n");
@@ -104,7 +104,7 @@ test("each metric that only an operator can act on has an alert or a panel", () 
   const unwatched = ["svc_build_info", "svc_enroll_streams"];
   const missing = catalogs.master
     .map(({ name }) => name)
-    .filter((name) => name.startsWith("svc_") && !unwatched.includes(name) && !asked.includes(name));
+    .filter((name) => name.startsWith("svc_") && !unwatched.includes(name) && !requested.includes(name));
   expect(missing).toEqual([]);
 });
 

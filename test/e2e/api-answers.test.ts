@@ -17,17 +17,17 @@ import {
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import type { Reply } from "../harness/client.ts";
 import { bearer, call, getNonce, newEnrollee, postJson } from "../harness/enrollee.ts";
-import { askAboutEnrollments } from "../harness/enrollment-answers.ts";
-import { askAboutJobs } from "../harness/job-answers.ts";
+import { checkEnrollmentAnswers } from "../harness/enrollment-answers.ts";
+import { checkJobAnswers } from "../harness/job-answers.ts";
 import { connectManualPeel } from "../harness/manual-peel.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";
 import { newOperator } from "../harness/operators.ts";
 import { enrollPeel } from "../harness/peel-connection.ts";
 import { peelRequests, settingsFlags } from "../harness/peel-requests.ts";
 import { listAdministrators, recordOf, signedRecord } from "../harness/registered.ts";
-import { askAboutRollouts } from "../harness/rollout-answers.ts";
+import { checkRolloutAnswers } from "../harness/rollout-answers.ts";
 import { runRecord } from "../harness/run-record.ts";
-import { askAboutSessions } from "../harness/session-answers.ts";
+import { checkSessionAnswers } from "../harness/session-answers.ts";
 import { certificateRequest, storeSite } from "../harness/site-request.ts";
 import { nthStatement } from "../harness/succession.ts";
 import { until } from "../harness/until.ts";
@@ -77,14 +77,14 @@ const deployerToken = Buffer.from(systemRandom(24)).toString("base64url");
 
 const faults = (operationId: string, reply: Pick<Reply, "status" | "json">) =>
   answers.faults(operationId, reply);
-const expectDescribed: ExpectDescribed = async (operationId, asked, status) => {
-  const reply = await asked;
+const expectDescribed: ExpectDescribed = async (operationId, requested, status) => {
+  const reply = await requested;
   expect([operationId, reply.status, faults(operationId, reply)]).toEqual([operationId, status, []]);
   return reply;
 };
 
 test("the answers of the enrollment doors are as described", () =>
-  askAboutEnrollments(bus, master, expectDescribed));
+  checkEnrollmentAnswers(bus, master, expectDescribed));
 
 test("the answers about jobs are as described", async () => {
   await using peel = await connectManualPeel(
@@ -92,7 +92,7 @@ test("the answers about jobs are as described", async () => {
     await enrollPeel(master, "by-hand"),
   );
   await peel.beat();
-  await askAboutJobs(master, peel, expectDescribed);
+  await checkJobAnswers(master, peel, expectDescribed);
 });
 
 test("the answers about rollouts are as described", async () => {
@@ -101,7 +101,7 @@ test("the answers about rollouts are as described", async () => {
     await enrollPeel(master, "in-waves"),
   );
   await peel.beat();
-  await askAboutRollouts(master, peel, expectDescribed);
+  await checkRolloutAnswers(master, peel, expectDescribed);
 });
 
 test("the answers about TPMs are as described", async () => {
@@ -114,11 +114,11 @@ test("the answers about TPMs are as described", async () => {
     challenge_id: (nonce.json as { challenge_id: string }).challenge_id,
     ...tpm.keys,
   };
-  const ask = (of: TestMaster, change = {}) => postJson(of, "/api/v1/enroll/tpm", { ...body, ...change });
-  await expectDescribed("challengeTpm", ask(own), 200);
-  await expectDescribed("challengeTpm", ask(own, { ak_public: "" }), 401);
-  await expectDescribed("challengeTpm", ask(own, { peel_id: 5 }), 400);
-  await expectDescribed("challengeTpm", ask(master), 404);
+  const send = (of: TestMaster, change = {}) => postJson(of, "/api/v1/enroll/tpm", { ...body, ...change });
+  await expectDescribed("challengeTpm", send(own), 200);
+  await expectDescribed("challengeTpm", send(own, { ak_public: "" }), 401);
+  await expectDescribed("challengeTpm", send(own, { peel_id: 5 }), 400);
+  await expectDescribed("challengeTpm", send(master), 404);
 });
 
 test("the answers about tokens are as described", async () => {
@@ -164,9 +164,9 @@ test("the answers about peels are as described", async () => {
   await stored.drain();
   const headers = bearer;
   for (const [name, path, body] of peelRequests("shown-1")) {
-    const asked =
+    const requested =
       body === undefined ? call(master, { path, headers }) : postJson(master, path, body, { headers });
-    await expectDescribed(name, asked, 200);
+    await expectDescribed(name, requested, 200);
   }
 });
 
@@ -210,7 +210,7 @@ test("the answers about requests that wait are as described", async () => {
 });
 
 test("the answers about operators are as described", async () => {
-  const ask = (method: string, path: string, body?: unknown) =>
+  const send = (method: string, path: string, body?: unknown) =>
     method === "GET"
       ? call(master, { path: `/api/v1/operators${path}`, headers: bearer })
       : postJson(master, `/api/v1/operators${path}`, body, { headers: bearer, method });
@@ -218,31 +218,31 @@ test("the answers about operators are as described", async () => {
   const next = (version: number, more: Partial<typeof anna> = {}) => ({
     record: signedRecord({ ...anna, version, ...more }, root),
   });
-  await expectDescribed("addOperator", ask("POST", "", next(1)), 201);
-  await expectDescribed("addOperator", ask("POST", "", next(2)), 409);
-  await expectDescribed("listOperators", ask("GET", ""), 200);
-  await expectDescribed("showOperator", ask("GET", "/anna"), 200);
-  await expectDescribed("disableOperator", ask("POST", "/anna/disable", next(2, { disabled: true })), 200);
-  await expectDescribed("showOperator", ask("GET", "/anna"), 200);
-  await expectDescribed("enableOperator", ask("POST", "/anna/enable", next(3)), 200);
+  await expectDescribed("addOperator", send("POST", "", next(1)), 201);
+  await expectDescribed("addOperator", send("POST", "", next(2)), 409);
+  await expectDescribed("listOperators", send("GET", ""), 200);
+  await expectDescribed("showOperator", send("GET", "/anna"), 200);
+  await expectDescribed("disableOperator", send("POST", "/anna/disable", next(2, { disabled: true })), 200);
+  await expectDescribed("showOperator", send("GET", "/anna"), 200);
+  await expectDescribed("enableOperator", send("POST", "/anna/enable", next(3)), 200);
   const approver = { roles: ["approver"] };
-  await expectDescribed("setOperatorRoles", ask("POST", "/anna/roles", next(4, approver)), 200);
+  await expectDescribed("setOperatorRoles", send("POST", "/anna/roles", next(4, approver)), 200);
   const removal = next(5, { ...approver, disabled: true });
-  await expectDescribed("removeOperator", ask("DELETE", "/anna", removal), 200);
-  await expectDescribed("removeOperator", ask("DELETE", "/anna", next(6, { disabled: true })), 404);
+  await expectDescribed("removeOperator", send("DELETE", "/anna", removal), 200);
+  await expectDescribed("removeOperator", send("DELETE", "/anna", next(6, { disabled: true })), 404);
   const self = { record: signedRecord(anna, newOperator("eve")) };
-  await expectDescribed("addOperator", ask("POST", "", self), 409);
+  await expectDescribed("addOperator", send("POST", "", self), 409);
 });
 
 test("the answers about the audit and about sessions are as described", async () => {
-  const ask = (path: string) => call(master, { path: `/api/v1/audit${path}`, headers: bearer });
-  await expectDescribed("listAudit", ask(""), 200);
-  await expectDescribed("listAudit", ask("?limit=1&action=jobs.*"), 200);
-  await expectDescribed("listAudit", ask("?outcome=none"), 400);
-  await expectDescribed("verifyAudit", ask("/chain?again=no"), 400);
-  await expectDescribed("getAudit", ask("/1"), 200);
-  await expectDescribed("getAudit", ask("/999999"), 404);
-  await askAboutSessions(master, expectDescribed);
+  const send = (path: string) => call(master, { path: `/api/v1/audit${path}`, headers: bearer });
+  await expectDescribed("listAudit", send(""), 200);
+  await expectDescribed("listAudit", send("?limit=1&action=jobs.*"), 200);
+  await expectDescribed("listAudit", send("?outcome=none"), 400);
+  await expectDescribed("verifyAudit", send("/chain?again=no"), 400);
+  await expectDescribed("getAudit", send("/1"), 200);
+  await expectDescribed("getAudit", send("/999999"), 404);
+  await checkSessionAnswers(master, expectDescribed);
 });
 
 test("the answers about the reactor are as described", async () => {
@@ -262,12 +262,12 @@ test("the answers about the reactor are as described", async () => {
 test("the answers to the servers of sites are as described", async () => {
   const stored = await connectTo(bus, "master");
   const key = await storeSite(stored, bus.authDir, "berlin");
-  const ask = (site: string) =>
+  const send = (site: string) =>
     postJson(master, `/api/v1/sites/${site}/certificate`, certificateRequest("berlin", key), {});
   // Masters learn of it a moment later.
-  await until(async () => (await ask("berlin")).status === 200);
-  await expectDescribed("renewSiteCertificate", ask("berlin"), 200);
-  await expectDescribed("renewSiteCertificate", ask("munich"), 401);
+  await until(async () => (await send("berlin")).status === 200);
+  await expectDescribed("renewSiteCertificate", send("berlin"), 200);
+  await expectDescribed("renewSiteCertificate", send("munich"), 401);
   await stored.nats.close();
 });
 

@@ -47,8 +47,8 @@ test("every served route is described, and nothing else", () => {
 
 test("the console asks for routes that masters serve", () => {
   const served = new Set(master.routes.map(({ method, path }) => `${method} ${path}`));
-  const asked = Object.values(consoleRoutes).map(({ method, path }) => `${method} ${path}`);
-  expect(asked.filter((one) => !served.has(one))).toEqual([]);
+  const requested = Object.values(consoleRoutes).map(({ method, path }) => `${method} ${path}`);
+  expect(requested.filter((one) => !served.has(one))).toEqual([]);
 });
 
 test("the walk finds a route that is not described, and one that is not served", () => {

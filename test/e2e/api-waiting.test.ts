@@ -75,7 +75,7 @@ test("every route that changes something answers 202 where others must agree, as
     [/\/labels$/, { labels: {} }],
     [/\/enroll-expected$/, { hosts: [{ peel_id: "web-2", public_key: root.key.publicKey }] }],
   ];
-  const asked: string[] = [];
+  const requested: string[] = [];
   for (const { method, path, operation } of operationsOf(description)) {
     const { content, headers: named = {} } = operation.responses[202] ?? {};
     if (!JSON.stringify(content ?? {}).includes(`"${waitingSchema}"`)) continue;
@@ -93,7 +93,7 @@ test("every route that changes something answers 202 where others must agree, as
     const shown = await call(master, { path: where, headers: bearer });
     expect(shown.json).toMatchObject({ state: "waiting", asked_by: "wes", needs: 1 });
     expect((await postJson(master, `${where}/deny`, {}, { headers: bearer })).status).toBe(200);
-    asked.push(`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`);
+    requested.push(`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`);
   }
   // To cancel a job needs nobody.
   const changes = master.routes
@@ -102,5 +102,5 @@ test("every route that changes something answers 202 where others must agree, as
         method !== "GET" && /\/(jobs$|rollouts|enrollments|enroll-expected|operators)/.test(path),
     )
     .map(({ method, path }) => `${method} ${path}`);
-  expect(asked.sort()).toEqual(changes.sort());
+  expect(requested.sort()).toEqual(changes.sort());
 });

@@ -104,9 +104,9 @@ test("what a master was killed over is started by another one, once", async () =
   const ids: string[] = [];
   for (const [at, { path, record }] of Object.values(falls).entries()) {
     const body = { target: `web-${at}`, function: "test.echo", args: { text: `${at}` } };
-    const asked = await postJson(survivor, path, body, as(tokens.eve));
-    expect(asked.status).toBe(202);
-    const { approval } = asked.json as { approval: string };
+    const requested = await postJson(survivor, path, body, as(tokens.eve));
+    expect(requested.status).toBe(202);
+    const { approval } = requested.json as { approval: string };
     ids.push(approval);
     const master = killed[at] as RolloutMaster;
     master.trap({ record, signal: "SIGKILL" });

@@ -73,8 +73,8 @@ beforeAll(async () => {
     return { username, token_file, roles: has[username as keyof typeof has] };
   });
   const operators = {
-    judge: (...asked: Parameters<ReturnType<typeof registryOf>["judge"]>) =>
-      registryOf(...known).judge(...asked),
+    judge: (...requested: Parameters<ReturnType<typeof registryOf>["judge"]>) =>
+      registryOf(...known).judge(...requested),
   };
   const options = { tokens: configured, operators, clock, flags: ["--roles-file", file] };
   masters = [await startMaster(bus, options), await startMaster(bus, options)];
@@ -215,7 +215,7 @@ async function decideOverRest(token: string, verb: "approve" | "deny", id: strin
 
 const doors = {
   "over the bus": {
-    async ask({ subject, fields }: Wish, who: TestOperator = ann): Promise<string> {
+    async request({ subject, fields }: Wish, who: TestOperator = ann): Promise<string> {
       const answer = await send(who, subject, fields);
       expect(answer).toEqual({
         ok: true,
@@ -228,8 +228,8 @@ const doors = {
       decideOverBus({ asker: ann, other: ben, watcher: cho }[who], "approve", id),
     deny: (id: string) => decideOverBus(ben, "deny", id),
     /** Asks as someone who is gone when others agree. */
-    async askAndGo(wish: Wish): Promise<string> {
-      const id = await this.ask(wish, dan);
+    async requestAndRun(wish: Wish): Promise<string> {
+      const id = await this.request(wish, dan);
       known.splice(known.indexOf(dan), 1);
       return id;
     },
@@ -237,7 +237,7 @@ const doors = {
     gone: "the operator dan does not exist",
   },
   "over REST": {
-    async ask({ rest }: Wish, token: string = tokens.eve): Promise<string> {
+    async request({ rest }: Wish, token: string = tokens.eve): Promise<string> {
       const headers = { authorization: `Bearer ${token}` };
       const path = `/api/v1${rest.path}`;
       const reply = await postJson(first(), path, rest.body, { headers, method: rest.method });
@@ -249,13 +249,13 @@ const doors = {
     approve: (who: "asker" | "other" | "watcher", id: string) =>
       decideOverRest({ asker: tokens.eve, other: tokens.fay, watcher: tokens.gus }[who], "approve", id),
     deny: (id: string) => decideOverRest(tokens.fay, "deny", id),
-    async askAndGo(wish: Wish): Promise<string> {
+    async requestAndRun(wish: Wish): Promise<string> {
       const name = `token-${++made}`;
       const body = { name, roles: ["asker"], expires: "1h" };
       const created = await postJson(first(), "/api/v1/tokens", body, { headers: bearer });
       const { id: tokenId, token } = created.json as { id: string; token: string };
       runRecord.register("token", token);
-      const id = await this.ask(wish, token);
+      const id = await this.request(wish, token);
       const at = { method: "DELETE", path: `/api/v1/tokens/${tokenId}`, headers: bearer };
       expect((await call(first(), at)).status).toBe(200);
       return id;
@@ -268,7 +268,7 @@ const doors = {
 describe.each(Object.entries(doors))("%s", (_, door) => {
   test.each(Object.entries(kinds))("%s happens once, when another operator agrees", async (_name, make) => {
     const wish = await make();
-    const id = await door.ask(wish);
+    const id = await door.request(wish);
     const own = await door.approve("asker", id);
     expect(own).toMatchObject({
       status: "forbidden",
@@ -293,7 +293,7 @@ describe.each(Object.entries(doors))("%s", (_, door) => {
 
   test.each(Object.entries(kinds))("%s that was denied does not happen", async (_name, make) => {
     const wish = await make();
-    const id = await door.ask(wish);
+    const id = await door.request(wish);
     expect(await door.deny(id)).toMatchObject({ approval: { state: "denied" } });
     expect(await door.approve("other", id)).toMatchObject({
       status: "conflict",
@@ -304,7 +304,7 @@ describe.each(Object.entries(doors))("%s", (_, door) => {
 
   test.each(Object.entries(kinds))("%s of who was removed meanwhile does not happen", async (_name, make) => {
     const wish = await make();
-    const id = await door.askAndGo(wish);
+    const id = await door.requestAndRun(wish);
     try {
       const ended = await door.approve("other", id);
       expect(ended.approval).toMatchObject({ outcome: "failed", reason: expect.stringContaining(door.gone) });
@@ -321,7 +321,7 @@ test.each([
 ] as const)("a rollout and each of its jobs name who agreed %s", async (name, agreed) => {
   const door = doors[name];
   const wish = await rollout({ target: "web-1", function: "test.ping", check: { function: "test.ping" } });
-  await door.approve("other", await door.ask(wish));
+  await door.approve("other", await door.request(wish));
   const newest = async () => {
     const { id } = ((await read("/rollouts?limit=1")).json as { id: string }[])[0] ?? { id: "" };
     return (await read(`/rollouts/${id}`)).json as {
@@ -342,7 +342,7 @@ test("what waited longer than approvals.ttl does not happen, whatever it is", as
   for (const door of Object.values(doors)) {
     for (const make of Object.values(kinds)) {
       const wish = await make();
-      waiting.push({ wish, id: await door.ask(wish), door });
+      waiting.push({ wish, id: await door.request(wish), door });
     }
   }
   // The default is a day.

@@ -52,10 +52,10 @@ const idIn = (text: string) => /apr-\w{27}/.exec(text)?.[0] ?? "";
 const stateOf = async (id: string) => ((await getStatus(master, id)).json as { state: string }).state;
 
 test("who agrees sees all of it, and then the id of the job", async () => {
-  const asked = await svc(ann, "run", "web-1", "test.echo", "text=hello");
-  expect([asked.exit, asked.stderr]).toEqual([0, ""]);
-  expect(asked.stdout).toMatch(/^waits for 1 other operator: svc approval show apr-\w{27}\n$/);
-  const id = idIn(asked.stdout);
+  const requested = await svc(ann, "run", "web-1", "test.echo", "text=hello");
+  expect([requested.exit, requested.stderr]).toEqual([0, ""]);
+  expect(requested.stdout).toMatch(/^waits for 1 other operator: svc approval show apr-\w{27}\n$/);
+  const id = idIn(requested.stdout);
   const { stdout } = await svc(ben, "approval", "show", id);
   for (const line of [
     /^State +waiting$/m,
@@ -126,8 +126,8 @@ test("several enrollments are asked for, also when one waits or is refused", asy
 });
 
 test("what fails after the agreement is said with its reason, and ends with 1", async () => {
-  const asked = await svc(ann, "enroll", "approve", "enr-x");
-  const agreed = await svc(ben, "approval", "approve", idIn(asked.stdout));
+  const requested = await svc(ann, "enroll", "approve", "enr-x");
+  const agreed = await svc(ben, "approval", "approve", idIn(requested.stdout));
   expect([agreed.exit, agreed.stdout]).toEqual([
     1,
     expect.stringMatching(/^agreed to apr-\w+, and it failed: /),
@@ -157,9 +157,9 @@ test("batches do not begin, and a preview and svc can say how many must agree", 
 test("a new operator waits, and its file comes later; a key that is made here does not wait", async () => {
   const zoe = newOperator("zoe");
   const add = ["operator", "add", "zoe", "--role", "viewer"];
-  const asked = await svc(ann, ...add, "--public-key", zoe.key.publicKey);
-  const id = idIn(asked.stdout);
-  expect([asked.exit, asked.stderr]).toEqual([
+  const requested = await svc(ann, ...add, "--public-key", zoe.key.publicKey);
+  const id = idIn(requested.stdout);
+  expect([requested.exit, requested.stderr]).toEqual([
     0,
     `waits for 1 other operator: svc approval show ${id}; when others have agreed, run svc operator renew zoe > zoe.operator\n`,
   ]);

@@ -65,8 +65,8 @@ beforeAll(async () => {
   ];
   // Read at each request: an operator can be removed.
   const operators = {
-    judge: (...asked: Parameters<ReturnType<typeof registryOf>["judge"]>) =>
-      registryOf(...known).judge(...asked),
+    judge: (...requested: Parameters<ReturnType<typeof registryOf>["judge"]>) =>
+      registryOf(...known).judge(...requested),
   };
   const options = { tokens, operators, flags: ["--roles-file", file] };
   masters = [await startMaster(bus, options), await startMaster(bus, options)];
@@ -88,7 +88,7 @@ interface Answer {
   approval?: unknown;
   needs?: number;
 }
-async function ask(
+async function send(
   who: TestOperator,
   { bus: { subject } }: { bus: { subject: string } },
   fields: Record<string, Plain>,
@@ -97,12 +97,12 @@ async function ask(
   return decode(await requestAs(admin, who, subject, request)) as unknown as Answer;
 }
 const run = async (who: TestOperator) =>
-  String((await ask(who, jobOperations.createJob, { target: "web-1", function: "test.ping" })).approval);
-const approve = (who: TestOperator, id: string) => ask(who, approvalOperations.approveRequest, { id });
+  String((await send(who, jobOperations.createJob, { target: "web-1", function: "test.ping" })).approval);
+const approve = (who: TestOperator, id: string) => send(who, approvalOperations.approveRequest, { id });
 
 test("a job starts when another operator agrees, and its record names both", async () => {
   const before = peel.count("dispatch");
-  const answer = await ask(ann, jobOperations.createJob, { target: "web-1", function: "test.ping" });
+  const answer = await send(ann, jobOperations.createJob, { target: "web-1", function: "test.ping" });
   expect(answer).toEqual({ ok: true, approval: expect.stringMatching(/^apr-[0-9A-Za-z]{27}$/), needs: 1 });
   const id = String(answer.approval);
   expect(await approve(ann, id)).toMatchObject({ error: { code: "forbidden" } });
@@ -123,7 +123,7 @@ test("a job starts when another operator agrees, and its record names both", asy
 
 test("each change of a request is an event, once, without what was asked for", async () => {
   const id = await run(ann);
-  await ask(ben, approvalOperations.denyRequest, { id });
+  await send(ben, approvalOperations.denyRequest, { id });
   const other = await run(ann);
   await approve(ben, other);
   const { jid } = await peel.next("dispatch");

@@ -60,8 +60,8 @@ test("a rollout, and the job of each of its waves, are recorded when they begin 
   };
   const started = await postJson(master, "/api/v1/rollouts", body, { headers: bearer });
   const { id } = started.json as { id: string };
-  const asked = (await list("action=rollouts.start")).reverse();
-  expect(asked).toMatchObject([
+  const requested = (await list("action=rollouts.start")).reverse();
+  expect(requested).toMatchObject([
     {
       via: "rest",
       operator: "tester",
@@ -72,7 +72,7 @@ test("a rollout, and the job of each of its waves, are recorded when they begin 
       via: "rest",
       operator: "tester",
       outcome: "done",
-      subjects: { rollout: id, begun: asked[0]?.seq ?? 0 },
+      subjects: { rollout: id, begun: requested[0]?.seq ?? 0 },
     },
   ]);
   const entries = await until(

@@ -23,9 +23,9 @@ let peel: TestPeel;
 let config: string;
 let dataDir: string;
 
-const asked = async (...argv: string[]) => svc([...argv, "--config", config], { env: {} });
+const requested = async (...argv: string[]) => svc([...argv, "--config", config], { env: {} });
 const json = async (...argv: string[]) => {
-  const ran = await asked(...argv, "--output", "json");
+  const ran = await requested(...argv, "--output", "json");
   if (ran.stdout === "") throw new Error(ran.stderr);
   return { ...ran, json: JSON.parse(ran.stdout) };
 };
@@ -54,7 +54,7 @@ beforeAll(async () => {
     ...["--master-url", masters[0].url, "--enroll-ca", bus.caFile],
   ]);
   const id: string = await until(async () => (await json("enroll", "list")).json[0]?.id);
-  expect(await asked("enroll", "approve", id)).toMatchObject({ exit: 0 });
+  expect(await requested("enroll", "approve", id)).toMatchObject({ exit: 0 });
   await peel.ready;
 });
 afterAll(async () => {
@@ -97,7 +97,7 @@ test("what each master decides is in one chain, with who, how and what", async (
   expect(entries.every(({ genuine }: { genuine: boolean }) => genuine)).toBe(true);
   expect(new Set(entries.map(({ master }: { master: string }) => master)).size).toBe(2);
   // Commands may contain secrets.
-  const all = await asked("audit", "export", "--output", "jsonl");
+  const all = await requested("audit", "export", "--output", "jsonl");
   expect(all.stdout).not.toContain("hunter2");
   expect(
     all.stdout
@@ -105,11 +105,11 @@ test("what each master decides is in one chain, with who, how and what", async (
       .split("\n")
       .map((line) => JSON.parse(line).seq)[0],
   ).toBe(entries[0].seq);
-  expect(await asked("audit", "export", "--output", "yaml")).toMatchObject({
+  expect(await requested("audit", "export", "--output", "yaml")).toMatchObject({
     exit: 2,
     stderr: expect.stringContaining("lines of JSON"),
   });
-  expect(await asked("audit", "verify")).toMatchObject({ exit: 0 });
+  expect(await requested("audit", "verify")).toMatchObject({ exit: 0 });
 });
 
 test.each([
@@ -127,10 +127,12 @@ test.each([
 
 test("an entry is shown by its number, and a wrong word is explained in one line", async () => {
   expect((await json("audit", "show", "1")).json).toMatchObject({ seq: 1, action: "enrollments.approve" });
-  expect((await asked("audit", "show", "99999")).stderr).toContain("entry 99999 of the audit does not exist");
-  expect((await asked("audit", "show", "one")).stderr).toContain("must be the number of an entry");
-  expect((await asked("audit", "list", "--since", "yesterday")).stderr).toContain("--since: ");
-  expect((await asked("audit", "list", "--outcome", "don")).stderr).toContain("done");
+  expect((await requested("audit", "show", "99999")).stderr).toContain(
+    "entry 99999 of the audit does not exist",
+  );
+  expect((await requested("audit", "show", "one")).stderr).toContain("must be the number of an entry");
+  expect((await requested("audit", "list", "--since", "yesterday")).stderr).toContain("--since: ");
+  expect((await requested("audit", "list", "--outcome", "don")).stderr).toContain("done");
 });
 
 test("REST pages it, and streams it", async () => {
@@ -185,7 +187,7 @@ describe("the owner of the bus", () => {
 
   /** Replaces the stream as who owns the bus can: nothing in it stops the deletion of the whole. */
   async function rewrite(
-    keep: (bytes: Uint8Array, seq: number) => Uint8Array | undefined,
+    filter: (bytes: Uint8Array, seq: number) => Uint8Array | undefined,
     changed: Partial<StreamConfig> = {},
   ) {
     const manager = await owner.nats.jetstreamManager();
@@ -193,7 +195,7 @@ describe("the owner of the bus", () => {
     const before = await readRange(owner, "audit", { from: 1, count: 100_000 });
     await empty({ ...stream, ...changed });
     for (const { subject, data, sequence } of before) {
-      const bytes = keep(data, sequence);
+      const bytes = filter(data, sequence);
       if (bytes !== undefined) await owner.nats.jetstream().publish(subject, bytes);
     }
     return async () => {
@@ -212,7 +214,7 @@ describe("the owner of the bus", () => {
       return verified.witnesses[0].newest >= newest;
     });
     expect(remembered().length).toBeGreaterThan(0);
-    expect(await asked("audit", "verify", "--witness", "*")).toMatchObject({
+    expect(await requested("audit", "verify", "--witness", "*")).toMatchObject({
       exit: 0,
       stdout: expect.stringContaining("agrees"),
     });

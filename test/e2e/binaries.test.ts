@@ -98,18 +98,18 @@ function binaryOf(chunks: number) {
 /** Counts the requests, and can answer instead of the masters. */
 function watched(instead: (nth: number) => Uint8Array | undefined = () => undefined) {
   const through = connectionOver(peelBus.bus);
-  const asked: string[] = [];
+  const requested: string[] = [];
   const connection: Pick<Connection, "connected" | "request"> = {
     get connected() {
       return through.connected;
     },
     async request(subject, data, timeoutMs) {
       const [digest] = (decode(data) as { binary: string[] }).binary;
-      asked.push(digest ?? "");
-      return instead(asked.length) ?? through.request(subject, data, timeoutMs);
+      requested.push(digest ?? "");
+      return instead(requested.length) ?? through.request(subject, data, timeoutMs);
     },
   };
-  return { connection, asked };
+  return { connection, requested };
 }
 
 const fetchWith = (
@@ -133,13 +133,13 @@ const fetchWith = (
   );
 
 const ignore = () => {};
-const ask = async (subject: string, request: unknown) =>
+const send = async (subject: string, request: unknown) =>
   decode((await operator.nats.request(subject, encode(request), { timeout })).data);
 
 /** Resolves when a master serves again. Requests before that get no response, and are retried. */
 async function mastersBack(): Promise<void> {
   await until(
-    () => ask(binaryDoors.putChunk.bus.subject, {}).catch(() => undefined),
+    () => send(binaryDoors.putChunk.bus.subject, {}).catch(() => undefined),
     (answer) => answer !== undefined,
   );
 }
@@ -151,11 +151,11 @@ describe("a binary that was uploaded", () => {
     await uploadBinary(operator, file, (stored, all) => progress.push(stored / all));
     expect([progress[0], progress.at(-1)]).toEqual([0, 1]);
     const path = join(dir.path, "svc-peel.part");
-    const { connection, asked } = watched();
+    const { connection, requested } = watched();
     expect(await fetchWith(connection, file.digest, path)).toEqual(manifest);
     expect(readFileSync(path).equals(bytes)).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(asked).toHaveLength(10);
+    expect(requested).toHaveLength(10);
   });
 
   test("is not sent again, and an upload that was interrupted goes on", async () => {
@@ -165,7 +165,7 @@ describe("a binary that was uploaded", () => {
       chunk: (index) => (index >= 4 ? Promise.reject(new Error("interrupted")) : file.chunk(index)),
     };
     await expect(uploadBinary(operator, cut, ignore)).rejects.toThrow();
-    const { missing } = (await ask(binaryDoors.commitBinary.bus.subject, {
+    const { missing } = (await send(binaryDoors.commitBinary.bus.subject, {
       manifest: file.data,
       operator: "alice",
     })) as {
@@ -222,10 +222,10 @@ describe("a peel that fetches", () => {
     const before = Buffer.concat([bytes.subarray(0, 5 * chunkBytes), Buffer.alloc(4 * chunkBytes, "old")]);
     before.fill(0, 2 * chunkBytes, 2 * chunkBytes + 5);
     writeFileSync(path, before);
-    const { connection, asked } = watched();
+    const { connection, requested } = watched();
     await fetchWith(connection, file.digest, path);
     expect(readFileSync(path).equals(bytes)).toBe(true);
-    expect(asked).toHaveLength(1 + 1 + 3);
+    expect(requested).toHaveLength(1 + 1 + 3);
   });
 
   test("takes what its own executable has, if it is the same", async () => {
@@ -235,12 +235,12 @@ describe("a peel that fetches", () => {
     const running = Buffer.concat([bytes.subarray(0, 5 * chunkBytes), Buffer.alloc(77, "another end")]);
     running.fill(0, 2 * chunkBytes, 2 * chunkBytes + 5);
     writeFileSync(seed, running);
-    const { connection, asked } = watched();
+    const { connection, requested } = watched();
     await fetchWith(connection, file.digest, path, { seed });
     expect(readFileSync(path).equals(bytes)).toBe(true);
-    expect(asked).toHaveLength(1 + 1 + 3);
+    expect(requested).toHaveLength(1 + 1 + 3);
     await fetchWith(connection, file.digest, join(dir.path, "other"), { seed: join(dir.path, "none") });
-    expect(asked).toHaveLength(1 + 1 + 3 + 9);
+    expect(requested).toHaveLength(1 + 1 + 3 + 9);
   });
 
   test.each([
@@ -251,7 +251,7 @@ describe("a peel that fetches", () => {
     const { bytes, file } = binaryOf(3);
     await uploadBinary(operator, file, ignore);
     const path = join(dir.path, "svc-peel");
-    const { connection, asked } = watched((nth) => (nth === 1 || nth === 3 ? answer : undefined));
+    const { connection, requested } = watched((nth) => (nth === 1 || nth === 3 ? answer : undefined));
     const clock = manualClock();
     const waits: number[] = [];
     const fetching = fetchWith(connection, file.digest, path, {
@@ -265,7 +265,7 @@ describe("a peel that fetches", () => {
     });
     await fetching;
     expect(readFileSync(path).equals(bytes)).toBe(true);
-    expect([asked.length, waits]).toEqual([6, [500, 500]]);
+    expect([requested.length, waits]).toEqual([6, [500, 500]]);
   });
 
   test("ends with its signal, with the reason why it has nothing", async () => {
@@ -339,7 +339,7 @@ describe("the doors refuse", () => {
       "its size is not from 1 to",
     ],
   ])("%s", async (_, subject, request, message) => {
-    expect(await ask(subject, request)).toMatchObject({
+    expect(await send(subject, request)).toMatchObject({
       ok: false,
       error: { code: "bad_request", message: expect.stringContaining(message) },
     });

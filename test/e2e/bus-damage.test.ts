@@ -149,10 +149,10 @@ test.each(newest)(
         503,
         expect.stringMatching(/^waits for the contents of jobs for \d+ s/),
       ]);
-      const asked = systemClock.monotonic();
+      const requested = systemClock.monotonic();
       program.kill("SIGTERM");
       await program.exited;
-      expect(systemClock.monotonic() - asked).toBeLessThan(3_000);
+      expect(systemClock.monotonic() - requested).toBeLessThan(3_000);
     }
     await bus.stop("SIGTERM");
     renameSync(streamDirectory(bus, "KV_jobs"), join(bus.dir, "damaged"));

@@ -54,10 +54,14 @@ async function enroll(id: string, flags: readonly string[] = []): Promise<void> 
 const rotate = (...args: string[]) => host.svc("ca", "rotate", ...args, "--dir", ca(), "--output", "json");
 
 /** Asks until the answer is as wanted: what is waited for crosses files, masters, peels and the bus. */
-async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean, ms = 60_000): Promise<T> {
+async function until<T>(
+  request: () => Promise<T>,
+  isWanted: (answer: T) => boolean,
+  ms = 60_000,
+): Promise<T> {
   const end = systemClock.now() + ms;
   for (;;) {
-    const answer = await ask();
+    const answer = await request();
     if (isWanted(answer)) return answer;
     if (systemClock.now() > end) throw new Error(`not in time: ${JSON.stringify(answer)}`);
     await sleep(systemClock, 300);

@@ -76,15 +76,15 @@ test("a master is told whether the receiver of traces takes them, and of a file 
   await using receiver = startTraceReceiver();
   const headers = join(dir.path, "headers");
   writeFileSync(headers, "Authorization: Bearer of-the-receiver\n", { mode: 0o600 });
-  const look = async (...flags: string[]) =>
+  const check = async (...flags: string[]) =>
     found(await checkedMaster("--otlp-endpoint", receiver.url, ...flags), "traces");
-  expect(await look("--otlp-headers-file", headers)).toMatchObject({ level: "ok" });
+  expect(await check("--otlp-headers-file", headers)).toMatchObject({ level: "ok" });
   expect(receiver.headers?.get("authorization")).toBe("Bearer of-the-receiver");
   expect(receiver.spans).toEqual([]);
   receiver.status = 401;
-  expect(await look()).toMatchObject({ level: "warn", message: expect.stringContaining("answers 401") });
+  expect(await check()).toMatchObject({ level: "warn", message: expect.stringContaining("answers 401") });
   chmodSync(headers, 0o644);
-  const open = await look("--otlp-headers-file", headers);
+  const open = await check("--otlp-headers-file", headers);
   expect(open).toMatchObject({ level: "fail", message: expect.stringContaining("0600") });
   expect(JSON.stringify(open)).not.toContain("of-the-receiver");
   const nobody = await checkedMaster("--otlp-endpoint", "http://127.0.0.1:1");

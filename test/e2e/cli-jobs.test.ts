@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { openBucket } from "../../internal/bus/bucket.ts";
-import { ask } from "../../internal/cli/ask.ts";
+import { request } from "../../internal/cli/request.ts";
 import { jobOperations } from "../../internal/fleet/jobs/mod.ts";
 import { encodeJob } from "../../internal/fleet/jobs/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
@@ -410,9 +410,9 @@ test("a job is followed through a master that is lost, and without one nothing i
 test("a request that reached nobody is sent again until masters are back, as after a restart of the bus", async () => {
   const clock = manualClock();
   const operator = await connectTo(bus, "admin");
-  const asking = ask({ ...operator, clock }, jobOperations.listJobs, { limit: 1 });
+  const requesting = request({ ...operator, clock }, jobOperations.listJobs, { limit: 1 });
   await clock.asleep();
   await using _ = await startMaster(bus);
-  expect((await clock.until(asking, 500)).jobs).toHaveLength(1);
+  expect((await clock.until(requesting, 500)).jobs).toHaveLength(1);
   await operator.drain();
 });

@@ -177,9 +177,9 @@ test("fish offers commands, peels, functions and their arguments", async () => {
     ["svc rollout start 'web-*' service.restart n", ["name="]],
     ["svc run web-1 state.single test=t", ["test=true"]],
   ];
-  const asked = lines.map(([line]) => `complete -C "${line}"; echo ==`).join("; ");
+  const requested = lines.map(([line]) => `complete -C "${line}"; echo ==`).join("; ");
   const { code, stdout, stderr } = await runProgram(
-    [join(shells, "fish"), "-Nc", `svc completion fish | source; ${asked}`],
+    [join(shells, "fish"), "-Nc", `svc completion fish | source; ${requested}`],
     { env: { ...searched, HOME: bus.dir } },
   );
   expect([code, stderr]).toEqual([0, ""]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { makeDirectory, writeFileAtomic } from "../../internal/base/file.ts";
 import { type ShownFleet, startShownFleet } from "../harness/shown-fleet/start.ts";
 import { smallPng } from "../harness/small-png.ts";
-import { looksCases } from "./console/looks.ts";
+import { appearanceCases } from "./console/appearance.ts";
 
 // Every page of the console with something to show, in both themes and from 360 px to 4K: no barrier, and nothing cut.
 // The pictures of the documentation are made here, of a fleet whose names are made up.
@@ -192,7 +192,7 @@ const dialogs: readonly Picture[] = [
 ];
 
 /** Keeps the pictures of the documentation: of pages in both themes, of dialogs in the light one. */
-function keep(name: string) {
+function save(name: string) {
   if (!writes) return undefined;
   makeDirectory(pictures, 0o755);
   const isPage = [...first.slice(0, 1), ...shown].some((one) => one.name === name);
@@ -207,15 +207,15 @@ test.each([...first, ...shown, ...dialogs])("$name", async ({ name, path, ready,
   await page.open(`${url}/console${path.replace(/\{([\w-]+)\}/, (_, of: string) => ids[of] ?? "")}`);
   await page.until(ready);
   await act?.(fleet);
-  expect(await inspect(name, keep(name))).toEqual([]);
+  expect(await inspect(name, save(name))).toEqual([]);
 });
 
-looksCases(() => fleet);
+appearanceCases(() => fleet);
 
 test("without the role, without a session, and without a master", async () => {
   const { page, open, inspect, signIn, signOut, viewer, operator, stopMaster, url } = fleet;
   await signOut();
-  expect(await inspect("sign-in", keep("sign-in"))).toEqual([]);
+  expect(await inspect("sign-in", save("sign-in"))).toEqual([]);
   await page.type("#token", "svct_wrong");
   await page.press("Enter");
   await page.until(`document.querySelector("#token-problem").innerText !== ""`);
@@ -231,5 +231,5 @@ test("without the role, without a session, and without a master", async () => {
   await page.until(rows(4));
   await stopMaster();
   await page.until(`document.querySelector(".old") !== null`);
-  expect(await inspect("old", keep("old"))).toEqual([]);
+  expect(await inspect("old", save("old"))).toEqual([]);
 });

@@ -37,7 +37,7 @@ class Browser extends ConsoleClient {
 }
 
 const status = async (browser: Browser, master = first) =>
-  (await browser.ask(master, "GET", "/api/v1/peels")).status;
+  (await browser.request(master, "GET", "/api/v1/peels")).status;
 
 describe("a session", () => {
   test("is signed in by a token, counts on every master, and ends on all of them", async () => {
@@ -54,15 +54,15 @@ describe("a session", () => {
     ]);
     for (const master of [first, second]) {
       expect(await status(browser, master)).toBe(200);
-      const current = await browser.ask(master, "GET", "/api/v1/sessions/current");
+      const current = await browser.request(master, "GET", "/api/v1/sessions/current");
       expect([current.status, current.json]).toEqual([200, opened.json]);
     }
-    const ended = await browser.ask(second, "DELETE", "/api/v1/sessions/current");
+    const ended = await browser.request(second, "DELETE", "/api/v1/sessions/current");
     expect([ended.status, ended.headers["set-cookie"]]).toMatchObject([
       200,
       [expect.stringMatching(/^__Host-svc=; Path=\/; Max-Age=0;/)],
     ]);
-    const refused = await browser.ask(first, "GET", "/api/v1/peels");
+    const refused = await browser.request(first, "GET", "/api/v1/peels");
     expect([refused.status, refused.json]).toEqual([
       401,
       { error: "your session has ended: sign in again at /console/" },
@@ -74,7 +74,7 @@ describe("a session", () => {
     await browser.signIn(first);
     await other.signIn(first);
     const create = (name: string, headers: Record<string, string> = {}) =>
-      browser.ask(first, "POST", "/api/v1/tokens", { body: { name, roles: ["viewer"] }, headers });
+      browser.request(first, "POST", "/api/v1/tokens", { body: { name, roles: ["viewer"] }, headers });
     const refused = { error: "the header X-CSRF-Token is missing, or is not that of this session" };
     for (const csrf of ["", "wrong", other.csrf]) {
       const reply = await create("forged", { "x-csrf-token": csrf });
@@ -83,12 +83,12 @@ describe("a session", () => {
     const made = await create("by-console");
     expect([made.status, made.json]).toMatchObject([201, { created_by: "tester" }]);
     runRecord.register("token", (made.json as { token: string }).token);
-    const audit = await browser.ask(first, "GET", "/api/v1/audit?action=tokens.create&limit=10");
+    const audit = await browser.request(first, "GET", "/api/v1/audit?action=tokens.create&limit=10");
     expect(audit.json).toMatchObject([
       { via: "console", operator: "tester", action: "tokens.create" },
       { via: "console", operator: "tester", action: "tokens.create" },
     ]);
-    const signedIn = await browser.ask(first, "GET", "/api/v1/audit?action=sessions.open&limit=1");
+    const signedIn = await browser.request(first, "GET", "/api/v1/audit?action=sessions.open&limit=1");
     expect(signedIn.json).toMatchObject([
       { via: "console", operator: "tester", subjects: { session: expect.stringMatching(/^ses-/) } },
     ]);
@@ -103,8 +103,8 @@ describe("a session", () => {
   ])("does not count for %s", async (_, headers) => {
     const browser = new Browser();
     await browser.signIn(first);
-    expect((await browser.ask(first, "GET", "/api/v1/peels", { headers })).status).toBe(401);
-    expect((await browser.ask(first, "POST", "/api/v1/tokens", { headers, body: {} })).status).toBe(401);
+    expect((await browser.request(first, "GET", "/api/v1/peels", { headers })).status).toBe(401);
+    expect((await browser.request(first, "POST", "/api/v1/tokens", { headers, body: {} })).status).toBe(401);
     expect(await status(browser)).toBe(200);
   });
 
@@ -112,7 +112,7 @@ describe("a session", () => {
     const [browser, thief] = [new Browser(), new Browser()];
     await browser.signIn(first);
     Object.assign(thief, { cookie: browser.cookie, csrf: browser.csrf });
-    const stolen = await thief.ask(second, "POST", "/api/v1/tokens", {
+    const stolen = await thief.request(second, "POST", "/api/v1/tokens", {
       body: { name: "stolen", roles: ["admin"] },
     });
     expect([stolen.status, stolen.json]).toEqual([
@@ -130,16 +130,16 @@ describe("a session", () => {
     for (const { path } of own) {
       const at = path.replace(/:[a-z]+/g, `enr-${"a".repeat(27)}`);
       const [mine, anyones] = [
-        await browser.ask(first, "GET", at),
-        await new Browser().ask(first, "GET", at),
+        await browser.request(first, "GET", at),
+        await new Browser().request(first, "GET", at),
       ];
       expect([mine.status, mine.json]).toEqual([anyones.status, anyones.json]);
     }
     const wrong = { authorization: "Bearer wrong" };
-    expect((await browser.ask(first, "GET", "/api/v1/peels", { headers: wrong })).status).toBe(401);
+    expect((await browser.request(first, "GET", "/api/v1/peels", { headers: wrong })).status).toBe(401);
     const right = { authorization: `Bearer ${testToken}`, "x-csrf-token": "" };
     const body = { name: "by-bearer", roles: ["viewer"] };
-    const made = await browser.ask(first, "POST", "/api/v1/tokens", { headers: right, body });
+    const made = await browser.request(first, "POST", "/api/v1/tokens", { headers: right, body });
     expect(made.status).toBe(201);
     runRecord.register("token", (made.json as { token: string }).token);
   });
@@ -147,7 +147,7 @@ describe("a session", () => {
   test("ends with the token that signed it in, on the master that did not revoke it as well", async () => {
     const [admin, browser] = [new Browser(), new Browser()];
     await admin.signIn(first);
-    const made = await admin.ask(first, "POST", "/api/v1/tokens", {
+    const made = await admin.request(first, "POST", "/api/v1/tokens", {
       body: { name: "short", roles: ["viewer"] },
     });
     const { token, id } = made.json as { token: string; id: string };
@@ -155,9 +155,9 @@ describe("a session", () => {
     const opened = await browser.signIn(first, { token });
     expect(opened.json).toMatchObject({ name: "token:short", roles: ["viewer"] });
     expect(await status(browser, second)).toBe(200);
-    const denied = await browser.ask(first, "GET", "/api/v1/tokens");
+    const denied = await browser.request(first, "GET", "/api/v1/tokens");
     expect(denied.status).toBe(403);
-    expect((await admin.ask(first, "DELETE", `/api/v1/tokens/${id}`)).status).toBe(200);
+    expect((await admin.request(first, "DELETE", `/api/v1/tokens/${id}`)).status).toBe(200);
     expect(await status(browser, second)).toBe(401);
   });
 });
@@ -173,7 +173,7 @@ describe("a sign-in", () => {
     const body = { name: "no-console", roles: ["no-console"] };
     const admin = new Browser();
     await admin.signIn(first);
-    const made = await admin.ask(first, "POST", "/api/v1/tokens", { body });
+    const made = await admin.request(first, "POST", "/api/v1/tokens", { body });
     const { token } = made.json as { token: string };
     runRecord.register("token", token);
     const lacking = await new Browser().signIn(first, { token });
@@ -181,7 +181,7 @@ describe("a sign-in", () => {
       403,
       { error: expect.stringContaining("may not use the console: it needs a role with console: [use]") },
     ]);
-    const forged = await new Browser().ask(first, "POST", "/api/v1/sessions", {
+    const forged = await new Browser().request(first, "POST", "/api/v1/sessions", {
       body: { token: testToken },
       headers: { "sec-fetch-site": "cross-site", origin: "https://evil.example.com" },
     });
@@ -213,7 +213,7 @@ describe("a link", () => {
   test("signs in one browser, on whichever master, and is not made by a session or a file", async () => {
     const admin = new Browser();
     await admin.signIn(first);
-    const made = await admin.ask(first, "POST", "/api/v1/tokens", {
+    const made = await admin.request(first, "POST", "/api/v1/tokens", {
       body: { name: "linker", roles: ["viewer"] },
     });
     const { token } = made.json as { token: string };
@@ -223,7 +223,7 @@ describe("a link", () => {
     const [one, two] = [new Browser(), new Browser()];
     const outcomes = await Promise.all([one.signIn(first, { link }), two.signIn(second, { link })]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual([201, 401]);
-    expect((await admin.ask(first, "POST", "/api/v1/sessions/links", { body: {} })).status).toBe(403);
+    expect((await admin.request(first, "POST", "/api/v1/sessions/links", { body: {} })).status).toBe(403);
     expect((await linkOf(testToken)).status).toBe(403);
   });
 });
@@ -282,7 +282,7 @@ describe("the pages", () => {
     const browser = new Browser();
     expect((await browser.signIn(without)).status).toBe(404);
     await browser.signIn(first);
-    expect((await browser.ask(without, "GET", "/api/v1/peels")).status).toBe(401);
+    expect((await browser.request(without, "GET", "/api/v1/peels")).status).toBe(401);
     expect(await status(browser)).toBe(200);
   });
 });

@@ -83,17 +83,17 @@ crew:
   postgres_group.absent: [{ ${server} }]
 `;
   const psql = "setpriv --reuid postgres --regid postgres --clear-groups psql -h /tmp/pg -X -A -t postgres";
-  const look = `${psql} -c "SELECT rolname, rolcreatedb, rolcanlogin FROM pg_roles WHERE rolname !~ '^pg_'" -c "SELECT datname, pg_get_userbyid(datdba), datacl FROM pg_database"`;
+  const probe = `${psql} -c "SELECT rolname, rolcreatedb, rolcanlogin FROM pg_roles WHERE rolname !~ '^pg_'" -c "SELECT datname, pg_get_userbyid(datdba), datacl FROM pg_database"`;
   const all = (ids: string, result: string) => ids.replace(/\S+/g, (id) => `${id}:${result}`);
   const made = "crew app shop goods crypto reader use-goods connect";
   const removed = "connect use-goods crypto goods shop reader app crew";
-  const before = await output(root, look);
+  const before = await output(root, probe);
   expect(await brief(root, there, { test: true })).toBe(all(made, "null+"));
-  expect(await output(root, look)).toBe(before);
+  expect(await output(root, probe)).toBe(before);
   const applied = await root.apply(there);
   expect(JSON.stringify(applied)).not.toContain("secret");
   expect(applied.map(({ result, comment }) => (result === true ? "" : comment)).join("")).toBe("");
-  expect(await output(root, look)).toContain("shop|app|{=Tc/app,app=CTc/app,reader=Tc/app}");
+  expect(await output(root, probe)).toContain("shop|app|{=Tc/app,app=CTc/app,reader=Tc/app}");
   expect(await brief(root, there)).toBe(all(made, "true"));
   // The password reaches the server only as it stores it.
   const login = "PGPASSWORD=\"it's secret\" psql -h /tmp/pg -U app -X -A -t shop -c 'SELECT 1'";
@@ -110,7 +110,7 @@ crew:
   expect(await brief(root, gone, { test: true })).toBe(all(removed, "null+"));
   expect(await brief(root, gone)).toBe(all(removed, "true+"));
   expect(await brief(root, gone, { test: true })).toContain("shop:true ");
-  expect(await output(root, look)).toBe(before);
+  expect(await output(root, probe)).toBe(before);
 });
 
 test("users, databases and privileges of MariaDB, and logins with the passwords that states set", async () => {
@@ -148,10 +148,10 @@ app-all:
     output(root, `MYSQL_PWD=${quoted(password)} mariadb --user=${user} -N -e 'SELECT CURRENT_USER()'`);
   await sql("CREATE USER expired@localhost IDENTIFIED BY 'secret' PASSWORD EXPIRE");
   await sql("CREATE USER socket@localhost IDENTIFIED VIA unix_socket");
-  const look = "SELECT User, Host, plugin, authentication_string FROM mysql.user; SHOW DATABASES";
-  const before = await sql(look);
+  const probe = "SELECT User, Host, plugin, authentication_string FROM mysql.user; SHOW DATABASES";
+  const before = await sql(probe);
   expect(await brief(root, there, { test: true })).toBe(all(made, "null+"));
-  expect(await sql(look)).toBe(before);
+  expect(await sql(probe)).toBe(before);
   const applied = await root.apply(there);
   expect(JSON.stringify(applied)).not.toContain("secret");
   expect(applied.filter(({ result }) => result !== true)).toEqual([]);

@@ -41,7 +41,7 @@ let owner: Bus;
 let thief: Bus;
 let enrollments: Bucket;
 
-async function ask(
+async function send(
   who: TestOperator,
   { bus: { subject } }: { bus: { subject: string } },
   fields: Record<string, Plain> = {},
@@ -61,11 +61,11 @@ beforeAll(async () => {
   for (const who of [anna, vera, fred]) {
     const record = recordOf(who);
     const added = { record: signedRecord(record, root) };
-    expect(await ask(root, operatorOperations.addOperator, added)).toMatchObject({ ok: true });
+    expect(await send(root, operatorOperations.addOperator, added)).toMatchObject({ ok: true });
     if (who !== fred) continue;
     const disabled = signedRecord({ ...record, version: 2, disabled: true }, root);
     expect(
-      await ask(root, operatorOperations.disableOperator, { name: "fred", record: disabled }),
+      await send(root, operatorOperations.disableOperator, { name: "fred", record: disabled }),
     ).toMatchObject({
       ok: true,
     });
@@ -90,7 +90,7 @@ const direct = async (who: TestOperator | undefined, ...argv: string[]) => {
 };
 /** What a list says of an enrollment. */
 async function listed(id: string, over = owner): Promise<{ state: Plain; trust: Plain } | undefined> {
-  const answer = await ask(root, enrollmentOperations.listEnrollments, { state: "all" }, over);
+  const answer = await send(root, enrollmentOperations.listEnrollments, { state: "all" }, over);
   const all = answer.enrollments as { id: string; state: string; trust: string }[];
   const found = all.find((one) => one.id === id);
   return found === undefined ? undefined : { state: found.state, trust: found.trust };
@@ -104,7 +104,7 @@ async function takenOver(id: string, state: string): Promise<Enrollment> {
   return stored(id);
 }
 async function entriesOf(id: string) {
-  const { entries } = await ask(root, auditOperations.listAudit, { action: "enrollments.*" });
+  const { entries } = await send(root, auditOperations.listAudit, { action: "enrollments.*" });
   return (entries as unknown as { subjects: { enrollment?: string }; via: string; outcome: string }[]).filter(
     ({ subjects, via }) => subjects.enrollment === id && via === "direct",
   );
@@ -141,7 +141,7 @@ test("without an operator file svc says that it is not signed, and masters do no
   expect(stderr).toContain("not signed: masters with operators.require_signed take over only what");
   expect(await listed(id)).toEqual({ state: "approved", trust: "TAMPERED" });
   expect(await entriesOf(id)).toEqual([]);
-  expect(await ask(root, enrollmentOperations.restoreEnrollment, { id })).toMatchObject({ ok: true });
+  expect(await send(root, enrollmentOperations.restoreEnrollment, { id })).toMatchObject({ ok: true });
   expect(await listed(id)).toEqual({ state: "pending", trust: "-" });
 });
 

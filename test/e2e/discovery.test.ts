@@ -64,7 +64,7 @@ afterAll(async () => {
 
 const urlOf = (relay: Relay) => `tls://${name}:${relay.port}`;
 const relayToBus = () => startRelay(Number(new URL(bus.url).port));
-const masterTelling = (...relays: Relay[]) =>
+const masterReporting = (...relays: Relay[]) =>
   startMaster(bus, { flags: ["--bus-advertise-urls", relays.map(urlOf).join(",")] });
 const cached = () => decode(readFileSync(join(dataDir, "nats-bootstrap.msgpack")));
 
@@ -78,7 +78,7 @@ function startPeel(flags: readonly string[]): TestPeel {
 const configured = (master: TestMaster) => ["--master-url", master.url];
 
 /** Resolves when the peel's next message on a subject reaches the masters. */
-async function heard(subject: string): Promise<Uint8Array> {
+async function received(subject: string): Promise<Uint8Array> {
   const subscription = masters.nats.subscribe(subject, { max: 1 });
   await masters.nats.flush();
   for await (const message of subscription) return message.data;
@@ -101,7 +101,7 @@ const command = () => keyPairFromSeed("user", readFileSync(join(bus.authDir, "co
 
 /** Sends a signed ping and waits for its return. */
 async function ping(jid: string) {
-  const result = heard(`svc.job.${jid}.return.peel-1`);
+  const result = received(`svc.job.${jid}.return.peel-1`);
   const signed = signCommand(
     {
       kind: "dispatch",
@@ -118,7 +118,7 @@ async function ping(jid: string) {
 
 test("it enrolls, learns the bus from the master, caches it, and is ready", async () => {
   await using relay = await relayToBus();
-  await using master = await masterTelling(relay);
+  await using master = await masterReporting(relay);
   await using peel = startPeel(configured(master));
   const pending = await peel.log.logged("enrollment pending: waiting for an operator's approval");
   await operate(master, String(pending.fields.enrollment_id), "approve");
@@ -145,7 +145,7 @@ test("it enrolls, learns the bus from the master, caches it, and is ready", asyn
 
 test("with a cache no master is needed; what other masters said does not count", async () => {
   await using relay = await relayToBus();
-  await using master = await masterTelling(relay);
+  await using master = await masterReporting(relay);
   await using online = startPeel(configured(master));
   await online.ready;
   await online[Symbol.asyncDispose]();
@@ -163,7 +163,7 @@ test("with a cache no master is needed; what other masters said does not count",
 test("what the masters say on the bus moves a live connection, and everything follows", async () => {
   await using first = await relayToBus();
   await using second = await relayToBus();
-  await using master = await masterTelling(first);
+  await using master = await masterReporting(first);
   let reported = urlOf(first);
   using _ = answerHello(() => cluster([reported]));
   await using peel = startPeel(configured(master));
@@ -175,7 +175,7 @@ test("what the masters say on the bus moves a live connection, and everything fo
   await peel.log.logged("bus connection moved");
   expect(second.open).toBe(1);
   expect(cached()).toMatchObject({ nats_urls: [urlOf(second)] });
-  await heard("$KV.peel-heartbeat.peel-1");
+  await received("$KV.peel-heartbeat.peel-1");
   expect(await ping("job-2")).toMatchObject({ success: true });
   await first.close();
   expect(await ping("job-3")).toMatchObject({ success: true });
@@ -190,7 +190,7 @@ test.each([
   async (_name, bad) => {
     await using first = await relayToBus();
     await using second = await relayToBus();
-    await using master = await masterTelling(first);
+    await using master = await masterReporting(first);
     let reported = [urlOf(first)];
     using _ = answerHello(() => cluster(reported));
     await using peel = startPeel(configured(master));
@@ -207,7 +207,7 @@ test.each([
 
 test("command keys told by the bus are not obeyed, only a reason to ask over verified TLS", async () => {
   await using relay = await relayToBus();
-  await using master = await masterTelling(relay);
+  await using master = await masterReporting(relay);
   let keys: string[] = [];
   using _ = answerHello(() => cluster([urlOf(relay)], keys));
   await using peel = startPeel(configured(master));
@@ -234,11 +234,11 @@ test("a bus that is away for more than five minutes is asked for anew, and the p
   await using _moved = await startMaster(bus, { flags: [...address, urlOf(second)] });
   await first.close();
   await peel.log.logged("bus disconnected");
-  const askedBefore = names.asked.length;
+  const requestsBefore = names.requested.length;
   speed = 1000;
   await peel.log.logged("bus connection moved");
   expect(second.open).toBe(1);
-  expect(names.asked.length).toBeGreaterThan(askedBefore);
+  expect(names.requested.length).toBeGreaterThan(requestsBefore);
   expect(await ping("job-5")).toMatchObject({ success: true });
   expect(existsSync(join(dataDir, "nats-bootstrap.msgpack"))).toBe(true);
 }, 60_000);

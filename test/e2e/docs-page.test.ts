@@ -80,8 +80,8 @@ test("a request sent from the page is refused without a token, and succeeds with
   const answer = await execute(list);
   expect(answer.status).toBe("200");
   expect(answer.body).toContain(id);
-  const asked = page.requests.filter((url) => url.startsWith(`${master.url}/api/v1/enrollments?`));
-  expect(asked).toHaveLength(2);
+  const requested = page.requests.filter((url) => url.startsWith(`${master.url}/api/v1/enrollments?`));
+  expect(requested).toHaveLength(2);
 });
 
 test("the other address of the page shows the same", async () => {

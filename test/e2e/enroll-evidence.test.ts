@@ -250,16 +250,18 @@ describe("over the wire", () => {
   test("a TPM gets a secret only for its challenge, and only where it is accepted", async () => {
     const peel = newEnrollee();
     const { challenge_id } = await takeNonce(door(master), peel);
-    const ask = (of: MasterDaemon, change: Record<string, string> = {}) =>
+    const request = (of: MasterDaemon, change: Record<string, string> = {}) =>
       postJson(door(of), "/api/v1/enroll/tpm", {
         ...{ peel_id: peel.peelId, public_key: peel.publicKey, challenge_id },
         ...{ ek_certificate: "AAAA", ak_public: "AAAA", ...change },
       });
     const answers = [
-      await ask(plain),
-      await ask(master),
-      await ask(master, { peel_id: "web-12_example_com" }),
-      await ask(master, { challenge_id: challenge_id.replace(/.$/, (last) => (last === "a" ? "b" : "a")) }),
+      await request(plain),
+      await request(master),
+      await request(master, { peel_id: "web-12_example_com" }),
+      await request(master, {
+        challenge_id: challenge_id.replace(/.$/, (last) => (last === "a" ? "b" : "a")),
+      }),
     ];
     expect(answers.map(({ status, json }) => [status, (json as { error: string }).error])).toEqual([
       [404, "this master accepts no TPM: enroll.evidence.tpm_ca is not set"],

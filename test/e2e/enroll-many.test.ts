@@ -191,9 +191,9 @@ test("Ctrl-C begins nothing new, waits for what has begun, and counts", async ()
 test("requests that wait for others are counted as waiting", async () => {
   const records = await pending(named("two", 3));
   const operatorFile = writeOperatorFile(bus, ann);
-  const asked = await svc(["approve", "--match", "two-*", "--yes", "--output", "json"], { operatorFile });
-  const { counts, enrollments } = JSON.parse(asked.stdout);
-  expect([asked.exit, counts]).toMatchObject([0, { approved: 0, waiting: 3, failed: 0 }]);
+  const requested = await svc(["approve", "--match", "two-*", "--yes", "--output", "json"], { operatorFile });
+  const { counts, enrollments } = JSON.parse(requested.stdout);
+  expect([requested.exit, counts]).toMatchObject([0, { approved: 0, waiting: 3, failed: 0 }]);
   expect(enrollments[0]).toMatchObject({ outcome: "waiting", approval: expect.stringMatching(/^apr-/) });
   expect(await statesOf(records)).toEqual(all(3, "pending"));
   expect((await svc(["reject", "--match", "two-*", "--yes"], { operatorFile })).stdout).toBe("3 rejected\n");

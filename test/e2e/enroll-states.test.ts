@@ -437,12 +437,12 @@ test("over the bus, approve refuses a mismatch without force and takes it with f
   const attested = attestation(peel, nonce, `sha256:${"cd".repeat(32)}`);
   const { id } = (await submit(master, submission(peel, nonce, attested))).json as { id: string };
   const { subject } = enrollmentDoors.approveEnrollment.bus;
-  const ask = async (request: Record<string, unknown>) =>
+  const send = async (request: Record<string, unknown>) =>
     Buffer.from((await connection.nats.request(subject, encode(request), { timeout: 30_000 })).data);
-  const refused = await ask({ id, operator: "ann" });
+  const refused = await send({ id, operator: "ann" });
   expect(refused.includes("trust_mismatch")).toBe(true);
   expect((await getStatus(master, id)).json).toMatchObject({ state: "pending" });
-  const taken = await ask({ id, operator: "ann", force: true });
+  const taken = await send({ id, operator: "ann", force: true });
   expect(taken.includes("approved")).toBe(true);
   expect((await getStatus(master, id)).json).toMatchObject({ state: "approved" });
 });

@@ -225,8 +225,8 @@ describe("a direct decision", () => {
     const refused = await svc("enroll", "approve", id, "--direct-kv", "--creds", admin);
     expect(refused.exit).toBe(1);
     expect(await listed(id)).toEqual({ state: "pending", trust: "-" });
-    const asked = await svc("enroll", "approve", id, "--creds", admin);
-    expect(asked).toMatchObject({ exit: 2, stderr: expect.stringContaining("--direct-kv") });
+    const requested = await svc("enroll", "approve", id, "--creds", admin);
+    expect(requested).toMatchObject({ exit: 2, stderr: expect.stringContaining("--direct-kv") });
   });
 
   test("made while no master ran counts when one starts, one after the other", async () => {

@@ -37,12 +37,12 @@ const rest = (path: string, token = master.token) =>
   );
 
 test("peels are targets of Prometheus, in the documented form", async () => {
-  const asked = async (query: string, status: number) => {
+  const requested = async (query: string, status: number) => {
     const reply = await rest(`prometheus/targets?${query}`);
     expect([reply.status, answers.faults("listPrometheusTargets", reply)]).toEqual([status, []]);
     return reply;
   };
-  const all = await asked("fact=os&fact=roles&port=9256", 200);
+  const all = await requested("fact=os&fact=roles&port=9256", 200);
   expect(all.headers["content-type"]).toBe("application/json");
   expect(all.json).toEqual([
     { targets: ["db-1:9256"], labels: { __meta_svc_peel: "db-1", __meta_svc_fact_os: "Debian" } },
@@ -55,11 +55,13 @@ test("peels are targets of Prometheus, in the documented form", async () => {
       },
     },
   ]);
-  expect((await asked("target=nothing*", 200)).json).toEqual([]);
-  expect((await asked("target=T%40env:prod", 200)).json).toMatchObject([{ targets: ["[2001:db8::7]:9100"] }]);
-  expect((await asked("target=web+and", 400)).json).toEqual({ error: expect.stringContaining("column") });
-  await asked("port=0", 400);
-  await asked("facts=os", 400);
+  expect((await requested("target=nothing*", 200)).json).toEqual([]);
+  expect((await requested("target=T%40env:prod", 200)).json).toMatchObject([
+    { targets: ["[2001:db8::7]:9100"] },
+  ]);
+  expect((await requested("target=web+and", 400)).json).toEqual({ error: expect.stringContaining("column") });
+  await requested("port=0", 400);
+  await requested("facts=os", 400);
   expect((await rest("prometheus/targets", "wrong")).status).toBe(401);
 });
 

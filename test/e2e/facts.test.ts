@@ -39,14 +39,14 @@ function custom(name: string, text: string, mode: number): void {
 
 /** Resolves when what the bus keeps of the peel's facts looks so. */
 async function stored(
-  looksSo: (facts: Record<string, unknown>) => boolean,
+  isExpected: (facts: Record<string, unknown>) => boolean,
 ): Promise<Record<string, unknown>> {
   const bucket = await openBucket(connection, "facts");
   return new Promise((resolve) => {
     const watch = bucket.watch(({ key: changed, value }) => {
       if (changed !== key || value === undefined) return;
       const facts = decode(value) as Record<string, unknown>;
-      if (!looksSo(facts)) return;
+      if (!isExpected(facts)) return;
       watch.stop();
       resolve(facts);
     });

@@ -42,7 +42,7 @@ function enroll(peelId: string, fronts: readonly Front[], onPending: (id: string
   const trust = createTrust({
     ...shared,
     rung: { rung: 1, ca: { path: bus.caFile, pem: bus.caPem } },
-    keepAnchor: () => {},
+    storeAnchor: () => {},
   });
   const client = createMasterClient({ ...shared, urls: fronts.map(({ url }) => url), trust });
   void log.logged("enrollment pending: waiting for an operator's approval").then(({ fields }) => {

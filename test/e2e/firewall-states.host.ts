@@ -64,12 +64,12 @@ limits:
 drop:
   iptables.set_policy: [{chain: FORWARD}, {policy: ACCEPT}]
 `;
-  const look = "iptables -S; iptables -t nat -S; ip6tables -S";
-  const before = await output(root, look);
+  const probe = "iptables -S; iptables -t nat -S; ip6tables -S";
+  const before = await output(root, probe);
   expect(await brief(root, iptables, { test: true })).toBe(all(ids, "null+"));
-  expect(await output(root, look)).toBe(before);
+  expect(await output(root, probe)).toBe(before);
   expect(await brief(root, iptables)).toBe(all(ids, "true+"));
-  const there = await output(root, look);
+  const there = await output(root, probe);
   expect(there).toContain(
     [
       "-A INPUT -m state --state RELATED,ESTABLISHED -j ACCEPT",
@@ -79,7 +79,7 @@ drop:
     ].join("\n"),
   );
   expect(await brief(root, iptables)).toBe(all(ids, "true"));
-  expect(await output(root, look)).toBe(there);
+  expect(await output(root, probe)).toBe(there);
   // What is loaded at boot loads.
   expect(
     await output(
@@ -89,7 +89,7 @@ drop:
   ).toBe("");
   expect(await brief(root, gone)).toBe(all("flushed six nat limits drop", "true+"));
   expect(await brief(root, gone)).toBe(all("flushed six nat limits drop", "true"));
-  expect(await output(root, look)).toBe(before);
+  expect(await output(root, probe)).toBe(before);
   const [refused] = await root.apply(
     "bad:\n  iptables.append: [{chain: INPUT}, {proto: tcp}, {options: {nothing: 1}}, {jump: ACCEPT}]\n",
   );
@@ -132,11 +132,11 @@ six:
 
 test("rules of nftables are found as nft lists them, and stand where they should", async () => {
   const ids = "table input limits ssh first last second web six";
-  const look = "nft list table inet svc";
+  const probe = "nft list table inet svc";
   expect(await brief(root, nftables, { test: true })).toBe(all(ids, "null+"));
-  expect(await output(root, look)).toContain("No such file or directory");
+  expect(await output(root, probe)).toContain("No such file or directory");
   expect(await brief(root, nftables)).toBe(all(ids, "true+"));
-  const there = await output(root, look);
+  const there = await output(root, probe);
   const rules = there
     .split("\n")
     .flatMap((line) => /^\t\t((?:ct|icmp|iifname|meta|udp) .*)$/.exec(line)?.[1] ?? []);
@@ -147,7 +147,7 @@ test("rules of nftables are found as nft lists them, and stand where they should
     "udp sport 1024-65535 drop",
   ]);
   expect(await brief(root, nftables)).toBe(all(ids, "true"));
-  expect(await output(root, look)).toBe(there);
+  expect(await output(root, probe)).toBe(there);
   // The file of the boot has what was there when it was written, and loads.
   expect(
     await output(root, "nft --check --file /etc/nftables.conf && grep -c 'tcp dport 22' /etc/nftables.conf"),
@@ -171,7 +171,7 @@ table:
 `;
   expect(await brief(root, gone)).toBe(all("second flushed limits table", "true+"));
   expect(await brief(root, gone)).toBe(all("second flushed limits table", "true"));
-  expect(await output(root, look)).toContain("No such file or directory");
+  expect(await output(root, probe)).toContain("No such file or directory");
 });
 
 test("rules, defaults and the state of ufw", async () => {
@@ -236,17 +236,17 @@ test.each([false, true])("zones and services of firewalld (the daemon runs: %p)"
   const clean = `systemctl stop firewalld; rm -rf /etc/firewalld/zones/* /etc/firewalld/services/*
     sed -i s/^DefaultZone=.*/DefaultZone=public/ /etc/firewalld/firewalld.conf`;
   expect(await output(root, `${clean}; ${isRunning ? "systemctl start dbus firewalld" : ""}`)).toBe("");
-  const look =
+  const probe =
     "cat /etc/firewalld/zones/* /etc/firewalld/services/* 2>/dev/null; grep ^DefaultZone /etc/firewalld/firewalld.conf";
-  const before = await output(root, look);
+  const before = await output(root, probe);
   expect(await brief(root, zone, { test: true })).toBe("internal:null+ own:null+ mine:null+");
-  expect(await output(root, look)).toBe(before);
+  expect(await output(root, probe)).toBe(before);
   expect(await brief(root, zone)).toBe("internal:true+ own:true+ mine:true+");
-  const there = await output(root, look);
+  const there = await output(root, probe);
   expect(there).toContain("DefaultZone=internal");
   expect(there).not.toContain("samba-client");
   expect(await brief(root, zone)).toBe("internal:true own:true mine:true");
-  expect(await output(root, look)).toBe(there);
+  expect(await output(root, probe)).toBe(there);
   const loaded = await output(root, "nft list ruleset");
   expect(loaded.includes("tcp dport 8080 accept")).toBe(isRunning);
   const less = zone
@@ -259,7 +259,7 @@ test.each([false, true])("zones and services of firewalld (the daemon runs: %p)"
     .replace("[1000/tcp, 2000/udp]", "[1000/tcp]");
   expect(await brief(root, less)).toBe("internal:true+ own:true+ mine:true");
   expect(await brief(root, less)).toBe("internal:true own:true mine:true");
-  expect(await output(root, look)).toMatch(/<port port="5005" protocol="udp"\/>/);
+  expect(await output(root, probe)).toMatch(/<port port="5005" protocol="udp"\/>/);
   const bad = "internal:\n  firewalld.present: [{rich_rules: [rule nonsense]}]\n";
   const [refused] = await root.apply(bad);
   expect(refused).toMatchObject({

@@ -169,14 +169,14 @@ const cases: [
 ];
 
 test.each(cases)("%s: verify says it, with one master started again", async (_, alter, says) => {
-  const restore = await intruder.keep("audit");
+  const restore = await intruder.snapshot("audit");
   const all = await readRange(intruder.bus, "audit", { from: 1, count: 100_000 });
   const { messages, first } = alter(all);
   await intruder.rewrite("audit", messages, first);
   expect(await against()).toMatch(says);
   await restart();
   // Whichever master is asked.
-  for (let asked = 0; asked < 4; asked++) expect(await against()).toMatch(says);
+  for (let requested = 0; requested < 4; requested++) expect(await against()).toMatch(says);
   await restore();
   expect(await against()).toBe("");
 });
@@ -187,7 +187,7 @@ test("entries that masters wrote after the end was removed do not hide that", as
   await restart();
   for (let more = 0; (await verify()).last <= all.length + 2; more++) await decide(`more-${more}`);
   await restart();
-  for (let asked = 0; asked < 4; asked++) {
+  for (let requested = 0; requested < 4; requested++) {
     expect(await against()).toContain("a master saw another entry");
   }
   const witnessed = await verify("--witness", "*");

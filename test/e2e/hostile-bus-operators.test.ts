@@ -86,13 +86,13 @@ function text(): string {
 async function sendRaw(who: TestOperator, subject: string, data: Uint8Array): Promise<Answer> {
   return decode(await requestAs(intruder.bus, who, subject, data)) as unknown as Answer;
 }
-const ask = (
+const request = (
   who: TestOperator,
   { bus: { subject } }: { bus: { subject: string } },
   fields: Record<string, Plain> = {},
 ) => sendRaw(who, subject, signedBy(who, subject, encode(fields)));
-async function must(...asked: Parameters<typeof ask>): Promise<Answer> {
-  const answer = await ask(...asked);
+async function must(...requested: Parameters<typeof request>): Promise<Answer> {
+  const answer = await request(...requested);
   expect(answer).toMatchObject({ ok: true });
   return answer;
 }
@@ -169,8 +169,10 @@ beforeAll(async () => {
   await submitPeel(masters[0], "intruder-1");
   genuine = [...intruder.requests];
   await fence();
-  const [asked] = JSON.parse((await audit("verify", "--witness", "*", "--output", "json")).stdout).witnesses;
-  expect(asked.problem).toBeUndefined();
+  const [requested] = JSON.parse(
+    (await audit("verify", "--witness", "*", "--output", "json")).stdout,
+  ).witnesses;
+  expect(requested.problem).toBeUndefined();
 }, 120_000);
 afterAll(async () => {
   await peel?.[Symbol.asyncDispose]();
@@ -184,7 +186,7 @@ const audit = (...argv: string[]) => svc(["audit", ...argv, "--config", config],
 /** A genuine job, which ends after everything that was sent to the peel before it. */
 async function fence(): Promise<void> {
   fences++;
-  await until(async () => (await ask(root, jobOperations.createJob, job("fence"))).ok);
+  await until(async () => (await request(root, jobOperations.createJob, job("fence"))).ok);
   await until(() => times("fence") >= fences);
   fences = times("fence");
   genuine = [
@@ -196,24 +198,26 @@ async function fence(): Promise<void> {
 /** What only those with a key can do, asked by those who have none that counts. */
 async function nothingIsGained(): Promise<void> {
   const forEve = signedRecord(recordOf(eve), eve);
-  const asked: [what: string, ask: () => Promise<Answer>][] = [eve, fred, gone, vera].flatMap((who) => [
-    [`a job of ${who.name}`, () => ask(who, jobOperations.createJob, job("pwned"))],
-    [`an operator of ${who.name}`, () => ask(who, operatorOperations.addOperator, { record: forEve })],
-    [
-      `roles of ${who.name}`,
-      () => ask(who, operatorOperations.setOperatorRoles, { name: who.name, record: forEve }),
+  const requested: [what: string, request: () => Promise<Answer>][] = [eve, fred, gone, vera].flatMap(
+    (who) => [
+      [`a job of ${who.name}`, () => request(who, jobOperations.createJob, job("pwned"))],
+      [`an operator of ${who.name}`, () => request(who, operatorOperations.addOperator, { record: forEve })],
+      [
+        `roles of ${who.name}`,
+        () => request(who, operatorOperations.setOperatorRoles, { name: who.name, record: forEve }),
+      ],
+      [
+        `a token of ${who.name}`,
+        () =>
+          request(who, tokenOperations.createToken, {
+            ...{ name: "mine", roles: ["admin"], expires: "1d", digest: sha256Hex(tokens.forged) },
+          }),
+      ],
     ],
-    [
-      `a token of ${who.name}`,
-      () =>
-        ask(who, tokenOperations.createToken, {
-          ...{ name: "mine", roles: ["admin"], expires: "1d", digest: sha256Hex(tokens.forged) },
-        }),
-    ],
-  ]);
+  );
   const unsigned = encode({ ...job("pwned"), operator: "root" });
-  asked.push(["a job of nobody", () => sendRaw(root, jobOperations.createJob.bus.subject, unsigned)]);
-  for (const [what, run] of asked) expect([what, (await run()).ok]).toEqual([what, false]);
+  requested.push(["a job of nobody", () => sendRaw(root, jobOperations.createJob.bus.subject, unsigned)]);
+  for (const [what, run] of requested) expect([what, (await run()).ok]).toEqual([what, false]);
   for (const master of masters) {
     for (const name of ["revoked", "forged"] as const) {
       const status = await statusWith(master, tokens[name]);
@@ -301,7 +305,7 @@ test.each([
     });
     // Whichever of the masters answers.
     for (let at = 0; at < 8; at++) {
-      const { ok, error } = await ask(late, jobOperations.listJobs, {});
+      const { ok, error } = await request(late, jobOperations.listJobs, {});
       expect([ok, error?.code]).toEqual([false, "unauthorized"]);
     }
   },
@@ -309,8 +313,8 @@ test.each([
 
 test("a rollout does not start again after its record and the used nonces were deleted", async () => {
   const { subject } = rolloutOperations.startRollout.bus;
-  const { args, ...asked } = job("rollout");
-  const started = (await must(root, rolloutOperations.startRollout, { ...asked, args })) as unknown as {
+  const { args, ...requested } = job("rollout");
+  const started = (await must(root, rolloutOperations.startRollout, { ...requested, args })) as unknown as {
     id: string;
   };
   const running = async () =>
@@ -344,7 +348,7 @@ test("records that are made with other keys are ignored by every master", async 
   const audit = createAuditWriter({ ...thief, log: recordingLog() });
   const entry = { operator: "root", key: "", via: "bus", outcome: "done", requestId: "" } as const;
   const requestDigest = new Uint8Array(32);
-  const restoreAudit = await intruder.keep("audit");
+  const restoreAudit = await intruder.snapshot("audit");
   const operators = await openBucket(intruder.bus, "operators");
   const before = await operators.entries();
   await audit.append({
@@ -374,7 +378,7 @@ test("records that are made with other keys are ignored by every master", async 
 
 describe("who edits", () => {
   test.each(Object.keys(assets) as AssetName[])("%s gains nothing", async (asset) => {
-    const restore = await intruder.keep(asset);
+    const restore = await intruder.snapshot(asset);
     for (const { what, run } of await intruder.attacksOn(asset)) {
       await run();
       await nothingIsGained().catch((thrown) => {

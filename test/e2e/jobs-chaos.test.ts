@@ -8,10 +8,10 @@ import { dispatchSubject } from "../../internal/bus/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary } from "../harness/fleet.ts";
 import {
-  ask,
   dispatch,
   expectAnswer,
   linesOf,
+  requestMaster,
   type ShownJob,
   show,
   showOnce,
@@ -197,7 +197,7 @@ async function attempt(
   dispatched();
   if (kind !== "cancelled") return;
   await sleep(systemClock, cancelAfterMs);
-  await ask(bus, anyMaster(), "POST", `/api/v1/jobs/${jid}/cancel`, {});
+  await requestMaster(bus, anyMaster(), "POST", `/api/v1/jobs/${jid}/cancel`, {});
 }
 
 /** Compares the reported outcome of each job with the lines that it wrote. */
@@ -284,7 +284,7 @@ function pick<T>(list: readonly T[], at: number): T {
 async function allJobs(bus: TestBus, master: MasterDaemon): Promise<string[]> {
   const jids: string[] = [];
   for (let path: string | undefined = "/api/v1/jobs?limit=100"; path !== undefined; ) {
-    const page = ask(bus, master, "GET", path);
+    const page = requestMaster(bus, master, "GET", path);
     jids.push(...(await expectAnswer<{ jid: string }[]>(page)).map(({ jid }) => jid));
     path = /<([^>]+)>; *rel="next"/.exec(String((await page).headers.link))?.[1];
   }
@@ -295,12 +295,12 @@ async function allJobs(bus: TestBus, master: MasterDaemon): Promise<string[]> {
 function emptied(dir: string): Promise<void> {
   if (!existsSync(dir)) return Promise.resolve();
   return new Promise((resolve) => {
-    const look = () => {
+    const check = () => {
       if (readdirSync(dir).length > 0) return;
       watcher.close();
       resolve();
     };
-    const watcher = watch(dir, look);
-    look();
+    const watcher = watch(dir, check);
+    check();
   });
 }

@@ -6,11 +6,11 @@ import { dispatchSubject } from "../../internal/bus/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary } from "../harness/fleet.ts";
 import {
-  ask,
   dispatch,
   expectAnswer,
   fileHolds,
   linesOf,
+  requestMaster,
   show,
   showOnce,
   startMember,
@@ -99,7 +99,7 @@ test("a command that runs is cancelled by another master, with everything it sta
   await fileHolds(at("pid"), /^\d+\n/);
   const child = Number(readFileSync(at("pid"), "utf8"));
   expect(isRunning(child)).toBe(true);
-  await expectAnswer(ask(bus, first(), "POST", `/api/v1/jobs/${jid}/cancel`, {}));
+  await expectAnswer(requestMaster(bus, first(), "POST", `/api/v1/jobs/${jid}/cancel`, {}));
   expect(await ended(jid)).toMatchObject({ status: "cancelled", outcomes: { [peelId]: "cancelled" } });
   expect(isRunning(child)).toBe(false);
   expect(linesOf(at("after"))).toEqual([]);
@@ -108,7 +108,7 @@ test("a command that runs is cancelled by another master, with everything it sta
 test("a job that was cancelled before its peel came back is not run", async () => {
   await stopPeel("SIGTERM");
   const jid = await run(`echo ran >> ${at("cancelled")}`, { timeout: "60s" });
-  await expectAnswer(ask(bus, first(), "POST", `/api/v1/jobs/${jid}/cancel`, {}));
+  await expectAnswer(requestMaster(bus, first(), "POST", `/api/v1/jobs/${jid}/cancel`, {}));
   await startAgain();
   expect(await ended(jid)).toMatchObject({ status: "cancelled", outcomes: { [peelId]: "cancelled" } });
   expect(linesOf(at("cancelled"))).toEqual([]);

@@ -63,11 +63,11 @@ const show = async (master: TestMaster, jid: string) =>
 
 /** The job in the list of a master, once the list says what is wanted. */
 async function listed(master: TestMaster, jid: string, status: string): Promise<View> {
-  const look = async () => {
+  const check = async () => {
     const { json } = await rest(master, "GET", "/api/v1/jobs?limit=50");
     return (json as unknown as View[]).find((job) => job.jid === jid && job.status === status);
   };
-  return (await until(look)) as View;
+  return (await until(check)) as View;
 }
 
 /** Reads the stream of a job to its end. */

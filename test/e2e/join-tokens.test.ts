@@ -52,10 +52,10 @@ interface Made {
 
 async function create(
   from: { url: string; token?: string },
-  asked: Record<string, unknown> = {},
+  requested: Record<string, unknown> = {},
 ): Promise<Made> {
   const headers = from.token === undefined ? bearer : { authorization: `Bearer ${from.token}` };
-  const { status, json, text } = await postJson(doorOf(from), path, asked, { headers });
+  const { status, json, text } = await postJson(doorOf(from), path, requested, { headers });
   if (status !== 201) throw new Error(`${status} ${text}`);
   const { token, id } = json as { token: string; id: string };
   const [, word = ""] = /^svcjoin1\.([A-Za-z0-9_-]+)$/.exec(token) ?? [];
@@ -63,7 +63,7 @@ async function create(
 }
 
 /** Asks to join. */
-async function ask(door: Door, peel: Enrollee, { id, secret, pins }: Made, root = pins[0] ?? "") {
+async function request(door: Door, peel: Enrollee, { id, secret, pins }: Made, root = pins[0] ?? "") {
   const nonce = await takeNonce(door, peel);
   const message = Buffer.concat([Buffer.from(nonce.challenge, "base64"), Buffer.from(`\0${peel.publicKey}`)]);
   const proof = createHmac("sha256", secret).update(message).digest("base64");
@@ -80,24 +80,24 @@ describe("over the wire", () => {
     const lab = await create(master, { peel: "lab-*", uses: 2, label: { env: "lab" }, url: ["https://a:1"] });
     expect(lab).toMatchObject({ urls: ["https://a:1"] });
     const first = newEnrollee("lab-1_example_com");
-    expect(await ask(door, first, lab)).toMatchObject({ status: 201, json: { state: "approved" } });
-    const outside = await ask(door, newEnrollee("web-1"), lab);
+    expect(await request(door, first, lab)).toMatchObject({ status: 201, json: { state: "approved" } });
+    const outside = await request(door, newEnrollee("web-1"), lab);
     expect([outside.status, (outside.json as { error: string }).error]).toEqual([
       403,
       "join token is for hosts that match lab-*, and not for web-1",
     ]);
-    const wrong = await ask(door, newEnrollee("lab-2"), { ...lab, secret: new Uint8Array(32) });
+    const wrong = await request(door, newEnrollee("lab-2"), { ...lab, secret: new Uint8Array(32) });
     expect([wrong.status, (wrong.json as { error: string }).error]).toEqual([
       401,
       "join token verification failed",
     ]);
-    const mismatch = await ask(door, newEnrollee("lab-3"), lab, `sha256:${"00".repeat(32)}`);
+    const mismatch = await request(door, newEnrollee("lab-3"), lab, `sha256:${"00".repeat(32)}`);
     expect(mismatch).toMatchObject({ status: 201, json: { state: "pending" } });
     const waiting = newEnrollee("lab-4");
     const pending = await submit(door, submission(waiting, await takeNonce(door, waiting)));
     expect(pending).toMatchObject({ status: 201, json: { state: "pending" } });
-    expect(await ask(door, waiting, lab)).toMatchObject({ status: 200, json: { state: "approved" } });
-    const full = await ask(door, newEnrollee("lab-5"), lab);
+    expect(await request(door, waiting, lab)).toMatchObject({ status: 200, json: { state: "approved" } });
+    const full = await request(door, newEnrollee("lab-5"), lab);
     expect([full.status, (full.json as { error: string }).error]).toEqual([
       403,
       "join token is used up: 2 hosts have joined with it",
@@ -112,10 +112,10 @@ describe("over the wire", () => {
     await using other = await startMaster(bus);
     const token = await create(master, { uses: 5 });
     const door = doorOf(other);
-    expect(await ask(door, newEnrollee(), token)).toMatchObject({ status: 201 });
+    expect(await request(door, newEnrollee(), token)).toMatchObject({ status: 201 });
     const gone = await svc(bus, "enroll", "token", "revoke", token.id);
     expect(gone.stdout).toBe(`revoked ${token.id}: 4 of 5 uses were left\n`);
-    const refused = await ask(door, newEnrollee(), token);
+    const refused = await request(door, newEnrollee(), token);
     expect([refused.status, (refused.json as { error: string }).error]).toEqual([
       403,
       "join token was revoked",
@@ -128,7 +128,7 @@ test("100 hosts with 50 uses on two masters: exactly 50", async () => {
   const token = await create(master, { uses: 50 });
   const doors = [doorOf(master), doorOf(other)];
   const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, n) => ask(doors[n % 2] ?? doorOf(master), newEnrollee(), token)),
+    Array.from({ length: 100 }, (_, n) => request(doors[n % 2] ?? doorOf(master), newEnrollee(), token)),
   );
   const statuses = answers.map(({ status }) => status);
   expect([countOf(statuses, 201), countOf(statuses, 403)]).toEqual([50, 50]);
@@ -144,7 +144,7 @@ test("N uses, 2N hosts, and a master that is killed in between: never more, and 
   const answers = await Promise.all(
     hosts.map(async (host, n) => {
       try {
-        const { status } = await ask(doorOf(n % 2 === 0 ? doomed : other), host, token);
+        const { status } = await request(doorOf(n % 2 === 0 ? doomed : other), host, token);
         if (++answered === 5) doomed.program.kill("SIGKILL");
         return status;
       } catch {
@@ -165,7 +165,7 @@ test("N uses, 2N hosts, and a master that is killed in between: never more, and 
   // Three minutes later: what the dead master left behind is settled.
   const later = { ...systemClock, now: () => systemClock.now() + 180_000 };
   await using survivor = await startMaster(bus, { clock: later });
-  for (const host of hosts) await ask(doorOf(survivor), host, token);
+  for (const host of hosts) await request(doorOf(survivor), host, token);
   expect(await admitted(doorOf(survivor))).toBe(uses);
   const { json } = await call(doorOf(survivor), { path: `${path}/${token.id}`, headers: bearer });
   expect(json).toMatchObject({ state: "used up", uses_left: 0 });
@@ -185,7 +185,7 @@ describe("svc-peel join", () => {
       join: (...words: string[]) => runProgram(argv("--once", ...words), { env }),
     };
   }
-  const keep = (name: string, text: string) => {
+  const save = (name: string, text: string) => {
     const file = join(bus.dir, `${name}.token`);
     writeFileSync(file, `${text}\n`, { mode: 0o600 });
     return file;
@@ -195,7 +195,7 @@ describe("svc-peel join", () => {
     const made = await svc(bus, "enroll", "token", "create", "--uses", "2", "--url", master.url);
     expect([made.code, made.stderr]).toEqual([0, expect.stringMatching(/^jtk-\S+ admits 2 hosts until /)]);
     const host = newHost("host-1");
-    const file = keep("host-1", made.stdout.trim());
+    const file = save("host-1", made.stdout.trim());
     const once = await host.join("--token-file", file, "--output", "json");
     expect([once.code, once.stderr]).toEqual([0, expect.stringContaining("enrolled")]);
     expect(JSON.parse(once.stdout)).toMatchObject({ peel_id: "host-1", joined: true });
@@ -235,7 +235,7 @@ describe("svc-peel join", () => {
   test("that runs twice at once joins with one use, and can be repeated", async () => {
     const { token, id } = await create(master, { uses: 2, url: [master.url] });
     const host = newHost("host-twice");
-    const file = keep("host-twice", token);
+    const file = save("host-twice", token);
     const runs = await Promise.all([host.join("--token-file", file), host.join("--token-file", file)]);
     // The second is refused while the first runs, or finds that this host is a member.
     const refused = runs.filter(({ code }) => code !== 0);
@@ -265,9 +265,9 @@ describe("svc-peel join", () => {
 
   test("says in one line what is wrong, with the next step", async () => {
     const { token, id } = await create(master, { url: [master.url] });
-    const { code } = await newHost("host-5").join("--token-file", keep("host-5", token));
+    const { code } = await newHost("host-5").join("--token-file", save("host-5", token));
     expect(code).toBe(0);
-    const used = await newHost("host-6").join("--token-file", keep("host-6", token));
+    const used = await newHost("host-6").join("--token-file", save("host-6", token));
     expect([used.code, used.stderr]).toEqual([
       1,
       expect.stringContaining(
@@ -280,7 +280,7 @@ describe("svc-peel join", () => {
       [token.slice(0, -5), "the join token is damaged or cut off; copy the whole line"],
       [token.replace("svcjoin1", "svcjoin2"), "made by a later version; upgrade svc-peel on this host"],
     ] as const) {
-      const { code: exit, stderr } = await run("--token-file", keep("host-7", text));
+      const { code: exit, stderr } = await run("--token-file", save("host-7", text));
       expect([exit, stderr]).toEqual([1, expect.stringContaining(message)]);
       expect(stderr.trim().split("\n")).toHaveLength(1);
       expect(existsSync(config)).toBe(false);
@@ -295,11 +295,11 @@ describe("svc-peel join", () => {
     mkdirSync(join(host.config, ".."));
     const before = `enroll_ca_pin: [sha256:${"ab".repeat(32)}]\n`;
     writeFileSync(host.config, before);
-    const { code, stderr } = await host.join("--token-file", keep("host-8", token));
+    const { code, stderr } = await host.join("--token-file", save("host-8", token));
     expect([code, stderr]).toEqual([1, expect.stringContaining("this host belongs to another fleet")]);
     expect(readFileSync(host.config, "utf8")).toBe(before);
     // The use is still there.
-    const next = await newHost("host-9").join("--token-file", keep("host-9", token));
+    const next = await newHost("host-9").join("--token-file", save("host-9", token));
     expect(next.code).toBe(0);
   });
 });

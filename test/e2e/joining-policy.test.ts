@@ -79,7 +79,11 @@ async function record(id: string): Promise<Shown> {
   return JSON.parse(stdout) as Shown;
 }
 
-async function ask(peel: Enrollee, master = masters[0], more: Record<string, unknown> = {}): Promise<Shown> {
+async function request(
+  peel: Enrollee,
+  master = masters[0],
+  more: Record<string, unknown> = {},
+): Promise<Shown> {
   const reply = await enrollOnce(door(master), peel, more);
   expect([reply.status, reply.text]).toEqual([201, expect.any(String)]);
   return record((reply.json as { id: string }).id);
@@ -168,16 +172,16 @@ test("rules decide, a program is asked, and what a host claims counts for nothin
   await until(async () => (await readiness(masters[0])).status === "up");
   await until(async () => (await readiness(masters[1])).status === "up");
   const claims = { hostname: "lab-9", metadata: { labels: { env: "lab" } } };
-  expect(await ask(newEnrollee("lab-1"))).toMatchObject({
+  expect(await request(newEnrollee("lab-1"))).toMatchObject({
     ...{ state: "approved", DecidedBy: "policy:lab", labels: { env: "lab" } },
   });
-  const other = await ask(newEnrollee("other-1"), masters[0], claims);
+  const other = await request(newEnrollee("other-1"), masters[0], claims);
   expect([other.state, other.labels]).toEqual(["pending", undefined]);
-  expect(await ask(newEnrollee("evil-1"))).toMatchObject({
+  expect(await request(newEnrollee("evil-1"))).toMatchObject({
     ...{ state: "rejected", DecidedBy: "policy:strangers", RejectReason: "not ours" },
   });
   expect(existsSync(at("asked"))).toBe(false);
-  expect(await ask(newEnrollee("web-1_prod_example_com"), masters[1])).toMatchObject({
+  expect(await request(newEnrollee("web-1_prod_example_com"), masters[1])).toMatchObject({
     ...{ state: "approved", DecidedBy: "policy:cmdb", labels: { env: "prod", rack: "7" } },
   });
   const [, audited] = await Promise.all([
@@ -233,7 +237,7 @@ test("a policy file that breaks while masters run changes nothing, and is shown 
   const place = `${at("policy.yaml")}:14:13: rule rule-4: decide: expected approve, reject or hold`;
   expect(message).toBe(`the last good policy stays in force: ${place}`);
   expect((await svc(bus, "doctor")).stdout).toContain(place);
-  expect(await ask(newEnrollee("lab-2"))).toMatchObject({ state: "approved", DecidedBy: "policy:lab" });
+  expect(await request(newEnrollee("lab-2"))).toMatchObject({ state: "approved", DecidedBy: "policy:lab" });
   const checked = await runProgram([
     ...[binaries.master, "check", "--config", join(masters[0].dir, "master.yaml")],
     ...["--", "--enroll-policy", at("policy.yaml")],

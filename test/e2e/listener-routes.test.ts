@@ -37,10 +37,10 @@ const open = new Set([
   "POST /api/v1/sessions/oidc",
 ]);
 
-/** What is wrong with these routes, one line each. `ask` answers with the status of a call without a proof. */
+/** What is wrong with these routes, one line each. `request` answers with the status of a call without a proof. */
 async function violations(
   routes: readonly ServedRoute[],
-  ask: (route: ServedRoute, authorization?: string) => Promise<number>,
+  request: (route: ServedRoute, authorization?: string) => Promise<number>,
 ): Promise<string[]> {
   const found: string[] = [];
   for (const route of routes) {
@@ -58,7 +58,7 @@ async function violations(
         `${scheme} ${"A".repeat(56)}:AAAA`,
         "Basic eDp4",
       ]) {
-        const status = await ask(route, proof);
+        const status = await request(route, proof);
         if (status !== 401) found.push(`${name} answers ${status} to ${JSON.stringify(proof ?? null)}`);
       }
     }
@@ -89,7 +89,7 @@ test("every route of a running master has a rule that is enforced", async () => 
   const kinds = new Set(master.routes.map(({ auth }) => auth));
   expect([...kinds].sort()).toEqual(["bearer", "nkey", "none"]);
   expect(master.routes.length).toBeGreaterThanOrEqual(12);
-  const ask = async ({ method, path }: ServedRoute, authorization?: string) => {
+  const request = async ({ method, path }: ServedRoute, authorization?: string) => {
     const headers = {
       "content-type": "application/json",
       ...(authorization === undefined ? {} : { authorization }),
@@ -98,7 +98,7 @@ test("every route of a running master has a rule that is enforced", async () => 
     const body = method === "POST" ? { body: "{}" } : {};
     return (await call(master, { method, path: target, headers, ...body })).status;
   };
-  expect(await violations(master.routes, ask)).toEqual([]);
+  expect(await violations(master.routes, request)).toEqual([]);
 });
 
 test("every route of a running master but the files of the console has a budget", () => {
@@ -123,7 +123,7 @@ test("the walk finds a route without a rule, one that is not enforced, and one t
     clock,
     log: recordingLog(),
   });
-  const ask = async ({ method, path }: ServedRoute, authorization?: string) => {
+  const request = async ({ method, path }: ServedRoute, authorization?: string) => {
     const response = await app.handle({
       method,
       target: path,
@@ -135,7 +135,7 @@ test("the walk finds a route without a rule, one that is not enforced, and one t
     });
     return response.status;
   };
-  const found = await violations(app.routes, ask);
+  const found = await violations(app.routes, request);
   expect(found.filter((line) => line.startsWith("GET /unchecked answers 200"))).toHaveLength(6);
   expect(found.filter((line) => !line.startsWith("GET /unchecked"))).toEqual([
     "GET /open is open to everybody, and not meant to be",

@@ -309,7 +309,7 @@ describe("what the Host header says changes nothing:", () => {
     "a\\b",
   ];
   test.each(hosts)("%j", async (host) => {
-    const ask = async (method: string, path: string) => {
+    const request = async (method: string, path: string) => {
       using wire = await openWire(
         master,
         Buffer.from(
@@ -319,13 +319,13 @@ describe("what the Host header says changes nothing:", () => {
       return await wire.closed;
     };
     // A short host once shifted the path: /abc/e was taken for /e.
-    expect(await ask("GET", "/abc/api/v1/enroll/ca")).toMatch(/^HTTP\/1\.1 404 /);
-    expect(await ask("GET", "/xapi/v1/enroll/ca")).toMatch(/^HTTP\/1\.1 404 /);
-    const found = await ask("GET", "/api/v1/enroll/ca");
+    expect(await request("GET", "/abc/api/v1/enroll/ca")).toMatch(/^HTTP\/1\.1 404 /);
+    expect(await request("GET", "/xapi/v1/enroll/ca")).toMatch(/^HTTP\/1\.1 404 /);
+    const found = await request("GET", "/api/v1/enroll/ca");
     expect(found).toMatch(/^HTTP\/1\.1 200 /);
     expect(found).toContain("X-Frame-Options: DENY");
-    expect(await ask("GET", "/api/v1/enrollments")).toMatch(/^HTTP\/1\.1 401 /);
-    expect(await ask("GET", "https://evil.example/api/v1/enrollments")).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await request("GET", "/api/v1/enrollments")).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await request("GET", "https://evil.example/api/v1/enrollments")).toMatch(/^HTTP\/1\.1 401 /);
   });
 });
 

@@ -325,10 +325,10 @@ async function hostile(own: TestBus, door: { url: string; ca: string }): Promise
   await using admin = await operatorOn(own);
   const member = newEnrollee();
   const id = await enrollNew(door, member);
-  const ask = (subject: string, value: unknown) =>
+  const query = (subject: string, value: unknown) =>
     admin.nats.request(subject, encode(value), { timeout: 30_000 });
-  await ask(enrollmentDoors.approveEnrollment.bus.subject, { id, operator: forgery, request_id: forgery });
-  await ask(jobDoors.listJobs.bus.subject, { operator: forgery, status: forgery });
+  await query(enrollmentDoors.approveEnrollment.bus.subject, { id, operator: forgery, request_id: forgery });
+  await query(jobDoors.listJobs.bus.subject, { operator: forgery, status: forgery });
   const { creds_data } = (await getCreds(door, member, id)).json as { creds_data: string };
   const credentials = Buffer.from(creds_data, "base64").toString();
   await using connected = await connectPeel(own, { peelId: member.peelId, credentials });

@@ -26,9 +26,9 @@ rest:
 `;
   const all = (ids: string, result: string) => ids.replace(/\S+/g, (id) => `${id}:${result}`);
   const ids = `${first} data logs rest`;
-  const look =
+  const probe =
     "pvs --noheadings -o pv_name,vg_name 2>/dev/null; lvs --noheadings --units m -o lv_full_name,lv_size 2>/dev/null";
-  const words = async () => (await output(root, look)).split(/\s+/).filter((each) => each !== "");
+  const words = async () => (await output(root, probe)).split(/\s+/).filter((each) => each !== "");
   expect(await brief(root, there, { test: true })).toBe(all(ids, "null+"));
   expect(await words()).toEqual([]);
   expect(await brief(root, there)).toBe(all(ids, "true+"));

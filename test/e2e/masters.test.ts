@@ -44,20 +44,20 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-const ask = (path: string, { at = one, token = at.token, method = "GET", body }: Asked = {}) =>
+const request = (path: string, { at = one, token = at.token, method = "GET", body }: Requested = {}) =>
   send(at.url, bus.caPem, {
     ...{ method, path: `/api/v1/${path}` },
     headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-interface Asked {
+interface Requested {
   at?: MasterDaemon;
   token?: string;
   method?: string;
   body?: unknown;
 }
 const masters = async (at: MasterDaemon) => {
-  const { status, json } = await ask("masters", { at });
+  const { status, json } = await request("masters", { at });
   expect(status).toBe(200);
   return json as Answer;
 };
@@ -91,10 +91,10 @@ test("each master says how it is, which leases it holds, and svc status says the
 
 test("every built-in role reads it, and a role of yesterday's file is refused", async () => {
   const statusFor = async (role: string) => {
-    const made = await ask("tokens", { method: "POST", body: { name: `of-${role}`, roles: [role] } });
+    const made = await request("tokens", { method: "POST", body: { name: `of-${role}`, roles: [role] } });
     const { token } = made.json as { token: string };
     runRecord.register("token", token);
-    return ask("masters", { token });
+    return request("masters", { token });
   };
   for (const role of ["admin", "operator", "approver", "viewer", "auditor"]) {
     expect([role, (await statusFor(role)).status]).toEqual([role, 200]);

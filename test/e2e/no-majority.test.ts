@@ -49,7 +49,7 @@ async function fill(master: TestMaster, bus: Bus, authDir: string) {
   await operate(master, suspended.enrollmentId, "suspend");
   const bearer = `Bearer ${testToken}`;
   const made = async (path: string, body: unknown) =>
-    (await ask(master, "POST", { path, body, authorization: bearer, well: 202 })).json as Record<
+    (await query(master, "POST", { path, body, authorization: bearer, well: 202 })).json as Record<
       string,
       string
     >;
@@ -256,9 +256,9 @@ function requestsOf(fleet: Fleet) {
   } satisfies Record<string, Request>;
 }
 
-function ask(master: TestMaster, method: string, request: Request): Promise<Reply> {
+function query(master: TestMaster, method: string, request: Request): Promise<Reply> {
   const { path, body, authorization, browser } = request;
-  if (browser !== undefined) return browser.ask(master, method, path, { body });
+  if (browser !== undefined) return browser.request(master, method, path, { body });
   const headers = {
     "content-type": "application/json",
     ...(authorization === undefined ? {} : { authorization }),
@@ -320,7 +320,7 @@ function busRequestsOf({ waiting, member, suspended, jid, rollout: id }: Fleet, 
   });
 }
 
-async function askOverBus(bus: Bus, { lines, input }: ReturnType<typeof busRequestsOf>[number]) {
+async function requestOverBus(bus: Bus, { lines, input }: ReturnType<typeof busRequestsOf>[number]) {
   const { subject: pattern, token: inSubject = "", bulk } = lines;
   const { [inSubject]: token, ...fields } = input;
   const subject = pattern.replace("*", String(token));
@@ -371,7 +371,7 @@ async function tryWithoutMajority(cluster: TestCluster, master: TestMaster, bus:
   await giveUpLeaders(bus, names);
   await Promise.all(others.map((node) => node.stop("SIGKILL")));
   const reads = requests.filter(([route]) => route.startsWith("GET") && !route.endsWith("stream"));
-  const atFirst = Promise.all(reads.map(([route, request]) => ask(master, methodOf(route), request)));
+  const atFirst = Promise.all(reads.map(([route, request]) => query(master, methodOf(route), request)));
   await leadersAreGone(bus, names);
   const early = await atFirst;
   const answered = reads.map(([route, request], at) => [route, early[at]?.status ?? 0, request] as const);
@@ -379,14 +379,14 @@ async function tryWithoutMajority(cluster: TestCluster, master: TestMaster, bus:
 
   const replies = await Promise.all(
     requests.map(async ([route, request]) => {
-      const { status, headers, text } = await ask(master, methodOf(route), request);
+      const { status, headers, text } = await query(master, methodOf(route), request);
       const { error } = JSON.parse(text) as { error: string };
       const later = headers["retry-after"];
       return { route, status, ...(reason.test(error) && later === "2" ? {} : { error, later }) };
     }),
   );
   expect(replies).toEqual(requests.map(([route]) => ({ route, status: 503 })));
-  const reported = await Promise.all(busRequests.map((request) => askOverBus(bus, request)));
+  const reported = await Promise.all(busRequests.map((request) => requestOverBus(bus, request)));
   expect(reported).toEqual(
     reported.map(({ subject }) => ({
       subject,
@@ -404,8 +404,9 @@ async function tryWithoutMajority(cluster: TestCluster, master: TestMaster, bus:
   await streamsHaveLeaders(bus, names);
   for (const [route, request] of requests) {
     if (request.well === 0) continue;
-    let reply = await ask(master, methodOf(route), request);
-    while (reply.status === 503 && request.well !== 503) reply = await ask(master, methodOf(route), request);
+    let reply = await query(master, methodOf(route), request);
+    while (reply.status === 503 && request.well !== 503)
+      reply = await query(master, methodOf(route), request);
     expect([route, reply.status]).toEqual([route, request.well]);
   }
 }

@@ -162,12 +162,12 @@ test("svc console signs a browser in once, and the session ends with its operato
   const opened = await browser.signIn(master, { link: code });
   expect([opened.status, opened.json]).toMatchObject([201, { name: "eva", roles: ["viewer"] }]);
   expect((await new ConsoleClient().signIn(master, { link: code })).status).toBe(401);
-  const status = async () => (await browser.ask(master, "GET", "/api/v1/peels")).status;
+  const status = async () => (await browser.request(master, "GET", "/api/v1/peels")).status;
   expect(await status()).toBe(200);
-  expect((await browser.ask(master, "GET", "/api/v1/operators")).status).toBe(403);
+  expect((await browser.request(master, "GET", "/api/v1/operators")).status).toBe(403);
   // The roles of now count.
   expect((await host.svc("operator", "roles", "eva", "admin")).code).toBe(0);
-  expect((await browser.ask(master, "GET", "/api/v1/operators")).status).toBe(200);
+  expect((await browser.request(master, "GET", "/api/v1/operators")).status).toBe(200);
   expect((await host.svc("operator", "disable", "eva")).code).toBe(0);
   expect(await status()).toBe(401);
   expect((await host.svc("operator", "enable", "eva")).code).toBe(0);

@@ -57,7 +57,7 @@ interface Answer {
 }
 
 /** Asks as an operator, with its signature; over the connection of the owner, who can publish everywhere. */
-async function ask(
+async function send(
   who: TestOperator,
   action: keyof typeof operatorOperations,
   fields: Record<string, Plain> = {},
@@ -68,7 +68,7 @@ async function ask(
 }
 
 const add = (who: TestOperator, by = root, more: Partial<OperatorRecord> = {}) =>
-  ask(by, "addOperator", { record: signedRecord(recordOf(who, more), by) });
+  send(by, "addOperator", { record: signedRecord(recordOf(who, more), by) });
 
 /** Connects with the JWT that masters made. */
 function connectAs({ key }: TestOperator, jwt: unknown): Promise<Bus> {
@@ -86,7 +86,7 @@ function connectAs({ key }: TestOperator, jwt: unknown): Promise<Bus> {
 /** Asks both masters who this is, until both say so: they see a change of the bucket a moment after it. */
 const whoIs = (who: TestOperator, counts: boolean, reported = "") =>
   until(async () => {
-    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => ask(who, "whoAmI")));
+    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => send(who, "whoAmI")));
     const agree = answers.every(
       ({ ok, error }) => ok === counts && (error?.message ?? "").includes(reported),
     );
@@ -94,7 +94,12 @@ const whoIs = (who: TestOperator, counts: boolean, reported = "") =>
   });
 
 test("an administrator of the file is known without any record", async () => {
-  expect(await ask(root, "whoAmI")).toMatchObject({ ok: true, name: "root", roles: ["admin"], signed: true });
+  expect(await send(root, "whoAmI")).toMatchObject({
+    ok: true,
+    name: "root",
+    roles: ["admin"],
+    signed: true,
+  });
 });
 
 test("who is added connects with the subjects of its roles, and with nothing else", async () => {
@@ -103,17 +108,17 @@ test("who is added connects with the subjects of its roles, and with nothing els
   expect(added).toMatchObject({ ok: true, operator: { name: "anna", state: "active", version: 1 } });
   expect(String(added.jwt).length).toBeLessThan(4_096);
   const connection = await connectAs(anna, added.jwt);
-  const asked = async (subject: string) => {
+  const requested = async (subject: string) => {
     try {
       return (await requestAs(connection, anna, subject, signedBy(anna, subject, encode({})))).length > 0;
     } catch (thrown) {
       return (thrown as { code?: string }).code;
     }
   };
-  expect(await asked("svc.admin.operator.whoami")).toBe(true);
-  expect(await asked("svc.job.list")).toBe(true);
+  expect(await requested("svc.admin.operator.whoami")).toBe(true);
+  expect(await requested("svc.job.list")).toBe(true);
   for (const subject of ["svc.job.request", "svc.admin.enroll.approve", "svc.admin.operator.add"]) {
-    expect([subject, await asked(subject)]).toEqual([subject, "PERMISSIONS_VIOLATION"]);
+    expect([subject, await requested(subject)]).toEqual([subject, "PERMISSIONS_VIOLATION"]);
   }
   await connection.drain();
 });
@@ -128,10 +133,10 @@ test("disabling closes the live connection and refuses the next one, measured; e
     for await (const status of connection.nats.status()) if (status.type === "disconnect") lost.resolve();
   })();
   const disabled = recordOf(bert, { version: 2, disabled: true });
-  const stored = await ask(root, "showOperator", { name: "bert" });
+  const stored = await send(root, "showOperator", { name: "bert" });
   const { created_at } = stored.operator as { created_at: string };
   const at = { createdAt: Date.parse(created_at) };
-  const answer = await ask(root, "disableOperator", {
+  const answer = await send(root, "disableOperator", {
     name: "bert",
     record: signedRecord({ ...disabled, ...at }, root),
   });
@@ -145,7 +150,7 @@ test("disabling closes the live connection and refuses the next one, measured; e
   await whoIs(bert, false, "disabled");
   const enabled = { ...recordOf(bert, { version: 3 }), ...at };
   expect(
-    await ask(root, "enableOperator", { name: "bert", record: signedRecord(enabled, root) }),
+    await send(root, "enableOperator", { name: "bert", record: signedRecord(enabled, root) }),
   ).toMatchObject({
     ok: true,
   });
@@ -157,9 +162,9 @@ test("disabling closes the live connection and refuses the next one, measured; e
 test("roles that are taken away end the JWT, and the answer has the next one", async () => {
   const carl = newOperator("carl", ["operator"]);
   const record = recordOf(carl);
-  const { jwt } = await ask(root, "addOperator", { record: signedRecord(record, root) });
+  const { jwt } = await send(root, "addOperator", { record: signedRecord(record, root) });
   const narrowed = { ...record, roles: ["viewer"], version: 2 };
-  const answer = await ask(root, "setOperatorRoles", { name: "carl", record: signedRecord(narrowed, root) });
+  const answer = await send(root, "setOperatorRoles", { name: "carl", record: signedRecord(narrowed, root) });
   expect(answer).toMatchObject({ ok: true, operator: { roles: ["viewer"] } });
   expect(await connectAs(carl, jwt).catch(() => "refused")).toBe("refused");
   const next = await connectAs(carl, answer.jwt);
@@ -169,27 +174,27 @@ test("roles that are taken away end the JWT, and the answer has the next one", a
 test("an administrator who goes is refused as long as others count by its signature", async () => {
   const boss = newOperator("boss");
   const record = recordOf(boss);
-  expect(await ask(root, "addOperator", { record: signedRecord(record, root) })).toMatchObject({ ok: true });
+  expect(await send(root, "addOperator", { record: signedRecord(record, root) })).toMatchObject({ ok: true });
   const dora = newOperator("dora", ["viewer"]);
   const ofDora = recordOf(dora, { createdBy: "boss" });
-  expect(await ask(boss, "addOperator", { record: signedRecord(ofDora, boss) })).toMatchObject({ ok: true });
+  expect(await send(boss, "addOperator", { record: signedRecord(ofDora, boss) })).toMatchObject({ ok: true });
   const removal = { name: "boss", record: signedRecord({ ...record, version: 2, disabled: true }, root) };
-  expect(await ask(root, "showOperator", { name: "boss" })).toMatchObject({ dependents: ["dora"] });
-  expect(await ask(root, "removeOperator", removal)).toMatchObject({
+  expect(await send(root, "showOperator", { name: "boss" })).toMatchObject({ dependents: ["dora"] });
+  expect(await send(root, "removeOperator", removal)).toMatchObject({
     ok: false,
     error: {
       message: expect.stringContaining("1 operator is valid only through the signature of boss: dora"),
     },
   });
   const again = { name: "dora", record: signedRecord({ ...ofDora, version: 2 }, root) };
-  expect(await ask(root, "setOperatorRoles", again)).toMatchObject({ ok: true });
-  expect(await ask(root, "removeOperator", removal)).toMatchObject({ ok: true });
+  expect(await send(root, "setOperatorRoles", again)).toMatchObject({ ok: true });
+  expect(await send(root, "removeOperator", removal)).toMatchObject({ ok: true });
   expect(await whoIs(dora, true)).toMatchObject({ ok: true });
   await whoIs(boss, false, "removed");
   // What was removed does not come back by its old record.
   await records.put("boss", encodeOperator(signOperator(record, root.key)));
   expect(await whoIs(boss, false)).toMatchObject({ ok: false });
-  expect(await ask(boss, "listOperators")).toMatchObject({ ok: false, error: { code: "unauthorized" } });
+  expect(await send(boss, "listOperators")).toMatchObject({ ok: false, error: { code: "unauthorized" } });
 });
 
 describe("masters do not take", () => {
@@ -204,29 +209,33 @@ describe("masters do not take", () => {
   test.each<[string, () => Promise<Answer>, string]>([
     [
       "what its subject signed",
-      () => ask(root, "addOperator", { record: signedRecord(own, eve) }),
+      () => send(root, "addOperator", { record: signedRecord(own, eve) }),
       "nobody signs for themselves",
     ],
     [
       "what an operator without role admin signed",
-      () => ask(root, "addOperator", { record: signedRecord(own, viewer) }),
+      () => send(root, "addOperator", { record: signedRecord(own, viewer) }),
       "not an operator with role admin",
     ],
     [
       "a signature of zeros",
-      () => ask(root, "addOperator", { record: forged(signOperator(own, root.key)) }),
+      () => send(root, "addOperator", { record: forged(signOperator(own, root.key)) }),
       "not signed",
     ],
     [
       "a key that another operator has",
       () =>
-        ask(root, "addOperator", { record: signedRecord({ ...own, publicKey: viewer.key.publicKey }, root) }),
+        send(root, "addOperator", {
+          record: signedRecord({ ...own, publicKey: viewer.key.publicKey }, root),
+        }),
       "vera has this key",
     ],
     [
       "the key of an administrator under another name",
       () =>
-        ask(root, "addOperator", { record: signedRecord({ ...own, publicKey: second.key.publicKey }, root) }),
+        send(root, "addOperator", {
+          record: signedRecord({ ...own, publicKey: second.key.publicKey }, root),
+        }),
       "second has this key",
     ],
     [
@@ -238,16 +247,16 @@ describe("masters do not take", () => {
     ["a role that there is not", () => add(eve, root, { roles: ["veiwer"] }), "did you mean viewer?"],
     ["an end that has passed", () => add(eve, root, { expiresAt: 1_000 }), "has passed"],
     ["a time far ahead", () => add(eve, root, { createdAt: systemClock.now() + 3_600_000 }), "set the clock"],
-    ["bytes that are no record", () => ask(root, "addOperator", { record: "AAAA" }), "malformed"],
+    ["bytes that are no record", () => send(root, "addOperator", { record: "AAAA" }), "malformed"],
     [
       "a record for another name than the request",
-      () => ask(root, "disableOperator", { name: "vera", record: signedRecord(own, root) }),
+      () => send(root, "disableOperator", { name: "vera", record: signedRecord(own, root) }),
       "the record is of eve",
     ],
     [
       "a change of the key in place of the roles",
       () =>
-        ask(root, "setOperatorRoles", {
+        send(root, "setOperatorRoles", {
           name: "vera",
           record: signedRecord({ ...recordOf(viewer), publicKey: eve.key.publicKey, version: 2 }, root),
         }),
@@ -256,7 +265,7 @@ describe("masters do not take", () => {
     [
       "the last step of an administrator against itself",
       () =>
-        ask(root, "disableOperator", {
+        send(root, "disableOperator", {
           name: "root",
           record: signedRecord({ ...recordOf(root), disabled: true }, root),
         }),
@@ -265,7 +274,7 @@ describe("masters do not take", () => {
     [
       "the removal of an administrator of the file",
       () =>
-        ask(root, "removeOperator", {
+        send(root, "removeOperator", {
           name: "second",
           record: signedRecord({ ...recordOf(second), disabled: true }, root),
         }),
@@ -294,9 +303,9 @@ describe("an attacker who controls the bus", () => {
   test("cannot undo a disabling: an older record does not count, and none means removed", async () => {
     const fred = newOperator("fred", ["viewer"]);
     const record = recordOf(fred);
-    await ask(root, "addOperator", { record: signedRecord(record, root) });
+    await send(root, "addOperator", { record: signedRecord(record, root) });
     const disabled = { ...record, version: 2, disabled: true as const };
-    await ask(root, "disableOperator", { name: "fred", record: signedRecord(disabled, root) });
+    await send(root, "disableOperator", { name: "fred", record: signedRecord(disabled, root) });
     await records.put("fred", encodeOperator(signOperator(record, root.key)));
     await whoIs(fred, false, "someone put an old one back");
     const { revision = 0 } = (await records.get("fred")) ?? {};
@@ -307,7 +316,7 @@ describe("an attacker who controls the bus", () => {
   test("cannot give itself roles", async () => {
     const gina = newOperator("gina", ["viewer"]);
     const record = recordOf(gina);
-    await ask(root, "addOperator", { record: signedRecord(record, root) });
+    await send(root, "addOperator", { record: signedRecord(record, root) });
     const genuine = signOperator(record, root.key);
     await records.put("gina", encodeOperator({ ...genuine, roles: ["admin"], version: 2 }));
     await whoIs(gina, false, "not signed as it is stored");
@@ -316,7 +325,7 @@ describe("an attacker who controls the bus", () => {
   test("cannot shut anyone out for good with a version that is high and forged", async () => {
     const hugo = newOperator("hugo", ["viewer"]);
     const record = recordOf(hugo);
-    await ask(root, "addOperator", { record: signedRecord(record, root) });
+    await send(root, "addOperator", { record: signedRecord(record, root) });
     const genuine = signOperator(record, root.key);
     await records.put("hugo", encodeOperator({ ...genuine, version: 2 ** 31 - 1 }));
     expect(await whoIs(hugo, false)).toMatchObject({ ok: false });
@@ -327,9 +336,9 @@ describe("an attacker who controls the bus", () => {
   test("lets nobody in again by removing a revocation from the claims: masters put it back", async () => {
     const ivan = newOperator("ivan", ["viewer"]);
     const record = recordOf(ivan);
-    const { jwt } = await ask(root, "addOperator", { record: signedRecord(record, root) });
+    const { jwt } = await send(root, "addOperator", { record: signedRecord(record, root) });
     const disabled = { ...record, version: 2, disabled: true as const };
-    await ask(root, "disableOperator", { name: "ivan", record: signedRecord(disabled, root) });
+    await send(root, "disableOperator", { name: "ivan", record: signedRecord(disabled, root) });
     const revocations = await openBucket(owner, "operator-revocations");
     const entry = await revocations.get(ivan.key.publicKey);
     expect(decode(entry?.value ?? new Uint8Array())).toMatchObject({ name: "ivan" });
@@ -353,7 +362,7 @@ test("the file of administrators is followed; a broken one leaves the last good 
   const third = newOperator("third");
   const path = join(bus.authDir, "administrators");
   const before = readFileSync(path, "utf8");
-  expect(await ask(third, "whoAmI")).toMatchObject({ ok: false });
+  expect(await send(third, "whoAmI")).toMatchObject({ ok: false });
   writeFileSync(path, before + formatAdministrators([{ name: "third", publicKey: third.key.publicKey }]));
   await whoIs(third, true);
   writeFileSync(path, `${before}U123 nobody\n`);

@@ -18,10 +18,10 @@ home:
   npm.installed: [{name: "svc-test@^1.0.0"}, {dir: /home/svc-test}, {user: svc-test}, {registry: "http://127.0.0.1:4873"}]
 `;
   const all = (result: string) => `global:${result} project:${result} home:${result}`;
-  const look = "ls /srv/project $(npm root --global) /home/svc-test";
-  const before = await output(root, look);
+  const probe = "ls /srv/project $(npm root --global) /home/svc-test";
+  const before = await output(root, probe);
   expect(await brief(root, there, { test: true })).toBe(all("null+"));
-  expect(await output(root, look)).toBe(before);
+  expect(await output(root, probe)).toBe(before);
   expect(await brief(root, there)).toBe(all("true+"));
   expect(await output(root, "npm list --global --depth=0")).toContain("svc-test@1.0.0");
   expect(await output(root, "cat /srv/project/node_modules/@svc/scoped/package.json")).toContain('"1.1.0"');
@@ -63,15 +63,15 @@ test("gems from a source", async () => {
   const installed = (rest: string) =>
     `svc-test:\n  gem.installed: [{source: "http://127.0.0.1:8808"}, ${rest}]\n`;
   const first = installed("{version: 1.0.0}");
-  const look = "gem list --local ^svc-test$";
+  const probe = "gem list --local ^svc-test$";
   expect(await brief(root, first, { test: true })).toBe("svc-test:null+");
-  expect(await output(root, look)).toBe("");
+  expect(await output(root, probe)).toBe("");
   expect(await brief(root, first)).toBe("svc-test:true+");
   expect(await brief(root, first)).toBe("svc-test:true");
   expect(await brief(root, installed("{rdoc: false}"))).toBe("svc-test:true");
   expect(await brief(root, installed("{version: 1.1.0}"))).toBe("svc-test:true+");
   expect(await brief(root, installed("{version: 2.0.0.pre1}, {pre_releases: true}"))).toBe("svc-test:true+");
-  expect(await output(root, look)).toBe("svc-test (2.0.0.pre1, 1.1.0, 1.0.0)");
+  expect(await output(root, probe)).toBe("svc-test (2.0.0.pre1, 1.1.0, 1.0.0)");
   const [missing] = await root.apply(installed("{version: 9.9.9}"));
   expect(missing?.comment).toContain("Could not find a valid gem 'svc-test' (= 9.9.9)");
   // Only the given source is asked.
@@ -80,7 +80,7 @@ test("gems from a source", async () => {
   expect(await brief(root, gone, { test: true })).toBe("svc-test:null+ json:true");
   expect(await brief(root, gone)).toBe("svc-test:true+ json:true");
   expect(await brief(root, gone)).toBe("svc-test:true json:true");
-  expect(await output(root, look)).toBe("");
+  expect(await output(root, probe)).toBe("");
 });
 
 /** A registry of npm with two packages in two versions, on the loopback interface of the private root. */

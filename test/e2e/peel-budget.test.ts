@@ -60,13 +60,13 @@ test("hellos beyond the budget are refused from memory, and another peel is answ
   await using other = await connectPeel(bus, await enrollPeel(master, "calm"));
   const hello = encode({ version: "1" });
   const codes = new Map<string, number>();
-  const ask = async () => {
+  const request = async () => {
     const { data } = await flooding.nats.request("svc.peel.eager.hello", hello, { timeout: 30_000 });
     const answer = decode(data) as { ok?: boolean; error?: { code: string } };
     const code = answer.error?.code ?? "answered";
     codes.set(code, (codes.get(code) ?? 0) + 1);
   };
-  const flood = Promise.all(Array.from({ length: 2_000 }, ask));
+  const flood = Promise.all(Array.from({ length: 2_000 }, request));
   const answer = await other.nats.request("svc.peel.calm.hello", hello, { timeout: 30_000 });
   expect(decode(answer.data)).toMatchObject({ cluster_info: { v: 1 } });
   await flood;

@@ -6,7 +6,7 @@ import { openBucket } from "../../internal/bus/bucket.ts";
 import type { Bus } from "../../internal/bus/connect.ts";
 import { assertStored } from "../../internal/bus/stored.ts";
 import { eventSubject, scheduleSubject } from "../../internal/bus/subjects.ts";
-import { type Look, untilKey } from "../../internal/bus/until-key.ts";
+import { type KeyCheck, untilKey } from "../../internal/bus/until-key.ts";
 import { jobDoors } from "../../internal/fleet/jobs/doors.ts";
 import { decodeJob } from "../../internal/fleet/jobs/record.ts";
 import { encodeScheduledRun } from "../../internal/wire/scheduled-run.ts";
@@ -139,7 +139,7 @@ async function work(): Promise<string[]> {
 async function ending(jid: string): Promise<string> {
   const jobs = await openBucket(masters, "jobs");
   const signal = AbortSignal.timeout(50_000);
-  return untilKey(masters, { bucket: "jobs", key: jid, signal }, async (): Promise<Look<string>> => {
+  return untilKey(masters, { bucket: "jobs", key: jid, signal }, async (): Promise<KeyCheck<string>> => {
     const entry = await jobs.get(jid);
     const settled = entry === undefined ? undefined : decodeJob(entry.value).settled;
     return settled === undefined ? {} : { found: settled.status };

@@ -76,7 +76,7 @@ test("credentials are renewed at two thirds of their lifetime, and the connectio
   // The old credentials end, and nothing is lost: the peel lives on the new connection.
   const refusals = () => peel.log.records.filter(({ event }) => event === "bus error").length;
   expect(refusals()).toBe(0);
-  expect(masters.asked).toMatchObject({ renew: 1, recover: 0 });
+  expect(masters.requested).toMatchObject({ renew: 1, recover: 0 });
 }, 60_000);
 
 test("a lost answer is asked for again with the same key", async () => {
@@ -84,7 +84,7 @@ test("a lost answer is asked for again with the same key", async () => {
   masters.loseAnswers = 1;
   await using peel = start();
   await peel.log.logged("credentials renewed");
-  expect(masters.asked.renew).toBe(2);
+  expect(masters.requested.renew).toBe(2);
   expect(masters.record.busKeys).toHaveLength(2);
   expect(masters.record.busKeys.at(-1)).toBe(busKey());
 }, 60_000);
@@ -105,7 +105,7 @@ test("a peel that lost the id of its enrollment looks it up, and the previous cr
   const before = busKey();
   await using peel = start();
   await peel.log.logged("credentials renewed");
-  expect(masters.asked).toMatchObject({ renew: 1, recover: 0, byKey: 1 });
+  expect(masters.requested).toMatchObject({ renew: 1, recover: 0, byKey: 1 });
   expect(masters.record.busKeys).toEqual([before, busKey()]);
   expect(readFileSync(at("enrollment"), "utf8")).toBe(`${masters.enrollmentId}\n`);
   expect(statSync(at("enrollment")).mode & 0o777).toBe(0o600);
@@ -141,7 +141,7 @@ test("a peel whose enrollment has ended says what to do, and does not enroll aga
     next: `if this host shall be a peel, delete ${at("creds")} and ${at("enrollment")}, and restart the peel: it enrolls again`,
   });
   expect(await readiness(peel)).toMatchObject({ status: "down" });
-  expect(masters.asked.recover).toBe(1);
+  expect(masters.requested.recover).toBe(1);
 }, 60_000);
 
 test("a suspected clone is said once, and the credentials stay in use", async () => {

@@ -282,11 +282,11 @@ describe("a peel may not publish", () => {
     "$SYS.REQ.SERVER.PING",
     "$SYS.REQ.USER.INFO.x",
   ])("%s", async (subject) => {
-    const heard = await collect(masters.nats, subject);
+    const collected = await collect(masters.nats, subject);
     expect(await refusals(a, a.records, () => a.nats.publish(subject, "forged"))).toEqual([subject]);
     await settle(a);
-    expect(heard.received).toEqual([]);
-    heard.stop();
+    expect(collected.received).toEqual([]);
+    collected.stop();
   });
 });
 
@@ -341,7 +341,7 @@ describe("a reply subject of a peel's choice", () => {
     const serving = masters.nats.subscribe("svc.peel.*.hello", {
       callback: (_, message) => message.respond("answer"),
     });
-    const heard = await collect(masters.nats, "svc.>");
+    const collected = await collect(masters.nats, "svc.>");
     const own = ["KV_peel-heartbeat", "KV_facts", "job-events"];
     const before = await stored(own);
     for (const reply of others) a.nats.publish(subject, "mine", { reply });
@@ -357,9 +357,9 @@ describe("a reply subject of a peel's choice", () => {
       expect(await (await openBucket(masters, bucket)).get(key)).toBeUndefined();
     }
     expect(await lastStored(masters, "job-events", "svc.job.job-1.return.peel-b")).toBeUndefined();
-    const claimed = heard.received.filter((one) => one.subject.startsWith("svc."));
+    const claimed = collected.received.filter((one) => one.subject.startsWith("svc."));
     expect(claimed.map((one) => one.subject).filter((at) => at !== subject)).toEqual([]);
-    heard.stop();
+    collected.stop();
     serving.unsubscribe();
   });
 });

@@ -68,14 +68,14 @@ const reacting = () => startMaster(bus, { config: directory.config({ source_rate
 
 async function sourcesBecome(...wanted: string[]): Promise<void> {
   const manager = await fleet.nats.jetstreamManager();
-  const look = async () => {
+  const check = async () => {
     const found: string[] = [];
     for await (const { name } of manager.consumers.list("job-events")) {
       if (name.startsWith("reactor-")) found.push(name);
     }
     return found.sort();
   };
-  await until(look, (found) => Bun.deepEquals(found, wanted));
+  await until(check, (found) => Bun.deepEquals(found, wanted));
 }
 
 const noted = () =>

@@ -98,7 +98,7 @@ afterAll(async () => {
 const firedBy = (rule: string) => [...jobs.jobs.values()].filter((job) => reactionOf(job)?.rule === rule);
 
 test("over REST each master answers for the one that reacts, also a refusal, and only by a token", async () => {
-  const asked = async (path: string, body?: unknown) =>
+  const requested = async (path: string, body?: unknown) =>
     Promise.all(
       masters.map(async (master) => {
         const at = `/api/v1/reactor${path}`;
@@ -116,7 +116,7 @@ test("over REST each master answers for the one that reacts, also a refusal, and
     ["/test", { event: { tag: "disk//full" } }, 400],
     ["/reset", { rule: "nosuch" }, 404],
   ] as const) {
-    const [one, other] = await asked(path, body);
+    const [one, other] = await requested(path, body);
     expect([path, one?.status]).toEqual([path, status]);
     expect(other).toEqual(one);
   }

@@ -15,13 +15,13 @@ import { metricBecomes } from "../harness/enrollee.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { connectPeel, type EnrolledPeel, enrollPeel, operate } from "../harness/peel-connection.ts";
 import {
-  askBus,
   byKey,
   keyOf,
   newBusKey,
   recoverOver,
   rekeyOf,
   renewalOf,
+  requestOverBus,
   withCredentials,
 } from "../harness/renewal.ts";
 
@@ -103,7 +103,7 @@ async function isAdmitted(peel: EnrolledPeel): Promise<boolean> {
 /** Renews once and returns the peel with its new credentials. */
 async function renewOnce(peel: EnrolledPeel): Promise<EnrolledPeel> {
   const next = newBusKey();
-  const reply = await askBus(
+  const reply = await requestOverBus(
     bus,
     peel,
     "renew",
@@ -131,7 +131,7 @@ test("a peel renews its credentials on the bus, and both JWTs are good until the
   const peel = await enrollPeel(master, "renews-1");
   const next = newBusKey();
   const request = renewalOf(peel, { renews: currentKey(peel), to: next.publicKey });
-  const reply = await askBus(bus, peel, "renew", request);
+  const reply = await requestOverBus(bus, peel, "renew", request);
   expect(reply).toEqual({
     ok: true,
     jwt: expect.any(String),
@@ -145,7 +145,7 @@ test("a peel renews its credentials on the bus, and both JWTs are good until the
   expect([await isAdmitted(peel), await isAdmitted(renewed)]).toEqual([true, true]);
   // The answer got lost: the same again, also from the other master.
   for (let i = 0; i < 4; i++) {
-    const again = await askBus(bus, peel, "renew", request);
+    const again = await requestOverBus(bus, peel, "renew", request);
     expect(readClaims(again.jwt ?? "").exp).toBe(readClaims(reply.jwt ?? "").exp);
   }
   const { jwt: _, ...reported } = await recordOf(peel);
@@ -214,7 +214,7 @@ test("refusals have the codes of the interface", async () => {
     ],
   ];
   for (const [code, verb, request] of cases) {
-    expect([code, verb, await askBus(bus, peel, verb, request)]).toMatchObject([
+    expect([code, verb, await requestOverBus(bus, peel, verb, request)]).toMatchObject([
       code,
       verb,
       { ok: false, error: { code, message: expect.any(String) } },
@@ -223,7 +223,9 @@ test("refusals have the codes of the interface", async () => {
   let current = peel;
   for (let i = 0; i < 6; i++) current = await renewOnce(current);
   const seventh = renewalOf(current, { renews: currentKey(current), to: newBusKey().publicKey });
-  expect(await askBus(bus, current, "renew", seventh)).toMatchObject({ error: { code: "rate_limited" } });
+  expect(await requestOverBus(bus, current, "renew", seventh)).toMatchObject({
+    error: { code: "rate_limited" },
+  });
 });
 
 test("whatever is sent, it is answered, and the master serves on", async () => {
@@ -289,7 +291,7 @@ test("a copied host is marked and reported; the first one continues, and an oper
   const peel = await enrollPeel(master, "copied-1");
   const renewed = await renewOnce(peel);
   // The copy has the seed and the first credentials.
-  const reply = await askBus(
+  const reply = await requestOverBus(
     bus,
     peel,
     "renew",
@@ -323,10 +325,10 @@ test("with enroll.on_clone revoke the identity is revoked", async () => {
   // Its credentials last 180 days.
   await metricBecomes(strict.healthUrl, 'svc_credentials_days_left_bucket{le="90"}', 0);
   await metricBecomes(strict.healthUrl, 'svc_credentials_days_left_bucket{le="180"}', 1);
-  const ask = (renews: string) =>
-    askBus(bus, peel, "renew", renewalOf(peel, { renews, to: newBusKey().publicKey }));
-  await ask(currentKey(peel));
-  expect(await ask(currentKey(peel))).toMatchObject({ error: { code: "clone_suspected" } });
+  const query = (renews: string) =>
+    requestOverBus(bus, peel, "renew", renewalOf(peel, { renews, to: newBusKey().publicKey }));
+  await query(currentKey(peel));
+  expect(await query(currentKey(peel))).toMatchObject({ error: { code: "clone_suspected" } });
   await metricBecomes(strict.healthUrl, 'svc_enrollments{state="revoked"}', 1);
   await metricBecomes(strict.healthUrl, "svc_enrollment_clones_total", 1);
   await metricBecomes(strict.healthUrl, 'svc_credentials_renewals_total{outcome="clone_suspected"}', 1);
@@ -336,9 +338,9 @@ test("a peel gets a new key, and the old one is worth nothing", async () => {
   const peel = await enrollPeel(master, "rekey-1");
   const [key, next] = [newKeyPair("user", systemRandom), newBusKey()];
   const request = rekeyOf(peel, key, next.publicKey);
-  const reply = await askBus(bus, peel, "rekey", request);
+  const reply = await requestOverBus(bus, peel, "rekey", request);
   expect(reply).toMatchObject({ ok: true, command_keys: peel.commandKeys });
-  expect(await askBus(bus, peel, "rekey", request)).toMatchObject({ ok: true });
+  expect(await requestOverBus(bus, peel, "rekey", request)).toMatchObject({ ok: true });
   expect(await recordOf(peel)).toMatchObject({
     ...{ public_key: key.publicKey, previous_public_key: keyOf(peel).publicKey, renewals: 1 },
     ...{ rekeyed_at: expect.any(String), bus_public_key: next.publicKey },

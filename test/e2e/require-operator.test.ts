@@ -353,9 +353,9 @@ describe("a stolen master", () => {
     const refused = svc("run", "--again", jid);
     expect(await refused.exit).toBe(2);
     expect(refused.stderr).toContain("was not signed with your key");
-    const asked = startCli(bus, ["run", "--again", jid], { operatorFile, answer: "n" });
-    expect(await asked.exit).toBe(1);
-    expect(asked.stderr).toContain(`touch ${mark("again")}`);
+    const requested = startCli(bus, ["run", "--again", jid], { operatorFile, answer: "n" });
+    expect(await requested.exit).toBe(1);
+    expect(requested.stderr).toContain(`touch ${mark("again")}`);
     expect(existsSync(mark("again"))).toBe(false);
   });
 

@@ -60,7 +60,7 @@ afterAll(async () => {
 
 const svc = (...argv: string[]) => run(["--config", operatorConfig(bus), ...argv]);
 
-async function ask(subject: string, fields: Record<string, string>) {
+async function send(subject: string, fields: Record<string, string>) {
   const request = encode({ ...fields, operator: "tester" });
   return decode((await operator.nats.request(subject, request, { timeout: 30_000 })).data);
 }
@@ -106,7 +106,7 @@ test("credentials of earlier versions, which have no roles, may do everything", 
   const preview = await svc("run", "web-*", "test.ping", "--preview");
   expect([preview.exit, preview.stderr]).toEqual([0, expect.not.stringContaining("may")]);
   expect(
-    await ask("svc.admin.role.can", { kind: "jobs", action: "run", target: "*", function: "test.ping" }),
+    await send("svc.admin.role.can", { kind: "jobs", action: "run", target: "*", function: "test.ping" }),
   ).toEqual({ ok: true, allowed: true, rule, approvals: 0 });
 });
 

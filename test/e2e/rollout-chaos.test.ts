@@ -78,10 +78,10 @@ const steps = {
 /** Where the driver is hit: at the first record of its log that looks like this, or soon after it. */
 const moments: Record<string, Omit<Trap, "signal">> = {
   ...steps,
-  "dispatching, the job about to be made": { record: step("dispatching"), look: 2 },
-  "soaking, the check decided and not stored": { record: step("soaking"), look: 1 },
-  "asking, the check about to be made": { record: step("asking"), look: 2 },
-  "ready, the next wave decided and not stored": { record: step("ready"), look: 1 },
+  "dispatching, the job about to be made": { record: step("dispatching"), check: 2 },
+  "soaking, the check decided and not stored": { record: step("soaking"), check: 1 },
+  "asking, the check about to be made": { record: step("asking"), check: 2 },
+  "ready, the next wave decided and not stored": { record: step("ready"), check: 1 },
 };
 
 /** The calls to hold, so that the driver fails while they run, and nothing ends before the takeover. */
@@ -214,8 +214,8 @@ async function closeGate(fleet: Fleet, moment: "waiting" | "checking", signal: "
 function ranBy(moment: string): string[] {
   if (moment === "before the first wave") return [];
   if (moment === "dispatching" || moment === "dispatching, the job just made") return [firstWave];
-  const isAsked = moment === "checking" || moment === "ready";
-  return [firstWave, ...(isAsked ? wholeWave("peel-b", "peel-c") : ofSecond("test.echo"))];
+  const isChecked = moment === "checking" || moment === "ready";
+  return [firstWave, ...(isChecked ? wholeWave("peel-b", "peel-c") : ofSecond("test.echo"))];
 }
 
 async function abort(fleet: Fleet, moment: string, signal: "SIGKILL" | "SIGSTOP") {

@@ -28,19 +28,19 @@ chosen:
 better:
   alternatives.remove: [{name: svc-test-editor}, {path: /bin/ls}]
 `;
-  const look = "readlink /etc/alternatives/svc-test-editor";
+  const probe = "readlink /etc/alternatives/svc-test-editor";
   expect(await brief(root, there, { test: true })).toBe("svc-test-editor:null+ better:null+ chosen:null+");
-  expect(await output(root, look)).toBe("");
+  expect(await output(root, probe)).toBe("");
   expect(await brief(root, there)).toBe("svc-test-editor:true+ better:true+ chosen:true+");
-  expect(await output(root, look)).toBe("/bin/cat");
+  expect(await output(root, probe)).toBe("/bin/cat");
   expect(await brief(root, there)).toBe("svc-test-editor:true better:true chosen:true");
   const auto = "svc-test-editor:\n  alternatives.auto: []\n";
   expect(await brief(root, auto)).toBe("svc-test-editor:true+");
-  expect(await output(root, look)).toBe("/bin/ls");
+  expect(await output(root, probe)).toBe("/bin/ls");
   expect(await brief(root, auto)).toBe("svc-test-editor:true");
   expect(await brief(root, gone)).toBe("chosen:true+ better:true+");
   expect(await brief(root, gone)).toBe("chosen:true better:true");
-  expect(await output(root, look)).toBe("");
+  expect(await output(root, probe)).toBe("");
 });
 
 test("a repository of apt with its key, from which apt then installs", async () => {
@@ -98,10 +98,10 @@ test("packages of Python in a virtual environment", async () => {
   const options = "    - bin_env: /srv/venv\n";
   const source = "    - no_index: true\n    - find_links: [/srv/wheels]\n";
   const there = `svc-test-hello == 1.0:\n  pip.installed:\n${options}${source}`;
-  const look = "/srv/venv/bin/pip list --format=freeze --disable-pip-version-check | grep svc";
+  const probe = "/srv/venv/bin/pip list --format=freeze --disable-pip-version-check | grep svc";
   expect(await brief(root, there, { test: true })).toBe("svc-test-hello == 1.0:null+");
   expect(await root.apply(there)).toMatchObject([{ changes: { "svc-test-hello": { old: "", new: "1.0" } } }]);
-  expect(await output(root, look)).toMatch(/svc[-_]test[-_]hello==1.0/);
+  expect(await output(root, probe)).toMatch(/svc[-_]test[-_]hello==1.0/);
   expect(await brief(root, there)).toBe("svc-test-hello == 1.0:true");
   const newer = there.replaceAll("== 1.0", ">= 1.1");
   expect(await root.apply(newer)).toMatchObject([

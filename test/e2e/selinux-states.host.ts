@@ -37,8 +37,8 @@ directories:
   selinux.fcontext_policy_absent: [{name: "/srv/data(/.*)?"}, {filetype: d}]
 `;
   const ids = ["tcp/8999", "known", "inside", "range", "/srv/web(/.*)?", "directories"];
-  const look = "semanage port -lnC; semanage fcontext -lnC";
-  const seen = await roundTrip(root, { there, gone, ids }, look);
+  const probe = "semanage port -lnC; semanage fcontext -lnC";
+  const seen = await roundTrip(root, { there, gone, ids }, probe);
   expect([seen.before, seen.gone]).toEqual(["", ""]);
   expect(seen.there).toMatch(/^http_port_t +tcp +8999, 8080, 10005$/m);
   expect(seen.there).toMatch(/^http_cache_port_t +udp +9000-9010$/m);

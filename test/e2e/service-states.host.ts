@@ -28,8 +28,8 @@ END`,
   );
   const there = "svc-test-daemon:\n  service.running: [{enable: true}]\n";
   const gone = "svc-test-daemon:\n  service.dead: [{enable: false}]\n";
-  const look = "cd /etc; ls -d rc?.d/*svc-test* /run/svc-test*; true";
-  const seen = await roundTrip(root, { there, gone, ids: ["svc-test-daemon"] }, look);
+  const probe = "cd /etc; ls -d rc?.d/*svc-test* /run/svc-test*; true";
+  const seen = await roundTrip(root, { there, gone, ids: ["svc-test-daemon"] }, probe);
   expect(seen.there).toContain("/run/svc-test-daemon");
   expect(seen.there).toContain("rc3.d/S01svc-test-daemon");
   expect(seen.gone).not.toContain("rc3.d/S");
@@ -62,17 +62,17 @@ svc-test-timer.timer:
         [Install]
         WantedBy=timers.target
 `;
-    const look =
+    const probe =
       "systemctl is-active svc-test-daemon svc-test-timer.timer; systemctl is-enabled svc-test-daemon svc-test-timer.timer; systemctl show -P MainPID svc-test-daemon";
-    const before = await output(root, look);
+    const before = await output(root, probe);
     expect(await brief(root, there, { test: true })).toBe(
       "svc-test-daemon.service:null+ svc-test-daemon:null+ svc-test-timer.timer:null+",
     );
-    expect(await output(root, look)).toBe(before);
+    expect(await output(root, probe)).toBe(before);
     expect(await brief(root, there)).toBe(
       "svc-test-daemon.service:true+ svc-test-daemon:true+ svc-test-timer.timer:true+",
     );
-    const [pid, ...up] = (await output(root, look)).split("\n").reverse();
+    const [pid, ...up] = (await output(root, probe)).split("\n").reverse();
     expect(up).toEqual(["enabled", "enabled", "active", "active"]);
     expect(await brief(root, there)).toBe(
       "svc-test-daemon.service:true svc-test-daemon:true svc-test-timer.timer:true",
@@ -92,14 +92,14 @@ svc-test-timer.timer:
       { result: true, changes: { "svc-test-daemon": "restarted" } },
       { result: true, changes: {} },
     ]);
-    const now = (await output(root, look)).split("\n").at(-1);
+    const now = (await output(root, probe)).split("\n").at(-1);
     expect(now).not.toBe(pid);
     expect(await output(root, `tr '\\0' ' ' </proc/${now}/cmdline`)).toBe("/bin/sleep 1000000");
     const reloading = changed
       .replace("- enable: true\n    - watch", "- reload: true\n    - watch")
       .replace("1000000", "1000001");
     expect((await root.apply(reloading))[1]).toMatchObject({ changes: { "svc-test-daemon": "reloaded" } });
-    expect((await output(root, look)).split("\n").at(-1)).toBe(now);
+    expect((await output(root, probe)).split("\n").at(-1)).toBe(now);
     const gone = `
 svc-test-daemon:
   service.dead: [{enable: false}]
@@ -112,7 +112,7 @@ timer:
       "svc-test-daemon:null+ svc-test-timer.timer:null+ timer:null+",
     );
     expect(await brief(root, gone)).toBe("svc-test-daemon:true+ svc-test-timer.timer:true+ timer:true+");
-    expect(await output(root, look)).toBe("inactive\ninactive\ndisabled\ndisabled\n0");
+    expect(await output(root, probe)).toBe("inactive\ninactive\ndisabled\ndisabled\n0");
     expect(await brief(root, gone)).toBe("svc-test-daemon:true svc-test-timer.timer:true timer:true");
     const masked = "svc-test-daemon:\n  service.masked: []\n";
     await output(root, "rm /etc/systemd/system/svc-test-daemon.service; systemctl daemon-reload");

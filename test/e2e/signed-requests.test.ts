@@ -209,8 +209,10 @@ describe("who sent it", () => {
     "svc.master.known-keys",
   ];
   test.each(foreign)("a reply to %s is not sent, and the request does not count", async (reply) => {
-    const heard: string[] = [];
-    const listening = owner.nats.subscribe(reply, { callback: (_, { subject }) => void heard.push(subject) });
+    const received: string[] = [];
+    const listening = owner.nats.subscribe(reply, {
+      callback: (_, { subject }) => void received.push(subject),
+    });
     const sent = good();
     const published = fromOperatorSubject(key, request);
     const before = peel.count("dispatch");
@@ -227,20 +229,20 @@ describe("who sent it", () => {
     expect(await send(request, sent)).toMatchObject({ ok: true });
     await peel.answer((await peel.next("dispatch")).jid);
     expect(peel.count("dispatch")).toBe(before + 1);
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     listening.unsubscribe();
   });
 
   test("a request without an envelope is not answered in the inbox of another key", async () => {
-    const heard: Uint8Array[] = [];
+    const received: Uint8Array[] = [];
     const reply = `_INBOX.${key}.x`;
-    const listening = owner.nats.subscribe(reply, { callback: (_, { data }) => void heard.push(data) });
+    const listening = owner.nats.subscribe(reply, { callback: (_, { data }) => void received.push(data) });
     await owner.nats.flush();
     for (let at = 0; at < 8; at++) {
       thief.nats.publish(fromOperatorSubject(thief.user, request), job(), { reply });
     }
     expect(await send(request, job())).toEqual(refusal("takes signed requests only"));
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     listening.unsubscribe();
   });
 });
@@ -299,16 +301,16 @@ test("a master that does not insist takes unsigned requests, and no wrong envelo
   await using master = await startMaster(other, { operators: registryOf(ann) });
   const operator = await connectTo(other, "admin");
   await enrollPeel(master, "web-1");
-  const ask = async (bytes: Uint8Array) =>
+  const query = async (bytes: Uint8Array) =>
     decode((await operator.nats.request(request, bytes, { timeout: 30_000 })).data);
-  expect(await ask(job())).toMatchObject({ ok: true });
+  expect(await query(job())).toMatchObject({ ok: true });
   const signed = async (who: TestOperator) => {
     const options = { timeout: 30_000, noMux: true, reply: `_INBOX.${who.key.publicKey}.x` };
     return decode((await operator.nats.request(request, signedBy(who, request, job()), options)).data);
   };
   expect(await signed(ann)).toMatchObject({ ok: true });
   expect(await signed(eve)).toEqual(refusal("the operator eve does not exist"));
-  expect(await ask(encode({ ...(decode(job()) as object), nonce: 1 }))).toEqual(refusal("malformed"));
+  expect(await query(encode({ ...(decode(job()) as object), nonce: 1 }))).toEqual(refusal("malformed"));
   // Below its own key, which the bus vouches for, it may ask the same.
   const { data } = await operator.nats.request(fromOperatorSubject(operator.user, request), job());
   expect(decode(data)).toMatchObject({ ok: true });

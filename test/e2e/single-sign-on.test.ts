@@ -53,13 +53,13 @@ afterAll(async () => {
   await bus?.[Symbol.asyncDispose]();
 });
 
-const ask = (at: TestMaster, token: string, path = "/api/v1/enrollments") =>
+const request = (at: TestMaster, token: string, path = "/api/v1/enrollments") =>
   call(at, { path, headers: { authorization: `Bearer ${token}` } });
 
 describe("a token of the provider", () => {
   test("opens the REST interface under the name that the provider gives, with the roles of its claims", async () => {
     const token = await idTokenOf(provider, bus.caPem, "ann");
-    expect((await ask(master, token)).status).toBe(200);
+    expect((await request(master, token)).status).toBe(200);
     const place = provider.issuer.replace("https://", "");
     const names = master.records.map(({ fields }) => fields.auth_username);
     expect(names).toContain(`ann@example.com@${place}`);
@@ -67,7 +67,7 @@ describe("a token of the provider", () => {
   });
 
   test("without a matching claim it is 403, and the answer tells who can give a role", async () => {
-    const { status, json } = await ask(master, await idTokenOf(provider, bus.caPem, "bob"));
+    const { status, json } = await request(master, await idTokenOf(provider, bus.caPem, "bob"));
     expect([status, json]).toEqual([
       403,
       { error: expect.stringMatching(/^bob@example\.com@localhost:\d+ has no role here: .* role_claims\)$/) },
@@ -76,7 +76,7 @@ describe("a token of the provider", () => {
 
   test("for another audience it is 401", async () => {
     await using other = await startMaster(bus, { config: configFor({ audience: "other" }) });
-    const { status, text } = await ask(other, await idTokenOf(provider, bus.caPem, "ann"));
+    const { status, text } = await request(other, await idTokenOf(provider, bus.caPem, "ann"));
     expect([status, text]).toEqual([401, expect.stringContaining("is for another audience than other")]);
   });
 
@@ -92,9 +92,9 @@ describe("a token of the provider", () => {
   test("a provider with a certificate of another CA is not believed", async () => {
     await using strict = await startMaster(bus, { config: configFor({ ca_file: undefined }) });
     const token = await idTokenOf(provider, bus.caPem, "ann");
-    const { status, text } = await ask(strict, token);
+    const { status, text } = await request(strict, token);
     expect([status, text]).toEqual([503, expect.stringContaining("are not known: ")]);
-    expect((await ask(strict, testToken)).status).toBe(200);
+    expect((await request(strict, testToken)).status).toBe(200);
   });
 });
 
@@ -107,7 +107,7 @@ describe("a browser that signs in to the console there", () => {
   const redirectOf = (at: TestMaster) => `${at.url}/console/oidc`;
   const begin = async (browser: ConsoleClient, at = master) => {
     const body = { issuer: provider.issuer, redirect_uri: redirectOf(at) };
-    const reply = await browser.ask(at, "POST", "/api/v1/sessions/oidc", { body });
+    const reply = await browser.request(at, "POST", "/api/v1/sessions/oidc", { body });
     expect(reply.status).toBe(200);
     const began = reply.json as Began;
     runRecord.register("token", began.verifier);
@@ -140,7 +140,7 @@ describe("a browser that signs in to the console there", () => {
 
   test("has the name and the roles of its claims, and a code counts once", async () => {
     const browser = new ConsoleClient();
-    const known = await browser.ask(master, "GET", "/api/v1/sessions/providers");
+    const known = await browser.request(master, "GET", "/api/v1/sessions/providers");
     const place = provider.issuer.replace("https://", "");
     expect(known.json).toEqual({ providers: [{ issuer: provider.issuer, name: place }] });
     const began = await begin(browser);
@@ -152,8 +152,8 @@ describe("a browser that signs in to the console there", () => {
       201,
       { name: `ann@example.com@${place}`, roles: ["operator"], may: { console: ["use"] } },
     ]);
-    expect((await browser.ask(master, "GET", "/api/v1/enrollments")).status).toBe(200);
-    expect((await browser.ask(master, "GET", "/api/v1/tokens")).status).toBe(403);
+    expect((await browser.request(master, "GET", "/api/v1/enrollments")).status).toBe(200);
+    expect((await browser.request(master, "GET", "/api/v1/tokens")).status).toBe(403);
     const again = await new ConsoleClient().signIn(master, bring(back, began));
     expect([again.status, again.json]).toEqual([
       401,
@@ -179,11 +179,12 @@ describe("a browser that signs in to the console there", () => {
   });
 
   test("cannot be sent elsewhere, nor to a provider that the master does not know", async () => {
-    const ask = (body: object) => new ConsoleClient().ask(master, "POST", "/api/v1/sessions/oidc", { body });
+    const request = (body: object) =>
+      new ConsoleClient().request(master, "POST", "/api/v1/sessions/oidc", { body });
     const elsewhere = { issuer: provider.issuer, redirect_uri: "https://evil.example.com/" };
-    expect((await ask(elsewhere)).status).toBe(400);
+    expect((await request(elsewhere)).status).toBe(400);
     const unknown = { issuer: "https://evil.example.com", redirect_uri: redirectOf(master) };
-    expect((await ask(unknown)).status).toBe(404);
+    expect((await request(unknown)).status).toBe(404);
   });
 
   test("loses its session when the provider is no longer configured", async () => {
@@ -191,12 +192,12 @@ describe("a browser that signs in to the console there", () => {
     const began = await begin(browser);
     await browser.signIn(master, bring(await follow(began.url, "ann"), began));
     await using without = await startMaster(bus);
-    const refused = await browser.ask(without, "GET", "/api/v1/enrollments");
+    const refused = await browser.request(without, "GET", "/api/v1/enrollments");
     expect([refused.status, refused.json]).toEqual([
       401,
       { error: expect.stringContaining("this master no longer knows the identity provider") },
     ]);
-    expect((await browser.ask(master, "GET", "/api/v1/enrollments")).status).toBe(200);
+    expect((await browser.request(master, "GET", "/api/v1/enrollments")).status).toBe(200);
   });
 });
 
@@ -208,15 +209,15 @@ describe("a provider in trouble", () => {
     const token = await idTokenOf(provider, bus.caPem, "ann");
     {
       await using first = await start();
-      expect((await ask(first, token)).status).toBe(200);
+      expect((await request(first, token)).status).toBe(200);
     }
     await provider.stop();
     try {
       await using again = await start();
-      expect((await ask(again, token)).status).toBe(200);
+      expect((await request(again, token)).status).toBe(200);
       await using fresh = await startMaster(bus, { config: configFor() });
-      expect((await ask(fresh, token)).status).toBe(503);
-      expect((await ask(fresh, testToken)).status).toBe(200);
+      expect((await request(fresh, token)).status).toBe(503);
+      expect((await request(fresh, testToken)).status).toBe(200);
     } finally {
       await provider.start();
     }
@@ -225,16 +226,16 @@ describe("a provider in trouble", () => {
   test("that uses new keys is asked for them, at most once a minute", async () => {
     const clock = manualClock(systemClock.now());
     await using timed = await startMaster(bus, { config: configFor(), clock });
-    expect((await ask(timed, await idTokenOf(provider, bus.caPem, "ann"))).status).toBe(200);
+    expect((await request(timed, await idTokenOf(provider, bus.caPem, "ann"))).status).toBe(200);
     await provider.stop();
     await provider.start(true);
     const token = await idTokenOf(provider, bus.caPem, "ann");
-    const fetched = () => provider.asked.filter((path) => path === "/jwks").length;
+    const fetched = () => provider.requested.filter((path) => path === "/jwks").length;
     const before = fetched();
-    for (let n = 0; n < 20; n++) expect((await ask(timed, token)).status).toBe(401);
+    for (let n = 0; n < 20; n++) expect((await request(timed, token)).status).toBe(401);
     expect(fetched()).toBe(before);
     clock.advance(60_000);
-    const all = await Promise.all(Array.from({ length: 20 }, () => ask(timed, token)));
+    const all = await Promise.all(Array.from({ length: 20 }, () => request(timed, token)));
     expect(new Set(all.map(({ status }) => status))).toEqual(new Set([200]));
     expect(fetched()).toBe(before + 1);
   });
@@ -246,7 +247,7 @@ describe("a provider in trouble", () => {
     const token = await idTokenOf(provider, bus.caPem, "ann");
     provider.mood = mood;
     await using other = await startMaster(bus, { config: configFor() });
-    const { status, text } = await ask(other, token);
+    const { status, text } = await request(other, token);
     expect([status, text]).toEqual([503, expect.stringMatching(message)]);
   });
 
@@ -255,8 +256,8 @@ describe("a provider in trouble", () => {
     provider.mood = "silent";
     const clock = manualClock(systemClock.now());
     await using other = await startMaster(bus, { config: configFor(), clock });
-    const slow = ask(other, token);
-    expect((await ask(other, testToken)).status).toBe(200);
+    const slow = request(other, token);
+    expect((await request(other, testToken)).status).toBe(200);
     let answered = false;
     slow.finally(() => {
       answered = true;
@@ -271,7 +272,7 @@ describe("a provider in trouble", () => {
 
 test("svc-master check fetches the keys of each provider", async () => {
   const file = join(bus.dir, "check.yaml");
-  const look = async (config: object) => {
+  const check = async (config: object) => {
     writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
     const results = await checkMaster({
       ...{ clock: systemClock, random: systemRandom, log: recordingLog(), hostname: "localhost" },
@@ -280,13 +281,13 @@ test("svc-master check fetches the keys of each provider", async () => {
     });
     return results.find(({ step }) => step === "identity providers");
   };
-  expect(await look(configFor())).toMatchObject({ level: "ok", message: `${provider.issuer}: keys: 1` });
+  expect(await check(configFor())).toMatchObject({ level: "ok", message: `${provider.issuer}: keys: 1` });
   provider.mood = "redirecting";
-  expect(await look(configFor())).toMatchObject({
+  expect(await check(configFor())).toMatchObject({
     level: "warn",
     message: `${provider.issuer}: a redirect (status 302); redirects are never followed`,
   });
-  expect(await look({})).toMatchObject({ level: "ok", message: "none" });
+  expect(await check({})).toMatchObject({ level: "ok", message: "none" });
 });
 
 describe("svc login --oidc", () => {

@@ -40,7 +40,7 @@ const served = async () =>
   ).notAfter;
 const rotate = (step: string, ...more: string[]) => fleet.svc("ca", "rotate", step, "--dir", ca(), ...more);
 /** A program looks when its files change; otherwise some minutes later. */
-const lookNow = () => appendFileSync(at("nats-ca.crt"), "\n");
+const checkNow = () => appendFileSync(at("nats-ca.crt"), "\n");
 
 /** Puts a certificate there that was issued some days ago, before its CA was, and ends some days from now. */
 async function place(commonName: string, issued: number, left: number, texts: string[]) {
@@ -149,7 +149,7 @@ test("a rotation of the root is followed, finish waits for the site, and the lin
   expect((await rotate("start")).code).toBe(0);
   const { next } = (await loadInForce(ca())).rotation ?? {};
   await master.waitFor("the rotation of the root changed");
-  lookNow();
+  checkNow();
   await until(() => trusted().length === 2);
   const activated = await until(
     () => rotate("activate"),
@@ -164,7 +164,7 @@ test("a rotation of the root is followed, finish waits for the site, and the lin
   expect([early.code, early.stderr]).toEqual([1, expect.stringMatching(/1 site without.*berlin/)]);
   const status = await rotate("status");
   expect(status.stdout).toContain("it has not asked for it yet");
-  lookNow();
+  checkNow();
   const shown = await until(
     () => fleet.stateOf("berlin"),
     (found) => found?.certificate_root === next?.pin,
@@ -172,7 +172,7 @@ test("a rotation of the root is followed, finish waits for the site, and the lin
   expect(shown?.state).toBe("up");
   expect((await rotate("finish")).code).toBe(0);
   await until(() => master.output().match(/the rotation of the root changed/g)?.length === 3);
-  lookNow();
+  checkNow();
   await until(() => trusted().join() === next?.pin);
   expect(disconnected()).toBe(before);
   // Both ends of the link connect again, and know the next root alone.
@@ -185,7 +185,11 @@ test("a rotation of the root is followed, finish waits for the site, and the lin
 }, 240_000);
 
 /** A request from anyone who can reach a master. */
-async function ask(name: string, key: KeyPair, more: { proof?: KeyObject; [field: string]: unknown } = {}) {
+async function request(
+  name: string,
+  key: KeyPair,
+  more: { proof?: KeyObject; [field: string]: unknown } = {},
+) {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const der = publicKey.export({ format: "der", type: "spki" });
   const signedAt = rfc3339(systemClock.now());
@@ -213,22 +217,22 @@ test("nobody gets a certificate of a site but its server, and that one gets its 
   await adding.waitFor("waiting for the server of munich");
   const seed = readFileSync(join(fleet.hosts.dir, "peel-web-1/auth/web-1.seed"), "utf8").trim();
   const refused = [401, expect.stringContaining("not signed by the key of this site")];
-  expect(await ask("berlin", linkKey("munich"))).toEqual(refused);
-  expect(await ask("berlin", keyPairFromSeed("user", seed))).toEqual(refused);
-  expect(await ask("berlin", newKeyPair("user", systemRandom))).toEqual(refused);
-  expect(await ask("nowhere", linkKey("berlin"))).toEqual(refused);
-  expect(await ask("berlin", linkKey("berlin"), { names: ["master.example.com"] })).toEqual([
+  expect(await request("berlin", linkKey("munich"))).toEqual(refused);
+  expect(await request("berlin", keyPairFromSeed("user", seed))).toEqual(refused);
+  expect(await request("berlin", newKeyPair("user", systemRandom))).toEqual(refused);
+  expect(await request("nowhere", linkKey("berlin"))).toEqual(refused);
+  expect(await request("berlin", linkKey("berlin"), { names: ["master.example.com"] })).toEqual([
     400,
     expect.stringContaining("names"),
   ]);
   const { privateKey: other } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  expect(await ask("berlin", linkKey("berlin"), { proof: other })).toEqual([
+  expect(await request("berlin", linkKey("berlin"), { proof: other })).toEqual([
     400,
     expect.stringContaining("proof"),
   ]);
-  expect((await ask("munich", linkKey("munich")))[0]).toBe(200);
+  expect((await request("munich", linkKey("munich")))[0]).toBe(200);
   expect((await fleet.svc("cluster", "remove-site", "munich")).code).toBe(0);
-  expect(await ask("munich", linkKey("munich"))).toEqual([403, expect.stringContaining("was removed")]);
+  expect(await request("munich", linkKey("munich"))).toEqual([403, expect.stringContaining("was removed")]);
   adding.kill("SIGKILL");
   await adding.exited;
 }, 60_000);

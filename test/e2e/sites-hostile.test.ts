@@ -79,7 +79,7 @@ afterAll(async () => {
 }, 60_000);
 
 /** What came on everything that can be heard there, while this ran. */
-async function heard(connection: NatsConnection, run: () => Promise<unknown>): Promise<Set<string>> {
+async function received(connection: NatsConnection, run: () => Promise<unknown>): Promise<Set<string>> {
   const found = new Set<string>();
   const patterns = [
     ">",
@@ -112,7 +112,7 @@ test("it hears that something changed for a peel, commands for its own peels, an
   await fleet.startPeel("web-1", 3);
   await fleet.startPeel("web-2", 4, { site: "munich" });
   await fleet.startPeel("web-3", 5, { site: "berlin" });
-  const found = await heard(link, async () => {
+  const found = await received(link, async () => {
     const { code, stderr } = await fleet.svc("run", "web-*", "test.ping");
     expect([code, stderr]).toEqual([0, expect.anything()]);
     await fleet.svc("enroll", "list");
@@ -136,7 +136,7 @@ describe("in whose name it speaks", () => {
     "svc.job.job-1.schedule.PEEL",
     "svc.event.PEEL.a.b",
   ];
-  const asked = ["hello", "fetch", "renew", "rekey"].map((kind) => `svc.peel.PEEL.${kind}`);
+  const requested = ["hello", "fetch", "renew", "rekey"].map((kind) => `svc.peel.PEEL.${kind}`);
   const progress = "svc.job.job-1.progress.PEEL";
   let masters: Bus;
   /** Where the masters' account had what the thief sent, but for where masters take what sites send. */
@@ -162,7 +162,7 @@ describe("in whose name it speaks", () => {
     "it is not heard as %s",
     async (peel) => {
       const of = (subject: string) => subject.replace("PEEL", peel);
-      const everything = [...stored, ...asked, progress].map(of);
+      const everything = [...stored, ...requested, progress].map(of);
       const ways = everything.flatMap((subject) =>
         ["", "svc.relay.", "svc.from.berlin.", "svc.from.munich.", "svc.relay.svc.from.munich."].map(
           (before) => `${before}${subject}`,
@@ -172,7 +172,7 @@ describe("in whose name it speaks", () => {
         ways.map(async (subject) => [subject, (await send(subject)).answer] as const),
       );
       const answered = answers.flatMap(([subject, answer]) => (answer === undefined ? [] : [subject]));
-      expect(answered.sort()).toEqual([...asked, progress].map(of).sort());
+      expect(answered.sort()).toEqual([...requested, progress].map(of).sort());
       for (const [, answer] of answers)
         expect(answer || "the label of the site").toContain("the label of the site");
       await masters.nats.flush();
@@ -188,7 +188,7 @@ describe("in whose name it speaks", () => {
       await masters.nats.flush();
       expect(arrived.get(`thief svc.relay.${subject}`)).toBe(subject);
     }
-    for (const subject of asked.map(of)) {
+    for (const subject of requested.map(of)) {
       // Every one of these is malformed, or lacks a signature of the peel.
       expect((await send(subject)).answer).not.toContain("the label of the site");
     }
@@ -248,7 +248,7 @@ test.each([
 });
 
 test("it hears new claims of accounts, and nothing else of the system account", async () => {
-  const found = await heard(system, async () => {
+  const found = await received(system, async () => {
     await fleet.svc("enroll", "revoke", "--peel", "web-1");
     await fleet.svc("cluster", "status");
   });

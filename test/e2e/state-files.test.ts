@@ -161,12 +161,12 @@ test("a push is fetched, and the commit of before is still to be had", async () 
 test("a broken repository keeps the last good snapshot and shows in health", async () => {
   const holder = masters.find(({ records }) => records.some(acquired));
   renameSync(remote.path, `${remote.path}.away`);
-  const look = async () => {
+  const check = async () => {
     const answer = await fetch(`${holder?.healthUrl}/readyz`);
     const { checks } = (await answer.json()) as { checks: { gitfs: { status: string; message?: string } } };
     return { code: answer.status, ...checks.gitfs };
   };
-  const { code, message } = await until(look, ({ status }) => status === "degraded");
+  const { code, message } = await until(check, ({ status }) => status === "degraded");
   expect(code).toBe(200);
   expect(message).toContain("git ls-remote failed");
   write("top.sls", "published all the same");

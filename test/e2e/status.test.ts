@@ -219,8 +219,11 @@ async function doctorOf(at: TestBus, ...peel: string[]) {
 
 test("on a bus that no master has used, both say what is missing and that a master makes it", async () => {
   await using empty = await startBus();
-  const { steps: asked } = await doctorOf(empty);
-  expect(said(asked, "storage").slice(0, 2)).toEqual(["fail", "no master is answering: start svc-master"]);
+  const { steps: requested } = await doctorOf(empty);
+  expect(said(requested, "storage").slice(0, 2)).toEqual([
+    "fail",
+    "no master is answering: start svc-master",
+  ]);
   const { exit, steps } = await doctorOf(empty, "--direct");
   expect(exit).toBe(1);
   expect(said(steps, "storage")).toEqual([

@@ -228,8 +228,8 @@ test("a fleet runs: enrollment, settings, states, jobs, a schedule, a rollout, b
     link_key: userKey(),
     system_key: userKey(),
   };
-  const asked = signedBy(root, siteOperations.addSite.bus.subject, encode(site));
-  const added = await requestAs(fleet, root, siteOperations.addSite.bus.subject, asked);
+  const requested = signedBy(root, siteOperations.addSite.bus.subject, encode(site));
+  const added = await requestAs(fleet, root, siteOperations.addSite.bus.subject, requested);
   expect(decode(added)).toMatchObject({ ok: true });
 });
 

@@ -132,8 +132,8 @@ test("beside its successor the stolen master gets no peel back, not even while t
     await isLostTo(old);
   }
   // The successor is away, and the stolen master is at an address of peel.yaml.
-  const asked = await peel.log.logged("no statement of succession");
-  expect(asked.fields.url).toBe(next.url);
+  const requested = await peel.log.logged("no statement of succession");
+  expect(requested.fields.url).toBe(next.url);
   await isLostTo(old);
   await using _again = await startMasterOf(next);
   await peel.log.logged("bus reconnected");
@@ -146,8 +146,8 @@ test("a peel that meets the stolen master first after a restart waits for its su
   await using _ = await startMasterOf(old);
   const before = trust();
   await using peel = start();
-  const asked = await peel.log.logged("no statement of succession");
-  expect(asked.fields.url).toBe(next.url);
+  const requested = await peel.log.logged("no statement of succession");
+  expect(requested.fields.url).toBe(next.url);
   await isLostTo(old);
   expect(trust()).toEqual(before);
   await using _next = await startMasterOf(next);

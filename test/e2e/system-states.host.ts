@@ -20,10 +20,10 @@ tzdata:
 `;
     const ids = ["de_DE.UTF-8", "default", "tzdata"];
     const all = (result: string) => ids.map((id) => `${id}:${result}`).join(" ");
-    const look = "locale -a; cat /etc/default/locale /etc/locale.gen; debconf-show tzdata | sort";
-    const before = await output(root, look);
+    const probe = "locale -a; cat /etc/default/locale /etc/locale.gen; debconf-show tzdata | sort";
+    const before = await output(root, probe);
     expect(await brief(root, states, { test: true })).toBe(all("null+"));
-    expect(await output(root, look)).toBe(before);
+    expect(await output(root, probe)).toBe(before);
     const applied = await root.apply(states);
     expect(applied.map(({ id, result }) => `${id}:${result}`).join(" ")).toBe(
       ids.map((id) => `${id}:true`).join(" "),
@@ -66,20 +66,20 @@ svc-test-crew:
 svc-test-more:
   group.absent: []
 `;
-    const look =
+    const probe =
       "grep svc-test /etc/passwd /etc/group /etc/shadow | sed 's/:[0-9]*:0:99999.*//'; ls -d /home/svc-test*";
-    const before = await output(root, look);
+    const before = await output(root, probe);
     expect(await brief(root, there, { test: true })).toBe(
       "svc-test-crew:null+ svc-test-more:null+ svc-test-user:null+",
     );
-    expect(await output(root, look)).toBe(before);
+    expect(await output(root, probe)).toBe(before);
     const applied = await root.apply(there);
     expect(applied.map(({ id, result }) => `${id}:${result}`).join(" ")).toBe(
       "svc-test-crew:true svc-test-more:true svc-test-user:true",
     );
     expect(JSON.stringify(applied)).not.toContain("notarealhash");
     expect(await brief(root, there)).toBe("svc-test-crew:true svc-test-more:true svc-test-user:true");
-    const shown = await output(root, look);
+    const shown = await output(root, probe);
     expect(shown).toContain("svc-test-user:x:4301:4300:Test User:/home/svc-test-user:/bin/sh");
     expect(shown).toContain("/etc/shadow:svc-test-user:$6$salt$notarealhash");
     expect(shown).toMatch(/\/etc\/group:adm:.:4:.*svc-test-user/);
@@ -98,7 +98,7 @@ svc-test-more:
     ]);
     expect(await brief(root, gone)).toBe("svc-test-user:true+ svc-test-crew:true+ svc-test-more:true+");
     expect(await brief(root, gone)).toBe("svc-test-user:true svc-test-crew:true svc-test-more:true");
-    expect(await output(root, look)).toBe(before);
+    expect(await output(root, probe)).toBe(before);
   });
 
   test("hosts, keys, time zone, host name, a setting of the kernel and a mount", async () => {
@@ -133,16 +133,16 @@ net.ipv4.ip_forward:
 /srv/svc-test/disk:
   mount.unmounted: [{persist: true}]
 `;
-    const look = `
+    const probe = `
 grep db-1 /etc/hosts; ls -l /home/svc-test-user/.ssh/authorized_keys | cut -d' ' -f1-4; cat /home/svc-test-user/.ssh/authorized_keys
 readlink /etc/localtime; hostname; cat /etc/hostname; cat /proc/sys/net/ipv4/ip_forward; cat /etc/sysctl.d/99-svc.conf
 grep svc-test /proc/mounts /etc/fstab`;
-    const before = await output(root, look);
+    const before = await output(root, probe);
     const count = there.match(/^\S.*:$/gm)?.length ?? 0;
     expect(await brief(root, there, { test: true })).toMatch(new RegExp(`^(\\S.*?:null\\+ ?){${count}}$`));
-    expect(await output(root, look)).toBe(before);
+    expect(await output(root, probe)).toBe(before);
     expect(await brief(root, there)).not.toContain("true ");
-    const shown = await output(root, look);
+    const shown = await output(root, probe);
     expect(shown).toContain(
       "10.1.2.3\t\tdb-1.test\nfd00::1\t\tdb-1.test\n-rw------- 1 svc-test-user svc-test-user",
     );
@@ -155,7 +155,7 @@ grep svc-test /proc/mounts /etc/fstab`;
     expect(await brief(root, there)).not.toContain("+");
     expect(await brief(root, gone)).not.toContain("true ");
     expect(await brief(root, gone)).not.toContain("+");
-    const left = await output(root, look);
+    const left = await output(root, probe);
     expect(left).not.toContain("db-1");
     expect(left).not.toContain(key);
     expect(left).not.toContain("/srv/svc-test/disk");
@@ -254,10 +254,10 @@ MAILTO:
     await using root = await openPrivateRoot();
     await output(root, repository);
     expect(await output(root, "apt-cache policy svc-test-hello")).toContain("Candidate: 1.1");
-    const look = "dpkg -l | grep svc-test | tr -s ' ' | cut -d' ' -f1-3";
+    const probe = "dpkg -l | grep svc-test | tr -s ' ' | cut -d' ' -f1-3";
     const old = "svc-test-hello:\n  pkg.installed: [{version: '1.0'}]\n";
     const purged = "svc-test-hello:\n  pkg.purged: []\n";
-    const seen = await roundTrip(root, { there: old, gone: purged, ids: ["svc-test-hello"] }, look);
+    const seen = await roundTrip(root, { there: old, gone: purged, ids: ["svc-test-hello"] }, probe);
     expect(seen).toEqual({
       before: "",
       there: "ii svc-test-hello 1.0\nii svc-test-needed 1.0",
@@ -282,7 +282,7 @@ MAILTO:
       { changes: { "svc-test-hello": { old: "1.0", new: "" }, "svc-test-needed": { old: "1.0", new: "" } } },
     ]);
     expect(await brief(root, removed)).toBe("them:true");
-    expect(await output(root, look)).toBe("rc svc-test-hello 1.0\nrc svc-test-needed 1.0");
+    expect(await output(root, probe)).toBe("rc svc-test-hello 1.0\nrc svc-test-needed 1.0");
     expect(await brief(root, purged)).toBe("svc-test-hello:true+");
     const runs = "grep -c ^Start-Date: /var/log/apt/history.log";
     const runsBefore = Number(await output(root, runs));

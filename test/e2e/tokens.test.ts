@@ -79,12 +79,12 @@ describe("over REST", () => {
   });
 
   test("two requests for one name: one of them gets it, whichever master they ask", async () => {
-    const asked = await Promise.all(
+    const requested = await Promise.all(
       [first, second, first, second].map((master) =>
         rest(master, "POST", "/tokens", testToken, { name: "only-one", roles: ["viewer"] }),
       ),
     );
-    expect(asked.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+    expect(requested.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
     expect(await rest(second, "DELETE", "/tokens/only-one", testToken)).toMatchObject({ status: 200 });
   });
 
@@ -112,12 +112,12 @@ describe("over REST", () => {
   test("the last use is shown, by the hour", async () => {
     const { token } = await make(first, "used");
     await statusOf(second, token);
-    const look = async () => {
+    const check = async () => {
       const { json } = await rest(first, "GET", "/tokens", testToken);
       const { tokens } = json as { tokens: { name: string; last_used_at?: string }[] };
       return tokens.find(({ name }) => name === "used")?.last_used_at;
     };
-    await until(async () => /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/.test((await look()) ?? ""));
+    await until(async () => /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/.test((await check()) ?? ""));
     await rest(first, "DELETE", "/tokens/used", testToken);
   });
 
@@ -185,14 +185,14 @@ test("what was acknowledged outlives a kill of the master that did it", async ()
     await using killed = await startMasterBinary(bus);
     const door = { url: killed.url, ca: bus.caPem };
     const headers = { authorization: `Bearer ${killed.token}`, "content-type": "application/json" };
-    const asked = async (name: string) => {
+    const requested = async (name: string) => {
       const body = JSON.stringify({ name, roles: ["viewer"] });
       const { json } = await call(door, { method: "POST", path: "/api/v1/tokens", headers, body });
       runRecord.register("token", (json as Made).token);
       return (json as Made).token;
     };
     await using heir = await startMasterBinary(bus);
-    const [kept, gone] = [await asked(`kept-${round}`), await asked(`gone-${round}`)];
+    const [kept, gone] = [await requested(`kept-${round}`), await requested(`gone-${round}`)];
     const revoked = await call(door, { method: "DELETE", path: `/api/v1/tokens/gone-${round}`, headers });
     killed.program.kill("SIGKILL");
     expect(revoked.status).toBe(200);

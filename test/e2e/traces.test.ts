@@ -164,11 +164,13 @@ describe("svc with a receiver of its own", () => {
       // The master may send its spans after the peel.
       (found) => found.at(-1) === "svc run",
     );
-    const asked = ["request svc.job.request", "ask svc.job.request", "svc run"];
-    expect(way).toEqual(["run test.echo", "dispatch test.echo", "jobs.create", ...asked]);
-    const asks = receiver.spans.filter(({ trace, name }) => trace === root.trace && name.startsWith("ask "));
+    const requested = ["request svc.job.request", "ask svc.job.request", "svc run"];
+    expect(way).toEqual(["run test.echo", "dispatch test.echo", "jobs.create", ...requested]);
+    const requests = receiver.spans.filter(
+      ({ trace, name }) => trace === root.trace && name.startsWith("ask "),
+    );
     expect(
-      asks.every(({ service, kind, parent }) => service === "svc" && kind === 3 && parent === root.id),
+      requests.every(({ service, kind, parent }) => service === "svc" && kind === 3 && parent === root.id),
     ).toBe(true);
     expect(JSON.stringify(receiver.spans)).not.toContain(secret);
     expect(receiver.headers?.get("authorization")).toBe("Bearer of-the-receiver");

@@ -39,7 +39,7 @@ async function submit(peelId: string, url: string, rung: Rung): Promise<Pending>
   const log = observedLog();
   const stopping = new AbortController();
   const shared = { clock: systemClock, jitter: () => 0, log, signal: stopping.signal };
-  const trust = createTrust({ ...shared, rung, keepAnchor: () => {} });
+  const trust = createTrust({ ...shared, rung, storeAnchor: () => {} });
   const ended = enrollPeel({
     ...shared,
     masters: createMasterClient({ ...shared, urls: [url], trust }),

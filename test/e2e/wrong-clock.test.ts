@@ -37,13 +37,13 @@ function settableClock(): Clock & { aheadMs: number } {
 
 /** Asks until the listener is down. @returns the check of the clock */
 async function untilNotServing({ healthUrl }: TestMaster) {
-  const look = async () => {
+  const check = async () => {
     const { checks } = (await (await fetch(`${healthUrl}/readyz`)).json()) as {
       checks: Record<string, { status: string; message?: string }>;
     };
     return checks;
   };
-  return (await until(look, (checks) => checks["enroll-server"]?.status === "down")).clock;
+  return (await until(check, (checks) => checks["enroll-server"]?.status === "down")).clock;
 }
 
 async function revocations() {

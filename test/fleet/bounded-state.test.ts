@@ -67,7 +67,7 @@ test("no sequence of messages makes a master keep more than its bound", () => {
           if (!budgets.take(peel, kind, bytes)) continue;
           passed++;
           const returned = { success, retcode: 0, return: jid, started_at: "", duration_ms: 1 };
-          early.keep({ jid: `${jid}${time}`, peel, at: 0, return: returned });
+          early.retain({ jid: `${jid}${time}`, peel, at: 0, return: returned });
         }
         expect(early.bytes).toBeLessThanOrEqual(peels * 64 * kibibyte);
         // What waits to be reported: the latest value of each peel, and one timer for all of them.

@@ -15,7 +15,7 @@ export interface Counter {
   /** Resolves when this many peels have connected and been greeted. */
   allGreeted(count: number): Promise<void>;
   /** Resolves when these peels were told these roots last. */
-  allTold(roots: readonly string[], peels: Iterable<string>): Promise<void>;
+  allNotified(roots: readonly string[], peels: Iterable<string>): Promise<void>;
   /** Resolves when this peel is not connected. */
   isGone(peel: string): Promise<void>;
   readonly connectedAt: ReadonlyMap<string, number>;
@@ -31,17 +31,17 @@ export function createCounter(): Counter {
   const rootsOf = new Map<string, string>();
   const waiting = new Set<() => void>();
   const note = () => {
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   };
   const until = (isThere: () => boolean) =>
     new Promise<void>((resolve) => {
-      const look = () => {
+      const check = () => {
         if (!isThere()) return;
-        waiting.delete(look);
+        waiting.delete(check);
         resolve();
       };
-      waiting.add(look);
-      look();
+      waiting.add(check);
+      check();
     });
   const complain = (event: string) => {
     complaints[event] = (complaints[event] ?? 0) + 1;
@@ -76,7 +76,7 @@ export function createCounter(): Counter {
       greetedAt.clear();
     },
     allGreeted: (count) => until(() => greetedAt.size >= count),
-    allTold(roots, peels) {
+    allNotified(roots, peels) {
       const wanted = roots.join();
       // One after the other: looking through all peels at each answer would cost more than the answers.
       const lacking = new Set(peels);

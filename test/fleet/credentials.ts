@@ -14,7 +14,7 @@ import { encodeJwt } from "../../internal/identity/jwt.ts";
 import { type KeyPair, keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";
 import { enrollmentMessage } from "../../internal/wire/enrollment-messages.ts";
 import { vouchersOf } from "../harness/vouchers.ts";
-import { answerSubject, askSubject } from "./floor.ts";
+import { answerSubject, requestSubject } from "./floor.ts";
 
 // Members of a fleet without enrolling through the listener: that is another bench.
 
@@ -42,7 +42,7 @@ export function mintMember(peelId: string, account: KeyPair, site?: string): Mem
   const { pub, sub } = peelPermissions(peelId, site);
   const credentials = mintUser(peelId, key, account, {
     pub: { allow: [...pub.allow, answerSubject(peelId)] },
-    sub: { allow: [...sub.allow, askSubject(peelId)] },
+    sub: { allow: [...sub.allow, requestSubject(peelId)] },
   });
   return { peelId, key, credentials };
 }
@@ -51,7 +51,7 @@ export function mintMember(peelId: string, account: KeyPair, site?: string): Mem
  * A member who may do anything inside the peels' account: the asking side of the floor. It must be enlisted, as
  * masters refuse users without a record.
  */
-export function mintAsker(authDir: string): Member {
+export function mintRequester(authDir: string): Member {
   const everything = { pub: { allow: [">"] }, sub: { allow: [">"] } };
   const key = newKeyPair("user", systemRandom);
   // Of each asker its own: a peel has one key, and masters end the connections of another one.

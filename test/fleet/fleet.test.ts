@@ -23,7 +23,7 @@ beforeAll(async () => {
     callback(_, { subject }) {
       const parsed = parseJobSubject(subject);
       if (parsed !== undefined) answered.push(parsed);
-      for (const look of waiting) look();
+      for (const check of waiting) check();
     },
   });
   fleet = await startFleet(bus, { size: 10, processes: 2, ramp: 200 });
@@ -44,14 +44,14 @@ async function ping(target: string): Promise<string> {
 /** Resolves with the peels that answered, in this order, once there are so many. */
 function answers(jid: string, count: number): Promise<string[]> {
   return new Promise((resolve) => {
-    const look = () => {
+    const check = () => {
       const peels = answered.filter((answer) => answer.jid === jid).map(({ peel }) => peel);
       if (peels.length < count) return;
-      waiting.delete(look);
+      waiting.delete(check);
       resolve(peels);
     };
-    waiting.add(look);
-    look();
+    waiting.add(check);
+    check();
   });
 }
 

@@ -67,14 +67,14 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
   );
   const homes = new Map<string, Worker<FleetCommand, FleetReport>>();
 
-  const askAll = async (command: FleetCommand): Promise<FleetReport> =>
-    merge(await Promise.all(workers.map((worker) => worker.ask(command))));
-  const askHomes = async (
+  const requestAll = async (command: FleetCommand): Promise<FleetReport> =>
+    merge(await Promise.all(workers.map((worker) => worker.request(command))));
+  const requestHomes = async (
     peels: readonly string[],
     command: (ids: readonly string[]) => FleetCommand,
   ): Promise<void> => {
     const byHome = Map.groupBy(peels, (peel) => homeOf(peel));
-    await Promise.all([...byHome].map(([worker, ids]) => worker.ask(command(ids))));
+    await Promise.all([...byHome].map(([worker, ids]) => worker.request(command(ids))));
   };
   const homeOf = (peel: string) => {
     const home = homes.get(peel);
@@ -89,7 +89,7 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
     const peels = Array.from({ length: count }, (_, at) => `sim-${`${first + at}`.padStart(5, "0")}`);
     for (const [at, peel] of peels.entries()) homes.set(peel, workerAt(at));
     const perSecond = options.ramp / workers.length;
-    await askHomes(peels, (ids) => ({ start: { site, peels: ids, perSecond } }));
+    await requestHomes(peels, (ids) => ({ start: { site, peels: ids, perSecond } }));
   };
   const workerAt = (at: number) => {
     const worker = workers[at % workers.length];
@@ -113,30 +113,30 @@ export async function startFleet(bus: TestBus, options: FleetOptions): Promise<F
     pids: workers.map(({ pid }) => pid),
     grow,
     behave: (peels, behavior) =>
-      askHomes(peels, (ids) => ({ behave: { peels: ids, behavior: { ...good, ...behavior } } })),
-    goAway: (peels) => askHomes(peels, (away) => ({ away })),
-    comeBack: (peels) => askHomes(peels, (back) => ({ back })),
-    restart: (peels) => askHomes(peels, (restart) => ({ restart })),
+      requestHomes(peels, (ids) => ({ behave: { peels: ids, behavior: { ...good, ...behavior } } })),
+    goAway: (peels) => requestHomes(peels, (away) => ({ away })),
+    comeBack: (peels) => requestHomes(peels, (back) => ({ back })),
+    restart: (peels) => requestHomes(peels, (restart) => ({ restart })),
     async stop(peels) {
-      await askHomes(peels, (stop) => ({ stop }));
+      await requestHomes(peels, (stop) => ({ stop }));
       for (const peel of peels) homes.delete(peel);
     },
     async reset() {
-      await askAll({ reset: true });
+      await requestAll({ reset: true });
     },
     async lost(url) {
-      await askAll({ lost: url });
+      await requestAll({ lost: url });
     },
-    greeted: () => askAll({ greeted: true }),
+    greeted: () => requestAll({ greeted: true }),
     async gone(peel) {
-      await homeOf(peel).ask({ gone: peel });
+      await homeOf(peel).request({ gone: peel });
     },
     async reported(roots) {
-      await askAll({ reported: roots });
+      await requestAll({ reported: roots });
     },
-    report: () => askAll({ report: true }),
+    report: () => requestAll({ report: true }),
     async reportStates() {
-      await askAll({ reports: true });
+      await requestAll({ reports: true });
     },
     [Symbol.asyncDispose]: dispose,
   };

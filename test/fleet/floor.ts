@@ -9,7 +9,7 @@ import { verifySignature } from "../../internal/identity/nkey.ts";
 const requestTimeoutMs = 60_000;
 
 /** Subjects inside the peels' account; no peel of a real fleet may use them. */
-export const askSubject = (peel: string): string => `floor.ask.${peel}`;
+export const requestSubject = (peel: string): string => `floor.ask.${peel}`;
 export const answerSubject = (peel: string): string => `floor.answer.${peel}`;
 
 /** The job id for stored answers, which belongs to no real job. */
@@ -39,7 +39,7 @@ export function serveFloor(
   key: string,
   log: Log,
 ): void {
-  connection.subscribe(askSubject(peelId), (_, data) => {
+  connection.subscribe(requestSubject(peelId), (_, data) => {
     if (data[0] === floorModes.bare) return publish(answerSubject(peelId), answer);
     if (data[0] === floorModes.signed) {
       const signature = data.subarray(1, signedFrom);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { followJob } from "../../internal/cli/job/follow-job.ts";
-import { dispatchBenchJob } from "../bench/jobs/ask.ts";
+import { dispatchBenchJob } from "../bench/jobs/requests.ts";
 import { connectTo, startBus } from "../harness/bus.ts";
 import { startMaster } from "../harness/master.ts";
 import { startFleet } from "./fleet.ts";
@@ -18,9 +18,9 @@ test("running, following and showing a job creates no consumer and asks for no p
   // Masters create their own consumers when they start: once, whatever is run.
   await followJob(operator, await dispatchBenchJob(operator, ping));
   const witness = await connectTo(bus, "master");
-  const asked: string[] = [];
+  const requested: string[] = [];
   witness.nats.subscribe("$JS.API.>", {
-    callback: (_, message) => void asked.push(`${message.subject} ${message.string()}`),
+    callback: (_, message) => void requested.push(`${message.subject} ${message.string()}`),
   });
   await witness.nats.flush();
 
@@ -31,17 +31,17 @@ test("running, following and showing a job creates no consumer and asks for no p
     Object.fromEntries(fleet.peels.map((peel) => [peel, "ok"])),
   );
   await witness.nats.flush();
-  expect(asked.filter((request) => request.includes(jid)).length).toBeGreaterThan(0);
+  expect(requested.filter((request) => request.includes(jid)).length).toBeGreaterThan(0);
   // Every 5 s the master looks for what others wrote in the audit.
   const isOfAudit = /^\$JS\.API\.CONSUMER\.\w+\.audit\b/;
-  const consumers = asked.filter((request) => request.startsWith("$JS.API.CONSUMER."));
+  const consumers = requested.filter((request) => request.startsWith("$JS.API.CONSUMER."));
   expect(consumers.filter((request) => !isOfAudit.test(request))).toEqual([]);
-  expect(asked.filter((request) => /_by_subj":"[^"]*[*>]|PURGE/.test(request))).toEqual([]);
+  expect(requested.filter((request) => /_by_subj":"[^"]*[*>]|PURGE/.test(request))).toEqual([]);
   // The master asks which returns are stored, and who follows or shows the job, which messages there are.
   const query = (filter: string) =>
     `$JS.API.STREAM.INFO.job-events ${JSON.stringify({ subjects_filter: filter, offset: 0 })}`;
   const all = query(`svc.job.${jid}.*.*`);
-  const queries = asked.filter((request) => request.includes("subjects_filter"));
+  const queries = requested.filter((request) => request.includes("subjects_filter"));
   const whole = queries.filter((request) => request === all).length;
   // Who follows need not ask when all returns came before its first look.
   expect([1, 2]).toContain(whole);

@@ -26,7 +26,7 @@ export interface Site {
   /** The site whose label its peels have. */
   label?: string;
   /** The site whose commands its light peels hear. */
-  hears?: string;
+  siteName?: string;
   /** Where the records of its peels are written, if not at `busUrl`. */
   storeUrl?: string;
 }
@@ -60,7 +60,7 @@ const counter = createCounter();
 
 async function start({ site, peels: ids, perSecond }: Extract<FleetCommand, { start: unknown }>["start"]) {
   const account = peelsAccountKey(site.authDir);
-  const members = ids.map((id) => ({ ...mintMember(id, account, site.hears), site: site.label }));
+  const members = ids.map((id) => ({ ...mintMember(id, account, site.siteName), site: site.label }));
   const bus = await connectBus({
     urls: [site.storeUrl ?? site.busUrl],
     name: "fleet-simulator",
@@ -114,7 +114,7 @@ async function run(command: FleetCommand): Promise<void> {
     for (const { url, peelId } of lightPeels) if (url() === command.lost) counter.gone(peelId);
   } else if ("greeted" in command) await counter.allGreeted(peels.size);
   else if ("gone" in command) await counter.isGone(command.gone);
-  else if ("reported" in command) await counter.allTold(command.reported, peels.keys());
+  else if ("reported" in command) await counter.allNotified(command.reported, peels.keys());
 }
 
 answerCommands(async (command: FleetCommand): Promise<FleetReport> => {

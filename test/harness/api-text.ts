@@ -17,7 +17,11 @@ export interface ApiText {
 }
 
 /** Holds an answer against the description of its operation, and against the status that is expected. */
-export type ExpectDescribed = (operationId: string, asked: Promise<Reply>, status: number) => Promise<Reply>;
+export type ExpectDescribed = (
+  operationId: string,
+  requested: Promise<Reply>,
+  status: number,
+) => Promise<Reply>;
 
 /** What is answered when the agreement of others is required. */
 export const waitingSchema = "#/components/schemas/WaitingRequest";
@@ -34,8 +38,8 @@ export function differences(routes: readonly ServedRoute[], described: ApiText):
     ({ method, path, operation }) => `${method.toUpperCase()} ${path} ${rule(operation)}`,
   );
   // The pages of the console are not part of the interface.
-  const asked = routes.filter(({ path }) => !path.startsWith("/console"));
-  const served = asked.map(({ method, path, auth }) =>
+  const requested = routes.filter(({ path }) => !path.startsWith("/console"));
+  const served = requested.map(({ method, path, auth }) =>
     [method, path.replace(/:(\w+)/g, "{$1}"), auth].join(" "),
   );
   return [

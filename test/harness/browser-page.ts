@@ -103,7 +103,7 @@ export async function openPage(
   const until = async <T>(expression: string): Promise<T> => {
     for (;;) {
       try {
-        return await look<T>(expression);
+        return await poll<T>(expression);
       } catch (thrown) {
         // The page was left for another one, as at a provider of identities: that one is looked at.
         if (!/navigated or closed|context was destroyed|find default execution/.test(String(thrown)))
@@ -111,7 +111,7 @@ export async function openPage(
       }
     }
   };
-  const look = <T>(expression: string) =>
+  const poll = <T>(expression: string) =>
     evaluate<T>(`new Promise((resolve, reject) => {
       let problem = "";
       const late = setTimeout(() => {

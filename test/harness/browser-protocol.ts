@@ -25,10 +25,10 @@ export async function connectTo(address: string): Promise<Protocol> {
   socket.onmessage = ({ data }) => {
     const { id, method, params, result, error, sessionId } = JSON.parse(String(data));
     if (id === undefined) return listeners.get(sessionId)?.(method, params);
-    const asked = waiting.get(id);
+    const requested = waiting.get(id);
     waiting.delete(id);
-    if (error === undefined) asked?.resolve(result);
-    else asked?.reject(new Error(`the browser refused: ${error.message}`));
+    if (error === undefined) requested?.resolve(result);
+    else requested?.reject(new Error(`the browser refused: ${error.message}`));
   };
   await opened.promise;
   return {

@@ -38,7 +38,7 @@ export function startCli(
     write(text: string) {
       kept.write(text);
       written[name] += text;
-      for (const look of readers) look();
+      for (const check of readers) check();
     },
   });
   const answerWith = (answer: string) => async (question: string) => {
@@ -53,13 +53,13 @@ export function startCli(
     stdout: capture("stdout"),
     stderr: capture("stderr"),
     signals: { on: (_, run) => listeners.add(run), off: (_, run) => listeners.delete(run) },
-    ...(options.answer === undefined ? {} : { ask: answerWith(options.answer) }),
+    ...(options.answer === undefined ? {} : { prompt: answerWith(options.answer) }),
     clock: systemClock,
     random: systemRandom,
   }).finally(() => {
     ended = true;
     kept.close();
-    for (const look of readers) look();
+    for (const check of readers) check();
   });
   return {
     get stdout() {
@@ -71,15 +71,15 @@ export function startCli(
     exit,
     wrote: (pattern) =>
       new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           const found = pattern.exec(written.stdout) ?? pattern.exec(written.stderr);
           if (found === null && !ended) return;
-          readers.delete(look);
+          readers.delete(check);
           if (found !== null) resolve(found);
           else reject(new Error(`svc ended without ${pattern}:\n${written.stdout}${written.stderr}`));
         };
-        readers.add(look);
-        look();
+        readers.add(check);
+        check();
       }),
     interrupt() {
       if (listeners.size === 0) throw new Error("nobody listens to Ctrl-C");

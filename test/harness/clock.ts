@@ -39,7 +39,7 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1), patienceMs = patient
   const add = (ms: number, everyMs: number | undefined, run: () => void): Timer => {
     const timer = { at: now + ms, everyMs, run };
     timers.add(timer);
-    for (const look of watchers) look();
+    for (const check of watchers) check();
     return { cancel: () => timers.delete(timer) };
   };
   const next = () => [...timers].sort((a, b) => a.at - b.at)[0];
@@ -58,18 +58,18 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1), patienceMs = patient
   const asleep = (count = 1) =>
     new Promise<void>((resolve, reject) => {
       const finish = (run: () => void) => {
-        watchers.delete(look);
+        watchers.delete(check);
         late.cancel();
         run();
       };
-      const look = () => {
+      const check = () => {
         if (timers.size >= count) finish(resolve);
       };
       const late = systemClock.after(patienceMs, () =>
         finish(() => reject(new Error(`${timers.size} timers wait on the test clock, not ${count}`))),
       );
-      watchers.add(look);
-      look();
+      watchers.add(check);
+      check();
     });
   return {
     now: () => now,

@@ -191,7 +191,7 @@ async function startInOrder(nodes: readonly Node[]): Promise<void> {
 async function untilWhole(bus: TestBus, nodes: readonly Node[]): Promise<void> {
   const { nats } = await connectTo(bus, "system");
   const size = nodes.length;
-  const askServers = async (kind: string, options: object) => {
+  const queryServers = async (kind: string, options: object) => {
     const limits = { strategy: RequestStrategy.Count, maxMessages: size, maxWait: 2_000 };
     const answers = await nats.requestMany(`$SYS.REQ.SERVER.PING.${kind}`, JSON.stringify(options), limits);
     const texts: string[] = [];
@@ -202,7 +202,7 @@ async function untilWhole(bus: TestBus, nodes: readonly Node[]): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
         await until(
-          () => readHealth({ askServers }),
+          () => readHealth({ queryServers }),
           (health) => health.length === size && health.every(({ trouble }) => trouble === undefined),
           15_000,
         );
@@ -210,7 +210,7 @@ async function untilWhole(bus: TestBus, nodes: readonly Node[]): Promise<void> {
       } catch (thrown) {
         if (attempt === 3) throw thrown;
         // Seen on a busy machine: the third server never becomes current. Masters tell users to start it again.
-        const troubled = (await readHealth({ askServers })).filter(({ trouble }) => trouble !== undefined);
+        const troubled = (await readHealth({ queryServers })).filter(({ trouble }) => trouble !== undefined);
         for (const node of nodes.filter((one) => troubled.some(({ name }) => name === one.name))) {
           await node.stop();
           await node.start();

@@ -14,7 +14,7 @@ export class ConsoleClient {
   readonly from = freshAddress();
 
   /** @param headers replace those that a browser would send; an empty one is not sent */
-  async ask(
+  async request(
     master: Door,
     method: string,
     path: string,
@@ -33,7 +33,7 @@ export class ConsoleClient {
 
   /** @param shown the body: a token, a link, or what a provider gave */
   async signIn(master: Door, shown: object): Promise<Reply> {
-    const reply = await this.ask(master, "POST", "/api/v1/sessions", { body: shown });
+    const reply = await this.request(master, "POST", "/api/v1/sessions", { body: shown });
     const [set = ""] = [reply.headers["set-cookie"] ?? ""].flat();
     this.cookie = set.split(";")[0] ?? "";
     if (this.cookie !== "") runRecord.register("token", this.cookie.replace("__Host-svc=", ""));

@@ -8,10 +8,10 @@ export interface ConsoleView {
    * Shows the page in both themes and at all widths from that of a phone to 4K. With SVC_PICTURES=DIR, a picture of
    * each is kept there to be looked at.
    *
-   * @param keep called with the picture of 1280 pixels in each theme
+   * @param save called with the picture of 1280 pixels in each theme
    * @returns barriers, and widths at which the page is wider than the window
    */
-  inspect(name: string, keep?: (theme: "light" | "dark", picture: Uint8Array) => void): Promise<string[]>;
+  inspect(name: string, save?: (theme: "light" | "dark", picture: Uint8Array) => void): Promise<string[]>;
 }
 
 /** CSS pixels. */
@@ -41,14 +41,14 @@ export function viewOf({ page, barriers }: Pick<Visitor, "page" | "barriers">): 
     return theme === "light" ? [...colors, ...(await barriers("shapes"))] : colors;
   };
   return {
-    async inspect(name, keep) {
+    async inspect(name, save) {
       const found: string[] = [];
-      const looked = process.env.SVC_PICTURES;
-      if (looked !== undefined) makeDirectory(looked, 0o755);
+      const pictures = process.env.SVC_PICTURES;
+      if (pictures !== undefined) makeDirectory(pictures, 0o755);
       for (const theme of ["light", "dark"] as const) {
         for (const { width, height } of sizes) {
           // The themes are laid out in the same way.
-          if (theme === "dark" && looked === undefined && width !== narrow && width !== wide) continue;
+          if (theme === "dark" && pictures === undefined && width !== narrow && width !== wide) continue;
           await page.show({ width, height, dark: theme === "dark" });
           // Tables fit their columns to the new width a moment after it.
           await page.until(
@@ -61,9 +61,9 @@ export function viewOf({ page, barriers }: Pick<Visitor, "page" | "barriers">): 
           found.push(
             ...(await barriersAt(width, theme)).map((one) => `${name}, ${theme}, ${width} px: ${one}`),
           );
-          if (keep !== undefined && width === wide) keep(theme, await page.screenshot());
-          if (looked !== undefined)
-            writeFileAtomic(join(looked, `${name}-${width}-${theme}.png`), await page.screenshot(), 0o644);
+          if (save !== undefined && width === wide) save(theme, await page.screenshot());
+          if (pictures !== undefined)
+            writeFileAtomic(join(pictures, `${name}-${width}-${theme}.png`), await page.screenshot(), 0o644);
         }
       }
       await page.show({ width: wide });

@@ -25,7 +25,7 @@ export interface ConsoleFleet extends AsyncDisposable, ConsoleView, Visitor {
   /** Asks the master over REST, as `ci`. */
   rest(method: string, path: string, body?: unknown): Promise<Reply>;
   /** Asks the master over REST with another token. */
-  ask(token: string, method: string, path: string, body?: unknown): Promise<Reply>;
+  request(token: string, method: string, path: string, body?: unknown): Promise<Reply>;
 }
 
 /**
@@ -49,7 +49,7 @@ export async function startConsoleFleet(
   starting.defer(() => running[Symbol.asyncDispose]());
   const ids = ["web-1.example.com", "web-2.example.com"] as const;
   const daemons: Daemon[] = ids.map((id) => starting.use(startPeelBinary(bus, master.url, id)));
-  const ask = (token: string, method: string, path: string, body?: unknown) =>
+  const request = (token: string, method: string, path: string, body?: unknown) =>
     send(master.url, bus.caPem, {
       method,
       path: `/api/v1/${path}`,
@@ -61,7 +61,7 @@ export async function startConsoleFleet(
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-  const rest = (method: string, path: string, body?: unknown) => ask(master.token, method, path, body);
+  const rest = (method: string, path: string, body?: unknown) => request(master.token, method, path, body);
   const waiting = await until(async () => {
     const found = (await rest("GET", "enrollments")).json as { id: string }[];
     return found.length === daemons.length ? found : undefined;
@@ -73,12 +73,12 @@ export async function startConsoleFleet(
   });
   const page = starting.use(await openBrowser({ url: master.url, ca: bus.caPem }));
   const visitor = visitorOf(page, master.url);
-  const keep = starting.move();
+  const owned = starting.move();
 
   const fleet: ConsoleFleet = {
     ...visitor,
     ...viewOf(visitor),
-    ...{ bus, master, peels: ids, rest, ask },
+    ...{ bus, master, peels: ids, rest, request },
     async stopMaster() {
       await running[Symbol.asyncDispose]();
     },
@@ -89,7 +89,7 @@ export async function startConsoleFleet(
       });
       await running.waitFor("master ready");
     },
-    [Symbol.asyncDispose]: () => keep.disposeAsync(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
   await page.show({ width: 1280 });
   return fleet;

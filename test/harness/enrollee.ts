@@ -216,7 +216,7 @@ export async function openWire(door: Door, bytes: string | Uint8Array = ""): Pro
   } as Parameters<typeof connect>[0]);
   let text = "";
   const waiting = new Set<() => void>();
-  const look = () => {
+  const check = () => {
     for (const waiter of waiting) waiter();
   };
   const closed = Promise.withResolvers<string>();
@@ -224,7 +224,7 @@ export async function openWire(door: Door, bytes: string | Uint8Array = ""): Pro
   socket.setEncoding("latin1");
   socket.on("data", (chunk: string) => {
     text += chunk;
-    look();
+    check();
   });
   socket.on("error", () => {
     // The close that follows tells.
@@ -232,7 +232,7 @@ export async function openWire(door: Door, bytes: string | Uint8Array = ""): Pro
   socket.on("close", () => {
     ended = true;
     closed.resolve(text);
-    look();
+    check();
   });
   await new Promise<void>((resolve, reject) => {
     socket.once("secureConnect", resolve);
@@ -269,21 +269,21 @@ export async function openStream(door: Door, id: string): Promise<Wire> {
 }
 
 /** Asks a master's health listener until the answer is the wanted one. */
-async function askUntil(url: string, found: (status: number, text: string) => boolean): Promise<void> {
-  const ask = async () => {
+async function requestUntil(url: string, found: (status: number, text: string) => boolean): Promise<void> {
+  const request = async () => {
     const response = await fetch(url);
     return { status: response.status, text: await response.text() };
   };
-  await until(ask, ({ status, text }) => found(status, text));
+  await until(request, ({ status, text }) => found(status, text));
 }
 
 /** Resolves when this number of a master's metrics is this one. */
 export function metricBecomes(healthUrl: string, name: string, wanted: number): Promise<void> {
   const line = new RegExp(`^${name} (\\S+)$`, "m");
-  return askUntil(`${healthUrl}/metrics`, (_, text) => Number(line.exec(text)?.[1]) === wanted);
+  return requestUntil(`${healthUrl}/metrics`, (_, text) => Number(line.exec(text)?.[1]) === wanted);
 }
 
 /** Resolves when `/readyz` answers with this status. */
 export function readinessBecomes(healthUrl: string, wanted: 200 | 503): Promise<void> {
-  return askUntil(`${healthUrl}/readyz`, (status) => status === wanted);
+  return requestUntil(`${healthUrl}/readyz`, (status) => status === wanted);
 }

@@ -24,7 +24,7 @@ import { byKey, keyOf, recoverOver } from "./renewal.ts";
 import { vouchersOf } from "./vouchers.ts";
 
 /** Asks for every answer of the routes by which hosts enroll and operators decide about them. */
-export async function askAboutEnrollments(
+export async function checkEnrollmentAnswers(
   bus: TestBus,
   master: TestMaster,
   expectDescribed: ExpectDescribed,

@@ -1,6 +1,6 @@
 import type { Facts } from "../../internal/host/facts/fact.ts";
+import { findFact } from "../../internal/host/facts/find-fact.ts";
 import type { Host } from "../../internal/host/facts/host.ts";
-import { lookUpFact } from "../../internal/host/facts/look-up.ts";
 import type { FactStore } from "../../internal/host/facts/store.ts";
 
 /** Given facts, without collection; `set` changes them in memory. */
@@ -10,7 +10,7 @@ export function fixedFacts(facts: Facts): FactStore {
   return {
     ready: Promise.resolve(),
     items: () => current,
-    get: (path, fallback) => lookUpFact(current, path) ?? fallback,
+    get: (path, fallback) => findFact(current, path) ?? fallback,
     set(name, value) {
       const { [name]: _, ...rest } = current;
       current = value === null ? rest : { ...rest, [name]: value };

@@ -35,7 +35,7 @@ export interface FloodKind {
   payloadBytes: number;
   payload?: Uint8Array;
   /** Whether it asks for answers. */
-  asks: boolean;
+  isRequest: boolean;
 }
 
 const emptyMap = Uint8Array.of(0x80);
@@ -47,33 +47,33 @@ export const floodKinds: readonly FloodKind[] = [
     subjects: (id) => [`svc.peel.${id}.hello`],
     payloadBytes: 1,
     payload: emptyMap,
-    asks: true,
+    isRequest: true,
   },
   {
     name: "fetch",
     subjects: (id) => [`svc.peel.${id}.fetch`],
     payloadBytes: 1,
     payload: emptyMap,
-    asks: true,
+    isRequest: true,
   },
-  { name: "acks", subjects: (id) => [`svc.job.f#.ack.${id}`], payloadBytes: 64, asks: false },
-  { name: "returns", subjects: (id) => [`svc.job.f#.return.${id}`], payloadBytes: 256, asks: false },
+  { name: "acks", subjects: (id) => [`svc.job.f#.ack.${id}`], payloadBytes: 64, isRequest: false },
+  { name: "returns", subjects: (id) => [`svc.job.f#.return.${id}`], payloadBytes: 256, isRequest: false },
   {
     name: "large returns",
     subjects: (id) => [`svc.job.f#.return.${id}`],
     payloadBytes: 1_000_000,
-    asks: false,
+    isRequest: false,
   },
   {
     name: "schedule results",
     subjects: (id) => [`svc.job.f#.schedule.${id}`],
     payloadBytes: 256,
-    asks: false,
+    isRequest: false,
   },
-  { name: "progress", subjects: (id) => [`svc.job.f#.progress.${id}`], payloadBytes: 64, asks: false },
-  { name: "events", subjects: (id) => [`svc.event.${id}.flood`], payloadBytes: 128, asks: false },
-  { name: "heartbeats", subjects: (id) => [`$KV.peel-heartbeat.${id}`], payloadBytes: 64, asks: false },
-  { name: "facts", subjects: (id) => [`$KV.facts.${id}`], payloadBytes: 256, asks: false },
+  { name: "progress", subjects: (id) => [`svc.job.f#.progress.${id}`], payloadBytes: 64, isRequest: false },
+  { name: "events", subjects: (id) => [`svc.event.${id}.flood`], payloadBytes: 128, isRequest: false },
+  { name: "heartbeats", subjects: (id) => [`$KV.peel-heartbeat.${id}`], payloadBytes: 64, isRequest: false },
+  { name: "facts", subjects: (id) => [`$KV.facts.${id}`], payloadBytes: 256, isRequest: false },
 ];
 
 export interface Flood extends AsyncDisposable {
@@ -87,12 +87,12 @@ export interface Flood extends AsyncDisposable {
 export async function startFlood(
   bus: Pick<TestBus, "url" | "caPem">,
   peel: { peelId: string; credentials: string },
-  { subjects, payloadBytes, payload, asks }: FloodKind,
+  { subjects, payloadBytes, payload, isRequest }: FloodKind,
 ): Promise<Flood> {
   const worker = startWorker<FloodCommand, FloodResult>(join(import.meta.dir, "flooder-main.ts"));
   const { peelId, credentials } = peel;
   try {
-    await worker.ask({
+    await worker.request({
       kind: "start",
       port: Number(new URL(bus.url).port),
       caPem: bus.caPem,
@@ -101,15 +101,15 @@ export async function startFlood(
       subjects: subjects(peelId),
       payloadBytes,
       ...(payload === undefined ? {} : { payload: [...payload] }),
-      ...(asks ? { reply: `${peelInboxPrefix(peelId)}.x` } : {}),
+      ...(isRequest ? { reply: `${peelInboxPrefix(peelId)}.x` } : {}),
     });
   } catch (thrown) {
     await worker[Symbol.asyncDispose]();
     throw thrown;
   }
   return {
-    ended: () => worker.ask({ kind: "wait" }),
-    stop: () => worker.ask({ kind: "stop" }),
+    ended: () => worker.request({ kind: "wait" }),
+    stop: () => worker.request({ kind: "stop" }),
     [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
   };
 }

@@ -26,7 +26,7 @@ export interface IdentityProvider extends AsyncDisposable {
   /** The client that may use the device flow. */
   readonly clientId: string;
   /** Paths that were asked for. */
-  readonly asked: string[];
+  readonly requested: string[];
   mood: Mood;
   /** Who signs in where a browser is sent there; nobody is asked for a password. */
   person: string;
@@ -64,7 +64,7 @@ export async function startIdentityProvider(
   const { accounts, idTokenSeconds = 600 } = options;
   const [port = 0] = await freePorts(1);
   const issuer = `https://localhost:${port}`;
-  const state = { mood: "well" as Mood, asked: [] as string[], person: "ann" };
+  const state = { mood: "well" as Mood, requested: [] as string[], person: "ann" };
   const waiting = new Set<string>();
   let keys = await newKeys();
   let provider: Provider;
@@ -114,7 +114,7 @@ export async function startIdentityProvider(
     server = createServer(
       { cert: read("nats-server.crt"), key: read("nats-server.key") },
       (request, response) => {
-        state.asked.push(request.url ?? "");
+        state.requested.push(request.url ?? "");
         if (state.mood === "silent") return;
         if (state.mood === "redirecting") {
           response.writeHead(302, { location: `${issuer}/other` }).end();
@@ -149,7 +149,7 @@ export async function startIdentityProvider(
   return {
     issuer,
     clientId,
-    asked: state.asked,
+    requested: state.requested,
     get mood() {
       return state.mood;
     },

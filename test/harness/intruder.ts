@@ -15,7 +15,7 @@ export interface Intruder extends AsyncDisposable {
   /** Everything that it can do to what is stored there, the gentlest first. */
   attacksOn(asset: AssetName): Promise<Attack[]>;
   /** Keeps what is stored. @returns puts it back */
-  keep(asset: AssetName): Promise<() => Promise<void>>;
+  snapshot(asset: AssetName): Promise<() => Promise<void>>;
   /** Replaces what a stream holds. @param first the sequence that it begins with */
   rewrite(stream: string, messages: readonly Message[], first?: number): Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function startIntruder(of: TestBus): Promise<Intruder> {
     bus,
     requests,
     rewrite,
-    async keep(asset) {
+    async snapshot(asset) {
       const stream = streamName(asset);
       const kept = await config(stream);
       const messages = await readRange(bus, stream, { from: 1, count: everything });

@@ -4,20 +4,20 @@ import type { ManualPeel } from "./manual-peel.ts";
 import type { TestMaster } from "./master.ts";
 
 /** Asks for every answer about jobs. */
-export async function askAboutJobs(
+export async function checkJobAnswers(
   master: TestMaster,
   peel: ManualPeel,
   expectDescribed: ExpectDescribed,
 ): Promise<void> {
-  const ask = (method: "GET" | "POST", path: string, body?: unknown) =>
+  const send = (method: "GET" | "POST", path: string, body?: unknown) =>
     method === "GET"
       ? call(master, { path: `/api/v1/jobs${path}`, headers: bearer })
       : postJson(master, `/api/v1/jobs${path}`, body, { headers: bearer });
   const request = { targets: [peel.peelId], function: "test.ping", metadata: { ticket: 7 }, timeout: "30s" };
-  const made = await expectDescribed("createJob", ask("POST", "", request), 202);
+  const made = await expectDescribed("createJob", send("POST", "", request), 202);
   const { jid } = made.json as { jid: string };
-  await expectDescribed("getJob", ask("GET", `/${jid}`), 200);
-  await expectDescribed("listJobs", ask("GET", ""), 200);
+  await expectDescribed("getJob", send("GET", `/${jid}`), 200);
+  await expectDescribed("listJobs", send("GET", ""), 200);
   const following = call(master, { path: `/api/v1/jobs/${jid}/stream`, headers: bearer });
   await peel.next("dispatch");
   await peel.answer(jid, {
@@ -28,24 +28,24 @@ export async function askAboutJobs(
     outcome: "lost",
   });
   await expectDescribed("streamJob", following, 200);
-  await expectDescribed("getJob", ask("GET", `/${jid}?peel=${peel.peelId}`), 200);
-  await expectDescribed("cancelJob", ask("POST", `/${jid}/cancel`, {}), 409);
+  await expectDescribed("getJob", send("GET", `/${jid}?peel=${peel.peelId}`), 200);
+  await expectDescribed("cancelJob", send("POST", `/${jid}/cancel`, {}), 409);
   const again = await expectDescribed(
     "createJob",
-    ask("POST", "", { ...request, targets: undefined, target: "*" }),
+    send("POST", "", { ...request, targets: undefined, target: "*" }),
     202,
   );
   const second = (again.json as { jid: string }).jid;
-  await expectDescribed("cancelJob", ask("POST", `/${second}/cancel`, {}), 200);
-  await expectDescribed("listJobs", ask("GET", "?limit=1"), 200);
-  await expectDescribed("listJobs", ask("GET", "?status=none"), 400);
-  await expectDescribed("createJob", ask("POST", "", { function: "test.ping" }), 400);
-  await expectDescribed("createJob", ask("POST", "", { ...request, targets: ["nobody"] }), 404);
+  await expectDescribed("cancelJob", send("POST", `/${second}/cancel`, {}), 200);
+  await expectDescribed("listJobs", send("GET", "?limit=1"), 200);
+  await expectDescribed("listJobs", send("GET", "?status=none"), 400);
+  await expectDescribed("createJob", send("POST", "", { function: "test.ping" }), 400);
+  await expectDescribed("createJob", send("POST", "", { ...request, targets: ["nobody"] }), 404);
   for (const [operation, method, path] of [
     ["getJob", "GET", "/job-x"],
     ["cancelJob", "POST", "/job-x/cancel"],
     ["streamJob", "GET", "/job-x/stream"],
   ] as const) {
-    await expectDescribed(operation, ask(method, path, {}), 404);
+    await expectDescribed(operation, send(method, path, {}), 404);
   }
 }

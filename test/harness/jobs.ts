@@ -23,7 +23,7 @@ export interface ShownJob {
 }
 
 /** Sends a request to a master, from an unused address. */
-export function ask(
+export function requestMaster(
   bus: TestBus,
   master: MasterDaemon,
   method: string,
@@ -40,8 +40,8 @@ export function ask(
 }
 
 /** What a master answers, which must have this status. */
-export async function expectAnswer<T>(asked: Promise<Reply>, status = 200): Promise<T> {
-  const reply = await asked;
+export async function expectAnswer<T>(requested: Promise<Reply>, status = 200): Promise<T> {
+  const reply = await requested;
   if (reply.status !== status) throw new Error(`the master answered ${reply.status}: ${reply.text}`);
   return reply.json as T;
 }
@@ -52,10 +52,10 @@ export async function startMember(bus: TestBus, master: MasterDaemon, id: string
   try {
     await peel.program.waitFor("waiting for an operator's approval");
     const pending = await expectAnswer<{ id: string; peel_id: string }[]>(
-      ask(bus, master, "GET", "/api/v1/enrollments?state=pending&limit=100"),
+      requestMaster(bus, master, "GET", "/api/v1/enrollments?state=pending&limit=100"),
     );
     const enrollment = pending.find(({ peel_id }) => peel_id === id.replaceAll(".", "_"))?.id;
-    await expectAnswer(ask(bus, master, "POST", `/api/v1/enrollments/${enrollment}/approve`, {}));
+    await expectAnswer(requestMaster(bus, master, "POST", `/api/v1/enrollments/${enrollment}/approve`, {}));
     await peel.program.waitFor("peel connected");
     return peel;
   } catch (thrown) {
@@ -66,12 +66,15 @@ export async function startMember(bus: TestBus, master: MasterDaemon, id: string
 
 /** Dispatches a job. @returns its jid */
 export async function dispatch(bus: TestBus, master: MasterDaemon, job: unknown): Promise<string> {
-  const made = await expectAnswer<{ jid: string }>(ask(bus, master, "POST", "/api/v1/jobs", job), 202);
+  const made = await expectAnswer<{ jid: string }>(
+    requestMaster(bus, master, "POST", "/api/v1/jobs", job),
+    202,
+  );
   return made.jid;
 }
 
 export function show(bus: TestBus, master: MasterDaemon, jid: string): Promise<ShownJob> {
-  return expectAnswer(ask(bus, master, "GET", `/api/v1/jobs/${jid}`));
+  return expectAnswer(requestMaster(bus, master, "GET", `/api/v1/jobs/${jid}`));
 }
 
 /** Follows the stream of a job until it matches, such as `/event: end/`; then shows the job. */
@@ -130,16 +133,16 @@ export function fileHolds(path: string, pattern: RegExp): Promise<void> {
       late.cancel();
       settle();
     };
-    const look = () => {
+    const check = () => {
       if (existsSync(path) && pattern.test(readFileSync(path, "utf8"))) finish(resolve);
     };
     const watcher = watch(dirname(path), (_, name) => {
-      if (name === basename(path)) look();
+      if (name === basename(path)) check();
     });
     const late = systemClock.after(timeoutMs, () =>
       finish(() => reject(new Error(`${path} never held ${pattern}`))),
     );
-    look();
+    check();
   });
 }
 

@@ -17,7 +17,7 @@ export function recordingLog(
     (level: string) =>
     (event: string, fields: LogFields = {}) => {
       const record = { level, event, fields: { ...base, ...fields } };
-      keep(record);
+      save(record);
       records.push(record);
     };
   return {
@@ -33,7 +33,7 @@ export function recordingLog(
 let kept: { by: string; log: KeptLog } | undefined;
 
 /** The plain records, without the masking of a real log: no field should carry a secret. */
-function keep(record: LogRecord): void {
+function save(record: LogRecord): void {
   if (kept?.by !== Bun.main) {
     kept?.log.close();
     kept = { by: Bun.main, log: runRecord.openLog("recorded") };

@@ -89,8 +89,8 @@ export async function fetchCredentials(
     }),
   );
   const credentials = Buffer.from(String(fetched.creds_data), "base64").toString("utf8");
-  runRecord.keepSecrets(credentials);
-  runRecord.keepSecrets(key.seed);
+  runRecord.registerSecrets(credentials);
+  runRecord.registerSecrets(key.seed);
   return {
     peelId,
     enrollmentId,
@@ -158,20 +158,20 @@ export function observedLog() {
   const records: LogRecord[] = [];
   records.push = (...added) => {
     const length = Array.prototype.push.apply(records, added);
-    for (const look of waiting) look();
+    for (const check of waiting) check();
     return length;
   };
   const logged = (event: string | RegExp, match: (fields: Record<string, unknown>) => boolean = () => true) =>
     new Promise<LogRecord>((resolve) => {
-      const look = () => {
+      const check = () => {
         const isEvent = (text: string) => (typeof event === "string" ? text === event : event.test(text));
         const found = records.find((record) => isEvent(record.event) && match(record.fields));
         if (found === undefined) return;
-        waiting.delete(look);
+        waiting.delete(check);
         resolve(found);
       };
-      waiting.add(look);
-      look();
+      waiting.add(check);
+      check();
     });
   return { ...recordingLog(records), logged };
 }

@@ -31,7 +31,7 @@ export function startProgram(
     stdout: "pipe",
     stderr: "pipe",
   });
-  const kept = keep(command);
+  const kept = save(command);
   let text = "";
   const listeners = new Set<() => void>();
   const read = async (stream: ReadableStream<Uint8Array>) => {
@@ -63,21 +63,21 @@ export function startProgram(
       const matches = () => (typeof pattern === "string" ? text.includes(pattern) : pattern.test(text));
       return new Promise<void>((resolve, reject) => {
         const finish = (error?: Error) => {
-          listeners.delete(look);
+          listeners.delete(check);
           timer.cancel();
           if (error === undefined) resolve();
           else reject(error);
         };
-        const look = () => {
+        const check = () => {
           if (matches()) finish();
           else if (ended) finish(new Error(`${command[0]} ended before ${pattern} appeared:\n${text}`));
         };
         const timer = systemClock.after(withinMs, () =>
           finish(new Error(`${command[0]}: ${pattern} did not appear:\n${text}`)),
         );
-        listeners.add(look);
-        void exited.then(look);
-        look();
+        listeners.add(check);
+        void exited.then(check);
+        check();
       });
     },
     async [Symbol.asyncDispose]() {
@@ -106,19 +106,19 @@ export async function runProgram(
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  const kept = keep(command);
+  const kept = save(command);
   // What other programs print is their result; it may well be a secret that a test asked for. So is the file of an
   // operator, and a join token, which svc prints where its user sends it to a file; a link to the console; and a value
   // that it is to reveal.
   const isOwn = command.some((word) => word.includes("/dist/"));
-  const isAsked = isIssued(stdout) || command.includes("--reveal");
-  kept.write(isOwn && !isAsked ? stdout + stderr : stderr);
+  const isRevealed = isIssued(stdout) || command.includes("--reveal");
+  kept.write(isOwn && !isRevealed ? stdout + stderr : stderr);
   kept.close();
   return { code, stdout, stderr };
 }
 
 /** Keeps the arguments of a program, which everybody on a machine can read, and what it will write. */
-function keep(command: readonly string[]): KeptLog {
+function save(command: readonly string[]): KeptLog {
   const kept = runRecord.openLog(basename(command[0] ?? ""));
   kept.write(`${command.join(" ")}\n`);
   return kept;

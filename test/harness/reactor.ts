@@ -93,7 +93,7 @@ export async function followJobs(bus: Bus): Promise<{
     if (value === undefined) return;
     if (!jobs.has(key)) created.set(key, (created.get(key) ?? 0) + 1);
     jobs.set(key, decodeJob(value));
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   });
   await watch.ready;
   return {
@@ -101,13 +101,13 @@ export async function followJobs(bus: Bus): Promise<{
     created,
     until: (isWanted) =>
       new Promise((resolve) => {
-        const look = () => {
+        const check = () => {
           if (!isWanted(jobs)) return;
-          waiting.delete(look);
+          waiting.delete(check);
           resolve();
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
     stop: () => watch.stop(),
   };
@@ -140,13 +140,13 @@ export async function reactorBecomes(
   { healthUrl }: { healthUrl: string },
   wanted: "up" | "degraded" | "down",
 ): Promise<{ status: string; message?: string }> {
-  const look = async () => {
+  const check = async () => {
     const { checks } = (await (await fetch(`${healthUrl}/readyz`)).json()) as {
       checks: { reactor?: { status: string; message?: string } };
     };
     return checks.reactor ?? { status: "missing" };
   };
-  return until(look, ({ status }) => status === wanted);
+  return until(check, ({ status }) => status === wanted);
 }
 
 /** Whether a master holds the lease of the reactor. */

@@ -56,7 +56,7 @@ export function rekeyOf(peel: EnrolledPeel, key: KeyPair, to: string): Record<st
 }
 
 /** Asks over the bus, with these credentials of the peel. */
-export async function askBus(
+export async function requestOverBus(
   bus: TestBus,
   peel: Pick<EnrolledPeel, "peelId" | "credentials">,
   verb: "renew" | "rekey",

@@ -45,7 +45,7 @@ export interface RenewingMasters extends AsyncDisposable {
   /** Refuses every request on the bus with this code. */
   refuseWith: string | undefined;
   /** How often what was asked. */
-  readonly asked: Record<"renew" | "rekey" | "recover" | "byKey", number>;
+  readonly requested: Record<"renew" | "rekey" | "recover" | "byKey", number>;
   /** Sends a signed job, stores what the peel answers, and returns its return. */
   run(call: Call): Promise<Record<string, unknown>>;
   /** Answers hellos with settings that are sealed to the curve key of the record. */
@@ -62,7 +62,7 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
   const key = newKeyPair("user", systemRandom);
   const enrollmentId = newId("enr", systemClock.now(), systemRandom);
   const challenges = new Map<string, Buffer>();
-  runRecord.keepSecrets(key.seed);
+  runRecord.registerSecrets(key.seed);
 
   const user = (name: string, subject: string, lifetimeMs: number, nats: Record<string, unknown>) => {
     const issuedAt = Math.floor(systemClock.now() / 1000);
@@ -97,25 +97,30 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
   };
   const bytes = (value: unknown) => (value instanceof Uint8Array ? value : new Uint8Array());
 
-  const renew = (asked: Record<string, unknown>) => {
+  const renew = (requested: Record<string, unknown>) => {
     const { record } = masters;
-    const [renews, next, at] = [text(asked.renews), text(asked.bus_public_key), text(asked.signed_at)];
-    const message = signed("svc/renew/v1", text(asked.enrollment_id), renews, next, at);
-    if (!verifySignature("user", record.publicKey, message, bytes(asked.signature))) return "unauthorized";
+    const [renews, next, at] = [
+      text(requested.renews),
+      text(requested.bus_public_key),
+      text(requested.signed_at),
+    ];
+    const message = signed("svc/renew/v1", text(requested.enrollment_id), renews, next, at);
+    if (!verifySignature("user", record.publicKey, message, bytes(requested.signature)))
+      return "unauthorized";
     const current = record.busKeys.at(-1);
     const isRepeat = next === current && renews === record.busKeys.at(-2);
     if (renews !== current && !isRepeat) return "clone_suspected";
     take(next);
     return next;
   };
-  const rekey = (asked: Record<string, unknown>) => {
+  const rekey = (requested: Record<string, unknown>) => {
     const { record } = masters;
-    const [publicKey, curve] = [text(asked.public_key), text(asked.curve_public_key)];
-    const [next, at] = [text(asked.bus_public_key), text(asked.signed_at)];
-    const message = signed("svc/rekey/v1", text(asked.enrollment_id), publicKey, curve, next, at);
+    const [publicKey, curve] = [text(requested.public_key), text(requested.curve_public_key)];
+    const [next, at] = [text(requested.bus_public_key), text(requested.signed_at)];
+    const message = signed("svc/rekey/v1", text(requested.enrollment_id), publicKey, curve, next, at);
     const isSigned =
-      verifySignature("user", record.publicKey, message, bytes(asked.signature_old)) &&
-      verifySignature("user", publicKey, message, bytes(asked.signature_new));
+      verifySignature("user", record.publicKey, message, bytes(requested.signature_old)) &&
+      verifySignature("user", publicKey, message, bytes(requested.signature_new));
     if (!isSigned) return "unauthorized";
     Object.assign(record, { publicKey, curvePublicKey: curve });
     take(next);
@@ -129,7 +134,7 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
     async answer(request, { pathname }) {
       const { record } = masters;
       if (pathname.startsWith("/api/v1/enroll/by-key/")) {
-        masters.asked.byKey++;
+        masters.requested.byKey++;
         const [, named, signature] =
           /^Nkey (U\w+):([\w-]+)$/.exec(text(request.headers.get("authorization"))) ?? [];
         if (named === undefined || signature === undefined) return json(401, { error: "unauthorized" });
@@ -145,19 +150,20 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
         return json(200, { challenge_id: id, challenge: encodeBase64(challenge) });
       }
       if (pathname === `/api/v1/enroll/${enrollmentId}/recover`) {
-        masters.asked.recover++;
-        const asked = (await request.json()) as Record<string, unknown>;
-        const next = text(asked.bus_public_key);
-        const challenge = challenges.get(text(asked.challenge_id));
-        challenges.delete(text(asked.challenge_id));
+        masters.requested.recover++;
+        const requested = (await request.json()) as Record<string, unknown>;
+        const next = text(requested.bus_public_key);
+        const challenge = challenges.get(text(requested.challenge_id));
+        challenges.delete(text(requested.challenge_id));
         if (challenge === undefined) return json(401, { error: "challenge verification failed" });
         const message = Buffer.concat([challenge, signed("svc/recover/v1", enrollmentId, next)]);
-        const signature = Buffer.from(text(asked.signature), "base64");
+        const signature = Buffer.from(text(requested.signature), "base64");
         if (!verifySignature("user", record.publicKey, message, signature))
           return json(401, { error: "wrong key" });
         if (!["issued", "active"].includes(record.state)) return json(403, { error: "it has ended" });
         if (record.busKeys.includes(next)) return json(400, { error: "bus_public_key must be a new key" });
-        if (asked.revoke_previous === true) record.busKeys = record.busKeys.filter((each) => each === next);
+        if (requested.revoke_previous === true)
+          record.busKeys = record.busKeys.filter((each) => each === next);
         take(next);
         if (masters.loseAnswers-- > 0) return json(503, { error: "lost" });
         return json(200, { peel_id: peelId, recovery_keys: [], ...issued(next) });
@@ -185,7 +191,7 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
   for (const [name, act] of Object.entries({ renew, rekey })) {
     connection.nats.subscribe(`svc.peel.${peelId}.${name}`, {
       callback(_, message) {
-        masters.asked[name as "renew" | "rekey"]++;
+        masters.requested[name as "renew" | "rekey"]++;
         const outcome = masters.refuseWith ?? act(decode(message.data) as Record<string, unknown>);
         if (masters.loseAnswers-- > 0) return;
         const isKey = outcome.startsWith("U");
@@ -247,7 +253,7 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
     lifetimeMs: 3600_000,
     loseAnswers: 0,
     refuseWith: undefined,
-    asked: { renew: 0, rekey: 0, recover: 0, byKey: 0 },
+    requested: { renew: 0, rekey: 0, recover: 0, byKey: 0 },
     run(call) {
       const jid = newId("job", systemClock.now(), systemRandom);
       const { promise, resolve } = Promise.withResolvers<Record<string, unknown>>();
@@ -265,7 +271,7 @@ export async function startRenewingMasters(bus: TestBus, peelId: string): Promis
     },
     issue({ key: first = newKeyPair("user", systemRandom), ...more } = {}) {
       take(first.publicKey);
-      runRecord.keepSecrets(first.seed);
+      runRecord.registerSecrets(first.seed);
       return formatCredentials(mint(first.publicKey, more), first.seed);
     },
     async [Symbol.asyncDispose]() {

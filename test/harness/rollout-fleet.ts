@@ -56,7 +56,7 @@ export function countExecutions(peels: readonly ManualPeel[]): CountingPeels {
     await peel.acknowledge(jid);
     ran.push({ peel: peelId, jid, function: call.function, beside: [...running] });
     running.push(jid);
-    waiting.look();
+    waiting.check();
     const stopped = stopOf(jid, peelId).promise.then(() => true);
     const free = held.get(name)?.promise.then(() => false) ?? false;
     const isStopped = await Promise.race([free, stopped]);
@@ -121,7 +121,7 @@ export async function followRollouts(
   const watch = bucket.watch(({ key, value }) => {
     if (value === undefined) return;
     rollouts.set(key, decodeRollout(value));
-    waiting.look();
+    waiting.check();
   }, "*");
   await watch.ready;
   return {
@@ -139,26 +139,26 @@ export async function followRollouts(
 
 /** Waiters for a condition. */
 function waiters(timeout: number) {
-  const looking = new Set<() => void>();
+  const readers = new Set<() => void>();
   return {
-    look() {
-      for (const look of looking) look();
+    check() {
+      for (const check of readers) check();
     },
     until: (isSo: () => boolean) =>
       new Promise<void>((resolve, reject) => {
         const finish = (settle: () => void) => {
-          looking.delete(look);
+          readers.delete(check);
           timer.cancel();
           settle();
         };
-        const look = () => {
+        const check = () => {
           if (isSo()) finish(resolve);
         };
         const timer = systemClock.after(timeout, () =>
           finish(() => reject(new Error(`after ${timeout / 1000} s it was still not so: ${isSo}`))),
         );
-        looking.add(look);
-        look();
+        readers.add(check);
+        check();
       }),
   };
 }

@@ -25,7 +25,7 @@ export interface Trap {
   /** The record: all of these fields as they are here. */
   record: Record<string, unknown>;
   /** Number of clock reads after the record; absent means at once. The clock is read before the signal. */
-  look?: number;
+  check?: number;
   signal: NodeJS.Signals;
 }
 
@@ -34,16 +34,16 @@ const timing: RolloutTiming = { heartbeatMs: 200, silenceMs: 10 * dayMs, spreadM
 
 const { config, trap } = JSON.parse(process.argv[2] ?? "{}") as RolloutMasterArgs;
 
-let armed: { look: number; signal: NodeJS.Signals } | undefined;
+let armed: { check: number; signal: NodeJS.Signals } | undefined;
 
 function fallIntoTrap(line: string): void {
   if (!existsSync(trap)) return;
-  const { record, signal, look = 0 } = JSON.parse(readFileSync(trap, "utf8")) as Trap;
+  const { record, signal, check = 0 } = JSON.parse(readFileSync(trap, "utf8")) as Trap;
   const written = JSON.parse(line) as Record<string, unknown>;
   if (!Object.entries(record).every(([field, value]) => written[field] === value)) return;
   unlinkSync(trap);
-  if (look === 0) process.kill(process.pid, signal);
-  else armed = { look, signal };
+  if (check === 0) process.kill(process.pid, signal);
+  else armed = { check, signal };
 }
 
 /** The timers that end with the silence of a driver: nothing else in a master waits for days. */
@@ -65,7 +65,7 @@ const clock: Clock = {
   },
   now() {
     const now = systemClock.now();
-    if (armed !== undefined && --armed.look === 0) {
+    if (armed !== undefined && --armed.check === 0) {
       const { signal } = armed;
       armed = undefined;
       process.kill(process.pid, signal);

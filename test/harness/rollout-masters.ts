@@ -32,7 +32,7 @@ export const peels = ["a", "b", "c", "d", "e"].map((name) => `peel-${name}`);
 export function fleet() {
   const made = new Map<string, PlannedJob | "forbidden">();
   const ends = new Map<string, PromiseWithResolvers<Observation>>();
-  const asked = new Map<string, WaveRequest | undefined>();
+  const requested = new Map<string, WaveRequest | undefined>();
   const cancelled: string[] = [];
   const endOf = (jid: string) => {
     const end = ends.get(jid) ?? Promise.withResolvers<Observation>();
@@ -46,14 +46,14 @@ export function fleet() {
       : { jid, observed: "made", peels: job.targets.length };
   };
   const world = {
-    ...{ cancelled, asked },
+    ...{ cancelled, requested },
     /** Whether jobs succeed by themselves. */
     well: true,
     jobs: () => [...made.values()].filter((job) => job !== "forbidden"),
     finish: (jid: string, counts: WaveCounts) => endOf(jid).resolve({ jid, observed: "ended", counts }),
     port: {
       async make(job, of?: WaveRequest) {
-        asked.set(job.jid, of);
+        requested.set(job.jid, of);
         if (!made.has(job.jid)) made.set(job.jid, job);
         if (world.well) world.finish(job.jid, { ok: job.targets.length });
         return stand(job.jid);

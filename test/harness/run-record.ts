@@ -27,7 +27,7 @@ export interface RunRecord {
   /** Keeps a secret without a recognizable form. */
   register(kind: string, value: string): void;
   /** Keeps the seeds, JWTs and private keys in a text. */
-  keepSecrets(text: string): void;
+  registerSecrets(text: string): void;
   /** Keeps the secrets in the files below a directory, before it is removed. */
   harvest(directory: string): void;
 }
@@ -73,7 +73,7 @@ export function openRunRecord(directory: string): RunRecord {
       if (value.length < minSecret) throw new Error(`too short to be searched for: a ${kind}`);
       add([{ kind, value }]);
     },
-    keepSecrets: (text) => add(secretsIn(text)),
+    registerSecrets: (text) => add(secretsIn(text)),
     harvest: (from) => add(secretsBelow(from)),
   };
 }
@@ -102,7 +102,7 @@ export function searchRun(directory: string): { logs: number; secrets: number; f
 const nothing: RunRecord = {
   openLog: () => ({ write() {}, close() {} }),
   register() {},
-  keepSecrets() {},
+  registerSecrets() {},
   harvest() {},
 };
 

@@ -27,24 +27,24 @@ export async function output(root: PrivateRoot, command: string): Promise<string
  * Tests states, applies them twice and takes them back twice. What a test says changes nothing, and what is
  * done once is not done again.
  *
- * @param look a command that shows what the states are about
+ * @param probe a command that shows what the states are about
  */
 export async function roundTrip(
   root: PrivateRoot,
   states: { there: string; gone: string; ids: readonly string[] },
-  look: string,
+  probe: string,
 ): Promise<{ before: string; there: string; gone: string }> {
   const all = (result: string) => states.ids.map((id) => `${id}:${result}`).join(" ");
-  const before = await output(root, look);
+  const before = await output(root, probe);
   expect(await brief(root, states.there, { test: true })).toBe(all("null+"));
-  expect(await output(root, look)).toBe(before);
+  expect(await output(root, probe)).toBe(before);
   expect(await brief(root, states.there)).toBe(all("true+"));
-  const there = await output(root, look);
+  const there = await output(root, probe);
   expect(await brief(root, states.there)).toBe(all("true"));
   expect(await brief(root, states.gone, { test: true })).toBe(all("null+"));
-  expect(await output(root, look)).toBe(there);
+  expect(await output(root, probe)).toBe(there);
   expect(await brief(root, states.gone)).toBe(all("true+"));
-  const gone = await output(root, look);
+  const gone = await output(root, probe);
   expect(await brief(root, states.gone)).toBe(all("true"));
   return { before, there, gone };
 }

@@ -14,7 +14,7 @@ const signal = new AbortController().signal;
 const kept: string[] = [];
 const trust = createTrust({
   rung: JSON.parse(rung) as Rung,
-  keepAnchor: (pem) => kept.push(pem),
+  storeAnchor: (pem) => kept.push(pem),
   clock: systemClock,
   log: recordingLog(),
   signal,

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { until } from "./until.ts";
 
 test("what is found is returned as soon as it is wanted", async () => {
-  let looks = 0;
+  let checks = 0;
   expect(
     await until(
-      () => ++looks,
+      () => ++checks,
       (found) => found === 3,
     ),
   ).toBe(3);

@@ -10,13 +10,13 @@ const pauseMs = 25;
  * @throws Error with what was found last, after a minute or the limit that is given
  */
 export async function until<T>(
-  look: () => T | Promise<T>,
+  check: () => T | Promise<T>,
   isWanted: (found: T) => boolean = Boolean,
   withinMs = limitMs,
 ): Promise<T> {
   const end = systemClock.monotonic() + withinMs;
   for (;;) {
-    const found = await look();
+    const found = await check();
     if (isWanted(found)) return found;
     if (systemClock.monotonic() > end) throw new Error(`not within ${withinMs} ms: ${JSON.stringify(found)}`);
     await sleep(systemClock, pauseMs);

@@ -86,7 +86,7 @@ export interface WatchdogScene extends AsyncDisposable {
   /** Writes the packaged executable. */
   install(behavior: Behavior, label?: string): void;
   /** Queries the peel's health server. @returns the status, or `undefined` without a response */
-  ask(path: string): Promise<number | undefined>;
+  request(path: string): Promise<number | undefined>;
 }
 
 const farDeadline = Date.UTC(2100, 0, 1);
@@ -145,7 +145,7 @@ export async function watchdogScene(packaged: Behavior = "good"): Promise<Watchd
       files.writeRequest({ jid, sha256, version: "2.0.0", from: "1.0.0", readyWithinMs, deadline });
       return sha256;
     },
-    async ask(path) {
+    async request(path) {
       try {
         return (await fetch(`http://127.0.0.1:${port}${path}`)).status;
       } catch {

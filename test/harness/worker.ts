@@ -6,7 +6,7 @@ type Reply<Result> = { result: Result } | { error: string };
 export interface Worker<Command, Result> extends AsyncDisposable {
   readonly pid: number;
   /** @throws Error with the message of the process when it failed */
-  ask(command: Command): Promise<Result>;
+  request(command: Command): Promise<Result>;
 }
 
 /** Starts a script with the Bun of this process. @param before words before the command, such as those of a namespace */
@@ -28,7 +28,7 @@ export function startWorker<Command, Result>(
   void child.exited.then((code) => waiting?.reject(new Error(`${script} ended with ${code}`)));
   return {
     pid: child.pid,
-    ask(command) {
+    request(command) {
       waiting = Promise.withResolvers<Result>();
       child.send(command);
       return waiting.promise;

@@ -95,7 +95,7 @@ export interface Change {
   name: "renewal" | "recovery" | "rekey";
   prepare(fleet: Fleet, host: Host): void;
   /** What makes a connected peel begin. */
-  ask?(fleet: Fleet, host: Host): Promise<unknown>;
+  request?(fleet: Fleet, host: Host): Promise<unknown>;
   /** Whether the peel has done the last step. */
   isDone(host: Host, steps: readonly string[]): boolean;
 }
@@ -135,7 +135,7 @@ export const changes: Change[] = [
   {
     name: "rekey",
     prepare() {},
-    ask: ({ master }, { peel }) =>
+    request: ({ master }, { peel }) =>
       send(master.url, master.ca, {
         ...{ method: "POST", path: "/api/v1/jobs", from: freshAddress() },
         headers: { authorization: `Bearer ${testToken}`, "content-type": "application/json" },
@@ -172,9 +172,9 @@ async function runChange(
   const isFull = () =>
     fault?.how === "full" && readSteps(list).includes(fault.step) && /no space left/.test(program.output());
   const isOver = () => ended || isFull();
-  if (change.ask !== undefined) {
+  if (change.request !== undefined) {
     await until("the peel connects", () => isOver() || program.output().includes("peel connected"));
-    if (!isOver()) await change.ask(fleet, host);
+    if (!isOver()) await change.request(fleet, host);
   }
   await until(
     `the ${change.name} of ${host.peel.peelId}`,

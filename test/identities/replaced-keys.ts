@@ -70,7 +70,7 @@ async function isAccepted(credentials: string): Promise<boolean> {
 }
 
 /** Sends a job after the other to all peels until it is ended: every peel must have done each of them once. */
-function keepWorking(name: string): { end(): Promise<void> } {
+function workSteadily(name: string): { end(): Promise<void> } {
   const effects = join(fleet.bus.dir, name);
   const jids: string[] = [];
   let running = true;
@@ -102,7 +102,7 @@ function keepWorking(name: string): { end(): Promise<void> } {
 }
 
 test("the signing key of the account is replaced twice; afterwards the first one signs nothing that counts", async () => {
-  const work = keepWorking("account");
+  const work = workSteadily("account");
   const first = await rotateAccount();
   const refused = await finish("account");
   expect(refused.code).toBe(1);
@@ -157,7 +157,7 @@ test("a new peel gets credentials of the key that took over", async () => {
 test("finish command names an alive peel that has not confirmed, and drops nothing; with a master it confirms", async () => {
   const deaf = await fleet.startPeel("web-c", { reachesMasters: false });
   await deaf.waitFor("peel connected");
-  const work = keepWorking("command");
+  const work = workSteadily("command");
   const before = textOf("command.seed");
   expect(await keys("rotate", "command")).toMatchObject({ code: 0 });
   copy("command-next.seed");

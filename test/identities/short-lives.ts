@@ -5,7 +5,7 @@ import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress } from "../harness/client.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";
 import { freePorts } from "../harness/free-ports.ts";
-import { ask, dispatch, expectAnswer, linesOf, type ShownJob, showOnce } from "../harness/jobs.ts";
+import { dispatch, expectAnswer, linesOf, requestMaster, type ShownJob, showOnce } from "../harness/jobs.ts";
 import { type Relay, startRelay } from "../harness/relay.ts";
 
 // A fleet of compiled binaries whose credentials last one minute, the shortest time that masters accept, while
@@ -114,9 +114,11 @@ async function enlist(site: Site, stack: AsyncDisposableStack, id: string, ports
   if (master === undefined) throw new Error("no master runs");
   await daemon.program.waitFor("waiting for an operator's approval");
   const pending = await expectAnswer<{ id: string }[]>(
-    ask(site.bus, master, "GET", "/api/v1/enrollments?state=pending"),
+    requestMaster(site.bus, master, "GET", "/api/v1/enrollments?state=pending"),
   );
-  await expectAnswer(ask(site.bus, master, "POST", `/api/v1/enrollments/${pending[0]?.id}/approve`, {}));
+  await expectAnswer(
+    requestMaster(site.bus, master, "POST", `/api/v1/enrollments/${pending[0]?.id}/approve`, {}),
+  );
   await daemon.program.waitFor("peel connected");
   return { id, daemon };
 }
@@ -144,7 +146,7 @@ async function judge({ bus, masters, peels }: Site): Promise<Verdict> {
   for (const jid of jids) jobs.push(await ended(jid));
   const last = { targets: peels.map(({ id }) => id), function: "test.ping", timeout: "30s" };
   const pinged = await ended(await dispatch(bus, master, last));
-  const list = ask(bus, master, "GET", "/api/v1/enrollments?state=all&limit=100");
+  const list = requestMaster(bus, master, "GET", "/api/v1/enrollments?state=all&limit=100");
   const records: ShownRecord[] = [];
   for (const { id } of await expectAnswer<{ id: string }[]>(list)) {
     records.push(JSON.parse((await svc(bus, "enroll", "show", id, "--output", "json")).stdout));
@@ -205,7 +207,7 @@ function problemsOf({ peel_id, state, bus_keys, CloneSuspected }: ShownRecord, n
 async function allJobs(bus: TestBus, master: MasterDaemon): Promise<string[]> {
   const jids: string[] = [];
   for (let path: string | undefined = "/api/v1/jobs?limit=100"; path !== undefined; ) {
-    const page = ask(bus, master, "GET", path);
+    const page = requestMaster(bus, master, "GET", path);
     jids.push(...(await expectAnswer<{ jid: string }[]>(page)).map(({ jid }) => jid));
     path = /<([^>]+)>; *rel="next"/.exec(String((await page).headers.link))?.[1];
   }

@@ -135,13 +135,13 @@ export async function standUpTwoMasters(): Promise<TwoMasters> {
 
 /** Asks until the answer is as wanted: what is waited for crosses files, masters, peels and the bus. */
 export async function until<T>(
-  ask: () => Promise<T>,
+  request: () => Promise<T>,
   isWanted: (answer: T) => boolean,
   withinMs = 60_000,
 ): Promise<T> {
   const end = systemClock.monotonic() + withinMs;
   for (;;) {
-    const answer = await ask();
+    const answer = await request();
     if (isWanted(answer)) return answer;
     if (systemClock.monotonic() > end) throw new Error(`not in time: ${JSON.stringify(answer)}`);
     await sleep(systemClock, 300);

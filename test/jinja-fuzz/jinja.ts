@@ -3,7 +3,7 @@ import { join } from "node:path";
 /** What Jinja makes of a template: its text, or the error where it fails. */
 export type Rendered = readonly [text: string, error: null] | readonly [text: null, error: string];
 
-export interface Asked {
+export interface Requested {
   context: unknown;
   files: Readonly<Record<string, string>>;
   templates: readonly string[];
@@ -17,11 +17,11 @@ export interface Asked {
  */
 export async function renderWithJinja(
   python: string,
-  asked: Asked,
+  requested: Requested,
   salt: boolean,
 ): Promise<{ jinja: string; results: readonly Rendered[] }> {
   const child = Bun.spawn([python, join(import.meta.dir, "render.py")], {
-    stdin: Buffer.from(JSON.stringify({ ...asked, salt })),
+    stdin: Buffer.from(JSON.stringify({ ...requested, salt })),
     stdout: "pipe",
     stderr: "inherit",
   });

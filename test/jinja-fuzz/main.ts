@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import fc from "fast-check";
 import { context, files, template } from "./grammar.ts";
-import { type Asked, type Rendered, renderWithJinja } from "./jinja.ts";
+import { type Rendered, type Requested, renderWithJinja } from "./jinja.ts";
 import { reasonFor } from "./meant.ts";
 import { renderWithOurs } from "./ours.ts";
 import { saltTemplate } from "./salt-grammar.ts";
@@ -32,13 +32,13 @@ const areEqual = (one: Rendered, other: Rendered) =>
 
 const seed = Number(values.seed);
 const sampled = fc.sample(values.salt ? saltTemplate : template, { seed, numRuns: Number(values.cases) });
-const asked: Asked = { context, files, templates: [...new Set(sampled)] };
-const { jinja, results } = await renderWithJinja(values.python, asked, values.salt);
-const ours = renderWithOurs(asked, values.salt);
+const requested: Requested = { context, files, templates: [...new Set(sampled)] };
+const { jinja, results } = await renderWithJinja(values.python, requested, values.salt);
+const ours = renderWithOurs(requested, values.salt);
 const meant = new Map<string, number>();
 const same: [template: string, text: string | null][] = [];
 let faults = 0;
-for (const [at, text] of asked.templates.entries()) {
+for (const [at, text] of requested.templates.entries()) {
   const [one, other] = [ours[at], results[at]];
   if (one === undefined || other === undefined) throw new Error("a result is missing");
   if (areEqual(one, other)) {
@@ -54,7 +54,7 @@ for (const [at, text] of asked.templates.entries()) {
   }
 }
 process.stdout.write(
-  `Jinja ${jinja}, seed ${seed}: ${asked.templates.length} templates, ${same.filter(([, text]) => text !== null).length} render, ` +
+  `Jinja ${jinja}, seed ${seed}: ${requested.templates.length} templates, ${same.filter(([, text]) => text !== null).length} render, ` +
     `${same.length} are equal, ${faults} differ\n`,
 );
 for (const [reason, count] of meant) process.stdout.write(`  ${count} more: ${reason}\n`);

@@ -4,12 +4,12 @@ import { fromPlain } from "../../internal/tree/jinja/values/mod.ts";
 import { yamlFilter } from "../../internal/tree/template/data-filters.ts";
 import { filters, tests } from "../../internal/tree/template/filters.ts";
 import { readData } from "../../internal/tree/template/read-data.ts";
-import type { Asked, Rendered } from "./jinja.ts";
+import type { Rendered, Requested } from "./jinja.ts";
 
 const { xmlattr } = filters as Readonly<Record<"xmlattr", Filter>>;
 
 /** Renders templates with the engine of this repository. */
-export function renderWithOurs({ context, files, templates }: Asked, salt: boolean): Rendered[] {
+export function renderWithOurs({ context, files, templates }: Requested, salt: boolean): Rendered[] {
   const variables = context as Readonly<Record<string, Plain>>;
   const environment = createEnvironment({
     // Salt has filters of its own in place of some of Jinja's.

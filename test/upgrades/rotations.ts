@@ -27,7 +27,7 @@ const rotate = (...args: string[]) =>
   fleet.svc("current", "ca", "rotate", ...args, "--dir", join(fleet.dir, "auth/ca"), "--output", "json");
 const keys = (...args: string[]) =>
   fleet.svc("current", "keys", ...args, "--dir", join(fleet.dir, "auth"), "--output", "json");
-const json = async (asked: ReturnType<typeof keys>) => JSON.parse((await asked).stdout);
+const json = async (requested: ReturnType<typeof keys>) => JSON.parse((await requested).stdout);
 
 test("programs of both versions take part in the rotation of a root and of the command key", async () => {
   expect(await rotate("start")).toMatchObject({ code: 0 });

@@ -70,7 +70,7 @@ const steps: readonly Step<Context>[] = [
   {
     name: "configuration",
     next: "see svc-peel --help for all keys",
-    look({ config }) {
+    check({ config }) {
       checkSchedule(config().schedule);
       const urls = masterUrls(config());
       const named = urls.length === 0 ? "no master is configured" : `masters ${urls.join(", ")}`;
@@ -81,25 +81,25 @@ const steps: readonly Step<Context>[] = [
     name: "identity",
     needs: ["configuration"],
     next: "set id, or --id",
-    look: ({ peelId }) => ({ level: "ok", message: `this is the peel ${displayPeelId(peelId())}` }),
+    check: ({ peelId }) => ({ level: "ok", message: `this is the peel ${displayPeelId(peelId())}` }),
   },
-  { name: "data directory", look: ({ env }) => findUnwritable(dataDir(env)) },
+  { name: "data directory", check: ({ env }) => findUnwritable(dataDir(env)) },
   {
     name: "masters",
     needs: ["identity"],
-    look: lookAtMasters,
+    check: checkMasters,
   },
   {
     name: "succession",
     needs: ["identity"],
     next: "see docs/succession.md",
-    look: (context) => inspectSuccession(context.untrusted, context.files(), context),
+    check: (context) => inspectSuccession(context.untrusted, context.files(), context),
   },
   {
     name: "evidence",
     needs: ["configuration"],
     next: "correct the key of the configuration, or the file; an enrolled peel continues without",
-    look({ config }) {
+    check({ config }) {
       const types = inspectProofs(config());
       const message = types.length === 0 ? "none is configured" : `configured: ${types.join(", ")}`;
       return { level: "ok", message };
@@ -108,7 +108,7 @@ const steps: readonly Step<Context>[] = [
   {
     name: "enrollment",
     needs: ["identity"],
-    look({ files, authDir, clock, config }) {
+    check({ files, authDir, clock, config }) {
       const text = readTextIfPresent(files().credentials);
       const next =
         recoverable(files(), config()) ?? `revoke the peel with svc enroll revoke, ${enrollAgain(files())}`;
@@ -131,7 +131,7 @@ const steps: readonly Step<Context>[] = [
     name: "bus CA",
     needs: ["identity"],
     next: "set bus_ca to the CA of the bus, or copy the CA to the auth directory as bus-ca.crt",
-    look({ ca, client }) {
+    check({ ca, client }) {
       client();
       return { level: "ok", message: ca() === undefined ? "the host's trust store" : "the configured CA" };
     },
@@ -161,7 +161,7 @@ const nextIf = (unnamed: boolean) =>
   unnamed ? { next: "set master_url; without it the peel tries https://svc:8443" } : {};
 
 /** Fetches the bootstrap document of each master, as an enrollment does. Stores nothing. */
-async function lookAtMasters(context: Context): Promise<Finding> {
+async function checkMasters(context: Context): Promise<Finding> {
   const { config, files, clock, log } = context;
   const urls = masterUrls(config());
   if (urls.length === 0) return { level: "warn", message: "none is configured", ...nextIf(true) };
@@ -171,7 +171,7 @@ async function lookAtMasters(context: Context): Promise<Finding> {
   const trust = createTrust({
     rung,
     ...acrossRotations(context.ways(), files(), readRoots({ ways: context.ways, files: files() })),
-    keepAnchor() {
+    storeAnchor() {
       firstUse = "; its CA would be trusted on first use: compare it with svc ca fingerprint";
     },
     clock,

@@ -29,16 +29,16 @@ import {
   createCommandKeys,
   createMasterClient,
   createRecoveryKeys,
-  enrollAndKeep,
+  enrollAndStore,
   type IdentityFiles,
   identityFiles,
-  keepEnrollmentId,
   leaveTwin,
   type MasterClient,
   masterUrls,
   planJoin,
   readEnrollmentId,
   resolvePeelId,
+  storeEnrollmentId,
 } from "../joining/mod.ts";
 
 /** Failed requests until it is said that no master answers: about half a minute. */
@@ -141,7 +141,7 @@ async function joinOnce(options: JoinHostOptions, authDir: string): Promise<Join
     log.info("configuration written", { path: configFile });
   }
   try {
-    const id = await enrollAndKeep({
+    const id = await enrollAndStore({
       ...{ ...options, masters, peelId, files, token },
       ...defined({ prove: createProver(next.values, options) }),
       commandKeys: createCommandKeys(files.commandKeys, log),
@@ -153,7 +153,7 @@ async function joinOnce(options: JoinHostOptions, authDir: string): Promise<Join
     if (!(thrown instanceof CredentialsGone)) throw thrown;
     // The command ran twice at once, and the other run has them.
     if (existsSync(files.credentials)) return { peelId, enrollmentId: thrown.enrollmentId, before: true };
-    keepEnrollmentId(files.enrollment, thrown.enrollmentId);
+    storeEnrollmentId(files.enrollment, thrown.enrollmentId);
     log.warn("the credentials were issued to an attempt that was cut off", {
       ...{ enrollment_id: thrown.enrollmentId, peel_id: displayPeelId(peelId) },
     });
@@ -217,7 +217,7 @@ async function firstContact(
   const { clock, log, signal } = options;
   const trust = createTrust({
     rung: pins.length > 0 ? { rung: 2, pins } : { rung: 4, firstUse: false },
-    keepAnchor: () => {},
+    storeAnchor: () => {},
     ...{ clock, log, signal },
   });
   const client = { ...options, urls, trust };
@@ -236,14 +236,14 @@ async function firstContact(
   }
   const roots = pinnedRoots(document.ca_bundle_pem, pins).map((pem) => `${pem.trim()}\n`);
   const anchor = roots.find((pem) => spkiPin(pem) === verifiedBy);
-  if (anchor !== undefined) keepRoots(files.anchor, anchor);
+  if (anchor !== undefined) storeRoots(files.anchor, anchor);
   // The bus has a certificate of the same CA, unless its operator set up another one.
-  if (roots.length > 0) keepRoots(files.busCa, roots.join(""));
+  if (roots.length > 0) storeRoots(files.busCa, roots.join(""));
   return createMasterClient(client);
 }
 
 /** Stores roots where none are yet. Another run of this command may store the same at this moment. */
-function keepRoots(path: string, pem: string): void {
+function storeRoots(path: string, pem: string): void {
   if (existsSync(path)) return;
   try {
     writing(path, () => createFileAtomic(path, pem, publicMode));

@@ -38,8 +38,8 @@ test("a configured id, and one that is asked for, are those of the daemon", () =
   const configured = makeKey({ ...named, dataDir, configured: "db-1.example.com" });
   expect(daemonKey("db-1.example.com", "x")).toMatchObject({ publicKey: configured.publicKey });
   dataDir = mkdtempSync(join(root, "data-"));
-  const asked = makeKey({ ...named, dataDir, id: "db-2.example.com" });
-  expect(daemonKey("", "x")).toEqual({ peelId: "db-2_example_com", publicKey: asked.publicKey });
+  const requested = makeKey({ ...named, dataDir, id: "db-2.example.com" });
+  expect(daemonKey("", "x")).toEqual({ peelId: "db-2_example_com", publicKey: requested.publicKey });
 });
 
 test("a key that is there is not overwritten, and the message has its public half only", () => {

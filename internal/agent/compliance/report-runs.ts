@@ -11,10 +11,10 @@ import type { WaitingReport, WaitingReports } from "./waiting-reports.ts";
  *
  * @returns what to call with a run before the next one begins
  */
-export function reportRuns(reports: Pick<WaitingReports, "keep">, log: Log): (run: EndedRun) => void {
+export function reportRuns(reports: Pick<WaitingReports, "store">, log: Log): (run: EndedRun) => void {
   return (run) => {
     try {
-      reports.keep(waitingOf(run));
+      reports.store(waitingOf(run));
     } catch (thrown) {
       log.error("a state run is not reported to the masters", { reason: describeError(thrown) });
     }

@@ -50,7 +50,7 @@ function reporting(
   const reports = openWaitingReports(dir, log);
   const end = reportRuns(reports, log);
   const state = { connected: true, answer: stored, permitted: true, ...options };
-  const asked: { subject: string; ok: unknown }[] = [];
+  const requested: { subject: string; ok: unknown }[] = [];
   const connects = new Set<() => void>();
   const start = () => {
     const sending = sendReports({
@@ -59,13 +59,13 @@ function reporting(
           return state.connected;
         },
         request(subject, data) {
-          asked.push({ subject, ok: (decode(data) as Record<string, unknown>).ok });
+          requested.push({ subject, ok: (decode(data) as Record<string, unknown>).ok });
           return state.answer();
         },
-        onConnect(look) {
-          connects.add(look);
-          if (state.connected) look();
-          return () => connects.delete(look);
+        onConnect(check) {
+          connects.add(check);
+          if (state.connected) check();
+          return () => connects.delete(check);
         },
       },
       ...{ peelId: "web-1", reports, dir, clock, jitter: () => 0.5, log },
@@ -81,61 +81,61 @@ function reporting(
     }
   };
   return {
-    ...{ dir, clock, log, reports, end, state, asked, start, onDisk },
+    ...{ dir, clock, log, reports, end, state, requested, start, onDisk },
     connect: () => {
-      for (const look of connects) look();
+      for (const check of connects) check();
     },
   };
 }
 
 test("a report waits on the disk for the owner alone, until the bus has stored it", async () => {
-  const { dir, end, state, asked, start, onDisk, connect } = reporting({ connected: false });
+  const { dir, end, state, requested, start, onDisk, connect } = reporting({ connected: false });
   start();
   end(run(1));
   await settle();
-  expect([asked, onDisk()]).toEqual([[], ["000000000001.msgpack"]]);
+  expect([requested, onDisk()]).toEqual([[], ["000000000001.msgpack"]]);
   const modes = [dir, join(dir, "000000000001.msgpack")].map((path) => statSync(path).mode & 0o777);
   expect(modes).toEqual([0o700, 0o600]);
   state.connected = true;
   connect();
   await settle();
-  expect([asked, onDisk()]).toEqual([[{ subject: reportSubject, ok: 1 }], []]);
+  expect([requested, onDisk()]).toEqual([[{ subject: reportSubject, ok: 1 }], []]);
   connect();
   await settle();
-  expect(asked).toHaveLength(1);
+  expect(requested).toHaveLength(1);
 });
 
 test("of several that wait the newest one wins, whatever the clock says", async () => {
-  const { end, asked, start, onDisk } = reporting();
+  const { end, requested, start, onDisk } = reporting();
   end(run(3, { startedAt: 9_000_000_000_000 }));
   end(run(2, { startedAt: 0 }));
   expect(onDisk()).toHaveLength(1);
   start();
   await settle();
-  expect(asked).toEqual([{ subject: reportSubject, ok: 2 }]);
+  expect(requested).toEqual([{ subject: reportSubject, ok: 2 }]);
 });
 
 test("a report of this process is sent at once", async () => {
-  const { end, asked, start, onDisk } = reporting();
+  const { end, requested, start, onDisk } = reporting();
   start();
   end(run(4));
   await settle();
-  expect(asked).toEqual([{ subject: reportSubject, ok: 4 }]);
+  expect(requested).toEqual([{ subject: reportSubject, ok: 4 }]);
   expect(onDisk()).toEqual([]);
 });
 
 test("a report of a call on the host is found without being told", async () => {
-  const { dir, clock, log, asked, start } = reporting();
+  const { dir, clock, log, requested, start } = reporting();
   start();
   reportRuns(openWaitingReports(dir, log), log)(run(4));
   clock.advance(minute);
   await settle();
-  expect(asked).toEqual([{ subject: reportSubject, ok: 4 }]);
+  expect(requested).toEqual([{ subject: reportSubject, ok: 4 }]);
 });
 
 test("one that is kept while another is sent stays, and is sent after it", async () => {
   const slow = Promise.withResolvers<Uint8Array>();
-  const { end, asked, start, onDisk, state } = reporting({ answer: () => slow.promise });
+  const { end, requested, start, onDisk, state } = reporting({ answer: () => slow.promise });
   end(run(1));
   start();
   await settle();
@@ -143,7 +143,7 @@ test("one that is kept while another is sent stays, and is sent after it", async
   state.answer = stored;
   slow.resolve(await stored());
   await settle();
-  expect(asked.map(({ ok }) => ok)).toEqual([1, 2]);
+  expect(requested.map(({ ok }) => ok)).toEqual([1, 2]);
   expect(onDisk()).toEqual([]);
 });
 
@@ -151,7 +151,7 @@ test.each([
   ["a refusal of the storage", refused],
   ["masters that do not answer", silent],
 ])("after %s it is sent again, later each time", async (_, answer) => {
-  const { clock, end, asked, start, onDisk, state } = reporting({ answer });
+  const { clock, end, requested, start, onDisk, state } = reporting({ answer });
   end(run(1));
   start();
   await settle();
@@ -159,8 +159,8 @@ test.each([
     clock.advance(minute);
     await settle();
   }
-  expect(asked.length).toBeGreaterThan(5);
-  expect(asked.length).toBeLessThan(25);
+  expect(requested.length).toBeGreaterThan(5);
+  expect(requested.length).toBeLessThan(25);
   expect(onDisk()).toHaveLength(1);
   state.answer = stored;
   clock.advance(5 * minute);
@@ -169,27 +169,27 @@ test.each([
 });
 
 test("credentials that do not permit it are not tried, and new ones are used at once", async () => {
-  const { log, end, asked, start, state, connect } = reporting({ permitted: false });
+  const { log, end, requested, start, state, connect } = reporting({ permitted: false });
   end(run(1));
   start();
   connect();
   connect();
   await settle();
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
   expect(log.records.map(({ level }) => level)).toEqual(["info"]);
   state.permitted = true;
   connect();
   await settle();
-  expect(asked).toHaveLength(1);
+  expect(requested).toHaveLength(1);
 });
 
 test("differences go first, and keep no report back when the storage refuses them", async () => {
-  const { end, asked, start, onDisk, state } = reporting();
+  const { end, requested, start, onDisk, state } = reporting();
   end(drifted());
-  state.answer = () => (asked.at(-1)?.subject === diffsSubject ? refused() : stored());
+  state.answer = () => (requested.at(-1)?.subject === diffsSubject ? refused() : stored());
   start();
   await settle();
-  expect(asked.map(({ subject }) => subject)).toEqual([diffsSubject, reportSubject]);
+  expect(requested.map(({ subject }) => subject)).toEqual([diffsSubject, reportSubject]);
   expect(onDisk()).toEqual([]);
 });
 

@@ -34,7 +34,7 @@ export function sendReports(options: {
 }): { stop(): void } {
   const { connection, peelId, reports, mayPublish, clock, log } = options;
   const [subject, diffsSubject] = reportSubjects(peelId);
-  let isToldToWait = false;
+  let isThrottled = false;
   /** The one that is being sent, now or again later. */
   let current: string | undefined;
 
@@ -57,10 +57,10 @@ export function sendReports(options: {
       const found = reports.newest();
       current = found?.file;
       if (found === undefined || reportSubjects(peelId).every(mayPublish)) return found;
-      if (!isToldToWait) {
+      if (!isThrottled) {
         log.info("the report of a state run waits for new credentials: these do not permit it yet");
       }
-      isToldToWait = true;
+      isThrottled = true;
       return undefined;
     },
     async send({ file, waiting }) {
@@ -71,12 +71,12 @@ export function sendReports(options: {
       log.debug("report of a state run stored", { bytes: waiting.report.length });
     },
   });
-  const look = () => {
-    if (reports.newest()?.file !== current) sending.look();
+  const check = () => {
+    if (reports.newest()?.file !== current) sending.check();
   };
-  const forget = reports.onKept(look);
+  const forget = reports.onKept(check);
   const watching = watchDirectory(options.dir, {
-    onChange: look,
+    onChange: check,
     ...{ settleMs, recursive: false, clock, log },
   });
   return {

@@ -30,16 +30,16 @@ export interface WaitingReport {
  */
 export interface WaitingReports {
   /** Takes the place of those that wait. @throws SvcError `storage` */
-  keep(report: WaitingReport): void;
+  store(report: WaitingReport): void;
   newest(): { file: string; waiting: WaitingReport } | undefined;
   /** It is stored. One that was kept since stays. */
   remove(file: string): void;
   /** Calls back when this process has kept one. A watch of the directory may miss it. @returns how to end that */
-  onKept(look: () => void): () => void;
+  onKept(check: () => void): () => void;
 }
 
 export function openWaitingReports(dir: string, log: Log): WaitingReports {
-  const looks = new Set<() => void>();
+  const readers = new Set<() => void>();
   const files = (): string[] => {
     try {
       return readdirSync(dir)
@@ -78,7 +78,7 @@ export function openWaitingReports(dir: string, log: Log): WaitingReports {
     }
   };
   return {
-    keep(report) {
+    store(report) {
       const before = files();
       const last = Number(named.exec(before.at(-1) ?? "")?.[1] ?? 0);
       const path = join(dir, `${String(last + 1).padStart(12, "0")}.msgpack`);
@@ -87,7 +87,7 @@ export function openWaitingReports(dir: string, log: Log): WaitingReports {
         writeFileAtomic(path, encode(report), secretMode);
       });
       for (const file of before) remove(file);
-      for (const look of looks) look();
+      for (const check of readers) check();
     },
     newest() {
       for (const file of files().reverse()) {
@@ -97,9 +97,9 @@ export function openWaitingReports(dir: string, log: Log): WaitingReports {
       return undefined;
     },
     remove,
-    onKept(look) {
-      looks.add(look);
-      return () => looks.delete(look);
+    onKept(check) {
+      readers.add(check);
+      return () => readers.delete(check);
     },
   };
 }

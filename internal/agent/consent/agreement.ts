@@ -19,13 +19,13 @@ const agreement = v.object({ request_digest: v.optional(v.instance(Uint8Array)) 
  * @returns when the last of them agreed, milliseconds since the Unix epoch; `undefined` when none is needed
  */
 export function agreedAt(
-  asked: SignedRequest,
+  requested: SignedRequest,
   needed: number,
   { request, approvals = [] }: Evidence,
   rules: Rules,
 ): number | undefined {
   if (needed === 0) return undefined;
-  const parties = [asked];
+  const parties = [requested];
   const digest = sha256(request);
   for (const one of approvals) {
     const agreed = openRequest(one.request);
@@ -37,15 +37,15 @@ export function agreedAt(
     if (parties.some(({ operator, key }) => operator === who || key === agreed.key)) {
       refuse(`${who} counts once: another operator, with another key, must agree`);
     }
-    if (agreed.sentAt > asked.sentAt + maxWaitingMs) {
-      refuse(`${who} agreed more than 7 days after ${asked.operator} asked: ask again`);
+    if (agreed.sentAt > requested.sentAt + maxWaitingMs) {
+      refuse(`${who} agreed more than 7 days after ${requested.operator} asked: ask again`);
     }
     parties.push(agreed);
   }
   const others = parties.slice(1);
   if (others.length < needed) {
     refuse(
-      `${asked.operator} signed that ${needed} must agree, and ${others.length} did with a key of their own (svc approval approve)`,
+      `${requested.operator} signed that ${needed} must agree, and ${others.length} did with a key of their own (svc approval approve)`,
     );
   }
   return Math.max(...others.map(({ sentAt }) => sentAt));

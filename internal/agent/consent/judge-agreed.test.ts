@@ -50,13 +50,13 @@ const jobs = "svc.job.request";
 const rollouts = "svc.rollout.start";
 const saying = (text: string) => ({ refused: expect.stringContaining(text) });
 
-type Asked = Record<string, Plain | undefined>;
-const ask = (subject: string, asked: Asked, sentAt: number) =>
+type Requested = Record<string, Plain | undefined>;
+const send = (subject: string, requested: Requested, sentAt: number) =>
   signRequest(
     subject,
     {
       ...{ operator: "ann", sentAt, nonce },
-      body: encode({ target: "web-*", ...call, targets_digest: tree.root, ...asked }),
+      body: encode({ target: "web-*", ...call, targets_digest: tree.root, ...requested }),
     },
     annKey,
   );
@@ -102,8 +102,8 @@ const judge = (request: Uint8Array, { called = call, peel = "web-1", ...sent }: 
 };
 
 describe("a job that needs another operator", () => {
-  const asked = { timeout: "30s", approvals: 1 };
-  const request = ask(jobs, asked, now - 3 * day);
+  const requested = { timeout: "30s", approvals: 1 };
+  const request = send(jobs, requested, now - 3 * day);
 
   test("runs when one agreed, for as long as that one and the first said, and is remembered for longer", () => {
     expect(judge(request, { approvals: [agree(request)] })).toEqual({
@@ -120,7 +120,7 @@ describe("a job that needs another operator", () => {
     ).toMatchObject({ operator: "ann" });
   });
 
-  const other = ask(jobs, { ...asked, timeout: "31s" }, now - 3 * day);
+  const other = send(jobs, { ...requested, timeout: "31s" }, now - 3 * day);
   const cases: [what: string, approvals: Evidence["approvals"], says: string][] = [
     ["the agreement is left out", undefined, "ann signed that 1 must agree, and 0 did"],
     ["it is to another request", [agree(request, { to: other })], "ben agreed to another request"],
@@ -171,7 +171,7 @@ describe("a job that needs another operator", () => {
   });
 
   test("needs as many as it says, each another one", () => {
-    const pair = ask(jobs, { ...asked, approvals: 2 }, now - minute);
+    const pair = send(jobs, { ...requested, approvals: 2 }, now - minute);
     const [ben, cho] = [agree(pair), agree(pair, { name: "cho", key: choKey })];
     expect(judge(pair, { approvals: [ben] })).toEqual(saying("2 must agree, and 1 did"));
     expect(judge(pair, { approvals: [ben, ben] })).toEqual(saying("ben counts once"));
@@ -181,15 +181,15 @@ describe("a job that needs another operator", () => {
   });
 
   test("ends seven days after it was signed, also for those who agree then", () => {
-    const old = ask(jobs, asked, now - 7 * day - 2 * second);
+    const old = send(jobs, requested, now - 7 * day - 2 * second);
     expect(judge(old, { approvals: [agree(old)] })).toEqual(saying("ben agreed more than 7 days after ann"));
-    const young = ask(jobs, asked, now - 7 * day);
+    const young = send(jobs, requested, now - 7 * day);
     expect(judge(young, { approvals: [agree(young)] })).toMatchObject({ operator: "ann" });
   });
 });
 
 test("no bit of an agreement can be changed", () => {
-  const request = ask(jobs, { timeout: "30s", approvals: 1 }, now - minute);
+  const request = send(jobs, { timeout: "30s", approvals: 1 }, now - minute);
   const agreed = agree(request);
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 8 * agreed.request.length - 1 }), (bit) => {
@@ -202,7 +202,7 @@ test("no bit of an agreement can be changed", () => {
 });
 
 test("whatever the peel is sent as agreements and step, there is an answer", () => {
-  const request = ask(rollouts, { approvals: 1 }, now - minute);
+  const request = send(rollouts, { approvals: 1 }, now - minute);
   const some = fc.oneof(fc.uint8Array({ maxLength: 60 }), fc.string(), fc.integer(), fc.constant(null));
   const one = fc.record({ request: some, records: fc.oneof(some, fc.array(some, { maxLength: 3 })) });
   fc.assert(
@@ -216,17 +216,17 @@ test("whatever the peel is sent as agreements and step, there is an answer", () 
 });
 
 test("an agreement to a request that needs none brings nothing back that has ended", () => {
-  for (const asked of [{}, { approvals: 0 }]) {
-    const request = ask(jobs, { timeout: "30s", ...asked }, now - 31 * second);
+  for (const requested of [{}, { approvals: 0 }]) {
+    const request = send(jobs, { timeout: "30s", ...requested }, now - 31 * second);
     expect(judge(request, { approvals: [agree(request)] })).toEqual(saying("its timeout has passed"));
   }
-  const broken = ask(jobs, { timeout: "30s", approvals: -1 }, now);
+  const broken = send(jobs, { timeout: "30s", approvals: -1 }, now);
   expect(judge(broken)).toEqual(saying("cannot be read"));
 });
 
 describe("a rollout", () => {
   const plan = { timeout: "10m", deadline: "2h", check: { ...check, timeout: "1m" }, canary: 1 };
-  const request = ask(rollouts, plan, now - hour);
+  const request = send(rollouts, plan, now - hour);
   const used = Uint8Array.from(nonce);
 
   test("runs on each peel of it, the wave and its check, each once and to its own end", () => {
@@ -240,11 +240,11 @@ describe("a rollout", () => {
         until: now + hour + minute,
       });
     }
-    const usual = ask(rollouts, {}, now - day);
+    const usual = send(rollouts, {}, now - day);
     expect(judge(usual)).toMatchObject({ until: now + minute, timeoutMs: minute });
   });
 
-  const cases: [what: string, sent: Sent, says: string, asked?: Asked][] = [
+  const cases: [what: string, sent: Sent, says: string, requested?: Requested][] = [
     ["another function", { called: { ...call, function: "file.remove" } }, "signed a request for cmd.run"],
     [
       "other arguments",
@@ -282,22 +282,23 @@ describe("a rollout", () => {
     ["one that nobody agreed to", {}, "1 must agree, and 0 did", { approvals: 1 }],
     ["one with an end that no rollout has", {}, "deadline: must be 1s to 144h", { deadline: "145h" }],
   ];
-  for (const [what, sent, says, asked] of cases) {
+  for (const [what, sent, says, requested] of cases) {
     test(`lets a stolen master not run ${what}`, () => {
-      const signed = asked === undefined ? request : ask(rollouts, { ...plan, ...asked }, now - hour);
+      const signed =
+        requested === undefined ? request : send(rollouts, { ...plan, ...requested }, now - hour);
       expect(judge(signed, sent)).toEqual(saying(says));
     });
   }
 
   test("does not count as a job, nor a job as a rollout", () => {
-    const job = ask(jobs, { timeout: "1m" }, now - 2 * minute);
+    const job = send(jobs, { timeout: "1m" }, now - 2 * minute);
     // What would still count as a rollout has ended as a job.
     expect(judge(job)).toEqual(saying("its timeout has passed"));
-    expect(judge(ask(jobs, {}, now), { step: "check" })).toEqual(saying("signed a request for a job"));
+    expect(judge(send(jobs, {}, now), { step: "check" })).toEqual(saying("signed a request for a job"));
   });
 
   test("that needs another operator counts from the agreement", () => {
-    const pair = ask(rollouts, { ...plan, approvals: 1 }, now - 2 * day);
+    const pair = send(rollouts, { ...plan, approvals: 1 }, now - 2 * day);
     expect(judge(pair, { approvals: [agree(pair)] })).toMatchObject({
       until: now + 5 * day + 2 * hour + 10 * minute,
     });

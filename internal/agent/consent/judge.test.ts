@@ -40,11 +40,11 @@ const call = {
   function: "cmd.run",
   args: { command: "uptime", list: [1, { b: 2, a: 1 }], raw: Buffer.of(1, 2) },
 };
-const asked = { target: "web-*", ...call, timeout: "30s", targets_digest: tree.root };
+const requested = { target: "web-*", ...call, timeout: "30s", targets_digest: tree.root };
 const subject = "svc.job.request";
 
 interface Made {
-  asked?: Record<string, unknown>;
+  requested?: Record<string, unknown>;
   sentAt?: number;
   operator?: string;
   key?: KeyPair;
@@ -59,7 +59,7 @@ interface Made {
 const nonce = systemRandom(16);
 function judge(made: Made = {}, by: Partial<Rules> = {}) {
   const { sentAt = now - 1_000, operator = "ann", key = annKey, records = chain, peel = "web-1" } = made;
-  const body = encode({ ...asked, ...made.asked, operator: "someone" });
+  const body = encode({ ...requested, ...made.requested, operator: "someone" });
   const request = signRequest(made.subject ?? subject, { body, operator, sentAt, nonce }, key);
   const proof = tree.proofOf(made.proofOf ?? peel) ?? [];
   const called = made.called ?? call;
@@ -71,7 +71,7 @@ function judge(made: Made = {}, by: Partial<Rules> = {}) {
 }
 /** The same, when a master signed for all peels at once: the proof is next to the body. */
 function judgeForMany(peel: string, proofOf = peel) {
-  const body = encode(asked);
+  const body = encode(requested);
   const request = signRequest(subject, { body, operator: "ann", sentAt: now - 1_000, nonce }, annKey);
   const command = {
     peel,
@@ -93,7 +93,10 @@ test("what an operator signed for this peel runs, as long as the operator said",
   expect(judge()).toEqual({ ...consent, sentAt: now - 1_000, until: now + 29_000 } as never);
   expect(judge({ records: [record({})] })).toMatchObject({ by: "operator", operator: "ann" });
   expect(judge({ operator: "root", key: root, records: [] })).toMatchObject({ operator: "root" });
-  expect(judge({ asked: { timeout: undefined } })).toMatchObject({ timeoutMs: 60_000, until: now + 59_000 });
+  expect(judge({ requested: { timeout: undefined } })).toMatchObject({
+    timeoutMs: 60_000,
+    until: now + 59_000,
+  });
   for (const peel of peels) expect(judge({ peel })).toMatchObject({ by: "operator" });
 });
 
@@ -126,7 +129,11 @@ describe("a stolen master cannot", () => {
     ["send it to a peel that is not meant", { peel: "mail-1", proofOf: "web-1" }, "is not among those"],
     ["use the proof of another peel", { peel: "web-2", proofOf: "web-1" }, "is not among those"],
     ["leave out the proof", { proofOf: "nobody" }, "is not among those"],
-    ["use a request without targets", { asked: { targets_digest: undefined } }, "did not sign which peels"],
+    [
+      "use a request without targets",
+      { requested: { targets_digest: undefined } },
+      "did not sign which peels",
+    ],
     ["use a request to another subject", { subject: "svc.target.resolve" }, "the signature of ann is wrong"],
     ["sign as ann", { key: eveKey }, "ann has another key"],
     [
@@ -163,7 +170,7 @@ describe("a stolen master cannot", () => {
     ["leave out all records", { records: [] }, "the operator ann does not exist"],
     ["send a damaged record", { records: [bob.subarray(1)] }, "cannot be read"],
     ["name other administrators", {}, "knows no administrators", { administrators: [] }],
-    ["ask for a malformed timeout", { asked: { timeout: "soon" } }, "cannot be read"],
+    ["ask for a malformed timeout", { requested: { timeout: "soon" } }, "cannot be read"],
   ];
   for (const [what, made, says, by] of cases) {
     test(what, () => expect(judge(made, by)).toEqual(saying(says)));
@@ -184,7 +191,7 @@ describe("a stolen master cannot", () => {
   });
 
   test("change any bit of what was signed", () => {
-    const body = encode(asked);
+    const body = encode(requested);
     const request = signRequest(subject, { body, operator: "ann", sentAt: now, nonce }, annKey);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 8 * request.length - 1 }), (bit) => {

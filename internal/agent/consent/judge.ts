@@ -45,13 +45,13 @@ export function judgeDispatch(
     const isRollout = isSignedFor(signedSubjects.startRollout, request);
     const subject = isRollout ? signedSubjects.startRollout : signedSubjects.createJob;
     const who = signerOf(request, subject, evidence.records, rules);
-    const asked = (isRollout ? readRollout : readJob)(request.body, evidence.step, who);
-    if (asked.function !== call.function) {
-      refuse(`${who} signed a request for ${asked.function}, and the command is ${call.function}`);
+    const requested = (isRollout ? readRollout : readJob)(request.body, evidence.step, who);
+    if (requested.function !== call.function) {
+      refuse(`${who} signed a request for ${requested.function}, and the command is ${call.function}`);
     }
-    if (!isSame(asked.args, call.args)) refuse(`${who} signed other arguments of ${call.function}`);
-    const agreed = agreedAt(request, asked.approvals, evidence, rules);
-    const { timeoutMs, lastsMs } = asked;
+    if (!isSame(requested.args, call.args)) refuse(`${who} signed other arguments of ${call.function}`);
+    const agreed = agreedAt(request, requested.approvals, evidence, rules);
+    const { timeoutMs, lastsMs } = requested;
     const until = (agreed ?? request.sentAt) + lastsMs;
     if (rules.now > until) {
       const ago = formatDuration(rules.now - until);
@@ -61,9 +61,9 @@ export function judgeDispatch(
     if (deadline > Math.min(until, isRollout ? rules.now + timeoutMs : until) + clockToleranceMs) {
       refuse(`${who} signed a timeout of ${formatDuration(timeoutMs)}, and the command has a longer one`);
     }
-    if (asked.targets_digest === undefined) {
+    if (requested.targets_digest === undefined) {
       refuse(`${who} did not sign which peels it is for (targets_digest)`);
-    } else if (!isProven(peel, evidence.proof ?? proof, asked.targets_digest)) {
+    } else if (!isProven(peel, evidence.proof ?? proof, requested.targets_digest)) {
       refuse(`this peel is not among those that the request of ${who} is for`);
     }
     return {

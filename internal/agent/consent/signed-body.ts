@@ -47,20 +47,20 @@ const rollout = v.object({
 /** Reads a signed request for a job. @throws when it is malformed */
 export function readJob(body: Uint8Array, step: Evidence["step"], who: string): SignedCall {
   if (step !== undefined) refuse(`${who} signed a request for a job, which has no check`);
-  const { timeout, ...asked } = v.parse(job, decode(body));
+  const { timeout, ...requested } = v.parse(job, decode(body));
   const timeoutMs = timeoutOf(timeout);
-  return { ...asked, timeoutMs, lastsMs: timeoutMs };
+  return { ...requested, timeoutMs, lastsMs: timeoutMs };
 }
 
 /** Reads what a signed request for a rollout says of this step of a wave. @throws when it is malformed */
 export function readRollout(body: Uint8Array, step: Evidence["step"], who: string): SignedCall {
-  const { check, deadline, dry_run, timeout, ...asked } = v.parse(rollout, decode(body));
+  const { check, deadline, dry_run, timeout, ...requested } = v.parse(rollout, decode(body));
   if (dry_run === true) refuse(`${who} signed a rollout that starts nothing (dry_run)`);
-  const called = step === "check" ? check : { function: asked.function, args: asked.args, timeout };
+  const called = step === "check" ? check : { function: requested.function, args: requested.args, timeout };
   if (called === undefined) return refuse(`${who} signed a rollout without a check`);
   const timeoutMs = timeoutOf(called.timeout);
   // No wave begins after the deadline, and one that began before runs to its end.
   const lastsMs = rolloutDeadline(deadline) + timeoutMs;
-  const { targets_digest, approvals } = asked;
+  const { targets_digest, approvals } = requested;
   return { function: called.function, args: called.args, timeoutMs, lastsMs, targets_digest, approvals };
 }

@@ -30,7 +30,7 @@ export async function dispatch(work: Work, command: Command): Promise<void> {
   if (consent !== undefined && "refused" in consent) return refuse(work, command, consent.refused);
   const isFree = consent?.by === "automation" || (consent?.by === "operator" && consent.isWave);
   if (isFree) automatic.set(command.jid, true);
-  await (executor.isReadOnly(call) ? look : change)(work, command, call, consent);
+  await (executor.isReadOnly(call) ? runReadOnly : change)(work, command, call, consent);
 }
 
 /** Whether a command came before. */
@@ -46,7 +46,12 @@ function callOf({ body }: Command): Call | undefined {
 }
 
 /** Runs a read-only job. */
-async function look(work: Work, command: Command, call: Call, consent: Consent | undefined): Promise<void> {
+async function runReadOnly(
+  work: Work,
+  command: Command,
+  call: Call,
+  consent: Consent | undefined,
+): Promise<void> {
   const used = spend(work, command, consent);
   if (used !== undefined) return refuse(work, command, used);
   logOf(work.log, command).info("job taken", { function: call.function });

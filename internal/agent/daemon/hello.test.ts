@@ -253,13 +253,13 @@ const refusal = encode({ ok: false, error: { code: "rate_limited", message: "too
 test("a caller waits while masters refuse, and hears the reason when they do not stop", async () => {
   const answers = [refusal, refusal, await good()];
   const { clock, running, requests, reported } = hello(async () => answers.shift() ?? refusal);
-  const asked = running.now();
+  const requested = running.now();
   await settle();
   expect(requests).toHaveLength(1);
   clock.advance(1_000);
   await settle();
   clock.advance(2_000);
-  await asked;
+  await requested;
   expect([requests.length, reported.length]).toEqual([3, 1]);
 
   const refused = running.now().catch((thrown: unknown) => thrown);
@@ -286,10 +286,10 @@ test("callers that ask at once share a request that began after them", async () 
 
 test("a caller that waits for masters learns that the peel stops", async () => {
   const { clock, running } = hello(async () => refusal);
-  const asked = running.now().catch((thrown: unknown) => thrown);
+  const requested = running.now().catch((thrown: unknown) => thrown);
   await settle();
   running.stop();
-  expect(await asked).toMatchObject({ kind: "unavailable", message: "the peel stops" });
+  expect(await requested).toMatchObject({ kind: "unavailable", message: "the peel stops" });
   expect(clock.pending).toBe(0);
 });
 

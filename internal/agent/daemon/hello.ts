@@ -79,7 +79,7 @@ export interface Hello {
  */
 export function startHello(options: HelloOptions): Hello {
   const { connection, peelId, clock, jitter, log } = options;
-  let asking: Promise<void> | undefined;
+  let running: Promise<void> | undefined;
   /** Spread of the next request after the current one has completed. */
   let againSpreadMs: number | undefined;
   const stopping = new AbortController();
@@ -93,25 +93,25 @@ export function startHello(options: HelloOptions): Hello {
   const again = (spreadMs: number) => {
     againSpreadMs = Math.min(spreadMs, againSpreadMs ?? spreadMs);
   };
-  const alarm = createAlarm(clock, () => void ask());
+  const alarm = createAlarm(clock, () => void attempt());
   const schedule = (inMs: number) => {
     if (!stopping.signal.aborted) alarm.set(inMs);
   };
   const soon = (spreadMs: number) => {
     resetPauses();
-    if (asking !== undefined) again(spreadMs);
+    if (running !== undefined) again(spreadMs);
     else schedule(Math.round(spreadMs * options.jitter()));
   };
   /** Masters answer one hello of a peel at a time: a call in the meantime shares it. */
   const join = () => {
-    asking ??= exchange().finally(() => {
-      asking = undefined;
+    running ??= exchange().finally(() => {
+      running = undefined;
       if (againSpreadMs !== undefined) schedule(Math.round(againSpreadMs * options.jitter()));
       againSpreadMs = undefined;
     });
-    return asking;
+    return running;
   };
-  const ask = async () => {
+  const attempt = async () => {
     if (!connection.connected) return;
     try {
       await join();
@@ -138,7 +138,7 @@ export function startHello(options: HelloOptions): Hello {
         throw new SvcError("unavailable", "cannot reach the masters: the bus is unreachable");
       }
       // A request in progress may have been answered before the change that the caller waits for.
-      await asking?.catch(() => {});
+      await running?.catch(() => {});
       await untilTaken(options, join, stopping.signal);
     },
     hinted,
@@ -172,13 +172,13 @@ function createAlarm(clock: Clock, run: () => void): { set(inMs: number): void; 
 /** Asks again while masters refuse because they are asked too often. */
 async function untilTaken(
   { clock, jitter }: HelloOptions,
-  ask: () => Promise<void>,
+  attempt: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const pause = createBackoff({ ...refusedPauses, jitter });
   for (let refusals = 1; ; refusals++) {
     try {
-      return await ask();
+      return await attempt();
     } catch (thrown) {
       if (toSvcError(thrown).kind !== "rate_limited" || refusals > maxRefusals) throw thrown;
     }

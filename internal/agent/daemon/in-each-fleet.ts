@@ -24,7 +24,7 @@ export async function inEachFleet(options: {
 }): Promise<void> {
   const { deps, accepted, signal, join } = options;
   const { files, recoveryKeys, log } = deps;
-  const pace = createPace(files.successionAsked, deps);
+  const pace = createPace(files.successionRequested, deps);
   let refused = "";
   while (!signal.aborted) {
     const { statement } = accepted;

@@ -45,9 +45,9 @@ export function publishFacts(options: {
   });
   void facts.ready.then(() => {
     ready = true;
-    sending.look();
+    sending.check();
   });
-  const forget = facts.onChange(sending.look);
+  const forget = facts.onChange(sending.check);
   return {
     stop() {
       sending.stop();

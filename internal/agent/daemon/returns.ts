@@ -61,7 +61,7 @@ export function createReturns(options: {
       const payload = done(command, result);
       // What waits already shows that the bus does not store everything now.
       const isFine = connection.connected && outbox.messages === 0;
-      if (call.resends === true && isFine && unconfirmed.keep(jid, payload, deadline, result.duration_ms)) {
+      if (call.resends === true && isFine && unconfirmed.retain(jid, payload, deadline, result.duration_ms)) {
         connection.publish(returnSubject(jid, peelId), payload);
       } else put(command, payload, false);
     },

@@ -8,12 +8,12 @@ import type { Insistence } from "../consent/mod.ts";
 import type { Administrators } from "../joining/mod.ts";
 import {
   type AuditHeads,
-  askingAgain,
   type Connection,
   type Heartbeat,
   type Spread,
   startHeartbeat,
   subscribeToSite,
+  withHedging,
 } from "../link/mod.ts";
 import type { PeelSettings } from "../settings/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
@@ -62,11 +62,11 @@ export interface Session {
 export function startSession(options: SessionOptions): Session {
   const { connection, local } = options;
   // For what may be asked twice.
-  const asking = askingAgain(connection, options.clock);
+  const hedged = withHedging(connection, options.clock);
   const worker = startWorker(options);
   const uncount = connection.onConnect(() => local.counts.connects++);
   // On a cluster, masters relay what it sends to the storage, and one of them may be frozen.
-  local.outbox.attach(askingAgain(connection, options.clock));
+  local.outbox.attach(withHedging(connection, options.clock));
   const site = subscribeToSite({
     connection,
     granted: options.grantedSite ?? (() => undefined),
@@ -87,10 +87,10 @@ export function startSession(options: SessionOptions): Session {
       local.counts.factsStoredAt = options.clock.now();
     },
   });
-  const detach = options.stateFiles.attach(asking);
+  const detach = options.stateFiles.attach(hedged);
   const hello = startHello({
     ...options,
-    connection: asking,
+    connection: hedged,
     onCommand: worker.take,
     onKeys(missing) {
       lacksKey = missing;

@@ -1,2 +1,2 @@
-export type { Prove } from "./asked.ts";
+export type { Prove } from "./evidence-request.ts";
 export { createProver, inspectProofs } from "./prove.ts";

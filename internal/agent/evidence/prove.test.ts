@@ -31,13 +31,13 @@ const ssh = sshKeys(dir);
 const x509 = await loadX509();
 
 const host = "web-1.example.com";
-const asked = {
+const request = {
   accepts: ["x509", "ssh"],
   challenge: Buffer.alloc(32, 7),
   publicKey: `U${"A".repeat(55)}`,
   credential: async () => undefined,
 };
-const claim = { challenge: asked.challenge, publicKey: asked.publicKey, host };
+const claim = { challenge: request.challenge, publicKey: request.publicKey, host };
 const now = systemClock.now() + 60_000;
 const file = (name: string, text: string) => {
   const path = join(dir, name);
@@ -51,7 +51,7 @@ const leaf = issue({ by: root, extensions: leafExtensions(host) });
 describe("a certificate", () => {
   test.each(["ec", "p384", "rsa", "ed25519"] as const)("with a key of %s verifies", (key) => {
     const { cert, key: keyFile } = issue({ by: root, key, extensions: leafExtensions(host) });
-    const { chain_pem: chainPem = "", signature = "" } = proveX509({ cert, key: keyFile }, asked);
+    const { chain_pem: chainPem = "", signature = "" } = proveX509({ cert, key: keyFile }, request);
     const rules = { x509, trusted: readAuthorities(x509, root.pem, "ca"), names: "peel" as const, now };
     expect(verifyX509({ chainPem, signature }, claim, rules).fields.names).toEqual([host]);
   });
@@ -59,7 +59,7 @@ describe("a certificate", () => {
   test("is sent with its chain, and with nothing else that is in the file", async () => {
     const key = await Bun.file(leaf.key).text();
     const cert = file("both.pem", `${key}\nsubject=web\n${leaf.pem}\n${root.pem}`);
-    const { chain_pem: chain } = proveX509({ cert, key: leaf.key }, asked);
+    const { chain_pem: chain } = proveX509({ cert, key: leaf.key }, request);
     expect(chain).toBe(leaf.pem + root.pem);
   });
 
@@ -71,7 +71,7 @@ describe("a certificate", () => {
     ["evidence.x509_key", () => ({ cert: leaf.cert, key: leaf.cert })],
     ["evidence.x509_key", () => ({ cert: leaf.cert, key: root.key })],
   ])("that cannot be used is named by %s", (name, paths) => {
-    expect(() => proveX509(paths(), asked)).toThrow(name);
+    expect(() => proveX509(paths(), request)).toThrow(name);
   });
 });
 
@@ -88,7 +88,7 @@ describe("an SSH host key", () => {
   test.each(kinds)("%s verifies, alone and with its certificate", (_, type, options) => {
     const key = ssh.make(type, ...options);
     const verify = (line: string) => {
-      const { public_key: publicKey = "", signature = "", certificate } = proveSsh(key.path, asked);
+      const { public_key: publicKey = "", signature = "", certificate } = proveSsh(key.path, request);
       const sent = { publicKey, signature, ...(certificate === undefined ? {} : { certificate }) };
       return verifySsh(sent, claim, { known: readKnownHosts(line, "known_hosts"), now }).fields;
     };
@@ -111,7 +111,7 @@ describe("an SSH host key", () => {
         file("cut-key", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----\n"),
     ],
   ])("%s is named as in the configuration", (_, path) => {
-    expect(() => proveSsh(path(), asked)).toThrow("evidence.ssh_host_key");
+    expect(() => proveSsh(path(), request)).toThrow("evidence.ssh_host_key");
   });
 });
 
@@ -144,7 +144,7 @@ describe("the choice", () => {
     [[], undefined],
   ])("for a master that accepts %p", async (accepts, expected) => {
     const { prove, log } = prover(both);
-    expect((await prove?.({ ...asked, accepts }))?.type).toBe(expected);
+    expect((await prove?.({ ...request, accepts }))?.type).toBe(expected);
     const reported = log.records.map(({ event }) => event);
     expect(reported).toEqual([
       expected === undefined

@@ -1,6 +1,6 @@
 import type { EvidenceType } from "../../identity/evidence/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
-import type { Prove } from "./asked.ts";
+import type { Prove } from "./evidence-request.ts";
 import { proveSsh } from "./ssh.ts";
 import { proveTpm, type TpmAccess } from "./tpm.ts";
 import { proveX509 } from "./x509.ts";
@@ -18,22 +18,22 @@ export function createProver(config: PeelConfig, deps: ProverDeps): Prove | unde
   const ways: [EvidenceType, Prove][] = [];
   if (config["evidence.tpm"]) {
     const access = { tools: config["evidence.tpm_tools"], tcti: config["evidence.tpm_tcti"], ...deps };
-    ways.push(["tpm", (asked) => proveTpm(access, asked)]);
+    ways.push(["tpm", (request) => proveTpm(access, request)]);
   }
   const { "evidence.x509_cert": cert, "evidence.x509_key": key, "evidence.ssh_host_key": hostKey } = config;
-  if (cert !== "") ways.push(["x509", async (asked) => proveX509({ cert, key }, asked)]);
-  if (hostKey !== "") ways.push(["ssh", async (asked) => proveSsh(hostKey, asked)]);
+  if (cert !== "") ways.push(["x509", async (request) => proveX509({ cert, key }, request)]);
+  if (hostKey !== "") ways.push(["ssh", async (request) => proveSsh(hostKey, request)]);
   if (ways.length === 0) return undefined;
-  return async (asked) => {
-    const accepted = ways.filter(([type]) => asked.accepts.includes(type));
+  return async (request) => {
+    const accepted = ways.filter(([type]) => request.accepts.includes(type));
     if (accepted.length === 0) {
       log.warn("this master accepts none of the configured evidence: enrolling without", {
         configured: ways.map(([type]) => type),
-        accepts: asked.accepts,
+        accepts: request.accepts,
       });
     }
     for (const [type, prove] of accepted) {
-      const evidence = await prove(asked);
+      const evidence = await prove(request);
       if (evidence === undefined) continue;
       log.info("enrolling with evidence", { evidence: type });
       return evidence;

@@ -157,8 +157,8 @@ describe("refused", () => {
   test("a TPM of another maker, also before it gets a secret", () => {
     const trusted = readAuthorities(x509, stranger.pem, "makers");
     expect(reasonOf(evidence, claim, { trusted })).toContain("that this master trusts");
-    const asked = () => challengeTpm(evidence, claim, { ...rules({ trusted }), random: systemRandom });
-    expect(asked).toThrow("that this master trusts");
+    const request = () => challengeTpm(evidence, claim, { ...rules({ trusted }), random: systemRandom });
+    expect(request).toThrow("that this master trusts");
   });
 
   test.each([
@@ -222,7 +222,7 @@ describe("refused", () => {
 });
 
 describe("a host without a TPM that can be used", () => {
-  const asked = { ...claim, accepts: ["tpm"], credential: async () => undefined };
+  const request = { ...claim, accepts: ["tpm"], credential: async () => undefined };
   test.each([
     ["without tpm2-tools", () => ({ tools: dir, tcti: "" }), "tpm2_nvread of tpm2-tools cannot be started"],
     [
@@ -231,7 +231,7 @@ describe("a host without a TPM that can be used", () => {
       "tpm2_nvread failed with code",
     ],
   ])("%s reports it, and leaves nothing behind", async (_, where, reason) => {
-    expect(await proveTpm(access(where()), asked)).toBeUndefined();
+    expect(await proveTpm(access(where()), request)).toBeUndefined();
     expect(log.records).toMatchObject([
       {
         event: "this host has no TPM that can be used: enrolling without it",
@@ -243,7 +243,7 @@ describe("a host without a TPM that can be used", () => {
 
   test("with a TPM that cannot open the secret enrolls without it", async () => {
     const credential = async () => ({ credential_blob: "AAAA", encrypted_secret: "AAAA" });
-    expect(await proveTpm(access(tpms.rsa), { ...asked, credential })).toBeUndefined();
+    expect(await proveTpm(access(tpms.rsa), { ...request, credential })).toBeUndefined();
     expect(log.records[0]?.fields.reason).toContain("tpm2_activatecredential failed");
   });
 
@@ -251,7 +251,7 @@ describe("a host without a TPM that can be used", () => {
     const credential = async () => {
       throw new SvcError("forbidden", "the master refused the TPM of this host");
     };
-    await expect(proveTpm(access(tpms.rsa), { ...asked, credential })).rejects.toThrow("refused the TPM");
+    await expect(proveTpm(access(tpms.rsa), { ...request, credential })).rejects.toThrow("refused the TPM");
     expect(readdirSync(data)).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { cleanEnvironment } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
 import { sha256 } from "../../base/sha256.ts";
 import { evidenceMessage } from "../../identity/evidence/mod.ts";
-import type { Asked, EvidenceBody } from "./asked.ts";
+import type { EvidenceBody, EvidenceRequest } from "./evidence-request.ts";
 
 /** How to reach the TPM of this host. */
 export interface TpmAccess {
@@ -52,11 +52,14 @@ const credentialHeader = Buffer.from("badcc0de00000001", "hex");
  * @returns `undefined` when this host has no TPM that can be used; the log says why
  * @throws what `asked.credential` throws
  */
-export async function proveTpm(access: TpmAccess, asked: Asked): Promise<EvidenceBody | undefined> {
+export async function proveTpm(
+  access: TpmAccess,
+  request: EvidenceRequest,
+): Promise<EvidenceBody | undefined> {
   removeFiles(access.dataDir);
   const dir = mkdtempSync(join(access.dataDir, prefix));
   try {
-    return await prove(commandsIn(dir, access), dir, asked);
+    return await prove(commandsIn(dir, access), dir, request);
   } catch (thrown) {
     if (!(thrown instanceof NoTpm)) throw thrown;
     access.log.warn("this host has no TPM that can be used: enrolling without it", {
@@ -75,7 +78,7 @@ function removeFiles(dataDir: string): void {
   }
 }
 
-async function prove(run: Run, dir: string, asked: Asked): Promise<EvidenceBody | undefined> {
+async function prove(run: Run, dir: string, request: EvidenceRequest): Promise<EvidenceBody | undefined> {
   const read = (name: string) => readFileSync(join(dir, name));
   const kind = await readCertificate(run);
   await run("tpm2_createek", "-c", "ek.ctx", "-G", kind, "-u", "ek.pub");
@@ -89,12 +92,12 @@ async function prove(run: Run, dir: string, asked: Asked): Promise<EvidenceBody 
     ek_certificate: certificateIn(read("ek.der")).toString("base64"),
     ak_public: read("ak.pub").toString("base64"),
   };
-  const credential = await asked.credential(keys);
+  const credential = await request.credential(keys);
   if (credential === undefined) return undefined;
   const parts = [credential.credential_blob, credential.encrypted_secret];
   const content = Buffer.concat([credentialHeader, ...parts.map((part) => Buffer.from(part, "base64"))]);
   writeFileSync(join(dir, "credential"), content, { mode: 0o600 });
-  const digest = sha256(evidenceMessage("tpm", asked.challenge, asked.publicKey)).toString("hex");
+  const digest = sha256(evidenceMessage("tpm", request.challenge, request.publicKey)).toString("hex");
   await run(
     ...(["tpm2_quote", "-c", "ak.ctx", "-l", "sha256:0", "-g", "sha256"] as const),
     ...(["-q", digest, "-m", "attest", "-s", "signature"] as const),

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, sign, X509Certificate } from "node:cr
 import { SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/file.ts";
 import { evidenceMessage, formatPemCertificates, readPemCertificates } from "../../identity/evidence/mod.ts";
-import type { EvidenceBody, ToSign } from "./asked.ts";
+import type { EvidenceBody, ToSign } from "./evidence-request.ts";
 
 /**
  * Evidence of a certificate. Only the certificates of the file are sent, whatever else is in it.

@@ -9,7 +9,7 @@ import type { Executor } from "./executor.ts";
 
 /** Timeout for the bus, state files and settings (specification, "Limits"). */
 const timeoutMs = 60_000;
-const lookMs = 500;
+const checkMs = 500;
 
 export interface StartupOptions {
   config: Pick<PeelConfig, "startup_states" | "startup_sls_list">;
@@ -99,7 +99,7 @@ function hasFiles(stateFiles: StartupOptions["stateFiles"]): Promise<boolean> {
 
 async function untilResolved(settings: Pick<SettingsStore, "resolved">, clock: Clock, signal: AbortSignal) {
   const until = clock.monotonic() + timeoutMs;
-  while (!settings.resolved && clock.monotonic() < until) await sleep(clock, lookMs, signal);
+  while (!settings.resolved && clock.monotonic() < until) await sleep(clock, checkMs, signal);
 }
 
 /** @returns the value of the promise, or `undefined` after the timeout */

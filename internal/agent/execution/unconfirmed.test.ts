@@ -17,7 +17,7 @@ describe("a return is kept only where masters ask again in time", () => {
     const clock = manualClock();
     const unconfirmed = createUnconfirmed(clock);
     const payload = new Uint8Array(bytes);
-    expect(unconfirmed.keep("a", payload, clock.now() + leftMs, tookMs)).toBe(kept);
+    expect(unconfirmed.retain("a", payload, clock.now() + leftMs, tookMs)).toBe(kept);
     expect(unconfirmed.take("a")).toEqual(kept ? payload : undefined);
   });
 });
@@ -25,17 +25,17 @@ describe("a return is kept only where masters ask again in time", () => {
 test("it is handed out once", () => {
   const clock = manualClock();
   const unconfirmed = createUnconfirmed(clock);
-  unconfirmed.keep("a", small, clock.now() + 60_000, 0);
+  unconfirmed.retain("a", small, clock.now() + 60_000, 0);
   expect([unconfirmed.take("a"), unconfirmed.take("a"), unconfirmed.bytes]).toEqual([small, undefined, 0]);
 });
 
 test("it is forgotten after its deadline, and then nothing waits", () => {
   const clock = manualClock();
   const unconfirmed = createUnconfirmed(clock);
-  unconfirmed.keep("a", small, clock.now() + 60_000, 0);
+  unconfirmed.retain("a", small, clock.now() + 60_000, 0);
   clock.advance(50_000);
-  unconfirmed.keep("b", small, clock.now() + 60_000, 0);
-  unconfirmed.keep("c", small, clock.now() + 3_600_000, 0);
+  unconfirmed.retain("b", small, clock.now() + 60_000, 0);
+  unconfirmed.retain("c", small, clock.now() + 3_600_000, 0);
   expect([unconfirmed.bytes, clock.pending]).toEqual([300, 1]);
   clock.advance(10_000);
   expect(unconfirmed.bytes).toBe(200);
@@ -48,7 +48,7 @@ test("it is forgotten after its deadline, and then nothing waits", () => {
 test("nothing waits after it was stopped", () => {
   const clock = manualClock();
   const unconfirmed = createUnconfirmed(clock);
-  unconfirmed.keep("a", small, clock.now() + 60_000, 0);
+  unconfirmed.retain("a", small, clock.now() + 60_000, 0);
   unconfirmed.stop();
   expect(clock.pending).toBe(0);
 });
@@ -56,7 +56,7 @@ test("nothing waits after it was stopped", () => {
 test("what is kept holds no more than its own bytes", () => {
   const clock = manualClock();
   const unconfirmed = createUnconfirmed(clock);
-  unconfirmed.keep("a", new Uint8Array(8192).subarray(0, 100), clock.now() + 60_000, 0);
+  unconfirmed.retain("a", new Uint8Array(8192).subarray(0, 100), clock.now() + 60_000, 0);
   expect(unconfirmed.take("a")?.buffer.byteLength).toBe(100);
 });
 
@@ -78,7 +78,7 @@ test("what is kept is bounded, and what is not forgotten before its deadline", (
           const name = `${jid}-${time}`;
           if (promised.has(name)) continue;
           const deadline = clock.now() + leftMs;
-          if (unconfirmed.keep(name, new Uint8Array(bytes), deadline, 0)) promised.set(name, deadline);
+          if (unconfirmed.retain(name, new Uint8Array(bytes), deadline, 0)) promised.set(name, deadline);
           expect(unconfirmed.bytes).toBeLessThanOrEqual(1024 * 1024);
         }
         clock.advance(passMs);

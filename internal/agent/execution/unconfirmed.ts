@@ -8,7 +8,7 @@ const maxMs = 1_000;
 const maxBytesEach = 4 * 1024;
 const maxBytes = 1024 * 1024;
 /** Least time between looks for those that masters do not ask for any more. */
-const lookMs = 60_000;
+const checkMs = 60_000;
 
 /** Returns that were sent without asking for a confirmation, until masters have had time to ask for them again. */
 export interface Unconfirmed {
@@ -19,7 +19,7 @@ export interface Unconfirmed {
    * @param durationMs how long the function took
    * @returns false where it should be confirmed: masters may not ask again in time, or there is no room for it
    */
-  keep(jid: string, payload: Uint8Array, deadline: number, durationMs: number): boolean;
+  retain(jid: string, payload: Uint8Array, deadline: number, durationMs: number): boolean;
   /** Hands out a return that is asked for again, once. */
   take(jid: string): Uint8Array | undefined;
   /** What the kept returns take, bytes. */
@@ -40,20 +40,20 @@ export function createUnconfirmed(clock: Pick<Clock, "now" | "after">): Unconfir
     for (const [jid, { payload, deadline }] of kept) if (deadline <= now) forget(jid, payload.length);
   };
   /** One timer for all: one for each would wake up the peel as often. */
-  const look = () => {
+  const check = () => {
     forgetEnded();
     const next = [...kept.values()].reduce((min, { deadline }) => Math.min(min, deadline), Infinity);
-    timer = kept.size === 0 ? undefined : clock.after(Math.max(lookMs, next - clock.now()), look);
+    timer = kept.size === 0 ? undefined : clock.after(Math.max(checkMs, next - clock.now()), check);
   };
   return {
-    keep(jid, payload, deadline, durationMs) {
+    retain(jid, payload, deadline, durationMs) {
       if (durationMs > maxMs || deadline - clock.now() < minLeftMs) return false;
       if (payload.length > maxBytesEach) return false;
       if (bytes + payload.length > maxBytes) forgetEnded();
       if (bytes + payload.length > maxBytes) return false;
       // A copy: the encoder's bytes are a part of a buffer that many messages share, and would keep all of it.
       kept.set(jid, { payload: Uint8Array.from(payload), deadline });
-      timer ??= clock.after(lookMs, look);
+      timer ??= clock.after(checkMs, check);
       bytes += payload.length;
       return true;
     },

@@ -45,7 +45,7 @@ function wait(jitter = 0.999_999) {
   };
   const shared = { clock, log, signal: abort.signal };
   const rung = { rung: 1 as const, ca: { path: "ca.crt", pem: fleet.rootPem } };
-  const trust = createTrust({ ...shared, rung, keepAnchor: () => {} });
+  const trust = createTrust({ ...shared, rung, storeAnchor: () => {} });
   const masters = createMasterClient({ ...shared, urls: [master.url], trust, jitter: () => jitter });
   const state = awaitDecision({ ...shared, masters, jitter: () => jitter }, "enr-1");
   return { state, pauses, clock, signal: abort.signal };

@@ -49,7 +49,7 @@ export function readPeelCredentials(file: string): string {
  */
 export function reportDamagedFiles(files: IdentityFiles, busCa: string, log: Log): void {
   const isEnrolled = existsSync(files.credentials);
-  const look: [file: string, next: string, check: (text: string) => void][] = [
+  const checks: [file: string, next: string, check: (text: string) => void][] = [
     [files.seed, `without it this peel cannot open new settings: ${enrollAgain}`, checkSeed],
     [
       files.commandKeys,
@@ -73,7 +73,7 @@ export function reportDamagedFiles(files: IdentityFiles, busCa: string, log: Log
     ],
     [busCa, "copy the CA of the bus to this file, and restart the peel", checkCertificates],
   ];
-  for (const [file, next, check] of look) {
+  for (const [file, next, check] of checks) {
     try {
       const text = checked(file, next, check);
       if (text === undefined && isEnrolled && file === files.seed) {

@@ -5,7 +5,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { enrollPeel } from "./enroll.ts";
-import type { Answer, AskOptions } from "./master-client.ts";
+import type { Answer, RequestOptions } from "./master-client.ts";
 
 const enr = "enr-3MTjXljDE3X9B12cKkqBYn3ND1Y";
 const jtk = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
@@ -19,12 +19,12 @@ const creds = { status: 200, body: { creds_data: Buffer.from("a credentials file
 
 /** Enrolls with masters that give these answers, by the end of the path. */
 async function enrollWith(script: Script, withToken = true) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   let submitted: Record<string, unknown> = {};
   const masters = {
-    async request(_: string, path: string, { body }: AskOptions = {}): Promise<Answer> {
+    async request(_: string, path: string, { body }: RequestOptions = {}): Promise<Answer> {
       const [found = "nothing", answer] = Object.entries(script).find(([name]) => path.includes(name)) ?? [];
-      asked.push(found);
+      requested.push(found);
       if (body !== undefined) submitted = body(undefined);
       if (answer === undefined) throw new Error(`nobody answers ${path}`);
       return { body: {}, ...answer };
@@ -38,7 +38,7 @@ async function enrollWith(script: Script, withToken = true) {
     ...(withToken ? { token } : {}),
     ...{ clock: manualClock(), jitter: () => 0, log: recordingLog(), signal: new AbortController().signal },
   });
-  return { enrolled, asked, submitted };
+  return { enrolled, requested, submitted };
 }
 
 test("a host that a token admits downloads its credentials at once", async () => {
@@ -47,9 +47,9 @@ test("a host that a token admits downloads its credentials at once", async () =>
     "/creds": creds,
     "/enroll": { status: 201, body: { id: enr, state: "approved" } },
   };
-  const { enrolled, asked, submitted } = await enrollWith(answers);
+  const { enrolled, requested, submitted } = await enrollWith(answers);
   expect(enrolled).toMatchObject({ enrollmentId: enr, credentials: "a credentials file" });
-  expect(asked).toEqual(["nonce", "/enroll", "/creds"]);
+  expect(requested).toEqual(["nonce", "/enroll", "/creds"]);
   const proof = createHmac("sha256", token.secret)
     .update(Buffer.concat([challenge, Buffer.from(`\0${key.publicKey}`)]))
     .digest("base64");
@@ -61,9 +61,9 @@ test("a host whose first answer was lost finds its own enrollment", async () => 
     ...{ nonce, "by-key": { status: 200, body: { id: enr, state: "approved" } }, "/creds": creds },
     "/enroll": { status: 409, body: { error: "peel_id already has an active enrollment" } },
   };
-  const { enrolled, asked } = await enrollWith(answers);
+  const { enrolled, requested } = await enrollWith(answers);
   expect(enrolled.enrollmentId).toBe(enr);
-  expect(asked).toEqual(["nonce", "/enroll", "by-key", "/creds"]);
+  expect(requested).toEqual(["nonce", "/enroll", "by-key", "/creds"]);
 });
 
 test("a host with the name of another one gets a next step", async () => {

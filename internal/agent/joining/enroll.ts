@@ -44,9 +44,9 @@ export interface EnrollOptions {
 export async function enrollPeel(options: EnrollOptions): Promise<Enrolled> {
   const { log, peelId } = options;
   for (;;) {
-    const asked = await submit(options);
-    const { id } = asked;
-    let { state } = asked;
+    const requested = await submit(options);
+    const { id } = requested;
+    let { state } = requested;
     if (state === "pending") {
       log.info("enrollment pending: waiting for an operator's approval", {
         enrollment_id: id,
@@ -94,7 +94,7 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
       accepts: textsOf(nonce.body.evidence),
       challenge,
       publicKey: key.publicKey,
-      credential: (keys) => askCredential(options, nonce.body.challenge_id, keys),
+      credential: (keys) => requestCredential(options, nonce.body.challenge_id, keys),
     });
     const answer = await masters.request("POST", "/api/v1/enroll", {
       body: (trustedSpki) => ({
@@ -143,7 +143,7 @@ async function submit(options: EnrollOptions): Promise<{ id: string; state: stri
 }
 
 /** Asks for a secret that only the TPM of this host can open, in the same challenge. */
-async function askCredential(
+async function requestCredential(
   { masters, peelId, key }: EnrollOptions,
   challengeId: unknown,
   keys: { ek_certificate: string; ak_public: string },

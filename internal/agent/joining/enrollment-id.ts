@@ -9,7 +9,7 @@ export function readEnrollmentId(file: string): string | undefined {
 }
 
 /** Keeps the id of this peel's enrollment. @throws SvcError `storage` */
-export function keepEnrollmentId(file: string, id: string): void {
+export function storeEnrollmentId(file: string, id: string): void {
   if (readEnrollmentId(file) === id) return;
   writing(file, () => writeFileAtomic(file, `${id}\n`, secretMode));
 }

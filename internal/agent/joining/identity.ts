@@ -22,7 +22,7 @@ export interface IdentityFiles {
   /** The last statement of succession that this peel accepted. */
   succession: string;
   /** When this peel last asked for one. */
-  successionAsked: string;
+  successionRequested: string;
   busCa: string;
   /** Id of the enrollment, one line. */
   enrollment: string;
@@ -45,7 +45,7 @@ export function identityFiles(authDir: string, peelId: string): IdentityFiles {
     recoveryKeys: join(authDir, "recovery-keys"),
     administrators: join(authDir, "administrators"),
     succession: join(authDir, "succession.json"),
-    successionAsked: join(authDir, "succession-asked"),
+    successionRequested: join(authDir, "succession-asked"),
     busCa: join(authDir, "bus-ca.crt"),
     enrollment: join(authDir, `${peelId}.enrollment`),
     nextSeed: join(authDir, `${peelId}.next-seed`),

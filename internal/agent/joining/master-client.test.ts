@@ -66,7 +66,7 @@ function clientOf(
   const client = createMasterClient({
     ...shared,
     urls,
-    trust: createTrust({ ...shared, rung, keepAnchor: () => {} }),
+    trust: createTrust({ ...shared, rung, storeAnchor: () => {} }),
     jitter: () => options.jitter ?? 0.999_999,
     ...(options.attempts === undefined ? {} : { attempts: options.attempts }),
   });
@@ -140,16 +140,16 @@ test("a redirect is not followed, and counts as no answer", async () => {
 });
 
 test("a master that does not answer in time is left for the next", async () => {
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   answers = [
     () => {
-      asked.resolve();
+      requested.resolve();
       return new Promise<Response>(() => {});
     },
   ];
   const { client, clock } = clientOf(urls());
   const answer = client.request("GET", "/x");
-  await asked.promise;
+  await requested.promise;
   clock.advance(15_000);
   expect(await answer).toMatchObject({ status: 200 });
   expect(counts()).toEqual([1, 1, 0]);
@@ -216,16 +216,16 @@ test("a stream that went silent is given up after three heartbeats", async () =>
 });
 
 test("the signal ends a request and a stream with its reason", async () => {
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   answers = [
     () => {
-      asked.resolve();
+      requested.resolve();
       return new Promise<Response>(() => {});
     },
   ];
   const { client, abort } = clientOf(urls());
   const outcomes = Promise.allSettled([client.request("GET", "/x"), client.stream("/x", () => true)]);
-  await asked.promise;
+  await requested.promise;
   const reason = new Error("stopped");
   abort.abort(reason);
   expect(await outcomes).toEqual([

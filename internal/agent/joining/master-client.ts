@@ -31,7 +31,7 @@ export interface Answer {
   verifiedBy?: string;
 }
 
-export interface AskOptions {
+export interface RequestOptions {
   headers?: Record<string, string>;
   /** Builds the JSON body from the SPKI pin of the root that verified the master. */
   body?: (trustedSpki: string | undefined) => Record<string, unknown>;
@@ -47,7 +47,7 @@ export interface MasterClient {
    * @throws TrustError when the verification of a master fails, SvcError `unavailable` after the last attempt,
    *   or the signal's reason
    */
-  request(method: "GET" | "POST", path: string, options?: AskOptions): Promise<Answer>;
+  request(method: "GET" | "POST", path: string, options?: RequestOptions): Promise<Answer>;
   /**
    * Reads server-sent events from the current master until the stream ends or `onEvent` returns true. If the
    * master is unreachable, the next one becomes current.
@@ -75,12 +75,12 @@ export function createMasterClient(options: MasterClientOptions): MasterClient {
   let at = 0;
   const current = () => urls[at % urls.length] ?? "";
   return {
-    async request(method, path, asked = {}) {
-      const attempts = asked.attempts ?? options.attempts;
+    async request(method, path, requested = {}) {
+      const attempts = requested.attempts ?? options.attempts;
       const backoff = createBackoff({ ...pauses, jitter: options.jitter });
       for (let failures = 1; ; failures++) {
         const url = current();
-        const tried = await tryOnce(options, { url, path, method, asked });
+        const tried = await tryOnce(options, { url, path, method, requested });
         if ("answer" in tried) return tried.answer;
         const { reason, requestId, isBusy, retryAfterMs = 0 } = tried;
         // A master that sends 429 is alive: switch to the next one only after other failures.
@@ -130,7 +130,7 @@ interface Request {
   url: string;
   path: string;
   method: "GET" | "POST";
-  asked: AskOptions;
+  requested: RequestOptions;
 }
 
 /** A request that must be sent again. */
@@ -168,7 +168,7 @@ async function tryOnce(
 
 async function attempt(
   { clock, signal }: MasterClientOptions,
-  { url, path, method, asked: { body, headers } }: Request,
+  { url, path, method, requested: { body, headers } }: Request,
   { ca, spki }: Anchor,
 ) {
   const answer = await exchange({
@@ -192,6 +192,6 @@ async function attempt(
 /** The `Retry-After` time in milliseconds, plus jitter. */
 function retryAfterMs(headers: Headers, jitter: number): number {
   const seconds = Number(headers.get("retry-after") ?? "");
-  const asked = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
-  return Math.min(asked, maxRetryAfterMs) * (1 + jitter / 2);
+  const requested = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
+  return Math.min(requested, maxRetryAfterMs) * (1 + jitter / 2);
 }

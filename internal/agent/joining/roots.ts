@@ -39,7 +39,7 @@ export interface Roots {
    */
   take(document: BootstrapDocument, verifiedBy: string | undefined, knownKeys: readonly string[]): boolean;
   /** Stores the PEM of a root that was trusted on first use. @throws SvcError `storage` */
-  keep(pem: string): void;
+  store(pem: string): void;
   /** Calls `run` after each change. */
   onChange(run: () => void): void;
 }
@@ -151,7 +151,7 @@ export function createRoots(
       if (decision.kind !== "keep") replace(before, decision.held);
       return false;
     },
-    keep(pem) {
+    store(pem) {
       writing(file, () => createFileAtomic(file, pem, publicMode));
       for (const run of listeners) run();
     },

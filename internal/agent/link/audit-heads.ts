@@ -46,7 +46,7 @@ export function openAuditHeads(options: {
   const { path, commandKeys, clock, log } = options;
   let heads = load(path, log);
 
-  const keep = (head: Kept) => {
+  const retain = (head: Kept) => {
     const found = heads.find(({ seq }) => seq === head.seq);
     if (found !== undefined) {
       log.error(
@@ -76,7 +76,7 @@ export function openAuditHeads(options: {
         log.warn("a head of the audit was refused", { reason: describeError(thrown) });
         return;
       }
-      if (!heads.some(({ seq, hash }) => seq === head.seq && hash === head.hash)) keep(head);
+      if (!heads.some(({ seq, hash }) => seq === head.seq && hash === head.hash)) retain(head);
     },
     remembered: () =>
       heads.map(({ seq, hash, at, seenAt, signed }) => ({

@@ -57,7 +57,7 @@ interface Live {
   bus: Bus;
   urls: readonly string[];
   /** Requests that wait for their answers. */
-  asked: Set<Promise<unknown>>;
+  requested: Set<Promise<unknown>>;
 }
 
 interface Subscription {
@@ -80,7 +80,7 @@ interface Moving extends Omit<ConnectionOptions, "first"> {
 export function createConnection({ first, ...options }: ConnectionOptions): Connection {
   const moving: Moving = {
     ...options,
-    current: { ...first, asked: new Set() },
+    current: { ...first, requested: new Set() },
     subscriptions: [],
     connectListeners: new Set(),
     stopping: new AbortController(),
@@ -100,13 +100,13 @@ export function createConnection({ first, ...options }: ConnectionOptions): Conn
       return urls.some((url) => formatAddress(placeOf(url)) === server);
     },
     async request(subject, data, timeoutMs) {
-      const { bus, asked } = moving.current;
+      const { bus, requested } = moving.current;
       const answer = bus.nats.request(subject, data, { timeout: timeoutMs });
-      asked.add(answer);
+      requested.add(answer);
       try {
         return (await answer).data;
       } finally {
-        asked.delete(answer);
+        requested.delete(answer);
       }
     },
     flush: () => moving.current.bus.nats.flush(),
@@ -191,7 +191,7 @@ async function change(
     throw thrown;
   }
   const old = moving.current;
-  moving.current = { bus, urls, asked: new Set() };
+  moving.current = { bus, urls, requested: new Set() };
   watch(moving, bus);
   moving.closed = Promise.all([moving.closed, leave(old, stopping)]).catch(() => {});
   log.info("bus connection moved", { urls });
@@ -219,8 +219,8 @@ function inTurn<T>(moving: Moving, move: () => Promise<T>): Promise<T> {
 }
 
 /** Leaves a connection when its requests have their answers: each has a timeout, so this ends. */
-async function leave({ bus, asked }: Live, stopping: AbortSignal): Promise<void> {
-  if (bus.connected) await Promise.race([Promise.allSettled(asked), untilAborted(stopping)]);
+async function leave({ bus, requested }: Live, stopping: AbortSignal): Promise<void> {
+  if (bus.connected) await Promise.race([Promise.allSettled(requested), untilAborted(stopping)]);
   await close(bus);
 }
 

@@ -54,8 +54,11 @@ test("three attempts at each source in order, then the next; one without URLs is
 });
 
 test("it retries forever, and reads the sources again in each round", async () => {
-  let asked = 0;
-  const sources = [source("document", () => [`document-${++asked}`]), source("builtin", () => ["builtin"])];
+  let requested = 0;
+  const sources = [
+    source("document", () => [`document-${++requested}`]),
+    source("builtin", () => ["builtin"]),
+  ];
   const { found, tried, clock } = find(sources, (_, count) => count === 999);
   expect((await found).urls).toEqual(["document-167"]);
   expect(tried).toHaveLength(999);

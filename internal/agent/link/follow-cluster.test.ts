@@ -17,7 +17,7 @@ const documentOf = (...fingerprints: string[]) =>
 
 /** A peel whose roots differ from the document until it has taken in what a master serves. */
 function peel(served: readonly string[][], takes = true) {
-  const asked: (readonly string[])[] = [];
+  const requested: (readonly string[])[] = [];
   let held = ["old", "next"];
   const waiting = [...served];
   const options: FollowOptions = {
@@ -30,17 +30,17 @@ function peel(served: readonly string[][], takes = true) {
     roots: { differs: ({ fingerprints = [] }) => fingerprints.join() !== held.join() },
     async refresh() {
       const pins = waiting.shift() ?? [];
-      asked.push(pins);
+      requested.push(pins);
       if (takes) held = [...pins];
       return { pins, again: false };
     },
     log: recordingLog(),
   };
-  return { follow: followCluster(options), asked, held: () => held };
+  return { follow: followCluster(options), requested, held: () => held };
 }
 
 test("a master over HTTPS that has not noticed the end of a rotation yet is asked again later", async () => {
-  const { follow, asked, held } = peel([["old", "next"], ["next"]]);
+  const { follow, requested, held } = peel([["old", "next"], ["next"]]);
   await expect(follow(documentOf("next"))).rejects.toMatchObject({
     kind: "unavailable",
     message: expect.stringContaining("other roots"),
@@ -48,7 +48,7 @@ test("a master over HTTPS that has not noticed the end of a rotation yet is aske
   await follow(documentOf("next"));
   expect(held()).toEqual(["next"]);
   await follow(documentOf("next"));
-  expect(asked).toHaveLength(2);
+  expect(requested).toHaveLength(2);
 });
 
 test("a peel does not ask again for what it does not follow although masters agree", async () => {

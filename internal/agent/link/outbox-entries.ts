@@ -30,8 +30,8 @@ export interface Entry {
 export interface Entries {
   /** The oldest first. Entries may leave meanwhile. */
   all(): Iterable<Entry>;
-  /** @param keeps whether it is kept on disk, if it is durable */
-  add(message: Message, keeps: boolean, settle: Entry["settle"]): Entry;
+  /** @param retains whether it is kept on disk, if it is durable */
+  add(message: Message, retains: boolean, settle: Entry["settle"]): Entry;
   /** Takes an entry out. @param isStored whether the stream has it */
   leave(entry: Entry, isStored: boolean): void;
   /** Replaces what an entry says. */
@@ -62,9 +62,9 @@ export function openEntries(options: { dir: string; jitter: () => number; log: L
     bytes += payload.length;
     return entry;
   };
-  const keep = (number: number, { subject, payload, droppable }: KeptMessage): boolean => {
+  const store = (number: number, { subject, payload, droppable }: KeptMessage): boolean => {
     try {
-      files.keep(number, { subject, payload, ...defined({ droppable }) });
+      files.store(number, { subject, payload, ...defined({ droppable }) });
       return true;
     } catch (thrown) {
       log.error("kept in memory alone, and lost if the peel stops before the bus has it", {
@@ -81,9 +81,14 @@ export function openEntries(options: { dir: string; jitter: () => number; log: L
   }
   return {
     all: () => entries.values(),
-    add(message, keeps, settle) {
+    add(message, retains, settle) {
       const number = nextNumber++;
-      return insert({ number, message, onDisk: message.durable && keeps && keep(number, message), settle });
+      return insert({
+        number,
+        message,
+        onDisk: message.durable && retains && store(number, message),
+        settle,
+      });
     },
     leave(entry, isStored) {
       const { subject, payload } = entry.message;
@@ -99,7 +104,7 @@ export function openEntries(options: { dir: string; jitter: () => number; log: L
     replace(entry, payload) {
       bytes += payload.length - entry.message.payload.length;
       entry.message = { ...entry.message, payload };
-      if (entry.onDisk) entry.onDisk = keep(entry.number, entry.message);
+      if (entry.onDisk) entry.onDisk = store(entry.number, entry.message);
     },
     isNext({ number, message }) {
       for (const first of bySubject.get(message.subject) ?? []) return first === number;

@@ -20,7 +20,7 @@ export interface OutboxFiles {
   /** All stored messages, in order. Unreadable files are renamed and kept. */
   load(): { number: number; message: KeptMessage }[];
   /** @throws SvcError `storage` */
-  keep(number: number, message: KeptMessage): void;
+  store(number: number, message: KeptMessage): void;
   remove(number: number): void;
 }
 
@@ -74,7 +74,7 @@ export function createOutboxFiles(dir: string, log: Log): OutboxFiles {
         return message === undefined ? [] : [{ number: Number(number), message }];
       });
     },
-    keep(number, message) {
+    store(number, message) {
       const path = pathOf(number);
       writing(path, () => {
         if (!isMade) makeDirectory(dir, 0o700);

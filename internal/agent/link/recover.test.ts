@@ -15,11 +15,11 @@ function recovery(discover: () => Promise<readonly string[] | undefined>) {
     repoint: async (urls: readonly string[]) => moves.push(urls) > 0,
   };
   const log = recordingLog();
-  const asked = { times: 0 };
+  const requested = { times: 0 };
   const running = startRecovery({
     connection: connection as unknown as Connection,
     discover() {
-      asked.times++;
+      requested.times++;
       return discover();
     },
     isAtSite: () => false,
@@ -27,45 +27,45 @@ function recovery(discover: () => Promise<readonly string[] | undefined>) {
     jitter: () => 0,
     log,
   });
-  return { clock, connection, moves, asked, running, log };
+  return { clock, connection, moves, requested, running, log };
 }
 
 /** Lets what was started run to its end. */
 
 test("nothing is asked in the first five minutes, nor when the bus was back in between", async () => {
-  const { clock, connection, asked } = recovery(async () => []);
+  const { clock, connection, requested } = recovery(async () => []);
   connection.connected = false;
   clock.advance(5 * minute);
-  expect(asked.times).toBe(0);
+  expect(requested.times).toBe(0);
   connection.connected = true;
   clock.advance(10_000);
   connection.connected = false;
   clock.advance(5 * minute);
-  expect(asked.times).toBe(0);
+  expect(requested.times).toBe(0);
 });
 
 test("after five minutes the masters are asked, and the connection goes where they say", async () => {
-  const { clock, connection, asked, moves } = recovery(async () => ["tls://new:4222"]);
+  const { clock, connection, requested, moves } = recovery(async () => ["tls://new:4222"]);
   connection.connected = false;
   clock.advance(5 * minute + 20_000);
   await settle();
-  expect([asked.times, moves]).toEqual([1, [["tls://new:4222"]]]);
+  expect([requested.times, moves]).toEqual([1, [["tls://new:4222"]]]);
 });
 
 test("when they cannot be asked, or say nothing, it is tried again later", async () => {
   let fails = true;
-  const { clock, connection, asked, moves, log } = recovery(async () => {
+  const { clock, connection, requested, moves, log } = recovery(async () => {
     if (fails) throw new Error("no master answered");
     return undefined;
   });
   connection.connected = false;
   clock.advance(5 * minute + 20_000);
   await settle();
-  expect([asked.times, moves, log.records.at(-1)?.level]).toEqual([1, [], "error"]);
+  expect([requested.times, moves, log.records.at(-1)?.level]).toEqual([1, [], "error"]);
   fails = false;
   clock.advance(3 * minute);
   await settle();
-  expect([asked.times, moves]).toEqual([2, [["tls://old:4222"]]]);
+  expect([requested.times, moves]).toEqual([2, [["tls://old:4222"]]]);
 });
 
 test("stopping leaves no timer", () => {

@@ -3,7 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Connection } from "./connection.ts";
 
-const lookMs = 10_000;
+const checkMs = 10_000;
 /** How long the bus may be unreachable before its URLs are fetched again (specification, "Limits"). */
 const unhealthyMs = 5 * 60_000;
 /** The same at a site: the peel does not know other servers then. */
@@ -44,7 +44,7 @@ export function startRecovery(options: RecoverOptions): { stop(): void } {
       actAt = clock.monotonic() + patienceMs() * (0.5 + options.jitter() / 2);
     }
   };
-  const timer = clock.every(lookMs, () => {
+  const timer = clock.every(checkMs, () => {
     if (connection.connected) {
       downSince = undefined;
       return;

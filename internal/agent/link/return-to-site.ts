@@ -5,7 +5,7 @@ import type { Bus } from "../../bus/mod.ts";
 import type { Connection } from "./connection.ts";
 
 /** How often a peel looks whether the bus of its site is back; up to twice that, so that a site does not return at once. */
-const lookMs = 60_000;
+const checkMs = 60_000;
 
 /**
  * Brings a peel that had to leave the bus of its site back to it.
@@ -23,7 +23,7 @@ export function returnToSite(options: {
   log: Log;
 }): { stop(): void } {
   const { connection, isAway, open, clock, jitter, log } = options;
-  const look = async () => {
+  const check = async () => {
     if (!connection.connected || !isAway()) return;
     try {
       await connection.reopen(open, () => {});
@@ -33,8 +33,8 @@ export function returnToSite(options: {
     }
   };
   const wait = (): Timer =>
-    clock.after(lookMs * (1 + jitter()), () => {
-      void look().finally(() => {
+    clock.after(checkMs * (1 + jitter()), () => {
+      void check().finally(() => {
         if (!stopped) timer = wait();
       });
     });

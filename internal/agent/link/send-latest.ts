@@ -26,7 +26,7 @@ export interface LatestOptions<Value> {
  */
 export function sendLatest<Value>(options: LatestOptions<Value>): {
   /** There may be a newer value. */
-  look(): void;
+  check(): void;
   stop(): void;
 } {
   const { connection, latest, send, name, clock, jitter, log } = options;
@@ -56,10 +56,10 @@ export function sendLatest<Value>(options: LatestOptions<Value>): {
     // There may be a newer one since.
     await run();
   };
-  const look = () => void run();
-  const unsubscribe = connection.onConnect(look);
+  const check = () => void run();
+  const unsubscribe = connection.onConnect(check);
   return {
-    look,
+    check,
     stop() {
       stopped = true;
       retry?.cancel();

@@ -21,12 +21,12 @@ test("a peel of a large fleet takes its part of the time that masters name", () 
 test("a peel keeps its part during an outage, and has another one after the next answer of a master", () => {
   const parts = [0.1, 0.9, 0.4];
   const spread = createSpread(() => parts.shift() ?? 0);
-  const asked = () => [spread.reconnectDelayMs(), spread.reconnectDelayMs()];
-  expect(asked()).toEqual([2_100, 2_100]);
+  const requested = () => [spread.reconnectDelayMs(), spread.reconnectDelayMs()];
+  expect(requested()).toEqual([2_100, 2_100]);
   spread.reported(10_000);
-  expect(asked()).toEqual([11_000, 11_000]);
+  expect(requested()).toEqual([11_000, 11_000]);
   spread.reported(10_000);
-  expect(asked()).toEqual([6_000, 6_000]);
+  expect(requested()).toEqual([6_000, 6_000]);
 });
 
 test("whatever masters say, a peel waits no longer than two minutes, and at least as long as before", () => {

@@ -3,15 +3,15 @@ import { subscribeToSite } from "./subscribe-to-site.ts";
 
 /** A connection in memory: who subscribed where. */
 function connected() {
-  const heard: { subject: string; run: (subject: string, bytes: Uint8Array) => void }[] = [];
+  const received: { subject: string; run: (subject: string, bytes: Uint8Array) => void }[] = [];
   const connects: (() => void)[] = [];
   const jobs: string[] = [];
   let hints = 0;
   let site: string | undefined;
-  const hearing = subscribeToSite({
+  const subscription = subscribeToSite({
     connection: {
       subscribe(subject, run) {
-        heard.push({ subject, run });
+        received.push({ subject, run });
         return () => {};
       },
       onConnect(run) {
@@ -24,14 +24,14 @@ function connected() {
     onHint: () => hints++,
   });
   return {
-    ...{ hearing, jobs, heard, connects },
+    ...{ subscription, jobs, received, connects },
     hints: () => hints,
     connectAs(next: string | undefined) {
       site = next;
       for (const run of [...connects]) run();
     },
     send(subject: string) {
-      for (const one of heard) {
+      for (const one of received) {
         const pattern = new RegExp(`^${one.subject.replaceAll(".", "\\.").replace("*", "[^.]+")}$`);
         if (pattern.test(subject)) one.run(subject, new Uint8Array());
       }
@@ -40,42 +40,45 @@ function connected() {
 }
 
 test("a peel without a site hears nothing", () => {
-  const { hearing, heard, connectAs } = connected();
+  const { subscription, received, connectAs } = connected();
   connectAs(undefined);
-  expect([hearing.current, heard]).toEqual([undefined, []]);
+  expect([subscription.current, received]).toEqual([undefined, []]);
 });
 
 test("a peel hears the commands and hints of its site, once after each of many connects", () => {
-  const { hearing, jobs, hints, heard, connectAs, send } = connected();
+  const { subscription, jobs, hints, received, connectAs, send } = connected();
   connectAs("berlin");
   connectAs("berlin");
   connectAs("berlin");
-  expect(heard.map(({ subject }) => subject)).toEqual(["svc.site.berlin.dispatch.*", "svc.site.berlin.hint"]);
+  expect(received.map(({ subject }) => subject)).toEqual([
+    "svc.site.berlin.dispatch.*",
+    "svc.site.berlin.hint",
+  ]);
   send("svc.site.berlin.dispatch.job-1");
   send("svc.site.berlin.hint");
-  expect([hearing.current, jobs, hints()]).toEqual(["berlin", ["job-1"], 1]);
+  expect([subscription.current, jobs, hints()]).toEqual(["berlin", ["job-1"], 1]);
 });
 
 test("a peel that masters moved obeys its new site alone, and the one before when it comes back", () => {
-  const { hearing, jobs, hints, connectAs, send } = connected();
+  const { subscription, jobs, hints, connectAs, send } = connected();
   connectAs("berlin");
   connectAs("munich");
   send("svc.site.berlin.dispatch.job-1");
   send("svc.site.berlin.hint");
   send("svc.site.munich.dispatch.job-2");
-  expect([hearing.current, jobs, hints()]).toEqual(["munich", ["job-2"], 0]);
+  expect([subscription.current, jobs, hints()]).toEqual(["munich", ["job-2"], 0]);
   connectAs("berlin");
   send("svc.site.berlin.dispatch.job-3");
   send("svc.site.munich.dispatch.job-4");
   expect(jobs).toEqual(["job-2", "job-3"]);
   connectAs(undefined);
   send("svc.site.berlin.dispatch.job-5");
-  expect([hearing.current, jobs]).toEqual([undefined, ["job-2", "job-3"]]);
+  expect([subscription.current, jobs]).toEqual([undefined, ["job-2", "job-3"]]);
 });
 
 test("after the stop, a connect changes nothing", () => {
-  const { hearing, heard, connects, connectAs } = connected();
-  hearing.stop();
+  const { subscription, received, connects, connectAs } = connected();
+  subscription.stop();
   connectAs("berlin");
-  expect([connects, heard]).toEqual([[], []]);
+  expect([connects, received]).toEqual([[], []]);
 });

@@ -2,7 +2,7 @@ import { siteDispatchSubject, siteHintSubject } from "../../bus/mod.ts";
 import type { Connection } from "./connection.ts";
 
 /** What masters send to all peels of a site at once. */
-export interface HeardSite {
+export interface SubscribedSite {
   /** The site that this peel hears; `undefined` when it has none. */
   readonly current: string | undefined;
   stop(): void;
@@ -20,15 +20,15 @@ export function subscribeToSite(options: {
   granted(): string | undefined;
   onCommand(jid: string, bytes: Uint8Array): void;
   onHint(): void;
-}): HeardSite {
+}): SubscribedSite {
   const { connection, granted, onCommand, onHint } = options;
-  const heard = new Set<string>();
+  const received = new Set<string>();
   let current: string | undefined;
   const stop = connection.onConnect(() => {
     current = granted();
-    if (current === undefined || heard.has(current)) return;
+    if (current === undefined || received.has(current)) return;
     const site = current;
-    heard.add(site);
+    received.add(site);
     connection.subscribe(siteDispatchSubject(site, "*"), (subject, bytes) => {
       const jid = subject.split(".")[4];
       if (site === current && jid !== undefined) onCommand(jid, bytes);

@@ -1,7 +1,7 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import { RenewalRefused } from "../../wire/renewal.ts";
 import { dropPendingKey, type Issued, readPendingKey } from "../joining/mod.ts";
-import { askingAgain } from "../link/mod.ts";
+import { withHedging } from "../link/mod.ts";
 import {
   type ChangeOptions,
   type Changing,
@@ -93,20 +93,20 @@ async function renewOver(changing: Changing, over: PeelLink, current: Held): Pro
   const { key: busKey, isNew, isDamaged } = nextBusKey(changing);
   // Masters may have accepted a key that was lost.
   if (isDamaged) return overHttps(changing, false);
-  const connection = askingAgain(over.connection, clock);
+  const connection = withHedging(over.connection, clock);
   const next = keys.next();
-  const ask = (key: typeof busKey) =>
+  const request = (key: typeof busKey) =>
     overBus(changing, over, () =>
       sendRenewal({ connection, peelId, enrollmentId: id, key, renews: current.publicKey, busKey, clock }),
     );
   try {
-    return await ask(keys.current());
+    return await request(keys.current());
   } catch (thrown) {
     const isUseless = thrown instanceof RenewalRefused && thrown.code === "bad_request";
     if (isUseless || (isNew && thrown instanceof NobodyRenews)) dropPendingKey(files.nextSeed);
     if (!isUnauthorized(thrown)) throw thrown;
     if (next !== undefined) {
-      const issued = await ask(next);
+      const issued = await request(next);
       keys.adopt(next);
       return issued;
     }
@@ -142,15 +142,15 @@ async function rekey(changing: Changing, link: PeelLink | undefined): Promise<vo
   const isNew = keys.next() === undefined;
   const newKey = keys.makeNext(random);
   const { key: busKey } = nextBusKey(changing);
-  const asked = { connection: over.connection, peelId, enrollmentId: id, busKey, clock };
+  const requested = { connection: over.connection, peelId, enrollmentId: id, busKey, clock };
   let issued: Issued;
   try {
-    issued = await overBus(changing, over, () => sendRekey({ ...asked, oldKey, newKey }));
+    issued = await overBus(changing, over, () => sendRekey({ ...requested, oldKey, newKey }));
   } catch (thrown) {
     if (isNew && thrown instanceof NobodyRenews) keys.dropNext();
     if (!(thrown instanceof RenewalRefused) || isForNow(thrown)) throw thrown;
     // It may be refused because it was answered before, and the answer was lost.
-    const again = () => sendRenewal({ ...asked, key: newKey, renews: current.publicKey });
+    const again = () => sendRenewal({ ...requested, key: newKey, renews: current.publicKey });
     issued = await overBus(changing, over, again).catch((cause) => {
       if (cause instanceof RenewalRefused && !isForNow(cause)) keys.dropNext();
       throw thrown;

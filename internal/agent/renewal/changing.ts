@@ -15,7 +15,6 @@ import {
   type IdentityFiles,
   type Issued,
   type KeyRing,
-  keepEnrollmentId,
   loadPendingKey,
   type MasterClient,
   type RecoveryKeys,
@@ -23,6 +22,7 @@ import {
   readPeelCredentials,
   readPendingKey,
   recoverCredentials,
+  storeEnrollmentId,
 } from "../joining/mod.ts";
 import type { Connection } from "../link/mod.ts";
 import { type Held, type Life, readHeld, startLife } from "./life.ts";
@@ -97,7 +97,7 @@ export async function enrollmentId({ files, keys, masters, again }: Changing): P
   for (const key of keys.all()) {
     const found = await findEnrollment(masters.client, key, masters.attempts);
     if (found === undefined) continue;
-    keepEnrollmentId(files.enrollment, found.id);
+    storeEnrollmentId(files.enrollment, found.id);
     return found.id;
   }
   throw new EnrollmentEnded("no master knows an enrollment of the key of this peel", again);
@@ -112,14 +112,14 @@ export function nextBusKey({ files, random, held }: Changing): ReturnType<typeof
   return loadPendingKey(files.nextSeed, random);
 }
 
-/** Asks over the bus. @throws SvcError `unavailable` without a connection; what `ask` throws */
+/** Asks over the bus. @throws SvcError `unavailable` without a connection; what `send` throws */
 export async function overBus(
   { commandKeys, log }: Changing,
   { connection, refresh }: PeelLink,
-  ask: () => Promise<Issued>,
+  send: () => Promise<Issued>,
 ): Promise<Issued> {
   if (!connection.connected) throw new SvcError("unavailable", "the bus is unreachable");
-  const issued = await ask();
+  const issued = await send();
   // The bus is not trusted to name keys.
   if (commandKeys.differs(issued.commandKeys)) {
     refresh?.().catch((thrown) =>

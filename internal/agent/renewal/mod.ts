@@ -1,2 +1,2 @@
-export { type Keeper, startKeeper } from "./keeper.ts";
+export { type Renewer, startRenewer } from "./renewer.ts";
 export { isShort } from "./rules.ts";

@@ -1,7 +1,7 @@
 import { RenewalRefused } from "../../wire/renewal.ts";
 import { EnrollmentEnded } from "../joining/mod.ts";
-import { failed, inTurn, isConnected, type Keeping, rekey, renew } from "./keeping.ts";
 import type { Life } from "./life.ts";
+import { failed, inTurn, isConnected, type RenewerState, rekey, renew } from "./renewer-state.ts";
 import { lateSpreadMs, renewAfterMs } from "./rules.ts";
 import { isForNow } from "./send-renewal.ts";
 
@@ -13,52 +13,52 @@ const gap = { minMs: 10_000, maxMs: 10 * 60_000 };
 const lackingPauseMs = 24 * 60 * 60_000;
 
 /** Waits until the next renewal is due. The next connection does it again. */
-export function arm(keeping: Keeping): void {
-  const { changes, clock, stopping } = keeping;
-  keeping.timer?.cancel();
+export function arm(renewer: RenewerState): void {
+  const { changes, clock, stopping } = renewer;
+  renewer.timer?.cancel();
   const { life } = changes;
-  if (stopping.signal.aborted || life === undefined || !isConnected(keeping)) return;
-  const untilDue = due(keeping) === undefined ? renewAfter(keeping, life) - life.elapsedMs : 0;
-  const waitMs = Math.max(untilDue, keeping.notBefore - clock.monotonic(), 0);
-  keeping.timer = clock.after(Math.ceil(Math.min(waitMs, maxWaitMs)), () => void look(keeping));
+  if (stopping.signal.aborted || life === undefined || !isConnected(renewer)) return;
+  const untilDue = due(renewer) === undefined ? renewAfter(renewer, life) - life.elapsedMs : 0;
+  const waitMs = Math.max(untilDue, renewer.notBefore - clock.monotonic(), 0);
+  renewer.timer = clock.after(Math.ceil(Math.min(waitMs, maxWaitMs)), () => void check(renewer));
 }
 
 /** A step succeeded: none follows at once. */
-export function worked(keeping: Keeping): void {
-  keeping.problem = undefined;
-  keeping.backoff.reset();
-  const lengthMs = keeping.changes.life?.lengthMs ?? 0;
-  keeping.notBefore = keeping.clock.monotonic() + Math.min(Math.max(lengthMs / 4, gap.minMs), gap.maxMs);
+export function worked(renewer: RenewerState): void {
+  renewer.problem = undefined;
+  renewer.backoff.reset();
+  const lengthMs = renewer.changes.life?.lengthMs ?? 0;
+  renewer.notBefore = renewer.clock.monotonic() + Math.min(Math.max(lengthMs / 4, gap.minMs), gap.maxMs);
 }
 
 /** The peel is connected: what is late is done soon, spread over the fleet. */
-export function onConnect(keeping: Keeping): void {
-  const { changes, clock, jitter } = keeping;
-  keeping.recoveryBackoff.reset();
-  keeping.recoverNotBefore = Number.NEGATIVE_INFINITY;
+export function onConnect(renewer: RenewerState): void {
+  const { changes, clock, jitter } = renewer;
+  renewer.recoveryBackoff.reset();
+  renewer.recoverNotBefore = Number.NEGATIVE_INFINITY;
   changes.reload();
   const { life } = changes;
-  if (life !== undefined && due(keeping) !== undefined) {
+  if (life !== undefined && due(renewer) !== undefined) {
     const lateMs = jitter() * lateSpreadMs(life.lengthMs);
-    keeping.notBefore = Math.max(keeping.notBefore, clock.monotonic() + lateMs);
+    renewer.notBefore = Math.max(renewer.notBefore, clock.monotonic() + lateMs);
   }
-  arm(keeping);
+  arm(renewer);
 }
 
 /** Renews what is due, and waits for what will be. */
-async function look(keeping: Keeping): Promise<void> {
-  const { clock, jitter, log } = keeping;
-  const isLater = !isConnected(keeping) || clock.monotonic() < keeping.notBefore;
-  const act = isLater ? undefined : due(keeping);
+async function check(renewer: RenewerState): Promise<void> {
+  const { clock, jitter, log } = renewer;
+  const isLater = !isConnected(renewer) || clock.monotonic() < renewer.notBefore;
+  const act = isLater ? undefined : due(renewer);
   if (act !== undefined) {
     try {
-      await inTurn(keeping, () => act(keeping));
-      worked(keeping);
+      await inTurn(renewer, () => act(renewer));
+      worked(renewer);
     } catch (thrown) {
-      if (keeping.stopping.signal.aborted) return;
-      const reason = failed(keeping, thrown);
-      const waitMs = Math.round(keeping.backoff.next() * (1 + jitter() / 2));
-      keeping.notBefore = clock.monotonic() + waitMs;
+      if (renewer.stopping.signal.aborted) return;
+      const reason = failed(renewer, thrown);
+      const waitMs = Math.round(renewer.backoff.next() * (1 + jitter() / 2));
+      renewer.notBefore = clock.monotonic() + waitMs;
       log[isForNow(thrown) ? "warn" : "error"]("credentials not renewed yet", {
         reason,
         ...nextOf(thrown),
@@ -66,37 +66,37 @@ async function look(keeping: Keeping): Promise<void> {
       });
     }
   }
-  arm(keeping);
+  arm(renewer);
 }
 
 /** What must be done now; `undefined` while nothing is due. */
-function due(keeping: Keeping): ((keeping: Keeping) => Promise<void>) | undefined {
-  const { life, undone } = keeping.changes;
+function due(renewer: RenewerState): ((renewer: RenewerState) => Promise<void>) | undefined {
+  const { life, undone } = renewer.changes;
   if (undone !== undefined) return undone === "rekey" ? rekey : renew;
   if (life === undefined) return undefined;
-  if (life.elapsedMs >= renewAfter(keeping, life)) return renew;
-  return isLacking(keeping) ? renewLacking : undefined;
+  if (life.elapsedMs >= renewAfter(renewer, life)) return renew;
+  return isLacking(renewer) ? renewLacking : undefined;
 }
 
-function renewAfter(keeping: Keeping, life: Life): number {
-  const publicKey = keeping.changes.held?.publicKey;
-  if (keeping.drawn === undefined || keeping.drawn.publicKey !== publicKey) {
-    keeping.drawn = { publicKey, chance: keeping.jitter() };
+function renewAfter(renewer: RenewerState, life: Life): number {
+  const publicKey = renewer.changes.held?.publicKey;
+  if (renewer.drawn === undefined || renewer.drawn.publicKey !== publicKey) {
+    renewer.drawn = { publicKey, chance: renewer.jitter() };
   }
-  return renewAfterMs(life.lengthMs, keeping.drawn.chance);
+  return renewAfterMs(life.lengthMs, renewer.drawn.chance);
 }
 
 /** Whether the credentials permit less than this version needs. Without a list they permit everything. */
-function isLacking({ changes, publishes: needed, clock, lackingNotBefore }: Keeping): boolean {
+function isLacking({ changes, publishes: needed, clock, lackingNotBefore }: RenewerState): boolean {
   const { publishes = [] } = changes.held ?? {};
   const lacks = publishes.length > 0 && needed?.every((one) => publishes.includes(one)) === false;
   return lacks && clock.monotonic() >= lackingNotBefore;
 }
 
-function renewLacking(keeping: Keeping): Promise<void> {
-  keeping.lackingNotBefore = keeping.clock.monotonic() + lackingPauseMs;
-  keeping.log.info("credentials are renewed early: they do not permit all that this version does");
-  return renew(keeping);
+function renewLacking(renewer: RenewerState): Promise<void> {
+  renewer.lackingNotBefore = renewer.clock.monotonic() + lackingPauseMs;
+  renewer.log.info("credentials are renewed early: they do not permit all that this version does");
+  return renew(renewer);
 }
 
 function nextOf(thrown: unknown): { next?: string } {

@@ -9,7 +9,7 @@ import type { Connection } from "../link/mod.ts";
 
 const timeoutMs = 10_000;
 
-export interface AskMasters {
+export interface MasterRequests {
   connection: Pick<Connection, "request">;
   /** Encoded peel id. */
   peelId: string;
@@ -32,11 +32,11 @@ export class NobodyRenews extends SvcError {
  * @param renews the `U…` key of the credentials in use
  * @throws RenewalRefused, NobodyRenews; SvcError `unavailable` for an answer that is not one; errors of the connection
  */
-export function sendRenewal(options: AskMasters & { key: KeyPair; renews: string }): Promise<Issued> {
+export function sendRenewal(options: MasterRequests & { key: KeyPair; renews: string }): Promise<Issued> {
   const { connection, peelId, enrollmentId, key, renews, busKey, clock } = options;
-  const asked = { enrollmentId, renews, busPublicKey: busKey.publicKey, signedAt: rfc3339(clock.now()) };
-  const signature = key.sign(renewalMessage(asked));
-  return ask(connection, renewSubject(peelId), busKey, encodeRenewal({ ...asked, signature }));
+  const requested = { enrollmentId, renews, busPublicKey: busKey.publicKey, signedAt: rfc3339(clock.now()) };
+  const signature = key.sign(renewalMessage(requested));
+  return request(connection, renewSubject(peelId), busKey, encodeRenewal({ ...requested, signature }));
 }
 
 /**
@@ -44,24 +44,24 @@ export function sendRenewal(options: AskMasters & { key: KeyPair; renews: string
  *
  * @throws as `sendRenewal` does
  */
-export function sendRekey(options: AskMasters & { oldKey: KeyPair; newKey: KeyPair }): Promise<Issued> {
+export function sendRekey(options: MasterRequests & { oldKey: KeyPair; newKey: KeyPair }): Promise<Issued> {
   const { connection, peelId, enrollmentId, oldKey, newKey, busKey, clock } = options;
-  const asked = {
+  const requested = {
     ...{ enrollmentId, publicKey: newKey.publicKey, curvePublicKey: deriveCurveKey(newKey).publicKey },
     ...{ busPublicKey: busKey.publicKey, signedAt: rfc3339(clock.now()) },
   };
-  const message = rekeyMessage(asked);
+  const message = rekeyMessage(requested);
   const signatures = { signatureOld: oldKey.sign(message), signatureNew: newKey.sign(message) };
-  return ask(connection, rekeySubject(peelId), busKey, encodeRekey({ ...asked, ...signatures }));
+  return request(connection, rekeySubject(peelId), busKey, encodeRekey({ ...requested, ...signatures }));
 }
 
-async function ask(
+async function request(
   connection: Pick<Connection, "request">,
   subject: string,
   busKey: KeyPair,
-  asked: Uint8Array,
+  requested: Uint8Array,
 ): Promise<Issued> {
-  const answer = await connection.request(subject, asked, timeoutMs).catch((thrown) => {
+  const answer = await connection.request(subject, requested, timeoutMs).catch((thrown) => {
     throw isUnheard(thrown) ? new NobodyRenews() : thrown;
   });
   return readIssued(openIssued(answer), busKey);

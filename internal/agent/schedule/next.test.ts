@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { runProgram } from "../../../test/harness/process.ts";
 import { parseCron } from "../../base/cron.ts";
-import { firstPlan, look, type Moment, type Plan, type Timing, waitFor } from "./next.ts";
+import { evaluate, firstPlan, type Moment, type Plan, type Timing, waitFor } from "./next.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -25,17 +25,17 @@ function simulate(timing: Timing, happenings: readonly Happening[], spread: () =
   let plan: Plan = firstPlan(timing, now, spread);
   const runs: Run[] = [];
   const instants: number[] = [];
-  let lookAt = 0;
-  const lookNow = () => {
+  let checkAt = 0;
+  const checkNow = () => {
     const before = plan;
-    const looked = look(timing, plan, now, spread);
-    plan = looked.plan;
-    lookAt = now.uptime + Math.min(minute, Math.max(1, waitFor(plan, now)));
-    if (!looked.run) return;
+    const evaluated = evaluate(timing, plan, now, spread);
+    plan = evaluated.plan;
+    checkAt = now.uptime + Math.min(minute, Math.max(1, waitFor(plan, now)));
+    if (!evaluated.run) return;
     runs.push({ at: now.uptime, wall: now.wall });
     if (before.clock === "wall") instants.push(before.due);
   };
-  lookNow();
+  checkNow();
   for (const happening of happenings) {
     if ("set" in happening) {
       // A timer set before is not affected.
@@ -43,11 +43,11 @@ function simulate(timing: Timing, happenings: readonly Happening[], spread: () =
       continue;
     }
     for (let left = happening.pass; left > 0; ) {
-      const wait = Math.min(left, lookAt - now.uptime);
+      const wait = Math.min(left, checkAt - now.uptime);
       now.wall += wait;
       now.uptime += wait;
       left -= wait;
-      if (now.uptime >= lookAt) lookNow();
+      if (now.uptime >= checkAt) checkNow();
     }
   }
   return { runs, instants, plan };
@@ -55,7 +55,7 @@ function simulate(timing: Timing, happenings: readonly Happening[], spread: () =
 
 /** The host sleeps: both clocks jump forward, without checks in between. */
 function wake(timing: Timing, plan: Plan, from: Moment, ms: number) {
-  return look(timing, plan, { wall: from.wall + ms, uptime: from.uptime + ms }, none);
+  return evaluate(timing, plan, { wall: from.wall + ms, uptime: from.uptime + ms }, none);
 }
 
 const every = (ms: number, more: Partial<Timing> = {}): Timing => ({

@@ -56,7 +56,12 @@ export function firstPlan(timing: Timing, now: Moment, spread: Spread): Plan {
  *
  * @returns whether the entry runs now, and the new plan
  */
-export function look(timing: Timing, plan: Plan, now: Moment, spread: Spread): { run: boolean; plan: Plan } {
+export function evaluate(
+  timing: Timing,
+  plan: Plan,
+  now: Moment,
+  spread: Spread,
+): { run: boolean; plan: Plan } {
   if (now[plan.clock] >= plan.startAt) return { run: true, plan: planAfter(timing, plan, now, spread) };
   const setBack = now.wall < plan.seenWall;
   const seen = { ...plan, seenWall: now.wall };

@@ -8,7 +8,7 @@ import type { Call } from "../../wire/call.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import type { ScheduledRun } from "../../wire/scheduled-run.ts";
 import { callOf } from "./check.ts";
-import { firstPlan, look, type Moment, type Plan, type Spread, type Timing, waitFor } from "./next.ts";
+import { evaluate, firstPlan, type Moment, type Plan, type Spread, type Timing, waitFor } from "./next.ts";
 
 /** Maximum wait between checks, so that a clock jump or a suspended host is noticed. */
 const maxWaitMs = 60_000;
@@ -45,9 +45,9 @@ export function startScheduler(options: SchedulerOptions): { stop(): void } {
   let timer: Timer | undefined;
   const tick = () => {
     for (const line of lines) {
-      const looked = look(line.timing, line.plan, now(), spread);
-      line.plan = looked.plan;
-      if (looked.run) line.start();
+      const evaluated = evaluate(line.timing, line.plan, now(), spread);
+      line.plan = evaluated.plan;
+      if (evaluated.run) line.start();
     }
     arm();
   };

@@ -9,7 +9,7 @@ import { type FedSettingsStore, openSettingsStore } from "./store.ts";
 /** The settings of a running peel: from disk, and from the masters after the first connection. */
 export interface PeelSettings extends SettingsStore, FedSettingsStore {
   /** Provides the way to ask the masters, after the first connection. */
-  attach(ask: () => Promise<void>): void;
+  attach(request: () => Promise<void>): void;
 }
 
 export function openPeelSettings(options: {
@@ -34,16 +34,16 @@ export function openPeelSettings(options: {
       }
     },
   });
-  let ask = async (): Promise<void> => {
+  let request = async (): Promise<void> => {
     throw new SvcError("unavailable", "cannot reach the masters: not connected to the bus yet");
   };
   return Object.assign(fed, {
     attach(next: () => Promise<void>) {
-      ask = next;
+      request = next;
     },
     async refresh() {
       const before = fed.current();
-      await ask();
+      await request();
       return !Bun.deepEquals(before, fed.current());
     },
   });

@@ -4,7 +4,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
-import { lookUpFact } from "../../host/facts/mod.ts";
+import { findFact } from "../../host/facts/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import type { CurveKey } from "../../identity/mod.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
@@ -141,7 +141,7 @@ function openWithAny(
 
 /** Returns the setting at a path, or the fallback; a null setting counts as existing. */
 export function settingAt(settings: Settings, path: string, fallback?: Plain): Plain | undefined {
-  const found = lookUpFact(settings, path);
+  const found = findFact(settings, path);
   return found === undefined ? fallback : found;
 }
 

@@ -55,7 +55,7 @@ export function createStatesClient({
   jitter,
   signal,
 }: StatesClientOptions): StatesClient {
-  const askOnce = async <T>(
+  const requestOnce = async <T>(
     request: FetchRequest,
     open: (answer: Uint8Array) => T,
     timeoutMs: number,
@@ -63,18 +63,18 @@ export function createStatesClient({
     if (!connection.connected) {
       throw new SvcError("unavailable", "cannot fetch state files from the masters: the bus is unreachable");
     }
-    const asked = connection.request(fetchSubject(peelId), encodeFetch(request), timeoutMs);
+    const requested = connection.request(fetchSubject(peelId), encodeFetch(request), timeoutMs);
     return open(
-      await asked.catch((cause) => {
+      await requested.catch((cause) => {
         throw new SvcError("unavailable", "no master responded to the request for state files", { cause });
       }),
     );
   };
-  const ask: typeof askOnce = async (...asked) => {
+  const send: typeof requestOnce = async (...requested) => {
     const refused = createBackoff({ ...refusedPauses, jitter });
     for (let refusals = 1; ; refusals++) {
       try {
-        return await askOnce(...asked);
+        return await requestOnce(...requested);
       } catch (thrown) {
         if (toSvcError(thrown).kind !== "rate_limited" || refusals > maxRefusals) throw thrown;
       }
@@ -86,7 +86,7 @@ export function createStatesClient({
     take: (digest: string, data: Uint8Array) => Promise<void>,
   ) => {
     for (let rest = batch; rest.length > 0; ) {
-      const blobs = await ask({ digests: [...rest] }, openBlobs, fetchTimeoutMs);
+      const blobs = await send({ digests: [...rest] }, openBlobs, fetchTimeoutMs);
       if (blobs.length > rest.length) throw new SvcError("unavailable", "a master sent too many blobs");
       const pairs = blobs.map((data, at) => [rest[at] ?? "", data] as const);
       for (const [digest, data] of pairs) {
@@ -101,7 +101,7 @@ export function createStatesClient({
     }
   };
   return {
-    find: (environment, commit) => ask({ environment, commit }, openSnapshot, findTimeoutMs),
+    find: (environment, commit) => send({ environment, commit }, openSnapshot, findTimeoutMs),
     async fetch(wanted, take) {
       await mapBounded(batchesOf(wanted), { atOnce: batchesAtOnce }, (batch) => fetchBatch(batch, take));
     },

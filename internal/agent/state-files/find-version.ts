@@ -25,7 +25,7 @@ export function createVersions(cache: Cache, statements: Statements): Versions {
     });
     return last?.catalog ?? new Map();
   };
-  const askMasters = async (environment: string, commit: string | undefined): Promise<CachedSnapshot> => {
+  const requestMasters = async (environment: string, commit: string | undefined): Promise<CachedSnapshot> => {
     const statement = statements.accept(await cache.masters().find(environment, commit));
     if (environment === base && commit === undefined && statement.base !== undefined) {
       return { manifest: statement.base, commits: [] };
@@ -37,7 +37,7 @@ export function createVersions(cache: Cache, statements: Statements): Versions {
       const { list, log } = cache;
       const cached = commit === undefined ? list.current(environment) : list.withCommit(environment, commit);
       try {
-        return await askMasters(environment, commit);
+        return await requestMasters(environment, commit);
       } catch (thrown) {
         const { kind, message } = toSvcError(thrown);
         // A removed environment is not served from the cache. A commit is: it never changes.

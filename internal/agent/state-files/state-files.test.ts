@@ -38,7 +38,7 @@ const thief = newKeyPair("user", systemRandom);
 function mastersOf() {
   const blobs = new Map<string, Uint8Array>();
   const environments = new Map<string, { manifest: string; commits: string[] }[]>();
-  const asked: string[] = [];
+  const requested: string[] = [];
   const masters = {
     connected: true,
     version: 100,
@@ -46,7 +46,7 @@ function mastersOf() {
     /** What they answer as signed. */
     statement: undefined as Uint8Array | undefined,
     blobs,
-    asked,
+    requested,
     /** What they answer with instead of a blob. */
     spoil: (data: Uint8Array): Uint8Array => data,
     /** Called before each answer. */
@@ -98,7 +98,7 @@ function mastersOf() {
       for (const digest of request.digests.slice(0, 5)) {
         const blob = blobs.get(digest);
         if (blob === undefined) break;
-        asked.push(digest);
+        requested.push(digest);
         found.push(masters.spoil(blob));
       }
       if (found.length > 0) return encode({ blobs: found });
@@ -150,11 +150,11 @@ test("fetches the announced version, stores it for its owner only, and fetches o
     expect(mode).toBe(entry.isDirectory() ? 0o700 : 0o600);
   }
 
-  masters.asked.length = 0;
+  masters.requested.length = 0;
   await masters.publish({ ...tree, "top.sls": "base: []\n" });
   files.reported(masters.statement);
   await log.logged("state files fetched", ({ blobs }) => blobs === 3);
-  expect(masters.asked).toHaveLength(3);
+  expect(masters.requested).toHaveLength(3);
   expect((await readAll(await files.open()))["top.sls"]).toBe("base: []\n");
 });
 
@@ -239,12 +239,12 @@ test("killed halfway: the old snapshot stays, and the next start fetches only mi
   expect(await readAll(await openPeel(masters).files.open())).toEqual(tree);
   masters.connected = true;
   const before = stored();
-  masters.asked.length = 0;
+  masters.requested.length = 0;
   const { files, log } = openPeel(masters);
   files.reported(masters.statement);
   await log.logged("state files fetched");
-  expect(masters.asked.length).toBeLessThan(40);
-  expect(masters.asked.length).toBeGreaterThan(0);
+  expect(masters.requested.length).toBeLessThan(40);
+  expect(masters.requested.length).toBeGreaterThan(0);
   expect(before).toBeGreaterThan(3);
   expect(await readAll(await files.open())).toEqual(many);
   expect(existsSync(join(dir, "blobs", "aa", ".half-written"))).toBe(false);
@@ -383,7 +383,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
     log.records.filter(({ event }) => event === "state files refused").map(({ fields }) => fields.reason);
 
   /** Whatever is sent and answered, the peel keeps what a master signed, and says why. */
-  async function keeps(peel: Awaited<ReturnType<typeof settled>>, reason: string) {
+  async function retains(peel: Awaited<ReturnType<typeof settled>>, reason: string) {
     const { masters, files, log } = peel;
     files.reported(masters.statement);
     expect(await readAll(await files.open())).toEqual(tree);
@@ -402,14 +402,14 @@ describe("an attacker with access to the bus cannot choose the files in force", 
     const peel = await settled();
     await peel.masters.publish(evil);
     peel.masters.statement = undefined;
-    await keeps(peel, "not signed");
+    await retains(peel, "not signed");
   });
 
   test("by a key of its own, or another fleet's", async () => {
     const peel = await settled();
     peel.masters.key = thief;
     await peel.masters.publish(evil);
-    await keeps(peel, "unknown command key");
+    await retains(peel, "unknown command key");
   });
 
   test("by modifying a signed statement", async () => {
@@ -425,7 +425,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
       expect(refusal(probe.log)).toEqual(["state files refused: the signature is wrong"]);
     }
     masters.statement = encode({ ...said, signature: Buffer.of() });
-    await keeps(peel, "signature is wrong");
+    await retains(peel, "signature is wrong");
   });
 
   test("by replaying an older statement, also after a restart", async () => {
@@ -436,7 +436,7 @@ describe("an attacker with access to the bus cannot choose the files in force", 
     const peel = openPeel(masters);
     await peel.files.open();
     masters.statement = old;
-    await keeps({ masters, ...peel }, "older");
+    await retains({ masters, ...peel }, "older");
     expect(statSync(join(temporary.path, "states-cache", "current")).mode & 0o777).toBe(0o600);
   });
 

@@ -110,22 +110,22 @@ async function fetchMissing(
 
 /** Removes the blobs of removed snapshots. If a remaining snapshot is unreadable, removes nothing. */
 function collect(snapshots: readonly CachedSnapshot[], blobs: BlobFiles, log: Log): void {
-  const keep = new Set<string>();
+  const retained = new Set<string>();
   try {
     for (const { manifest } of snapshots) {
-      keep.add(manifest);
+      retained.add(manifest);
       const root = blobs.read(manifest);
       if (root === undefined) throw new SvcError("storage", `the snapshot ${manifest} is damaged`);
       for (const page of decodeRoot(root).pages) {
-        if (keep.has(page)) continue;
-        keep.add(page);
+        if (retained.has(page)) continue;
+        retained.add(page);
         const data = blobs.read(page);
         if (data === undefined)
           throw new SvcError("storage", `a page of the snapshot ${manifest} is damaged`);
-        for (const blob of decodePage(data).flatMap(blobsOf)) keep.add(blob);
+        for (const blob of decodePage(data).flatMap(blobsOf)) retained.add(blob);
       }
     }
-    const removed = blobs.keepOnly(keep);
+    const removed = blobs.removeOthers(retained);
     if (removed > 0) log.debug("state files removed from the cache", { blobs: removed });
   } catch (thrown) {
     log.warn("the cache of state files was not tidied", { reason: describeError(thrown) });

@@ -15,7 +15,7 @@ test("at most every five minutes, jittered, also over restarts", () => {
   const open = (jitter: number) => createPace(file, { clock, jitter: () => jitter });
   const first = open(0.5);
   expect(first.waitMs()).toBe(0);
-  first.asked();
+  first.requested();
   expect(first.waitMs()).toBe(5.5 * minutes);
   clock.advance(minutes);
   expect([first.waitMs(), open(0).waitMs(), open(0.5).waitMs()]).toEqual([
@@ -43,6 +43,6 @@ test("a damaged file, and a time in the future, do not keep the peel from asking
 test("a disk that is full does not keep it from asking", () => {
   const clock = manualClock();
   const pace = createPace(join(files.path, "missing", "asked"), { clock, jitter: () => 0 });
-  pace.asked();
+  pace.requested();
   expect(pace.waitMs()).toBe(5 * minutes);
 });

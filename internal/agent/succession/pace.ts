@@ -10,7 +10,7 @@ export interface Pace {
   /** How long to wait before the next question, milliseconds. */
   waitMs(): number;
   /** A question is asked now. */
-  asked(): void;
+  requested(): void;
 }
 
 /** @param jitter a number in [0, 1) */
@@ -27,7 +27,7 @@ export function createPace(file: string, { clock, jitter }: { clock: Clock; jitt
   }
   return {
     waitMs: () => Math.max(0, mayAt - clock.monotonic()),
-    asked() {
+    requested() {
       mayAt = clock.monotonic() + intervalMs();
       try {
         writeFileAtomic(file, `${rfc3339(clock.now())}\n`, secretMode);

@@ -41,13 +41,13 @@ async function stage(
   byKey = 404,
   more: Partial<Pick<WatchOptions, "isRefused" | "onSatisfied">> = {},
 ) {
-  const askedAt: number[] = [];
+  const requestedAt: number[] = [];
   const paths: string[] = [];
-  const looks = new Set<() => void>();
+  const checks = new Set<() => void>();
   /** Resolves when it was asked so often for paths with this word. */
-  const asked = (word: string, times: number) =>
+  const requested = (word: string, times: number) =>
     new Promise<void>((resolve) => {
-      looks.add(() => {
+      checks.add(() => {
         if (paths.filter((path) => path.includes(word)).length >= times) resolve();
       });
     });
@@ -55,7 +55,7 @@ async function stage(
     tls: await authority.issue(),
     answer(_, { pathname }) {
       paths.push(pathname);
-      for (const look of looks) look();
+      for (const check of checks) check();
       if (pathname.endsWith("/succession")) {
         const found = statement();
         return found === undefined ? new Response("{}", { status: 404 }) : Response.json(found);
@@ -78,9 +78,9 @@ async function stage(
     accepted: { ...accepted, accept: () => {} },
     pace: {
       ...pace,
-      asked() {
-        askedAt.push(fast.monotonic());
-        pace.asked();
+      requested() {
+        requestedAt.push(fast.monotonic());
+        pace.requested();
       },
     },
     refusedStatements: refused,
@@ -95,11 +95,11 @@ async function stage(
   });
   watching.catch(() => {});
   return {
-    askedAt,
+    requestedAt,
     refused,
     log,
     watching,
-    asked,
+    requested,
     async [Symbol.asyncDispose]() {
       stopping.abort(new Error("the test is over"));
       await watching.catch(() => {});
@@ -116,17 +116,17 @@ test("a master of another root is asked for a statement within two minutes, and 
   one.refused.note("rotation", "of the fleet before");
   expect(await one.watching).toEqual(good());
   expect(one.refused.current()).toEqual([]);
-  expect(one.askedAt).toHaveLength(1);
-  expect((one.askedAt[0] ?? 0) - since).toBeGreaterThanOrEqual(60_000);
+  expect(one.requestedAt).toHaveLength(1);
+  expect((one.requestedAt[0] ?? 0) - since).toBeGreaterThanOrEqual(60_000);
 });
 
 test("what a thief serves is refused, told once, and asked for every five minutes at most", async () => {
   const { signature: _, key: __, ...fields } = good();
   const thief = signSuccession(fields, newKeyPair("user", systemRandom));
   await using one = await stage(next, () => thief);
-  await one.asked("succession", 4);
-  for (const [at, time] of one.askedAt.slice(1).entries()) {
-    expect(time - (one.askedAt[at] ?? 0)).toBeGreaterThanOrEqual(fiveMinutesMs);
+  await one.requested("succession", 4);
+  for (const [at, time] of one.requestedAt.slice(1).entries()) {
+    expect(time - (one.requestedAt[at] ?? 0)).toBeGreaterThanOrEqual(fiveMinutesMs);
   }
   const reported = one.log.records.filter(({ event }) => event === "a statement of succession is refused");
   expect(reported.filter(({ level }) => level === "warn")).toHaveLength(1);
@@ -138,19 +138,19 @@ test("what a thief serves is refused, told once, and asked for every five minute
 
 test("a master of its own fleet that knows the peel is not asked for one", async () => {
   await using one = await stage(own, good, 200);
-  await one.asked("by-key", 2);
-  expect(one.askedAt).toEqual([]);
+  await one.requested("by-key", 2);
+  expect(one.requestedAt).toEqual([]);
 });
 
 test("a peel that was refused learns when a master of its fleet is back, and asks for a statement no more often", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await using back = await stage(own, good, 200, { isRefused: () => true, onSatisfied: resolve });
   await promise;
-  expect(back.askedAt).toEqual([]);
+  expect(back.requestedAt).toEqual([]);
   await using away = await stage(next, () => undefined, 404, { isRefused: () => true });
-  await away.asked("succession", 3);
-  for (const [at, time] of away.askedAt.slice(1).entries()) {
-    expect(time - (away.askedAt[at] ?? 0)).toBeGreaterThanOrEqual(fiveMinutesMs);
+  await away.requested("succession", 3);
+  for (const [at, time] of away.requestedAt.slice(1).entries()) {
+    expect(time - (away.requestedAt[at] ?? 0)).toBeGreaterThanOrEqual(fiveMinutesMs);
   }
 });
 
@@ -165,7 +165,7 @@ test("a peel on the bus asks nobody", async () => {
   const never = () => {
     throw new Error("it asked");
   };
-  let looks = 0;
+  let checks = 0;
   const watching = awaitSuccession({
     urls: ["https://localhost:1"],
     rung: never,
@@ -173,10 +173,10 @@ test("a peel on the bus asks nobody", async () => {
     key: never,
     recoveryKeys: { current: [recoveryKey.publicKey] },
     accepted: { statement: undefined, accept: never },
-    pace: { waitMs: never, asked: never },
+    pace: { waitMs: never, requested: never },
     refusedStatements: { note: never, clear: never },
     isConnected() {
-      looks++;
+      checks++;
       return true;
     },
     isRefused: () => false,
@@ -191,7 +191,7 @@ test("a peel on the bus asks nobody", async () => {
     await Promise.resolve();
     await Promise.resolve();
   }
-  expect(looks).toBeGreaterThan(10);
+  expect(checks).toBeGreaterThan(10);
   stopping.abort(new Error("the test is over"));
   await expect(watching).rejects.toThrow("the test is over");
 });

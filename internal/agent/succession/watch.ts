@@ -5,15 +5,15 @@ import type { SignedSuccession } from "../../identity/succession/mod.ts";
 import type { Rung, TrustOptions } from "../../identity/trust/mod.ts";
 import type { RecoveryKeys, RefusedStatements } from "../joining/mod.ts";
 import type { Accepted } from "./accepted.ts";
-import { type AskOptions, fetchStatement, satisfies } from "./ask.ts";
+import { type FetchOptions, fetchStatement, satisfies } from "./fetch-statement.ts";
 import { judgeSuccession } from "./judge.ts";
 import type { Pace } from "./pace.ts";
 
-const lookMs = 5_000;
+const checkMs = 5_000;
 /** How long the bus may be away before the masters are asked. */
 const awayMs = 60_000;
 /** Spreads what a fleet asks that lost its bus at the same moment. */
-const askSpreadMs = 15_000;
+const requestSpreadMs = 15_000;
 const statementSpreadMs = 40_000;
 /** Between two times that masters are asked which satisfy the peel, or of which none has a statement. */
 const againMs = 5 * 60_000;
@@ -21,7 +21,7 @@ const againMs = 5 * 60_000;
 const refusedAgainMs = 60_000;
 const storeAgainMs = 30_000;
 
-export interface WatchOptions extends AskOptions {
+export interface WatchOptions extends FetchOptions {
   /** The masters of this peel. */
   urls: readonly string[];
   /** How this peel verifies them. @throws SvcError when its configuration cannot be read */
@@ -50,7 +50,7 @@ export interface WatchOptions extends AskOptions {
 export async function awaitSuccession(options: WatchOptions): Promise<SignedSuccession> {
   const { urls, recoveryKeys, pace, clock, jitter, log, signal } = options;
   let awaySince: number | undefined;
-  let askAt = 0;
+  let nextRequestAt = 0;
   const complaints = new Set<string>();
   const complain = (event: string, url: string, reason: string) => {
     const level = complaints.has(`${event}${url}${reason}`) ? "debug" : "warn";
@@ -59,8 +59,8 @@ export async function awaitSuccession(options: WatchOptions): Promise<SignedSucc
   };
 
   /** The first statement that the peel accepts, of any of its masters. */
-  const askForStatement = async (): Promise<SignedSuccession | undefined> => {
-    pace.asked();
+  const requestStatement = async (): Promise<SignedSuccession | undefined> => {
+    pace.requested();
     const { accepted } = options;
     for (const url of urls) {
       let found: unknown;
@@ -92,7 +92,7 @@ export async function awaitSuccession(options: WatchOptions): Promise<SignedSucc
   };
 
   for (;;) {
-    await sleep(clock, lookMs, signal);
+    await sleep(clock, checkMs, signal);
     if (options.isConnected()) {
       awaySince = undefined;
       continue;
@@ -100,15 +100,15 @@ export async function awaitSuccession(options: WatchOptions): Promise<SignedSucc
     const now = clock.monotonic();
     if (awaySince === undefined) {
       awaySince = now;
-      askAt = now + (options.isRefused() ? 0 : awayMs) + askSpreadMs * jitter();
+      nextRequestAt = now + (options.isRefused() ? 0 : awayMs) + requestSpreadMs * jitter();
     }
-    if (options.isRefused()) askAt = Math.min(askAt, now + askSpreadMs * jitter());
-    if (now < askAt || urls.length === 0 || recoveryKeys.current.length === 0) continue;
+    if (options.isRefused()) nextRequestAt = Math.min(nextRequestAt, now + requestSpreadMs * jitter());
+    if (now < nextRequestAt || urls.length === 0 || recoveryKeys.current.length === 0) continue;
     try {
       if (await anySatisfies()) options.onSatisfied();
       else if (!options.isRefused() || pace.waitMs() <= refusedAgainMs) {
         await sleep(clock, Math.max(pace.waitMs(), statementSpreadMs * jitter()), signal);
-        const statement = options.isConnected() ? undefined : await askForStatement();
+        const statement = options.isConnected() ? undefined : await requestStatement();
         if (statement !== undefined) {
           await store(statement, options);
           // They belonged to the previous fleet.
@@ -120,7 +120,7 @@ export async function awaitSuccession(options: WatchOptions): Promise<SignedSucc
       signal.throwIfAborted();
       complain("the masters cannot be asked", "", describeError(thrown));
     }
-    askAt = clock.monotonic() + (options.isRefused() ? refusedAgainMs : againMs) * (1 + jitter() / 5);
+    nextRequestAt = clock.monotonic() + (options.isRefused() ? refusedAgainMs : againMs) * (1 + jitter() / 5);
   }
 }
 

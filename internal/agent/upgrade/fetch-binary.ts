@@ -90,7 +90,7 @@ async function obtain(
     signal.throwIfAborted();
     let reason: string;
     try {
-      return await ask(connection, peelId, digest);
+      return await request(connection, peelId, digest);
     } catch (thrown) {
       const { kind } = toSvcError(thrown);
       if (kind !== "unavailable" && kind !== "rate_limited") throw thrown;
@@ -103,15 +103,19 @@ async function obtain(
   }
 }
 
-async function ask(
+async function request(
   connection: FetchBinaryOptions["connection"],
   peelId: string,
   digest: string,
 ): Promise<Uint8Array> {
   if (!connection.connected) throw new SvcError("unavailable", "the bus is unreachable");
-  const asked = connection.request(fetchSubject(peelId), encodeFetch({ binary: [digest] }), requestTimeoutMs);
+  const requested = connection.request(
+    fetchSubject(peelId),
+    encodeFetch({ binary: [digest] }),
+    requestTimeoutMs,
+  );
   const [data = new Uint8Array()] = openBlobs(
-    await asked.catch((cause) => {
+    await requested.catch((cause) => {
       throw new SvcError("unavailable", "no master answered", { cause });
     }),
   );

@@ -39,7 +39,7 @@ export function upgradesOfHost(options: UpgradeHostOptions): {
       if (connection === undefined) throw new SvcError("unavailable", "the bus is away");
       return fetchBinary({ ...options, connection, signal, seed: executable }, manifest, path);
     },
-    async ask(path, signal) {
+    async request(path, signal) {
       const argv = [path, "--version"];
       const env = cleanEnvironment(undefined);
       const run = runProcess({ argv, env, cwd: "/", timeoutMs: versionTimeoutMs, signal, clock });

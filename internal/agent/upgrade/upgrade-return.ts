@@ -64,7 +64,7 @@ export function createUpgradeReturns(options: UpgradeReturnOptions): UpgradeRetu
     if (kept.onDisk) close();
     else void kept.stored.then(close);
   };
-  const look = () => {
+  const check = () => {
     for (const jid of waiting) {
       const fate = fateOf(jid);
       if (fate === "under way") continue;
@@ -85,7 +85,7 @@ export function createUpgradeReturns(options: UpgradeReturnOptions): UpgradeRetu
       if (fate !== "under way") send(jid, fate);
       else {
         waiting.add(jid);
-        timer ??= clock.every(pollMs, look);
+        timer ??= clock.every(pollMs, check);
       }
       return true;
     },

@@ -68,7 +68,7 @@ function upgrades(
       writeFileSync(path, data);
       return { sha256: digestOf(data), size: data.length, platform, version: "", chunks: [] };
     },
-    ask: async () => "2.0.0",
+    request: async () => "2.0.0",
     freeBytes: async () => 1e12,
     clock,
     log: recordingLog(),
@@ -169,10 +169,10 @@ test.each<[string, () => ReturnType<typeof upgrades>, string]>([
     () => upgrades({}, next, "linux-arm64"),
     "is for linux-arm64, but this peel runs on linux-x64",
   ],
-  ["another version", () => upgrades({ ask: async () => "3.0.0" }), "reports version 3.0.0, not 2.0.0"],
+  ["another version", () => upgrades({ request: async () => "3.0.0" }), "reports version 3.0.0, not 2.0.0"],
   [
     "a program that does not answer",
-    () => upgrades({ ask: () => Promise.reject(new SvcError("bad_request", "no svc-peel")) }),
+    () => upgrades({ request: () => Promise.reject(new SvcError("bad_request", "no svc-peel")) }),
     "no svc-peel",
   ],
 ])("a binary with %s is refused, and leaves nothing", async (_, service, message) => {

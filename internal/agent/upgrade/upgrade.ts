@@ -26,7 +26,7 @@ export interface UpgradeOptions {
   /** Fetches a binary into a file. Keeps the part that exists. */
   fetch(manifest: string, path: string, signal: AbortSignal): Promise<BinaryManifest>;
   /** The version that an executable reports: `1.2.3`. @throws SvcError when it does not report one */
-  ask(path: string, signal: AbortSignal): Promise<string>;
+  request(path: string, signal: AbortSignal): Promise<string>;
   /** Free bytes of a directory. Default: ask the system. */
   freeBytes?(directory: string): Promise<number>;
   clock: Clock;
@@ -62,7 +62,7 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
         await chmod(part, 0o755);
         await mkdir(dirname(target), { recursive: true, mode: 0o700 });
       });
-      const said = await options.ask(part, signal);
+      const said = await options.request(part, signal);
       if (request.version !== "" && said !== request.version) {
         const what = `reports version ${said}, not ${request.version}`;
         throw new SvcError("bad_request", `the binary ${what}`);
@@ -96,7 +96,7 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
         return { version: ownVersion, previous: ownVersion, changed: false, rolled_back: false };
       }
       const path = await stage(request, signal);
-      const version = request.version === "" ? await options.ask(path, signal) : request.version;
+      const version = request.version === "" ? await options.request(path, signal) : request.version;
       signal.throwIfAborted();
       const { sha256, readyWithinMs } = request;
       files.writeRequest({ jid, sha256, version, from: ownVersion, readyWithinMs, deadline });

@@ -18,17 +18,17 @@ export function requestHealth(
 export function createHealth(
   options: Parameters<typeof requestHealth>[0],
   onWell: () => void,
-): { look(over: AbortSignal): Promise<"frozen" | "fine"> } {
+): { check(over: AbortSignal): Promise<"frozen" | "fine"> } {
   const { limits, clock } = options;
-  let askAt = clock.monotonic() + limits.healthEveryMs;
+  let nextRequestAt = clock.monotonic() + limits.healthEveryMs;
   let silent = 0;
   let wellSince: number | undefined;
   return {
-    async look(over) {
-      if (clock.monotonic() < askAt) return "fine";
+    async check(over) {
+      if (clock.monotonic() < nextRequestAt) return "fine";
       const answer = await requestHealth(options, over);
       const now = clock.monotonic();
-      askAt = now + limits.healthEveryMs;
+      nextRequestAt = now + limits.healthEveryMs;
       if (answer === undefined) {
         wellSince = undefined;
         return ++silent >= limits.healthTries ? "frozen" : "fine";

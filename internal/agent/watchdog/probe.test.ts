@@ -15,7 +15,7 @@ async function server(answer: (socket: Socket) => void) {
   if (address === null || typeof address === "string") throw new Error("no port");
   return { port: address.port, [Symbol.dispose]: () => listener.close() };
 }
-const ask = (port: number, more: Partial<Parameters<typeof probe>[0]> = {}) =>
+const request = (port: number, more: Partial<Parameters<typeof probe>[0]> = {}) =>
   probe({
     host: "127.0.0.1",
     port,
@@ -33,33 +33,33 @@ test("asks on this host, whatever proxies the environment names", async () => {
     hostname: "127.0.0.1",
     fetch: () => Response.json({ a: "ä" }, { status: 503 }),
   });
-  expect(await ask(health.port ?? 0)).toEqual({ status: 503, body: '{"a":"ä"}' });
+  expect(await request(health.port ?? 0)).toEqual({ status: 503, body: '{"a":"ä"}' });
   delete process.env.HTTP_PROXY;
 });
 
 test("a closed port, a non-HTTP response and an endless response count as no response", async () => {
   const closed = await server(() => {});
   closed[Symbol.dispose]();
-  expect(await ask(closed.port)).toBeUndefined();
+  expect(await request(closed.port)).toBeUndefined();
   using other = await server((socket) => socket.end("220 mail\r\n"));
-  expect(await ask(other.port)).toBeUndefined();
+  expect(await request(other.port)).toBeUndefined();
   using endless = await server((socket) => socket.write(`HTTP/1.0 200 OK\r\n\r\n${"x".repeat(100_000)}`));
-  expect(await ask(endless.port)).toBeUndefined();
+  expect(await request(endless.port)).toBeUndefined();
 });
 
 test("a silent server is waited for until the timeout, or until the signal", async () => {
   const connected = Promise.withResolvers<void>();
   using silent = await server(() => connected.resolve());
   const clock = manualClock();
-  const asked = ask(silent.port, { clock });
+  const requested = request(silent.port, { clock });
   await connected.promise;
   clock.advance(5_000);
-  expect(await asked).toBeUndefined();
+  expect(await requested).toBeUndefined();
   const stopping = new AbortController();
-  const again = ask(silent.port, { clock, signal: stopping.signal });
+  const again = request(silent.port, { clock, signal: stopping.signal });
   stopping.abort();
   expect(await again).toBeUndefined();
-  expect(await ask(silent.port, { clock, signal: stopping.signal })).toBeUndefined();
+  expect(await request(silent.port, { clock, signal: stopping.signal })).toBeUndefined();
   expect(clock.pending).toBe(0);
 });
 

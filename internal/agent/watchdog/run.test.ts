@@ -46,7 +46,7 @@ describe("a peel under a watchdog", () => {
     const watchdog = await scene.start();
     watchdog.kill("SIGTERM");
     expect(await watchdog.exited).toBe(0);
-    expect(await scene.ask("/healthz")).toBeUndefined();
+    expect(await scene.request("/healthz")).toBeUndefined();
   });
 
   test("that ignores SIGTERM is killed with its watchdog", async () => {
@@ -67,7 +67,7 @@ describe("a peel under a watchdog", () => {
     const second = await scene.start();
     expect(second.output()).toContain(`"pid":${orphan}`);
     expect(identityOf(orphan)).toBeUndefined();
-    expect(await scene.ask("/healthz")).toBe(200);
+    expect(await scene.request("/healthz")).toBe(200);
   });
 
   test("is not run twice: a second watchdog is refused", async () => {
@@ -76,7 +76,7 @@ describe("a peel under a watchdog", () => {
     const second = scene.launch();
     expect(await second.exited).not.toBe(0);
     expect(second.output()).toContain(`the watchdog with the process id ${first.pid} runs a peel`);
-    expect(await scene.ask("/healthz")).toBe(200);
+    expect(await scene.request("/healthz")).toBe(200);
   });
 });
 
@@ -162,7 +162,7 @@ describe("an upgrade", () => {
       reason: "the staged binary has changed since it was staged",
     });
     expect(pidOf(watchdog.output(), "packaged")).toBe(first);
-    expect(await scene.ask("/healthz")).toBe(200);
+    expect(await scene.request("/healthz")).toBe(200);
   });
 
   test("is refused after its deadline", async () => {
@@ -228,7 +228,7 @@ describe("a watchdog that is killed during an upgrade", () => {
       },
     });
     expect(scene.files.request()).toBeUndefined();
-    expect(await scene.ask("/readyz")).toBe(200);
+    expect(await scene.request("/readyz")).toBe(200);
   });
 
   test("when it was committed leaves the new binary", async () => {

@@ -144,7 +144,7 @@ async function watch(watchdog: Watchdog, child: Child, trial: Trial | undefined)
     }
     if (!watchdog.announced) await announce(watchdog, over);
     const isTried = trial !== undefined && !trial.isOver;
-    const end = isTried ? await tryOut(watchdog, trial, over) : await lookAfter(watchdog, health, over);
+    const end = isTried ? await tryOut(watchdog, trial, over) : await supervise(watchdog, health, over);
     if (end === "frozen") {
       log.error("the peel does not answer; killing it", { pid: child.pid, tries: limits.healthTries });
       await child.kill();
@@ -160,20 +160,20 @@ async function tryOut(
   trial: Trial,
   over: AbortSignal,
 ): Promise<"failed" | undefined> {
-  await trial.look(over);
+  await trial.check(over);
   if (trial.failure !== undefined) return "failed";
   if (trial.isOver) upgrades.commit(trial.staged);
   return undefined;
 }
 
 /** @returns why a peel outside a trial must end, if it must */
-async function lookAfter(
+async function supervise(
   { upgrades }: Watchdog,
   health: ReturnType<typeof createHealth>,
   over: AbortSignal,
 ): Promise<"requested" | "frozen" | undefined> {
   if (await upgrades.claim()) return "requested";
-  return (await health.look(over)) === "frozen" && !over.aborted ? "frozen" : undefined;
+  return (await health.check(over)) === "frozen" && !over.aborted ? "frozen" : undefined;
 }
 
 /** A peel has started when its health server answers; it waits for no bus with that. */

@@ -39,26 +39,26 @@ function scene(isOwnPort?: () => boolean) {
 test("a binary that stays ready for long enough is settled, and not a moment before", async () => {
   await using at = scene();
   at.peel.ready = true;
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   at.clock.advance(14_999);
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   expect(at.trial.isOver).toBe(false);
   at.clock.advance(1);
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   expect([at.trial.isOver, at.trial.failure]).toEqual([true, undefined]);
 });
 
 test("a binary that loses readiness must stay ready from the start again", async () => {
   await using at = scene();
   at.peel.ready = true;
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   at.clock.advance(10_000);
   at.peel.ready = false;
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   at.peel.ready = true;
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   at.clock.advance(14_999);
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   expect(at.trial.isOver).toBe(false);
 });
 
@@ -66,12 +66,12 @@ test("a binary that is ready when the time is over may settle; one that is not h
   await using at = scene();
   at.clock.advance(59_000);
   at.peel.ready = true;
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   at.clock.advance(10_000);
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   expect(at.trial.isOver).toBe(false);
   at.peel.ready = false;
-  await at.trial.look(signal);
+  await at.trial.check(signal);
   expect(at.trial.failure).toBe("it did not become ready in 1m: bus: away");
 });
 
@@ -89,7 +89,7 @@ test("another program on the port of a peel cannot decide its trial", async () =
   at.peel.ready = true;
   for (const ms of [0, 15_000, 45_000]) {
     at.clock.advance(ms);
-    await at.trial.look(signal);
+    await at.trial.check(signal);
   }
   expect(at.trial.failure).toMatch(/a program of another user listens on port \d+$/);
 });

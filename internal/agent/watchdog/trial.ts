@@ -13,7 +13,7 @@ export interface Trial {
   /** Whether it is decided. */
   readonly isOver: boolean;
   /** Checks once whether the peel is ready. This may decide the trial. */
-  look(signal: AbortSignal): Promise<void>;
+  check(signal: AbortSignal): Promise<void>;
   /** The peel exited by itself. @param end how it exited */
   ended(end: string | undefined): void;
   fail(reason: string): void;
@@ -47,7 +47,7 @@ export function createTrial(staged: StagedUpgrade, options: TrialOptions): Trial
     get isOver() {
       return isSettled || failure !== undefined;
     },
-    async look(signal) {
+    async check(signal) {
       const { host, port } = health;
       const answer = await probe({ host, port, path: "/readyz", timeoutMs: limits.answerMs, clock, signal });
       if (signal.aborted) return;

@@ -31,7 +31,7 @@ export async function findAccount(key: string, deps: LookupDeps): Promise<Accoun
 
 /** Same as `findAccount`, but returns `undefined` when the account does not exist. */
 export async function findAccountIfPresent(key: string, deps: LookupDeps): Promise<Account | undefined> {
-  const fields = await lookUp("passwd", key, deps);
+  const fields = await readFields("passwd", key, deps);
   if (fields === undefined) return undefined;
   const [name = "", , uid, gid, , home, shell] = fields;
   return { name, uid: Number(uid), gid: Number(gid), home: home || "/", shell: shell || "/bin/sh" };
@@ -49,14 +49,14 @@ export async function findGroupIfPresent(
   key: string,
   deps: LookupDeps,
 ): Promise<{ name: string; gid: number } | undefined> {
-  const [name, , gid] = (await lookUp("group", key, deps)) ?? [];
+  const [name, , gid] = (await readFields("group", key, deps)) ?? [];
   return name === undefined || gid === undefined ? undefined : { name, gid: Number(gid) };
 }
 
 type Database = "passwd" | "group";
 
 /** Returns the fields of one entry. Reads the local file first: it is fast, and holds most accounts. */
-async function lookUp(
+async function readFields(
   database: Database,
   key: string,
   { clock, signal, cache }: LookupDeps,

@@ -19,7 +19,7 @@ export async function stopGroup(leader: number, exited: Promise<unknown>, clock:
   const ended = Promise.withResolvers<void>();
   const timers = new Set<Timer>();
   // Never signal a group again after it was empty: its id may be reused.
-  const look = () => {
+  const check = () => {
     if (!isAlive(leader)) ended.resolve();
   };
   signalGroup(leader, "SIGTERM");
@@ -31,8 +31,8 @@ export async function stopGroup(leader: number, exited: Promise<unknown>, clock:
     }),
   );
   void exited.then(() => {
-    look();
-    timers.add(clock.every(pollMs, look));
+    check();
+    timers.add(clock.every(pollMs, check));
   });
   await ended.promise;
   for (const timer of timers) timer.cancel();

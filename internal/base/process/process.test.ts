@@ -139,12 +139,12 @@ test("the umask is the program's alone", async () => {
 });
 
 test("another user is taken on whole: uid, gid, groups, no way back", async () => {
-  const asked = shell("id -u; id -g; id -G; umask; grep CapEff /proc/self/status", {
+  const requested = shell("id -u; id -g; id -G; umask; grep CapEff /proc/self/status", {
     account: nobody,
     umask: 0o077,
   });
-  if (!isRoot) return expect(asked).rejects.toThrow("only root can run something as nobody");
-  const { stdout } = await asked;
+  if (!isRoot) return expect(requested).rejects.toThrow("only root can run something as nobody");
+  const { stdout } = await requested;
   expect(stdout.text).toBe("65534\n65534\n65534\n0077\nCapEff:\t0000000000000000\n");
 });
 

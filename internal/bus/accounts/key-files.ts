@@ -144,7 +144,7 @@ export function replaceKey(dir: string, key: ReplaceableKey, records: Iterable<s
   const { current, next } = readKeySlot(dir, key);
   const path = keyFile(dir, key, "next");
   if (next !== undefined) {
-    if (key === "command" && current !== undefined) keepRecords(join(dir, earlierFile), current, records);
+    if (key === "command" && current !== undefined) storeRecords(join(dir, earlierFile), current, records);
     if (key === "account" && current !== undefined) noteDropped(join(dir, droppedFile), current.publicKey);
     const place = keyFile(dir, key, "current");
     writing(place, () => writeFileAtomic(place, `${next.seed}\n`, secretMode));
@@ -208,7 +208,7 @@ const earlierForm = v.object({
 type EarlierForm = v.InferOutput<typeof earlierForm>;
 
 /** Adds a key that goes. A repeated call adds records and never takes any away. */
-function keepRecords(path: string, key: KeyPair, records: Iterable<string>): void {
+function storeRecords(path: string, key: KeyPair, records: Iterable<string>): void {
   const known = readEarlierForm(path).keys;
   const before = known.find(({ public_key }) => public_key === key.publicKey)?.records ?? [];
   const entry = {

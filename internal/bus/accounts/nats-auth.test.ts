@@ -317,13 +317,13 @@ describe("a real bus", () => {
     master.publish(`svc.job.job-1.dispatch.${peel}`, codec.encode("run"));
     for await (const message of dispatched) expect(message.string()).toBe("run");
 
-    const asked = master.subscribe("svc.peel.*.hello", {
+    const requested = master.subscribe("svc.peel.*.hello", {
       callback: (_, message) => message.respond(message.data),
     });
     await master.flush();
     const answer = await node.request(`svc.peel.${peel}.hello`, codec.encode("hello"));
     expect(codec.decode(answer.data)).toBe("hello");
-    asked.unsubscribe();
+    requested.unsubscribe();
   });
 
   test.each([

@@ -85,7 +85,7 @@ describe.each(natsServerVersions())("on a server $version", ({ path }) => {
       const identity = { credentials: formatCredentials(jwt, user.seed) };
       return connectBus({ ...options, identity, inboxPrefix: operatorInboxPrefix(user.publicKey) });
     };
-    const asked = [
+    const requested = [
       "svc.admin.operator.whoami",
       "svc.admin.role.can",
       "svc.job.request",
@@ -103,7 +103,7 @@ describe.each(natsServerVersions())("on a server $version", ({ path }) => {
     const may = async (scopes: readonly string[], below = (user: string) => `svc.op.${user}.`) => {
       const operator = await connectAs(scopes);
       const found: string[] = [];
-      for (const subject of asked) {
+      for (const subject of requested) {
         const answer = await operator.nats
           .request(subject.startsWith("$") ? subject : `${below(operator.user)}${subject}`, "", {
             timeout: 2_000,
@@ -119,7 +119,7 @@ describe.each(natsServerVersions())("on a server $version", ({ path }) => {
     expect(await may([])).toEqual(self);
     expect(await may(["jobs show"])).toEqual(self);
     expect(await may(["enrollments approve"])).toEqual([...self, "svc.admin.enroll.approve"]);
-    expect(await may(Object.keys(subjectsOfScopes))).toEqual(asked.slice(0, 6));
+    expect(await may(Object.keys(subjectsOfScopes))).toEqual(requested.slice(0, 6));
 
     // Neither the subject without its key, nor below the key of another user.
     const everything = Object.keys(subjectsOfScopes);

@@ -147,7 +147,7 @@ function lose(contender: Contender, reason: string): void {
 async function acquire(contender: Contender): Promise<void> {
   const { bucket, name, self, clock, log } = contender;
   if (contender.stopped) return;
-  const askedAt = clock.monotonic();
+  const requestedAt = clock.monotonic();
   contender.since = rfc3339(clock.now());
   const revision = await bucket.create(name, encodeHeld({ holder: self, since: contender.since }));
   if (revision === undefined) return wakeWhenExpired(contender);
@@ -155,7 +155,7 @@ async function acquire(contender: Contender): Promise<void> {
   const end = new AbortController();
   const tenure = { token: revision, signal: end.signal };
   contender.mine = { tenure, end, revision };
-  contender.validUntil = askedAt + ttlMs - marginMs;
+  contender.validUntil = requestedAt + ttlMs - marginMs;
   contender.seen = { holder: self, token: revision };
   // It was given up before the bus replied: `stop` gives it back.
   if (contender.stopped) return;
@@ -167,9 +167,9 @@ async function acquire(contender: Contender): Promise<void> {
 async function renew(contender: Contender): Promise<void> {
   const { bucket, name, self, clock, mine, since } = contender;
   if (mine === undefined || contender.stopped) return;
-  const askedAt = clock.monotonic();
+  const requestedAt = clock.monotonic();
   // After a pause another master may hold it; the tenure ended on time in both cases.
-  if (askedAt >= contender.validUntil) {
+  if (requestedAt >= contender.validUntil) {
     lose(contender, "this process was paused for too long");
     return wake(contender, 0);
   }
@@ -181,7 +181,7 @@ async function renew(contender: Contender): Promise<void> {
     return wakeWhenExpired(contender);
   }
   mine.revision = revision;
-  contender.validUntil = askedAt + ttlMs - marginMs;
+  contender.validUntil = requestedAt + ttlMs - marginMs;
   wakeToRenew(contender);
 }
 

@@ -6,7 +6,7 @@ import { managerOf } from "../jetstream/manager.ts";
 import { errorCodes, isLeaderless, JetStreamError, requestJetStream } from "../jetstream/request.ts";
 import { peerIdOf } from "./peer-id.ts";
 
-const lookMs = 200;
+const checkMs = 200;
 
 /** Where a stream is stored, as its leader sees it. */
 interface Placement {
@@ -84,12 +84,12 @@ export async function untilComplete(
   options: { replicas: number; without?: string; timeoutMs: number; signal?: AbortSignal },
 ): Promise<boolean> {
   const { replicas, without, timeoutMs, signal } = options;
-  for (let waitedMs = 0; ; waitedMs += lookMs) {
+  for (let waitedMs = 0; ; waitedMs += checkMs) {
     const placed = await placementOf(bus, stream);
     const isThere = placed?.complete === true && placed.servers.length === replicas;
     if (isThere && (without === undefined || !placed.servers.includes(without))) return true;
     if (waitedMs >= timeoutMs) return false;
-    await sleep(bus.clock, lookMs, signal);
+    await sleep(bus.clock, checkMs, signal);
   }
 }
 

@@ -3,10 +3,10 @@ import { streamName } from "../assets.ts";
 import type { Bus } from "../connect.ts";
 import type { SystemBus } from "../system.ts";
 import { compareReplicas, type Difference } from "./compare.ts";
-import { inspectReplicas, type Look } from "./inspect.ts";
+import { type Inspection, inspectReplicas } from "./inspect.ts";
 import { compareSamples, readSample, type Sample, samplePositions } from "./sample.ts";
 
-const looks = 4;
+const inspections = 4;
 const pauseMs = 2_500;
 
 export interface ReplicaCheck {
@@ -26,15 +26,15 @@ export interface ReplicaCheck {
  */
 export async function checkReplicas(options: {
   bus: Bus;
-  system: Pick<SystemBus, "askServers">;
+  system: Pick<SystemBus, "queryServers">;
   account: string;
   connectTo: (address: string) => Promise<Bus>;
   offset: number;
   signal: AbortSignal;
 }): Promise<ReplicaCheck> {
   const { bus, system, account, signal } = options;
-  const seen: Look[] = [];
-  for (let i = 0; i < looks; i++) {
+  const seen: Inspection[] = [];
+  for (let i = 0; i < inspections; i++) {
     if (i > 0) await sleep(bus.clock, pauseMs, signal);
     seen.push(await inspectReplicas(system, account));
   }
@@ -58,7 +58,7 @@ const probed: ReadonlySet<string> = new Set([streamName("probe"), streamName("ma
 
 async function checkSamples(
   { bus, connectTo, offset }: Parameters<typeof checkReplicas>[0],
-  streams: Look["streams"],
+  streams: Inspection["streams"],
 ): Promise<Omit<ReplicaCheck, "streams">> {
   const readers = await openReaders(bus.nats.info?.connect_urls ?? [], connectTo);
   try {

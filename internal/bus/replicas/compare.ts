@@ -1,4 +1,4 @@
-import type { Look, Replica, ReplicatedStream } from "./inspect.ts";
+import type { Inspection, Replica, ReplicatedStream } from "./inspect.ts";
 
 /** A replica that does not hold what the others hold. */
 export interface Difference {
@@ -16,12 +16,14 @@ export interface Difference {
  * a moment behind, or that has not yet removed what expired, does not differ: what is compared must differ in
  * every look, and by more than what arrives and expires meanwhile explains.
  */
-export function compareReplicas(looks: readonly Look[]): Difference[] {
-  const [latest] = looks.toReversed();
+export function compareReplicas(inspections: readonly Inspection[]): Difference[] {
+  const [latest] = inspections.toReversed();
   if (latest === undefined) return [];
   return [...latest.streams].flatMap(([name, stream]) => {
-    const seen = looks.flatMap((look) => look.streams.get(name) ?? []);
-    return seen.length < looks.length ? [] : [...compareStream(name, stream, seen), ...missing(name, looks)];
+    const seen = inspections.flatMap((inspection) => inspection.streams.get(name) ?? []);
+    return seen.length < inspections.length
+      ? []
+      : [...compareStream(name, stream, seen), ...missing(name, inspections)];
   });
 }
 
@@ -55,10 +57,10 @@ function compareStream(
 }
 
 /** Replicas that do not exist although their server answered each time. */
-function missing(name: string, looks: readonly Look[]): Difference[] {
-  const peers = new Set(looks.flatMap((look) => look.streams.get(name)?.peers ?? []));
+function missing(name: string, inspections: readonly Inspection[]): Difference[] {
+  const peers = new Set(inspections.flatMap((inspection) => inspection.streams.get(name)?.peers ?? []));
   return [...peers].flatMap((server) => {
-    const isMissing = looks.every(
+    const isMissing = inspections.every(
       ({ servers, streams }) => servers.has(server) && streams.get(name)?.replicas.has(server) === false,
     );
     return isMissing ? [{ stream: name, server, message: `${server} does not hold ${name}` }] : [];

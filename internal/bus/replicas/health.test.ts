@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { readHealth } from "./health.ts";
 
-const asking = (healthz: readonly string[], jsz: readonly string[] = []) => ({
-  askServers: async (kind: "HEALTHZ" | "JSZ") => [...(kind === "HEALTHZ" ? healthz : jsz)],
+const systemWith = (healthz: readonly string[], jsz: readonly string[] = []) => ({
+  queryServers: async (kind: "HEALTHZ" | "JSZ") => [...(kind === "HEALTHZ" ? healthz : jsz)],
 });
 const healthy = (...names: string[]) =>
   names.map((name) => JSON.stringify({ server: { name }, data: { status: "ok" } }));
@@ -20,7 +20,7 @@ test("a server whose JetStream is off is distinguished from one whose storage do
     '{"server":{"name":"n4"},"error":{"code":500}}',
     "no JSON",
   ];
-  expect(await readHealth(asking(answers))).toEqual([
+  expect(await readHealth(systemWith(answers))).toEqual([
     { name: "n1" },
     { name: "n2", trouble: "broken", problem: "stream is not current" },
     { name: "n3", trouble: "off", problem: "JetStream not enabled (10076)" },
@@ -29,7 +29,7 @@ test("a server whose JetStream is off is distinguished from one whose storage do
 
 test("a server that follows the leader of the JetStream group without being a member is outside", async () => {
   const jsz = [member("n0", "n1"), member("n1", "n1", ["n2"]), member("n2", "n1")];
-  expect(await readHealth(asking(healthy("n0", "n1", "n2"), jsz))).toEqual([
+  expect(await readHealth(systemWith(healthy("n0", "n1", "n2"), jsz))).toEqual([
     { name: "n0", trouble: "outside" },
     { name: "n1" },
     { name: "n2" },
@@ -42,5 +42,5 @@ test("members, servers alone, elections and other clusters are not outside", asy
     ...[member("leaf", "n1", [], "site"), '{"server":{"name":"alone"},"data":{"streams":3}}'],
   ];
   const names = ["alone", "leaf", "n0", "n1", "n2"];
-  expect(await readHealth(asking(healthy(...names), jsz))).toEqual(names.map((name) => ({ name })));
+  expect(await readHealth(systemWith(healthy(...names), jsz))).toEqual(names.map((name) => ({ name })));
 });

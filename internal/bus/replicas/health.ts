@@ -38,10 +38,10 @@ const group = v.object({
  * Asks every server of the cluster for its health (NATS document "Monitoring", `healthz`), and whether the
  * JetStream group has it (`jsz`): servers that start at the same moment can elect a leader without one of them.
  */
-export async function readHealth(system: Pick<SystemBus, "askServers">): Promise<ServerHealth[]> {
+export async function readHealth(system: Pick<SystemBus, "queryServers">): Promise<ServerHealth[]> {
   const [answers, groups] = await Promise.all([
-    system.askServers("HEALTHZ", {}),
-    system.askServers("JSZ", {}),
+    system.queryServers("HEALTHZ", {}),
+    system.queryServers("JSZ", {}),
   ]);
   const outside = outsiders(groups);
   return answers

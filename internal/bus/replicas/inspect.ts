@@ -23,7 +23,7 @@ export interface ReplicatedStream {
 }
 
 /** All replicated streams by name, and the servers that answered. */
-export interface Look {
+export interface Inspection {
   servers: ReadonlySet<string>;
   streams: ReadonlyMap<string, ReplicatedStream>;
 }
@@ -54,8 +54,11 @@ const answer = v.object({
  *
  * @param account public key
  */
-export async function inspectReplicas(system: Pick<SystemBus, "askServers">, account: string): Promise<Look> {
-  const answers = await system.askServers("JSZ", { accounts: true, streams: true, config: true });
+export async function inspectReplicas(
+  system: Pick<SystemBus, "queryServers">,
+  account: string,
+): Promise<Inspection> {
+  const answers = await system.queryServers("JSZ", { accounts: true, streams: true, config: true });
   const servers = new Set<string>();
   const streams = new Map<string, ReplicatedStream & { replicas: Map<string, Replica> }>();
   for (const text of answers) {

@@ -71,11 +71,11 @@ const answer = v.object({
  * @param known names of servers that may be away, and of which the others may know the ID alone
  */
 export async function readMembership(
-  system: Pick<SystemBus, "askServers">,
+  system: Pick<SystemBus, "queryServers">,
   account: string,
   known: readonly string[],
 ): Promise<Membership> {
-  const texts = await system.askServers("JSZ", { accounts: true, streams: true, config: true });
+  const texts = await system.queryServers("JSZ", { accounts: true, streams: true, config: true });
   const answers = texts.flatMap((text) => readAnswer(answer, text) ?? []);
   const answered = new Map(answers.map(({ server }) => [server.name, server.ver]));
   const streams = new Map<string, PlacedStream>();

@@ -1,9 +1,9 @@
 import { defined } from "../../base/defined.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, Exit } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { operatorIn } from "./request.ts";
 import { seenDigest } from "./seen.ts";
 import { idArg } from "./show.ts";
@@ -20,8 +20,8 @@ export const approveCommand = command({
     withBus(cli, async (bus) => {
       const id = await fullId("apr", args.id, bus, cli);
       const request_digest = await seenDigest(bus, id, cli);
-      const asked = { id, ...defined({ request_digest }) };
-      const { approval } = await ask(bus, approvalOperations.approveRequest, asked);
+      const requested = { id, ...defined({ request_digest }) };
+      const { approval } = await request(bus, approvalOperations.approveRequest, requested);
       const { state, agreed, needs, outcome, reason, job, rollout, operation } = approval;
       await cli.print(approval, () => {
         if (state === "waiting") return `agreed to ${id}: ${agreed.length} of ${needs} so far`;
@@ -54,7 +54,7 @@ export const denyCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await fullId("apr", args.id, bus, cli);
-      const { approval } = await ask(bus, approvalOperations.denyRequest, {
+      const { approval } = await request(bus, approvalOperations.denyRequest, {
         id,
         ...defined({ reason: args.reason }),
       });

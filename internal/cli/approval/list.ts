@@ -1,7 +1,7 @@
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { type AnswerTo, request } from "../request.ts";
 
 export const listCommand = command({
   name: "list",
@@ -10,7 +10,7 @@ export const listCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const { approvals } = await ask(bus, approvalOperations.listApprovals, {});
+      const { approvals } = await request(bus, approvalOperations.listApprovals, {});
       await cli.print(approvals, () => formatApprovals(approvals, cli));
       if (approvals.length === 0) cli.say("no requests wait");
     }),

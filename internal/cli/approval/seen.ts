@@ -8,8 +8,8 @@ import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { merkleTree } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
-import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
+import { request } from "../request.ts";
 
 type Shown = Awaited<ReturnType<(typeof approvalOperations.getApproval)["operation"]["run"]>>["approval"];
 
@@ -27,7 +27,7 @@ export async function seenDigest(
 ): Promise<Uint8Array | undefined> {
   let shown: Shown;
   try {
-    shown = (await ask(bus, approvalOperations.getApproval, { id })).approval;
+    shown = (await request(bus, approvalOperations.getApproval, { id })).approval;
   } catch (thrown) {
     if (toSvcError(thrown).kind !== "forbidden") throw thrown;
     cli.say(
@@ -45,10 +45,15 @@ export function digestOf(
   { say }: Pick<Cli, "say">,
 ): Uint8Array {
   const envelope = Buffer.from(text, "base64");
-  const request = openRequest(envelope);
-  const { operator, sentAt, body } = request;
-  const { operator: _, request_id: __, targets_digest, ...asked } = decode(body) as Record<string, unknown>;
-  if (operator !== asked_by || !isSignedFor(subject, request)) {
+  const signed = openRequest(envelope);
+  const { operator, sentAt, body } = signed;
+  const {
+    operator: _,
+    request_id: __,
+    targets_digest,
+    ...requested
+  } = decode(body) as Record<string, unknown>;
+  if (operator !== asked_by || !isSignedFor(subject, signed)) {
     throw other(`${asked_by} did not sign the request that the master shows`);
   }
   let on = "";
@@ -59,7 +64,9 @@ export function digestOf(
     on = ` on ${peelCount(targets.length)}`;
   }
   // Not what the master calls it: the subject is signed.
-  say(`${operator} signed ${subject}${on} at ${rfc3339(sentAt)}: ${escapeInvisible(JSON.stringify(asked))}`);
+  say(
+    `${operator} signed ${subject}${on} at ${rfc3339(sentAt)}: ${escapeInvisible(JSON.stringify(requested))}`,
+  );
   return sha256(envelope);
 }
 

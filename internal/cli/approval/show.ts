@@ -1,8 +1,8 @@
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { command, formatFields, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { describeRequest } from "./request.ts";
 
 const maxShown = 10;
@@ -19,7 +19,7 @@ export const showCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await fullId("apr", args.id, bus, cli);
-      const { approval } = await ask(bus, approvalOperations.getApproval, { id });
+      const { approval } = await request(bus, approvalOperations.getApproval, { id });
       const { targets, agreed, needs, outcome, reason, denied_by } = approval;
       const ended = denied_by ?? outcome;
       const ending = reason === undefined ? ended : `${ended}: ${reason}`;

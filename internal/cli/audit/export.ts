@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { command, visible } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
-import { filterArgs, filterOf, readPages } from "./ask.ts";
+import { filterArgs, filterOf, readPages } from "./read-pages.ts";
 
 export const exportCommand = command({
   name: "export",

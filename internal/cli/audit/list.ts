@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { command, formatTable, readFlag, type TableStyle, value } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
-import { type AuditView, filterArgs, filterOf, readPages, subjectLine } from "./ask.ts";
+import { type AuditView, filterArgs, filterOf, readPages, subjectLine } from "./read-pages.ts";
 
 const maxEntries = 10_000;
 

@@ -8,7 +8,7 @@ import {
   createChainCheck,
   missingAtTheEnd,
 } from "../../fleet/audit/mod.ts";
-import { ask } from "../ask.ts";
+import { request } from "../request.ts";
 
 /** A whole page takes longer than most answers. */
 const timeoutMs = 15_000;
@@ -41,7 +41,7 @@ export interface VerifiedChain {
 export async function readWholeChain(bus: Bus, wanted: readonly { seq: number }[]): Promise<VerifiedChain> {
   const sequences = new Set(wanted.map(({ seq }) => seq));
   const hashes = new Map<number, string>();
-  const page = (from: number) => ask(bus, auditOperations.readChain, { from }, { timeoutMs });
+  const page = (from: number) => request(bus, auditOperations.readChain, { from }, { timeoutMs });
   let answer = await page(1);
   const { first, last: newest, keys, kept_since, remembered } = answer;
   if (remembered !== undefined) sequences.add(remembered.last);

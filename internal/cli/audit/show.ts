@@ -1,8 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { auditOperations } from "../../fleet/audit/mod.ts";
 import { command, formatFields, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 export const showCommand = command({
   name: "show",
@@ -12,7 +12,7 @@ export const showCommand = command({
   async run({ seq }, cli) {
     if (!/^[1-9]\d{0,14}$/.test(seq)) throw new SvcError("usage", "seq: must be the number of an entry");
     await withBus(cli, async (bus) => {
-      const { entry } = await ask(bus, auditOperations.getAudit, { seq });
+      const { entry } = await request(bus, auditOperations.getAudit, { seq });
       await cli.print(entry, () =>
         formatFields(
           Object.entries(entry).map(([name, value]) => [

@@ -15,9 +15,9 @@ export const verifyCommand = command({
   run: ({ witness }, cli) =>
     withBus(cli, async (bus) => {
       // Before the chain is read: what they saw must be in it.
-      const asked = witness === undefined ? undefined : await queryWitnesses(bus, witness);
-      const chain = await readWholeChain(bus, asked?.flatMap(({ heads }) => heads) ?? []);
-      const witnesses = asked?.map((one) => judgeWitnesses(one, chain));
+      const requested = witness === undefined ? undefined : await queryWitnesses(bus, witness);
+      const chain = await readWholeChain(bus, requested?.flatMap(({ heads }) => heads) ?? []);
+      const witnesses = requested?.map((one) => judgeWitnesses(one, chain));
       const { problems, found, count, first, last, firstAt } = chain;
       const result = {
         entries: count,

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { Bus } from "../../bus/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
-import { ask } from "../ask.ts";
 import { followJob } from "../job/follow-job.ts";
+import { request } from "../request.ts";
 
 const timeout = "20s";
 const maxHeads = 100;
@@ -36,7 +36,12 @@ const answer = v.object({
 
 /** Asks the peels of a target what they remember. @throws SvcError as the masters answer */
 export async function queryWitnesses(bus: Bus, target: string): Promise<Witness[]> {
-  const job = await ask(bus, jobOperations.createJob, { target, function: "audit.head", args: {}, timeout });
+  const job = await request(bus, jobOperations.createJob, {
+    target,
+    function: "audit.head",
+    args: {},
+    timeout,
+  });
   const view = await followJob(bus, job.jid);
   return view.targets.map((peel) => {
     const returned = view.returns[peel];

@@ -3,7 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { decisionOperations } from "../../fleet/decisions/mod.ts";
 import { masterOperations } from "../../fleet/masters/mod.ts";
-import { ask, NoMaster } from "../ask.ts";
+import { NoMaster, request } from "../request.ts";
 
 /** A master reads both buckets completely. */
 const timeoutMs = 30_000;
@@ -12,12 +12,12 @@ const attempts = 2;
 /** Longer than the heartbeat of a master that has ended. */
 const silentAttempts = 9;
 
-const askMaster = (bus: Bus, name: string) =>
-  ask(bus, decisionOperations.verifyDecisions, {}, { master: name, timeoutMs, isHasty: true });
+const requestMaster = (bus: Bus, name: string) =>
+  request(bus, decisionOperations.verifyDecisions, {}, { master: name, timeoutMs, isHasty: true });
 
 /** What one master answered, or why it did not. */
 type Compared = { master: string } & (
-  | Awaited<ReturnType<typeof askMaster>>
+  | Awaited<ReturnType<typeof requestMaster>>
   | { error: string; isSilent?: true }
 );
 
@@ -38,11 +38,11 @@ export async function compareWithMasters(bus: Bus): Promise<Compared[]> {
 }
 
 async function compareOnce(bus: Bus): Promise<Compared[]> {
-  const { masters } = await ask(bus, masterOperations.listMasters, {}, { isHasty: true });
+  const { masters } = await request(bus, masterOperations.listMasters, {}, { isHasty: true });
   return Promise.all(
     masters.map(async ({ name: master }): Promise<Compared> => {
       try {
-        return { master, ...(await askMaster(bus, master)) };
+        return { master, ...(await requestMaster(bus, master)) };
       } catch (cause) {
         if (!(cause instanceof NoMaster)) return { master, error: describeError(cause) };
         const error = "it does not answer: it has ended";

@@ -1,7 +1,7 @@
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { command, Exit, flag, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { type AnswerTo, request } from "../request.ts";
 
 /** A master asks the bus about each stream. */
 const timeoutMs = 20_000;
@@ -17,13 +17,13 @@ export const lintCommand = command({
   run: ({ "remove-foreign": removes }, cli) =>
     withBus(cli, async (bus) => {
       if (removes === true) {
-        const { removed } = await ask(bus, clusterOperations.removeForeign, {}, { timeoutMs });
+        const { removed } = await request(bus, clusterOperations.removeForeign, {}, { timeoutMs });
         await cli.print({ removed }, () =>
           removed.length === 0 ? "no foreign consumers" : `removed:\n${formatForeign(removed, cli)}`,
         );
         return;
       }
-      const found = await ask(bus, clusterOperations.lintBus, {}, { timeoutMs });
+      const found = await request(bus, clusterOperations.lintBus, {}, { timeoutMs });
       await cli.print(found, () => formatLint(found, cli));
       if (found.changed.length > 0) cli.say("a master repairs what was changed within a minute");
       if (found.foreign.length > 0) {

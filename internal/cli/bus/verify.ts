@@ -1,8 +1,8 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { masterOperations } from "../../fleet/masters/mod.ts";
 import { command, Exit, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { compareWithMasters } from "./compare.ts";
 
 /** Maximum number of listed differences. `--output json` lists all. */
@@ -18,7 +18,7 @@ export const verifyCommand = command({
       const results = await compareWithMasters(bus);
       await cli.print({ masters: results }, () => formatComparison(results, cli));
       if (results.length === 0) {
-        const { problem } = await ask(bus, masterOperations.probeStorage, {});
+        const { problem } = await request(bus, masterOperations.probeStorage, {});
         cli.say(
           problem === undefined
             ? "no master is running: start svc-master, which has the log"

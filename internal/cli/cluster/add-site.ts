@@ -5,9 +5,9 @@ import { isSiteName } from "../../base/site-name.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { siteOperations } from "../../fleet/sites/mod.ts";
 import { type Cli, command, flag, readFlag, value, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { parseHost, parsePort, programs, shellWord } from "../host-words.ts";
 import { operatorName, withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import {
   dropSiteKeys,
   hasSiteDirectory,
@@ -79,7 +79,7 @@ interface Wanted {
 }
 
 const readStatus = (cli: Cli) =>
-  withBus(cli, (bus) => ask(bus, clusterOperations.showCluster, {}, { timeoutMs }));
+  withBus(cli, (bus) => request(bus, clusterOperations.showCluster, {}, { timeoutMs }));
 
 async function planOf(
   { site, url }: Wanted,
@@ -112,13 +112,13 @@ async function addSite(wanted: Wanted, own: OwnHost, isElsewhere: boolean, cli: 
   if (!isElsewhere && !hasSiteDirectory(own, site)) {
     const keys = siteKeys(own, site, cli.random);
     if (keys === undefined) throw new Error("a site without keys");
-    const request = {
+    const input = {
       site,
       urls: [url],
       link_key: keys.link.publicKey,
       system_key: keys.system.publicKey,
     };
-    const answer = await untilAnswered(request, cli);
+    const answer = await untilAnswered(input, cli);
     await writeSite({
       ...wanted,
       ...{ own, sitePort: opened.port, keys, answer },
@@ -143,10 +143,13 @@ async function addSite(wanted: Wanted, own: OwnHost, isElsewhere: boolean, cli: 
 }
 
 /** Asks until the whole bus has confirmed the accounts of the site: masters answer the same request again in the same way. */
-async function untilAnswered(request: Parameters<typeof askOnce>[0], cli: Cli): ReturnType<typeof askOnce> {
+async function untilAnswered(
+  input: Parameters<typeof requestOnce>[0],
+  cli: Cli,
+): ReturnType<typeof requestOnce> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await askOnce(request, cli);
+      return await requestOnce(input, cli);
     } catch (thrown) {
       const isOver =
         !(thrown instanceof SvcError && thrown.kind === "unavailable") || attempt === maxAttempts;
@@ -156,8 +159,8 @@ async function untilAnswered(request: Parameters<typeof askOnce>[0], cli: Cli): 
   }
 }
 
-const askOnce = (request: Parameters<typeof siteOperations.addSite.operation.run>[1], cli: Cli) =>
-  withBus(cli, (bus) => ask(bus, siteOperations.addSite, request, { timeoutMs }));
+const requestOnce = (input: Parameters<typeof siteOperations.addSite.operation.run>[1], cli: Cli) =>
+  withBus(cli, (bus) => request(bus, siteOperations.addSite, input, { timeoutMs }));
 
 async function untilLinked(site: string, cli: Cli): Promise<void> {
   await until(cli, async () => {

@@ -1,9 +1,9 @@
 import { SvcError } from "../../base/errors.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { type Cli, command, flag, readFlag, value, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { parseHosts, parsePort, shellWord } from "../host-words.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import {
   assertNoOther,
   assertOwnFleet,
@@ -46,7 +46,7 @@ export const addCommand = command({
     const own = readOwnHost(args.dir, readFlag("--route-port", args["route-port"], parsePort));
     const answer = await withBus(cli, (bus, fleet) => {
       assertOwnFleet(own, fleet);
-      return ask(bus, clusterOperations.addHosts, { hosts: wanted }, { timeoutMs });
+      return request(bus, clusterOperations.addHosts, { hosts: wanted }, { timeoutMs });
     });
     if (answer.clustered && !answer.members.includes(own.own)) {
       throw new SvcError(
@@ -165,5 +165,7 @@ async function withStatus(
   cli: Cli,
   use: (status: Parameters<typeof formatStatus>[0]) => Promise<void>,
 ): Promise<void> {
-  await withBus(cli, async (bus) => use(await ask(bus, clusterOperations.showCluster, {}, { timeoutMs })));
+  await withBus(cli, async (bus) =>
+    use(await request(bus, clusterOperations.showCluster, {}, { timeoutMs })),
+  );
 }

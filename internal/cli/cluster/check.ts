@@ -1,7 +1,7 @@
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { command, Exit, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { type AnswerTo, request } from "../request.ts";
 
 /** A master looks four times, and then reads a sample of each stream from each server. */
 const timeoutMs = 120_000;
@@ -14,7 +14,7 @@ export const checkCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const checked = await ask(bus, clusterOperations.checkCluster, {}, { timeoutMs });
+      const checked = await request(bus, clusterOperations.checkCluster, {}, { timeoutMs });
       const { streams, sampled, differences } = checked;
       await cli.print(checked, () =>
         differences.length === 0

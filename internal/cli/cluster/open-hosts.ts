@@ -17,13 +17,13 @@ const connectMs = 3_000;
 /** The servers of a cluster, as the keys in the directory of the fleet show them: no master has to run. */
 export interface RemoteHosts {
   /** Asks through one of these hosts. @throws SvcError `unavailable` */
-  look(hosts: readonly string[]): Promise<{ membership: Membership; present: BusServerInfo[] }>;
+  inspect(hosts: readonly string[]): Promise<{ membership: Membership; present: BusServerInfo[] }>;
 }
 
 export function openHosts(own: OwnHost, { clock }: Pick<Cli, "clock">): RemoteHosts {
   const at = (name: string) => join(own.dir, name);
   return {
-    async look(hosts) {
+    async inspect(hosts) {
       const bus = await connectBus({
         urls: doorsOf(own, hosts).bus,
         name: "svc-cluster",

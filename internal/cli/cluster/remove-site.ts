@@ -1,7 +1,7 @@
 import { siteOperations } from "../../fleet/sites/mod.ts";
 import { command, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 const timeoutMs = 15_000;
 
@@ -13,7 +13,7 @@ export const removeSiteCommand = command({
   args: { site: word("Name of the site", { required: true }) },
   run: ({ site }, cli) =>
     withBus(cli, async (bus) => {
-      const { removed } = await ask(bus, siteOperations.removeSite, { site }, { timeoutMs });
+      const { removed } = await request(bus, siteOperations.removeSite, { site }, { timeoutMs });
       await cli.print({ site, removed }, () =>
         removed
           ? `${site} is removed: stop svc-master there, and destroy its directory`

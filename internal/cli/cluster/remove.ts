@@ -4,8 +4,8 @@ import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { type Cli, command, flag, value, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { assertOwnFleet, dropHost, readOwnHost } from "../setup/mod.ts";
 
 /** A master works on it for some seconds, and finishes the step that it is at. */
@@ -36,7 +36,7 @@ export const removeCommand = command({
       }
       const edits = own?.hosts.includes(host) === true ? [`${own.dir}: forget ${host}`] : [];
       if (dryRun === true) {
-        const plan = await ask(bus, clusterOperations.removeHost, { host, dry_run: true }, { timeoutMs });
+        const plan = await request(bus, clusterOperations.removeHost, { host, dry_run: true }, { timeoutMs });
         const steps = [...plan.steps, ...edits];
         await cli.print(
           { ...plan, steps },
@@ -53,7 +53,7 @@ export const removeCommand = command({
           `${own.dir}: has forgotten ${host}. Restart the master here when it suits: systemctl restart svc-master`,
         );
       }
-      const { members } = await ask(bus, clusterOperations.showCluster, {}, { timeoutMs });
+      const { members } = await request(bus, clusterOperations.showCluster, {}, { timeoutMs });
       const stay = members.map(({ server }) => server);
       const others = stay.filter((server) => server !== own?.own);
       if (wasMember || edits.length > 0) {
@@ -76,13 +76,15 @@ export const removeCommand = command({
 async function removeFromCluster(bus: Bus, host: string, cli: Cli): Promise<string[]> {
   const steps: string[] = [];
   const plan = await whenThere(cli, () =>
-    ask(bus, clusterOperations.removeHost, { host, dry_run: true }, { timeoutMs }),
+    request(bus, clusterOperations.removeHost, { host, dry_run: true }, { timeoutMs }),
   );
   if (plan.done) return steps;
   cli.say(`${plan.left} steps: ${summary(plan.steps)}`);
   let movedAt = cli.clock.monotonic();
   for (;;) {
-    const next = await whenThere(cli, () => ask(bus, clusterOperations.removeHost, { host }, { timeoutMs }));
+    const next = await whenThere(cli, () =>
+      request(bus, clusterOperations.removeHost, { host }, { timeoutMs }),
+    );
     steps.push(...next.steps);
     for (const step of next.steps) cli.say(step);
     if (next.done) return steps;
@@ -99,12 +101,12 @@ async function removeFromCluster(bus: Bus, host: string, cli: Cli): Promise<stri
 }
 
 /** Asks again what cannot be done at this moment, as during an election, and says why. @throws SvcError */
-async function whenThere<T>(cli: Cli, request: () => Promise<T>): Promise<T> {
+async function whenThere<T>(cli: Cli, attempt: () => Promise<T>): Promise<T> {
   const began = cli.clock.monotonic();
   let said = "";
   for (;;) {
     try {
-      return await request();
+      return await attempt();
     } catch (thrown) {
       const isPassing = thrown instanceof SvcError && thrown.kind === "unavailable";
       if (!isPassing || cli.clock.monotonic() - began > patienceMs) throw thrown;

@@ -1,7 +1,7 @@
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { command, Exit, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { type AnswerTo, request } from "../request.ts";
 
 /** What masters answer about the cluster. */
 export type Status = AnswerTo<typeof clusterOperations.showCluster>;
@@ -17,7 +17,7 @@ export const statusCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const status = await ask(bus, clusterOperations.showCluster, {}, { timeoutMs });
+      const status = await request(bus, clusterOperations.showCluster, {}, { timeoutMs });
       await cli.print(status, () => formatStatus(status, cli));
       for (const problem of status.problems) cli.say(problem);
       if (status.problems.length > 0) throw new Exit(1);

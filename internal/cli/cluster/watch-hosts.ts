@@ -5,7 +5,7 @@ import type { Cli } from "../../program/command-line/mod.ts";
 import type { OwnHost } from "../setup/mod.ts";
 import type { RemoteHosts } from "./open-hosts.ts";
 
-const lookMs = 1_000;
+const checkMs = 1_000;
 
 interface Watched {
   own: OwnHost;
@@ -28,7 +28,7 @@ export async function untilFormed(
   // Of a fleet of one host, also those that were there before this command was run again.
   const needed = clustered ? added : others;
   await until(cli, async () => {
-    const { membership, present } = await remote.look(clustered ? others : needed);
+    const { membership, present } = await remote.inspect(clustered ? others : needed);
     const problem = replicaProblem(present);
     if (problem !== undefined) throw new SvcError("conflict", `${problem}: upgrade it, and run this again`);
     const { leader, followers, answered } = membership;
@@ -53,7 +53,7 @@ export async function untilStored(
   // While this host is not restarted, its server knows of no other.
   const others = hosts.filter((host) => host !== own.own);
   await until(cli, async () => {
-    const { membership } = await remote.look(others);
+    const { membership } = await remote.inspect(others);
     const { answered, streams } = membership;
     const missing = hosts.filter((host) => !answered.has(host));
     if (missing.includes(own.own) && !clustered) return "waiting for the restart of svc-master on this host";
@@ -72,12 +72,12 @@ export async function untilStored(
 }
 
 /** Looks again and again, and says what it waits for when that changes. */
-export async function until(cli: Cli, look: () => Promise<string | undefined>): Promise<void> {
+export async function until(cli: Cli, inspect: () => Promise<string | undefined>): Promise<void> {
   let said = "";
   for (;;) {
     let waits: string | undefined;
     try {
-      waits = await look();
+      waits = await inspect();
     } catch (thrown) {
       if (!(thrown instanceof SvcError) || thrown.kind === "conflict") throw thrown;
       waits = `no server answers yet: ${describeError(thrown)}`;
@@ -85,6 +85,6 @@ export async function until(cli: Cli, look: () => Promise<string | undefined>): 
     if (waits === undefined) return;
     if (waits !== said) cli.say(waits);
     said = waits;
-    await sleep(cli.clock, lookMs);
+    await sleep(cli.clock, checkMs);
   }
 }

@@ -13,9 +13,9 @@ import { peelOperations } from "../../fleet/peels/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { type IdKind, idKinds, type Machine, visible } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
-import { ask } from "../ask.ts";
 import { factCell } from "../facts/cell.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 /** Timeout: the user is waiting at the prompt. */
 const timeoutMs = 2_000;
@@ -150,7 +150,7 @@ const maxText = 40;
 async function readFacts(bus: Bus, peel: string): Promise<Offer[]> {
   const id = peel === "" ? await anyPeel(bus) : peel;
   if (id === undefined) return [];
-  const { value } = await ask(bus, peelOperations.getFacts, { id }, { isHasty: true });
+  const { value } = await request(bus, peelOperations.getFacts, { id }, { isHasty: true });
   return Object.entries(value ?? {}).map(([name, one]) => ({
     id: name,
     text: factCell(one).slice(0, maxText),
@@ -158,7 +158,7 @@ async function readFacts(bus: Bus, peel: string): Promise<Offer[]> {
 }
 
 async function anyPeel(bus: Bus): Promise<string | undefined> {
-  const { peels } = await ask(bus, peelOperations.listPeels, { limit: newest }, { isHasty: true });
+  const { peels } = await request(bus, peelOperations.listPeels, { limit: newest }, { isHasty: true });
   return (peels.find(({ alive }) => alive) ?? peels[0])?.id;
 }
 
@@ -180,20 +180,26 @@ async function readIds(
 
 /** Newest first, as in `svc enroll list`. */
 function list(bus: Bus, state: EnrollmentState | "all"): Promise<EnrollmentSummary[]> {
-  const asked = { state, limit: 1_000 };
+  const requested = { state, limit: 1_000 };
   return allPages(
-    (after) => ask(bus, enrollmentOperations.listEnrollments, { ...asked, ...after }, { isHasty: true }),
+    (after) =>
+      request(bus, enrollmentOperations.listEnrollments, { ...requested, ...after }, { isHasty: true }),
     "enrollments",
   );
 }
 
-const survey = (bus: Bus) => ask(bus, peelOperations.surveyPeels, {}, { isHasty: true });
+const survey = (bus: Bus) => request(bus, peelOperations.surveyPeels, {}, { isHasty: true });
 
 const marked = (found: readonly { id: string; peel_id: string }[], text: string): Offer[] =>
   found.map(({ id, peel_id }) => ({ id, text: `${displayPeelId(peel_id)}, ${text}` }));
 
 async function readRollouts(bus: Bus): Promise<Offer[]> {
-  const { rollouts } = await ask(bus, rolloutOperations.listRollouts, { limit: newest }, { isHasty: true });
+  const { rollouts } = await request(
+    bus,
+    rolloutOperations.listRollouts,
+    { limit: newest },
+    { isHasty: true },
+  );
   return rollouts.map((rollout) => ({
     id: rollout.id,
     text: `${rollout.function} on ${rollout.target ?? `${rollout.targets} peels`}, ${rollout.status}`,
@@ -201,7 +207,7 @@ async function readRollouts(bus: Bus): Promise<Offer[]> {
 }
 
 async function readJobs(bus: Bus, only: { status?: "running" }): Promise<Offer[]> {
-  const { jobs } = await ask(bus, jobOperations.listJobs, { limit: newest, ...only }, { isHasty: true });
+  const { jobs } = await request(bus, jobOperations.listJobs, { limit: newest, ...only }, { isHasty: true });
   return jobs.map((job) => ({
     id: job.jid,
     text: `${job.function} on ${job.target ?? `${job.targets} peels`}, ${job.status}`,

@@ -1,15 +1,15 @@
 import { SvcError } from "../../base/errors.ts";
 import { digestOfSecret, newSecret, sessionOperations } from "../../fleet/sessions/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { openPage } from "./open-page.ts";
 
 /**
  * Asks the masters for a link to the console.
  *
  * @param options.url of a master; absent means the first that the masters name
- * @throws SvcError `usage` for a malformed URL, or as `ask`
+ * @throws SvcError `usage` for a malformed URL, or as `request`
  */
 export function openConsole(
   { url, opens }: { url: string | undefined; opens: boolean },
@@ -20,7 +20,7 @@ export function openConsole(
     // Made here: it does not cross the bus, only its SHA-256 does.
     const code = newSecret(cli.random);
     const digest = Buffer.from(digestOfSecret(code) ?? []).toString("hex");
-    const { urls, expires_at } = await ask(bus, sessionOperations.createSessionLink, { digest });
+    const { urls, expires_at } = await request(bus, sessionOperations.createSessionLink, { digest });
     const at = chosen ?? urls[0];
     if (at === undefined)
       throw new SvcError("unavailable", "the masters name no address: give one with --url");

@@ -12,6 +12,6 @@ export const doctorCommand = command({
   },
   async run({ peel: named, direct, creds }, cli) {
     const peel = named === undefined ? undefined : readFlag("<peel>", named, peelIdFromConfig);
-    await (await import("./look.ts")).findTrouble(cli, { peel, direct, creds });
+    await (await import("./diagnose.ts")).findTrouble(cli, { peel, direct, creds });
   },
 });

@@ -13,5 +13,5 @@ export interface DoctorContext extends BusContext {
   /** The same for all steps: several look at the masters. */
   masters(): Promise<Masters>;
   /** And when it was asked for by the clock of this host, milliseconds since the Unix epoch, and how long that took. */
-  probe(): Promise<StorageProbe & { askedAt: number; roundTripMs: number }>;
+  probe(): Promise<StorageProbe & { requestedAt: number; roundTripMs: number }>;
 }

@@ -9,7 +9,7 @@ export const masterStep: Step<DoctorContext> = {
   name: "masters",
   needs: ["bus credentials"],
   next: "run svc-master check on the host of a master",
-  async look({ clock, ...context }) {
+  async check({ clock, ...context }) {
     const { masters } = await context.masters();
     if (masters.length === 0) {
       return {
@@ -67,7 +67,7 @@ export const leaseStep: Step<DoctorContext> = {
   name: "leases",
   needs: ["masters"],
   next: "search the logs of the masters for lease",
-  async look(context) {
+  async check(context) {
     const [{ leases: held }, { missing }] = await Promise.all([context.masters(), context.probe()]);
     if (missing.includes("leases")) {
       throw new SvcError(

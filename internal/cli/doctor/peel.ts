@@ -12,8 +12,8 @@ import {
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { clockDifferenceOf } from "../../fleet/peels/mod.ts";
 import type { Finding, Step } from "../../program/diagnosis/mod.ts";
-import { ask } from "../ask.ts";
 import { differenceWords } from "../clock-difference.ts";
+import { request } from "../request.ts";
 import { judgeAdministrators } from "./administrators.ts";
 import { judgeCommandKeys } from "./command-keys.ts";
 import type { DoctorContext } from "./context.ts";
@@ -93,15 +93,15 @@ export function peelSteps(peel: string): readonly Step<DoctorContext>[] {
       name: "enrollment",
       needs: ["storage"],
       next: "correct the name (svc enroll list --state all), or run svc-peel check on its host",
-      async look(context) {
+      async check(context) {
         const record = await reads.record(context);
         return meanings[record.state](record);
       },
     },
-    { name: "trust", needs: ["storage"], look: (context) => judgeTrust(reads, context) },
+    { name: "trust", needs: ["storage"], check: (context) => judgeTrust(reads, context) },
     ...stepsOfRecord(reads),
     ...stepsOfReports(reads),
-    { ...needsEnrollment("last job"), look: (context) => judgeLastJob(peel, context) },
+    { ...needsEnrollment("last job"), check: (context) => judgeLastJob(peel, context) },
   ];
 }
 
@@ -113,15 +113,15 @@ const needsEnrollment = (name: string, next = "see the step storage") => ({
 const stepsOfRecord = ({ record, beat, report }: PeelReads): readonly Step<DoctorContext>[] => [
   {
     ...needsEnrollment("peel credentials"),
-    async look(context) {
+    async check(context) {
       const window = recoveryWindowOf((await context.masters()).masters);
       return judgeCredentials(await record(context), context.clock.now(), window);
     },
   },
-  { ...needsEnrollment("clone"), look: async (context) => judgeClone(await record(context)) },
+  { ...needsEnrollment("clone"), check: async (context) => judgeClone(await record(context)) },
   {
     ...needsEnrollment("root", "see svc ca rotate status"),
-    async look(context) {
+    async check(context) {
       const isAlive = (await beat(context)) !== undefined;
       return judgeRoots(await report(context), (await context.masters()).masters, isAlive);
     },
@@ -132,7 +132,7 @@ const stepsOfRecord = ({ record, beat, report }: PeelReads): readonly Step<Docto
 const stepsOfReports = ({ beat, report, facts }: PeelReads): readonly Step<DoctorContext>[] => [
   {
     ...needsEnrollment("command keys", "see svc keys status"),
-    async look(context) {
+    async check(context) {
       const { masters } = await context.masters();
       return judgeCommandKeys(
         await beat(context),
@@ -142,22 +142,22 @@ const stepsOfReports = ({ beat, report, facts }: PeelReads): readonly Step<Docto
   },
   {
     ...needsEnrollment("administrators", "see svc operator administrators"),
-    async look(context) {
+    async check(context) {
       const own = await beat(context);
-      const isAsked = own?.administrators !== undefined && own.administrators !== "";
-      const fleet = isAsked ? await readAdministrators(await context.connect()) : undefined;
+      const needsFleet = own?.administrators !== undefined && own.administrators !== "";
+      const fleet = needsFleet ? await readAdministrators(await context.connect()) : undefined;
       return judgeAdministrators(own, fleet);
     },
   },
   {
     ...needsEnrollment("statements", "search the log of the peel for refused statements"),
-    look: async (context) => judgeStatements(await report(context)),
+    check: async (context) => judgeStatements(await report(context)),
   },
   {
     ...needsEnrollment("heartbeat"),
-    look: async (context) => judgeHeartbeat(await beat(context), context),
+    check: async (context) => judgeHeartbeat(await beat(context), context),
   },
-  { ...needsEnrollment("facts"), look: async (context) => judgeFacts(await facts(context), context) },
+  { ...needsEnrollment("facts"), check: async (context) => judgeFacts(await facts(context), context) },
 ];
 
 async function judgeTrust({ record: recordOf }: PeelReads, context: DoctorContext): Promise<Finding> {
@@ -224,7 +224,7 @@ function shared<T>(read: (context: DoctorContext) => Promise<T>): (context: Doct
 
 /** What the masters say; `undefined` where none answers, or this operator may not ask. */
 function readAdministrators(bus: Bus) {
-  return ask(bus, operatorOperations.showAdministrators, {}, { isHasty: true }).catch(() => undefined);
+  return request(bus, operatorOperations.showAdministrators, {}, { isHasty: true }).catch(() => undefined);
 }
 
 function ageOf(storedAt: number, { clock }: DoctorContext): string {

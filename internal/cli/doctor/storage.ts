@@ -7,7 +7,7 @@ export const storageSteps: readonly Step<DoctorContext>[] = [
     name: "storage",
     needs: ["bus credentials"],
     next: "check the masters and the log of the bus: JetStream must be enabled; svc doctor --direct looks with direct.creds",
-    async look({ probe }) {
+    async check({ probe }) {
       const { missing, count } = await probe();
       if (missing.length === 0) return { level: "ok", message: `${count} buckets and streams exist` };
       return {
@@ -20,23 +20,23 @@ export const storageSteps: readonly Step<DoctorContext>[] = [
   {
     name: "bus servers",
     needs: ["storage"],
-    look: (context) => judgeServers(context, async () => (await context.probe()).replicas),
+    check: (context) => judgeServers(context, async () => (await context.probe()).replicas),
   },
   {
     name: "clock",
     needs: ["storage"],
-    async look({ probe }) {
-      const { stored_at: storedAt, roundTripMs, askedAt } = await probe();
+    async check({ probe }) {
+      const { stored_at: storedAt, roundTripMs, requestedAt } = await probe();
       if (storedAt === undefined) {
         return { level: "warn", message: "not compared: nothing is stored on the bus yet" };
       }
-      return judgeClock("the bus", storedAt - askedAt - roundTripMs / 2, roundTripMs / 2);
+      return judgeClock("the bus", storedAt - requestedAt - roundTripMs / 2, roundTripMs / 2);
     },
   },
   {
     name: "writes",
     needs: ["storage"],
-    async look({ probe }) {
+    async check({ probe }) {
       const { problem, full } = await probe();
       if (problem !== undefined) {
         return { level: "fail", message: problem, next: "search the log of the bus for JetStream" };

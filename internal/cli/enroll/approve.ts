@@ -1,6 +1,6 @@
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, flag } from "../../program/command-line/mod.ts";
-import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./connect.ts";
 import { decide, moreArg } from "./decide.ts";
 import { doorOf } from "./door.ts";
 import { selectionArgs } from "./select.ts";
@@ -27,7 +27,7 @@ export const approveCommand = command({
   run: (args, cli) =>
     withBusFor(cli, args, async (bus) => {
       const { clock } = cli;
-      const ask = await doorOf(
+      const approveOne = await doorOf(
         bus,
         cli,
         approve,
@@ -38,7 +38,8 @@ export const approveCommand = command({
       await decide(args, bus, cli, {
         ...{ verb: "approve", done: "approved", states: ["pending"] },
         leavesOut: new Set(["MISMATCH!", "TAMPERED"]),
-        decide: async (id, isNamed) => (await ask({ id, force: isNamed && args.force === true })).enrollment,
+        decide: async (id, isNamed) =>
+          (await approveOne({ id, force: isNamed && args.force === true })).enrollment,
       });
     }),
 });

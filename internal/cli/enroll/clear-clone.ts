@@ -1,10 +1,10 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { idArg } from "./ask.ts";
+import { request } from "../request.ts";
+import { idArg } from "./connect.ts";
 
 export const clearCloneCommand = command({
   name: "clear-clone",
@@ -15,7 +15,7 @@ export const clearCloneCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { enrollment } = await ask(bus, enrollmentOperations.clearClone, {
+      const { enrollment } = await request(bus, enrollmentOperations.clearClone, {
         id: await fullId("enr", args.id, bus, cli),
       });
       const { id, peel_id } = enrollment;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type ErrorKind, SvcError } from "../../base/errors.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
-import { NoMaster } from "../ask.ts";
+import { NoMaster } from "../request.ts";
 import { decideAll } from "./decide-all.ts";
 
 const ids = Array.from({ length: 200 }, (_, at) => `enr-${at}`);
@@ -44,8 +44,10 @@ test.each<[string, () => Promise<unknown>]>([
 });
 
 test("silence ends it only when it lasts: one of several masters may have ended", async () => {
-  let asked = 0;
-  const some = await decideAll(ids, () => (++asked % 32 === 0 ? Promise.resolve() : refuse("unavailable")));
+  let requested = 0;
+  const some = await decideAll(ids, () =>
+    ++requested % 32 === 0 ? Promise.resolve() : refuse("unavailable"),
+  );
   expect([some.outcomes.size, some.stopped]).toEqual([200, undefined]);
   const all = await decideAll(ids, () => refuse("unavailable"));
   expect(all.stopped).toMatchObject({ kind: "unavailable" });

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
-import { NoMaster } from "../ask.ts";
+import { NoMaster } from "../request.ts";
 
 /** How many requests are in progress at the same time; the same number of silences in a row ends a run. */
 const atOnce = 64;

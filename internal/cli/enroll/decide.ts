@@ -218,12 +218,12 @@ export function formatChosen(
 const countOf = (count: number) => (count === 1 ? "1 enrollment" : `${count} enrollments`);
 
 /** @throws SvcError `usage` where no one can confirm */
-async function agrees(count: number, { ask }: Cli, { verb }: Decision): Promise<boolean> {
-  if (ask === undefined) {
+async function agrees(count: number, { prompt }: Cli, { verb }: Decision): Promise<boolean> {
+  if (prompt === undefined) {
     throw new SvcError("usage", `this is not a terminal, so no one can confirm: add --yes to ${verb} them`);
   }
   const question = `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${countOf(count)}? [y/N] `;
-  return ["y", "yes"].includes((await ask(question)).trim().toLowerCase());
+  return ["y", "yes"].includes((await prompt(question)).trim().toLowerCase());
 }
 
 /** Decides on all of them, with the progress on a terminal. Ctrl-C begins nothing new. */

@@ -1,9 +1,9 @@
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { idArg } from "./ask.ts";
+import { request } from "../request.ts";
+import { idArg } from "./connect.ts";
 
 export const discardCommand = command({
   name: "discard",
@@ -12,7 +12,7 @@ export const discardCommand = command({
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const discarded = await ask(bus, enrollmentOperations.discardEnrollment, {
+      const discarded = await request(bus, enrollmentOperations.discardEnrollment, {
         id: await fullId("enr", args.id, bus, cli),
       });
       await cli.print(discarded, () => `discarded ${discarded.id}`);

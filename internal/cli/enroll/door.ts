@@ -4,9 +4,9 @@ import type { BusBinding } from "../../doors/bus/mod.ts";
 import type { DirectSigner } from "../../fleet/enrollment/mod.ts";
 import type { FieldsSchema, InputSchema } from "../../fleet/operation/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
-import { ask, askerName } from "../ask.ts";
 import { runDirectly } from "../direct.ts";
-import { directSigner } from "./ask.ts";
+import { request, requesterName } from "../request.ts";
+import { directSigner } from "./connect.ts";
 
 /**
  * How a decision is made, again and again: by a master, or directly in storage.
@@ -25,11 +25,11 @@ export async function doorOf<
   openStorage?: (signer: DirectSigner | undefined) => Promise<Deps>,
 ): Promise<(input: v.InferInput<Input>) => Promise<Pick<v.InferOutput<Output>, Key>>> {
   if (openStorage === undefined) {
-    const name = askerName(bus);
-    return (input) => ask(bus, binding, input, { as: name });
+    const name = requesterName(bus);
+    return (input) => request(bus, binding, input, { as: name });
   }
   const signer = directSigner(cli);
   const deps = await openStorage(signer);
-  const by = signer ?? { name: askerName({}) };
+  const by = signer ?? { name: requesterName({}) };
   return (input) => runDirectly(binding, deps, input, cli, by);
 }

@@ -3,10 +3,10 @@ import { displayPeelId, namesOf } from "../../base/peel-id.ts";
 import type { Labels } from "../../fleet/enrollment/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { idArg } from "./ask.ts";
+import { request } from "../request.ts";
+import { idArg } from "./connect.ts";
 import { type Change, formatLabels, readChange } from "./label-change.ts";
 
 /** How often it begins again when another operator changes the labels at the same time. */
@@ -28,12 +28,12 @@ export const labelCommand = command({
     await withBus(cli, async (bus) => {
       const id = await fullId("enr", args.id, bus, cli);
       for (let left = attempts; ; left--) {
-        const { enrollment } = await ask(bus, enrollmentOperations.showEnrollment, { id });
+        const { enrollment } = await request(bus, enrollmentOperations.showEnrollment, { id });
         const { labels: expected = {}, peel_id: peelId } = enrollment;
         const labels = apply(expected, changes);
         try {
           if (changes.length > 0)
-            await ask(bus, enrollmentOperations.labelEnrollment, { id, labels, expected });
+            await request(bus, enrollmentOperations.labelEnrollment, { id, labels, expected });
         } catch (thrown) {
           // Another operator changed them after they were read.
           if (thrown instanceof SvcError && thrown.kind === "conflict" && left > 1) continue;

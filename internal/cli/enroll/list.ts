@@ -11,7 +11,7 @@ import {
   formatTable,
   type TableStyle,
 } from "../../program/command-line/mod.ts";
-import { credsArg, directReadArg, withBusFor } from "./ask.ts";
+import { credsArg, directReadArg, withBusFor } from "./connect.ts";
 import { readList } from "./read-list.ts";
 
 export const listCommand = command({

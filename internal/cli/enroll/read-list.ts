@@ -7,9 +7,9 @@ import {
   readEnrollments,
   summarize,
 } from "../../fleet/enrollment/mod.ts";
-import { ask } from "../ask.ts";
 import type { Candidate } from "../ids/choose.ts";
-import { openEnrollments } from "./ask.ts";
+import { request } from "../request.ts";
+import { openEnrollments } from "./connect.ts";
 
 interface Listed {
   /** Newest first. */
@@ -25,7 +25,7 @@ export async function readList(bus: Bus, state: EnrollmentState | "all", isDirec
   let cursor: string | undefined;
   for (;;) {
     const input = { state, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) };
-    const page = await ask(bus, enrollmentOperations.listEnrollments, input, { isHasty: true });
+    const page = await request(bus, enrollmentOperations.listEnrollments, input, { isHasty: true });
     found.push(...page.enrollments);
     if (page.next === undefined) return { found, distrusted: page.distrusted };
     cursor = page.next;

@@ -1,6 +1,6 @@
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, value } from "../../program/command-line/mod.ts";
-import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./connect.ts";
 import { decide, moreArg } from "./decide.ts";
 import { doorOf } from "./door.ts";
 import { selectionArgs } from "./select.ts";
@@ -27,7 +27,7 @@ export const rejectCommand = command({
     withBusFor(cli, args, async (bus) => {
       const { reason } = args;
       const { clock } = cli;
-      const ask = await doorOf(
+      const rejectOne = await doorOf(
         bus,
         cli,
         reject,
@@ -38,7 +38,7 @@ export const rejectCommand = command({
       await decide(args, bus, cli, {
         ...{ verb: "reject", done: "rejected", states: ["pending"] },
         leavesOut: new Set(["TAMPERED"]),
-        decide: async (id) => (await ask({ id, reason })).enrollment,
+        decide: async (id) => (await rejectOne({ id, reason })).enrollment,
       });
     }),
 });

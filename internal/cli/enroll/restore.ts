@@ -1,10 +1,10 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { idArg } from "./ask.ts";
+import { request } from "../request.ts";
+import { idArg } from "./connect.ts";
 
 export const restoreCommand = command({
   name: "restore",
@@ -13,7 +13,7 @@ export const restoreCommand = command({
   args: { id: idArg },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { enrollment } = await ask(bus, enrollmentOperations.restoreEnrollment, {
+      const { enrollment } = await request(bus, enrollmentOperations.restoreEnrollment, {
         id: await fullId("enr", args.id, bus, cli),
       });
       const { id, peel_id, state } = enrollment;

@@ -1,10 +1,10 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { idArg } from "./ask.ts";
+import { request } from "../request.ts";
+import { idArg } from "./connect.ts";
 
 export const resumeCommand = command({
   name: "resume",
@@ -16,7 +16,7 @@ export const resumeCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const input = { id: await fullId("enr", args.id, bus, cli) };
-      const { enrollment } = await ask(bus, enrollmentOperations.resumeEnrollment, input);
+      const { enrollment } = await request(bus, enrollmentOperations.resumeEnrollment, input);
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `resumed ${id} (${displayPeelId(peel_id)})`);
     }),

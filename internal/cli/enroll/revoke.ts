@@ -8,9 +8,9 @@ import {
   writeRevocation,
 } from "../../fleet/enrollment/mod.ts";
 import { type Cli, command, flag, readFlag, value } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
-import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./ask.ts";
+import { request } from "../request.ts";
+import { credsArg, directArg, idArg, openForDecisions, withBusFor } from "./connect.ts";
 import { type Decided, decide, moreArg, namedIds } from "./decide.ts";
 import { doorOf } from "./door.ts";
 import { readSelection, selectionArgs } from "./select.ts";
@@ -53,7 +53,7 @@ export const revokeCommand = command({
         }
         return revokeUser(bus, cli, { peel, key, reason });
       }
-      const askFor = await doorOf(
+      const revokeOne = await doorOf(
         bus,
         cli,
         revoke,
@@ -64,13 +64,13 @@ export const revokeCommand = command({
           throw new SvcError("usage", "--wait is only for one enrollment, named by its id");
         }
         const whole = await fullId("enr", id, bus, cli);
-        return printClosed(await askFor({ id: whole, reason }), cli);
+        return printClosed(await revokeOne({ id: whole, reason }), cli);
       }
       await decide(args, bus, cli, {
         ...{ verb: "revoke", done: "revoked" },
         states: ["approved", "issued", "active"],
         leavesOut: new Set(["TAMPERED"]),
-        decide: async (one) => (await askFor({ id: one, reason })).enrollment,
+        decide: async (one) => (await revokeOne({ id: one, reason })).enrollment,
       });
       if (isDirect) cli.say("written to storage: connections are closed as soon as a master runs");
     }),
@@ -99,7 +99,7 @@ async function revokeUser(
     ...rest,
     peel: peel === undefined ? undefined : readFlag("--peel", peel, peelIdFromConfig),
   };
-  const { revoked } = await ask(bus, enrollmentOperations.revokeUserOfBus, input);
+  const { revoked } = await request(bus, enrollmentOperations.revokeUserOfBus, input);
   await cli.print(revoked, () =>
     revoked
       .map(({ peel_id, enrollment_id, bus_public_key }) => {

@@ -2,10 +2,10 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { type Cli, command, formatFields } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { readDirectly } from "../direct-reads.ts";
 import { fullId } from "../ids/full-id.ts";
-import { credsArg, directReadArg, idArg, withBusFor } from "./ask.ts";
+import { type AnswerTo, request } from "../request.ts";
+import { credsArg, directReadArg, idArg, withBusFor } from "./connect.ts";
 import { storedCandidates } from "./read-list.ts";
 
 type Shown = AnswerTo<typeof enrollmentOperations.showEnrollment>;
@@ -30,7 +30,7 @@ export const showCommand = command({
 });
 
 async function read(bus: Bus, id: string, cli: Cli): Promise<Shown> {
-  return ask(bus, enrollmentOperations.showEnrollment, { id: await fullId("enr", id, bus, cli) });
+  return request(bus, enrollmentOperations.showEnrollment, { id: await fullId("enr", id, bus, cli) });
 }
 
 async function readStored(bus: Bus, id: string, cli: Cli): Promise<Shown> {

@@ -1,8 +1,8 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 export const straysCommand = command({
   name: "strays",
@@ -11,7 +11,7 @@ export const straysCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const { strays } = await ask(bus, enrollmentOperations.listStrays, {});
+      const { strays } = await request(bus, enrollmentOperations.listStrays, {});
       await cli.print(strays, () => formatStrays(strays, cli));
       if (strays.length === 0) cli.say("no strays");
     }),

@@ -1,10 +1,10 @@
 import { displayPeelId } from "../../base/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { command, value } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { idArg } from "./ask.ts";
+import { request } from "../request.ts";
+import { idArg } from "./connect.ts";
 
 export const suspendCommand = command({
   name: "suspend",
@@ -17,7 +17,7 @@ export const suspendCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const input = { id: await fullId("enr", args.id, bus, cli), reason: args.reason };
-      const { enrollment } = await ask(bus, enrollmentOperations.suspendEnrollment, input);
+      const { enrollment } = await request(bus, enrollmentOperations.suspendEnrollment, input);
       const { id, peel_id } = enrollment;
       await cli.print(enrollment, () => `suspended ${id} (${displayPeelId(peel_id)})`);
     }),

@@ -4,7 +4,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import type { ShownEvent } from "../../fleet/events/mod.ts";
 import { eventOperations } from "../../fleet/events/mod.ts";
-import { ask } from "../ask.ts";
+import { request } from "../request.ts";
 
 /** How long a master waits for an event before it answers that there is none. */
 const waitMs = 10_000;
@@ -45,10 +45,10 @@ export async function readEvents(
     signal.throwIfAborted();
     const begin = position === undefined ? { since } : { after: position };
     const input = { ...defined(filter), ...begin, limit: pageSize, wait_ms: atEnd ? waitMs : 0 };
-    const asked = ask(bus, eventOperations.listEvents, input, { timeoutMs });
-    asked.catch(() => {});
+    const requested = request(bus, eventOperations.listEvents, input, { timeoutMs });
+    requested.catch(() => {});
     try {
-      const page = await Promise.race([asked, left.promise]);
+      const page = await Promise.race([requested, left.promise]);
       if (isSilent) say("the masters answer again");
       isSilent = false;
       await Promise.race([take(page.events), left.promise]);

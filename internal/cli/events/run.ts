@@ -14,8 +14,8 @@ import { type Choice, readEvents } from "./read.ts";
  * @throws SvcError `usage` for what cannot be meant, before a master is asked; as the masters answer
  * @throws Exit 130 after Ctrl-C
  */
-export async function printEvents(asked: Choice, cli: Cli): Promise<void> {
-  const choice = readChoice(asked, cli.clock.now());
+export async function printEvents(requested: Choice, cli: Cli): Promise<void> {
+  const choice = readChoice(requested, cli.clock.now());
   const printer = createPrinter(cli, choice.follow);
   try {
     await withBus(cli, (bus) =>

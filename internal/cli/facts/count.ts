@@ -1,10 +1,10 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { maxCounted, peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatTable, readListFlag, type TableStyle, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { targetArg } from "../peel-args.ts";
+import { request } from "../request.ts";
 import { factCell, factColumns } from "./cell.ts";
 
 export const countCommand = command({
@@ -21,9 +21,10 @@ export const countCommand = command({
   async run({ facts, target = "*" }, cli) {
     const names = [...new Set(readListFlag("FACTS", facts, (name) => name))];
     await withBus(cli, async (bus) => {
-      const counted = await ask(bus, peelOperations.countFacts, { by: names.join(","), target });
+      const counted = await request(bus, peelOperations.countFacts, { by: names.join(","), target });
       const { groups, other_groups: more, other_peels: others } = counted;
-      if (groups.length === 0) await assertSomeone(target, (id) => ask(bus, peelOperations.showPeel, { id }));
+      if (groups.length === 0)
+        await assertSomeone(target, (id) => request(bus, peelOperations.showPeel, { id }));
       await cli.print(
         counted,
         () => formatGroups(names, groups, cli),

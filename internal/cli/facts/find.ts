@@ -9,9 +9,9 @@ import {
   word,
 } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
-import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { factCell, factColumns } from "./cell.ts";
 
 export const findCommand = command({
@@ -31,12 +31,13 @@ export const findCommand = command({
   async run({ target, show }, cli) {
     const names = [...new Set(readListFlag("--show", show, (name) => name))];
     await withBus(cli, async (bus) => {
-      const asked = { target, show: names.join(","), limit: maxPeels };
+      const requested = { target, show: names.join(","), limit: maxPeels };
       const found = await allPages(
-        (after) => ask(bus, peelOperations.findFacts, { ...asked, ...after }),
+        (after) => request(bus, peelOperations.findFacts, { ...requested, ...after }),
         "peels",
       );
-      if (found.length === 0) await assertSomeone(target, (id) => ask(bus, peelOperations.showPeel, { id }));
+      if (found.length === 0)
+        await assertSomeone(target, (id) => request(bus, peelOperations.showPeel, { id }));
       await cli.print(
         found,
         () => formatFacts(names, found, cli),

@@ -1,11 +1,11 @@
 import { defined } from "../../base/defined.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import { command, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
 import { peelArg } from "../peel-args.ts";
 import { printValue } from "../print-value.ts";
+import { request } from "../request.ts";
 
 export const getCommand = command({
   name: "get",
@@ -21,7 +21,7 @@ export const getCommand = command({
   run: ({ peel, name }, cli) =>
     withBus(cli, async (bus) => {
       const { value } = await readNamedPeel(peel, bus, cli, (id) =>
-        ask(bus, peelOperations.getFacts, { id, ...defined({ name }) }),
+        request(bus, peelOperations.getFacts, { id, ...defined({ name }) }),
       );
       await printValue(cli, value);
     }),

@@ -1,11 +1,11 @@
 import { defined } from "../../base/defined.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
 import { readPastTime } from "../past-time.ts";
 import { peelArg } from "../peel-args.ts";
+import { type AnswerTo, request } from "../request.ts";
 import { factCell } from "./cell.ts";
 
 /** Of a cell: both values and the name fit on most terminals. */
@@ -23,7 +23,7 @@ export const historyCommand = command({
     const since = args.since === undefined ? undefined : readPastTime("--since", args.since, cli.clock.now());
     await withBus(cli, async (bus) => {
       const known = await readNamedPeel(args.peel, bus, cli, (id) =>
-        ask(bus, peelOperations.getFactsHistory, { id, ...defined({ since }) }),
+        request(bus, peelOperations.getFactsHistory, { id, ...defined({ since }) }),
       );
       const { changes, known_since, more } = known;
       // Lines and rows are of changes, each of which stands for itself; what is around them is said below.

@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
+import { request } from "../request.ts";
 import { chooseOne, maxShown } from "./choose.ts";
 
 /**
@@ -25,7 +25,7 @@ export async function readNamedPeel<T>(
     const beginning = text.replaceAll("_", ".");
     // It becomes a glob, in which other characters have a meaning.
     if (!/^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(beginning)) throw thrown;
-    const { peels } = await ask(bus, peelOperations.listPeels, {
+    const { peels } = await request(bus, peelOperations.listPeels, {
       target: `${beginning}*`,
       limit: maxShown + 1,
     });

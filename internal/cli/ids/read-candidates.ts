@@ -6,8 +6,8 @@ import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { joinTokenOperations } from "../../fleet/join-tokens/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { tokenOperations } from "../../fleet/tokens/mod.ts";
-import { ask } from "../ask.ts";
 import { enrollmentOf } from "../enroll/read-list.ts";
+import { request } from "../request.ts";
 import { type Candidate, lengthOfIds, maxShown, type ShortKind } from "./choose.ts";
 
 /** A page of a list, newest first. */
@@ -27,7 +27,7 @@ const slackMs = 60_000;
 /** What the masters list, newest first. Anyone who may see a list may use the beginnings of its ids. */
 const listers: Record<ShortKind, Lister> = {
   async enr(bus, page) {
-    const found = await ask(
+    const found = await request(
       bus,
       enrollmentOperations.listEnrollments,
       { state: "all", ...page },
@@ -36,29 +36,29 @@ const listers: Record<ShortKind, Lister> = {
     return { items: found.enrollments.map(enrollmentOf), next: found.next };
   },
   async job(bus, page) {
-    const { jobs, next } = await ask(bus, jobOperations.listJobs, page);
+    const { jobs, next } = await request(bus, jobOperations.listJobs, page);
     return {
       items: jobs.map(({ jid, function: text, status }) => ({ id: jid, text: `${text}, ${status}` })),
       next,
     };
   },
   async rol(bus, page) {
-    const { rollouts, next } = await ask(bus, rolloutOperations.listRollouts, page);
+    const { rollouts, next } = await request(bus, rolloutOperations.listRollouts, page);
     return {
       items: rollouts.map(({ id, function: text, status }) => ({ id, text: `${text}, ${status}` })),
       next,
     };
   },
   async apr(bus) {
-    const { approvals } = await ask(bus, approvalOperations.listApprovals, {});
+    const { approvals } = await request(bus, approvalOperations.listApprovals, {});
     return { items: approvals.map(({ id, operation, state }) => ({ id, text: `${operation}, ${state}` })) };
   },
   async tok(bus) {
-    const { tokens } = await ask(bus, tokenOperations.listTokens, {});
+    const { tokens } = await request(bus, tokenOperations.listTokens, {});
     return { items: tokens.map(({ id, name, state }) => ({ id, text: `${name}, ${state}`, name })) };
   },
   async jtk(bus) {
-    const { tokens } = await ask(bus, joinTokenOperations.listJoinTokens, {});
+    const { tokens } = await request(bus, joinTokenOperations.listJoinTokens, {});
     return { items: tokens.map(({ id, peel, state }) => ({ id, text: `${peel}, ${state}` })) };
   },
 };

@@ -23,7 +23,7 @@ const second = 1_000;
  * what someone else asked for, or nobody signed, is shown before it is signed.
  *
  * @param named the id of the job, or its beginning
- * @param options.isAsked whether the person has agreed already
+ * @param options.isConfirmed whether the person has agreed already
  * @throws SvcError `not_found`; `conflict` when the job has nothing to run again; `usage` when no one can confirm
  * @throws Exit 1 when the person does not want it
  */
@@ -31,7 +31,7 @@ export async function readAgain(
   bus: Bus,
   named: string,
   cli: Cli,
-  options: { timeout?: string | undefined; isAsked: boolean },
+  options: { timeout?: string | undefined; isConfirmed: boolean },
 ): Promise<Work> {
   const jid = await fullId("job", named, bus, cli);
   // The answers do not matter here.
@@ -53,7 +53,7 @@ export async function readAgain(
   const { requester } = bus;
   // What is signed is for exactly these peels: one that has left the fleet would be missing from them.
   const peels = requester === undefined ? targets : await membersOf(bus, targets, cli);
-  if (requester !== undefined && !options.isAsked && !wasSignedBy(requester.key, job)) {
+  if (requester !== undefined && !options.isConfirmed && !wasSignedBy(requester.key, job)) {
     await confirm(job, peels.length, cli);
   }
   return {
@@ -101,12 +101,12 @@ async function confirm(
   cli: Cli,
 ): Promise<void> {
   const what = `${visible(job.function)} ${visible(JSON.stringify(job.args).slice(0, maxShown))}`;
-  if (cli.ask === undefined) {
+  if (cli.prompt === undefined) {
     throw new SvcError(
       "usage",
       `${jid} was not signed with your key, and you would sign it now: look at it with svc job show ${jid}, then add --yes`,
     );
   }
   const question = `You did not sign this job; it is said to be of ${visible(createdBy)}. Sign and run on ${peelCount(count)}: ${what}? [y/N] `;
-  if (!["y", "yes"].includes((await cli.ask(question)).trim().toLowerCase())) throw new Exit(1);
+  if (!["y", "yes"].includes((await cli.prompt(question)).trim().toLowerCase())) throw new Exit(1);
 }

@@ -63,14 +63,14 @@ export function createAnswers({
       let answer = byKey.get(key);
       if (answer === undefined) {
         const isWhole = (full || (targets === 1 && !wasShown())) && kept < maxWhole;
-        const keep = returned.success ? "first" : "last";
-        const hasRoom = folds[keep] < maxFolded;
-        const folded = isWhole ? { lines: shown.details, more: 0 } : foldAnswer(shown, keep, hasRoom);
-        answer = { key, cell: isWhole ? cell : foldLine(cell), ...folded, isTail: keep === "last" };
+        const side = returned.success ? "first" : "last";
+        const hasRoom = folds[side] < maxFolded;
+        const folded = isWhole ? { lines: shown.details, more: 0 } : foldAnswer(shown, side, hasRoom);
+        answer = { key, cell: isWhole ? cell : foldLine(cell), ...folded, isTail: side === "last" };
         byKey.set(key, answer);
         for (const line of answer.lines) {
           kept += line.length;
-          if (!isWhole) folds[keep] += line.length;
+          if (!isWhole) folds[side] += line.length;
         }
       }
       const durationMs = shown.states?.durationMs;
@@ -81,9 +81,9 @@ export function createAnswers({
 }
 
 /** What failed is shown before what was changed. */
-function foldAnswer({ details, states }: ShownValue, keep: "first" | "last", hasRoom: boolean): Folded {
+function foldAnswer({ details, states }: ShownValue, side: "first" | "last", hasRoom: boolean): Folded {
   if (!hasRoom) return { lines: [], more: details.length };
-  const folded = foldLines(details, keep);
+  const folded = foldLines(details, side);
   if (folded.more === 0 || states === undefined || states.failures.length === 0) return folded;
   const failures = foldLines(states.failures, "first");
   return { lines: failures.lines, more: details.length - failures.lines.length };

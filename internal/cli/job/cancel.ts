@@ -2,11 +2,11 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { command, flag } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
+import { request } from "../request.ts";
+import { answerArgs, jidArg, readAnswerArgs } from "./args.ts";
 import { summaryLine } from "./counts.ts";
 import { watchJob } from "./follow.ts";
 import { untilInterrupted } from "./interrupt.ts";
@@ -31,7 +31,7 @@ export const cancelCommand = command({
           jobOperations.cancelJob.hints.svc,
           new SvcError("not_found", "the job does not exist"),
         );
-      const { job: view } = await ask(bus, jobOperations.cancelJob, { jid });
+      const { job: view } = await request(bus, jobOperations.cancelJob, { jid });
       if (args.wait !== true) {
         await cli.print(view, () => `cancelled ${view.jid}`);
         return cli.say(summaryLine(view.counts));

@@ -8,20 +8,25 @@ import { confirmMany } from "./confirm-many.ts";
 async function confirm(
   count: number,
   answer: string | undefined,
-  more: { isAsked?: boolean; above?: number } = {},
+  more: { isConfirmed?: boolean; above?: number } = {},
 ) {
   const dir = mkdtempSync(join(tmpdir(), "svc-confirm-"));
   const config = join(dir, "config.yaml");
   writeFileSync(config, `master: {${more.above === undefined ? "" : `confirm_above: ${more.above}`}}\n`);
   const questions: string[] = [];
-  const ask = async (question: string) => {
+  const prompt = async (question: string) => {
     questions.push(question);
     return answer ?? "";
   };
-  const cli = { config, env: {}, say: () => {}, ...(answer === undefined ? {} : { ask }) } as unknown as Cli;
+  const cli = {
+    config,
+    env: {},
+    say: () => {},
+    ...(answer === undefined ? {} : { prompt }),
+  } as unknown as Cli;
   try {
     await confirmMany(cli, {
-      ...{ function: "cmd.run", isAsked: more.isAsked === true },
+      ...{ function: "cmd.run", isConfirmed: more.isConfirmed === true },
       count: async () => count,
     });
     return { runs: true, questions };
@@ -40,7 +45,7 @@ test.each([
   ["many, and yes", 26, " Yes ", {}, true, [question]],
   ["many, and no answer", 26, "", {}, false, [question]],
   ["many, and another word", 26, "sure", {}, false, [question]],
-  ["many with --yes", 26, "n", { isAsked: true }, true, []],
+  ["many with --yes", 26, "n", { isConfirmed: true }, true, []],
   ["many where no one can confirm", 26, undefined, {}, true, []],
   ["one above the number of the configuration", 26, "n", { above: 26 }, true, []],
   ["all, where the configuration says 0", 1, "n", { above: 0 }, false, ["Run cmd.run on 1 peel? [y/N] "]],

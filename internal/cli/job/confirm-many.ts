@@ -6,18 +6,18 @@ import { peelCount } from "./counts.ts";
  * Asks the person at a terminal before something runs on many peels. Where no one can confirm, it runs: scripts and
  * pipelines name their targets, and have nobody to mistype them.
  *
- * @param options.isAsked `--yes`
+ * @param options.isConfirmed `--yes`
  * @param options.count how many peels there are; not called where nobody is asked
  * @throws Exit 1 when the person does not want it
  */
 export async function confirmMany(
   cli: Cli,
-  options: { function: string; isAsked: boolean; count: () => Promise<number> },
+  options: { function: string; isConfirmed: boolean; count: () => Promise<number> },
 ): Promise<void> {
-  if (cli.ask === undefined || options.isAsked) return;
+  if (cli.prompt === undefined || options.isConfirmed) return;
   const count = await options.count();
   if (count <= confirmAbove(cli)) return;
-  const answer = await cli.ask(`Run ${options.function} on ${peelCount(count)}? [y/N] `);
+  const answer = await cli.prompt(`Run ${options.function} on ${peelCount(count)}? [y/N] `);
   if (["y", "yes"].includes(answer.trim().toLowerCase())) return;
   cli.say("nothing was run");
   throw new Exit(1);

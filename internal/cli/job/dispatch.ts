@@ -3,9 +3,9 @@ import type { Bus } from "../../bus/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { approvalsFor, sayWhether } from "../roles/ask.ts";
+import { request } from "../request.ts";
+import { approvalsFor, sayWhether } from "../roles/may-do.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { runBatches } from "./batches.ts";
 import { confirmMany } from "./confirm-many.ts";
@@ -28,7 +28,7 @@ export interface RunRequest {
   mode: "follow" | "async" | "preview";
   show: ResultOptions;
   /** Whether the person has agreed to whatever it would be asked. */
-  isAsked: boolean;
+  isConfirmed: boolean;
 }
 
 const usualTimeout = "60s";
@@ -40,26 +40,26 @@ const usualTimeout = "60s";
  *   `unavailable` when none does
  * @throws Exit 1 when not every peel ended well, 130 after Ctrl-C
  */
-export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
-  const read = workOf(request, cli);
+export async function runJob(wanted: RunRequest, cli: Cli): Promise<void> {
+  const read = workOf(wanted, cli);
   await withBus(cli, async (bus) => {
-    const work = { ...(await read(bus)), ...(request.show.follow === true ? { follow: true } : {}) };
-    if (request.mode === "preview") {
-      await printPreview(await peelsOf(bus, work), request.batch, cli);
+    const work = { ...(await read(bus)), ...(wanted.show.follow === true ? { follow: true } : {}) };
+    if (wanted.mode === "preview") {
+      await printPreview(await peelsOf(bus, work), wanted.batch, cli);
       if ((await sayWhether(bus, questionOf(work), cli)) === false) throw new Exit(1);
       return;
     }
     await confirmMany(cli, {
-      ...{ function: work.function, isAsked: request.isAsked },
+      ...{ function: work.function, isConfirmed: wanted.isConfirmed },
       count: async () => (await peelsOf(bus, work)).length,
     });
-    if (request.mode === "async") {
+    if (wanted.mode === "async") {
       const job = await dispatch(bus, work);
       await cli.print({ jid: job.jid, targets: job.targets, status: "running" }, () => job.jid);
       return cli.say(`${jobSize(job)}; watch with svc job watch ${job.jid}`);
     }
-    const results = createResults(cli, request.show);
-    if (request.batch === undefined) {
+    const results = createResults(cli, wanted.show);
+    if (wanted.batch === undefined) {
       const job = await dispatch(bus, work);
       cli.say(`${job.jid} on ${jobSize(job)}`);
       const { jid } = job;
@@ -80,18 +80,18 @@ export async function runJob(request: RunRequest, cli: Cli): Promise<void> {
         watch: (jid, signal) => watchJob(bus, results, jid, cli, signal, true),
         results,
       },
-      { batches: batchesOf(peels, request.batch), waitMs: request.batchWaitMs },
+      { batches: batchesOf(peels, wanted.batch), waitMs: wanted.batchWaitMs },
       cli,
     );
   });
 }
 
 /** A mistake in the words is reported before anything is sent to the bus. @returns what reads the rest from there */
-function workOf({ what, timeout, isAsked }: RunRequest, cli: Cli): (bus: Bus) => Promise<Work> {
+function workOf({ what, timeout, isConfirmed }: RunRequest, cli: Cli): (bus: Bus) => Promise<Work> {
   if ("again" in what) {
     return async (bus) => {
       const { readAgain } = await import("./again.ts");
-      return readAgain(bus, what.again, cli, { timeout, isAsked });
+      return readAgain(bus, what.again, cli, { timeout, isConfirmed });
     };
   }
   const call = readCall(what.function, what.words);
@@ -109,5 +109,5 @@ function peelsOf(bus: Bus, { target = "", targets = [] }: Work): Promise<Resolve
 
 function dispatch(bus: Bus, work: Work): Promise<Dispatched> {
   const question = { kind: "jobs", action: "run", function: work.function };
-  return requestFrozen(bus, work, question, (frozen) => ask(bus, jobOperations.createJob, frozen));
+  return requestFrozen(bus, work, question, (frozen) => request(bus, jobOperations.createJob, frozen));
 }

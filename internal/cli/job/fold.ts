@@ -13,13 +13,13 @@ export interface Folded {
 /**
  * Leaves out what is too long to be shown of one answer among many.
  *
- * @param keep where the important lines are: at the beginning, or where something failed at the end
+ * @param side where the important lines are: at the beginning, or where something failed at the end
  */
-export function foldLines(lines: readonly string[], keep: "first" | "last"): Folded {
+export function foldLines(lines: readonly string[], side: "first" | "last"): Folded {
   const kept =
     lines.length <= maxLines
       ? lines
-      : keep === "first"
+      : side === "first"
         ? lines.slice(0, shownLines)
         : lines.slice(-shownLines);
   return { lines: kept.map(foldLine), more: lines.length - kept.length };

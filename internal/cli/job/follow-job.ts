@@ -5,8 +5,8 @@ import type { Bus } from "../../bus/mod.ts";
 import { followFeed } from "../../doors/bus/mod.ts";
 import { type JobView, jobOperations, type Progress, type SeenReturn } from "../../fleet/jobs/mod.ts";
 import type { JobReturn } from "../../wire/return.ts";
-import { askerName } from "../ask.ts";
 import { hinted } from "../hints.ts";
+import { requesterName } from "../request.ts";
 
 /** How long a job is followed again after its master was lost: longer than one takes to start again. */
 const patienceMs = 60_000;
@@ -48,7 +48,7 @@ export async function followJob(bus: Bus, jid: string, following: JobFollowing =
   const { signal = new AbortController().signal, until, peel } = following;
   const reader = createReader(following);
   const input = { jid, ...defined({ until, peel }) };
-  let heardAt = bus.clock.monotonic();
+  let receivedAt = bus.clock.monotonic();
   for (;;) {
     try {
       return await hinted(jobOperations.streamJob.hints.svc, async () => {
@@ -57,9 +57,9 @@ export async function followJob(bus: Bus, jid: string, following: JobFollowing =
           jobOperations.streamJob,
           input,
           signal,
-          askerName(bus),
+          requesterName(bus),
         )) {
-          heardAt = bus.clock.monotonic();
+          receivedAt = bus.clock.monotonic();
           const end = reader.take(event, data as JobNews);
           if (end !== undefined) return end;
         }
@@ -68,7 +68,7 @@ export async function followJob(bus: Bus, jid: string, following: JobFollowing =
     } catch (thrown) {
       const mayPass = thrown instanceof SvcError && thrown.kind === "unavailable";
       const isPatient = reader.isBegun || following.isKnown === true;
-      if (!mayPass || !isPatient || bus.clock.monotonic() - heardAt > patienceMs) throw thrown;
+      if (!mayPass || !isPatient || bus.clock.monotonic() - receivedAt > patienceMs) throw thrown;
       await sleep(bus.clock, pauseMs, signal);
     }
   }
@@ -78,7 +78,7 @@ function createReader({ onProgress = () => {}, onReturn }: JobFollowing) {
   const returns: Record<string, SeenReturn> = {};
   let targets: number | undefined;
   let kept = 0;
-  const keep = (peel: string, returned: SeenReturn): SeenReturn => {
+  const remember = (peel: string, returned: SeenReturn): SeenReturn => {
     const { return: value, error, ...rest } = returned;
     if (onReturn !== undefined) {
       onReturn(peel, returned, targets ?? 0);
@@ -103,7 +103,7 @@ function createReader({ onProgress = () => {}, onReturn }: JobFollowing) {
       else if (event === "ack") onProgress({ ...known, event: { jid, peel, at: 0 } });
       else if (event === "return") {
         const returned = returnOf(data);
-        returns[peel] = keep(peel, returned);
+        returns[peel] = remember(peel, returned);
         onProgress({ ...known, event: { jid, peel, at: 0, return: returned } });
       } else {
         const { jid: _, peel_id: __, counts: ___, ...said } = data;

@@ -4,7 +4,7 @@ import type { Bus } from "../../bus/mod.ts";
 import type { JobRequest } from "../../fleet/jobs/mod.ts";
 import { merkleTree } from "../../identity/mod.ts";
 import { withNearestPeel } from "../nobody.ts";
-import { approvalsFor, type Question } from "../roles/ask.ts";
+import { approvalsFor, type Question } from "../roles/may-do.ts";
 import { resolvePeels } from "./resolve.ts";
 
 /** How often the peels that match are looked up again when they change in the same moment. */

@@ -9,9 +9,9 @@ import {
   jobStatuses,
 } from "../../fleet/jobs/mod.ts";
 import { choice, command, readFlag, value } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
 import { readPastTime } from "../past-time.ts";
+import { request } from "../request.ts";
 import { formatJobs } from "./list-table.ts";
 
 const maxJobs = 1_000;
@@ -50,7 +50,7 @@ export const listCommand = command({
       ...{ by, target, schedule, function: args.function },
     };
     await withBus(cli, async (bus) => {
-      const { jobs, next, unsearched = 0 } = await askList(bus, filter);
+      const { jobs, next, unsearched = 0 } = await requestList(bus, filter);
       await cli.print(jobs, () => formatJobs(jobs, cli));
       if (jobs.length === 0) cli.say("no jobs");
       if (next !== undefined) cli.say(`there are more: --limit takes up to ${maxJobs}`);
@@ -62,9 +62,9 @@ export const listCommand = command({
 });
 
 /** Asks for the runs of schedules as one row each. */
-function askList(bus: Bus, filter: { schedule: string | undefined; limit: number }) {
+function requestList(bus: Bus, filter: { schedule: string | undefined; limit: number }) {
   const fold = filter.schedule === undefined ? ("schedules" as const) : undefined;
-  return ask(bus, jobOperations.listJobs, defined({ ...filter, fold }));
+  return request(bus, jobOperations.listJobs, defined({ ...filter, fold }));
 }
 
 /** @throws SvcError `bad_request` */

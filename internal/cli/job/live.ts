@@ -18,17 +18,17 @@ export interface Live {
 export function createLive(): Live {
   /** The begun line of each peel. */
   const rests = new Map<string, string>();
-  const heard = new Set<string>();
+  const received = new Set<string>();
   return {
     get hasOutput() {
-      return heard.size > 0;
+      return received.size > 0;
     },
     take({ event, running, output }, targets) {
       const named = (peel: string, lines: readonly string[]) =>
         targets === 1 ? [...lines] : lines.map((line) => `${displayPeelId(peel)}: ${line}`);
       if (output !== undefined) {
         const { peel, skipped } = output;
-        heard.add(peel);
+        received.add(peel);
         const left = skipped === 0 ? [] : [`(${skipped} characters left out)`];
         const text = (rests.get(peel) ?? "") + output.output;
         const end = text.lastIndexOf("\n") + 1;

@@ -1,7 +1,7 @@
 import type { Bus } from "../../bus/mod.ts";
 import { targetOperations } from "../../fleet/targeting/mod.ts";
-import { ask } from "../ask.ts";
 import { refuseTarget, withNearestPeel } from "../nobody.ts";
+import { request } from "../request.ts";
 
 /** A peel that a target means (encoded id), and whether it is connected. */
 export interface ResolvedPeel {
@@ -22,9 +22,9 @@ export async function resolvePeels(bus: Bus, target: string | readonly string[])
 
 async function resolve(bus: Bus, target: string | readonly string[]): Promise<ResolvedPeel[]> {
   const found: ResolvedPeel[] = [];
-  const asked = typeof target === "string" ? { target } : { targets: [...target] };
+  const requested = typeof target === "string" ? { target } : { targets: [...target] };
   for (let after: string | undefined; ; ) {
-    const { targets, next } = await ask(bus, targetOperations.resolveTarget, { ...asked, after });
+    const { targets, next } = await request(bus, targetOperations.resolveTarget, { ...requested, after });
     found.push(...targets);
     after = next;
     if (after === undefined) break;

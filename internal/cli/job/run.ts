@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { command, flag, type RestWords, readFlag, value, word } from "../../program/command-line/mod.ts";
-import { answerArgs, readAnswerArgs } from "./ask.ts";
+import { answerArgs, readAnswerArgs } from "./args.ts";
 import { parseBatchSize } from "./batch.ts";
 
 /** Imported by the command tree, so it loads its own imports only when it runs. */
@@ -66,7 +66,7 @@ export const runCommand = command({
       {
         what: whatOf(args),
         ...defined({ timeout }),
-        isAsked: args.yes === true,
+        isConfirmed: args.yes === true,
         ...(batch === undefined ? {} : { batch: readFlag("--batch", batch, parseBatchSize) }),
         batchWaitMs: batchWait === undefined ? 0 : readFlag("--batch-wait", batchWait, parseDuration),
         mode: isPreview ? "preview" : isAsync ? "async" : "follow",

@@ -6,7 +6,7 @@ import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
 import { answerLine } from "./answer-line.ts";
 import { createAnswers } from "./answers.ts";
-import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
+import { answerArgs, jidArg, readAnswerArgs } from "./args.ts";
 import { summaryLine } from "./counts.ts";
 import { followJob } from "./follow-job.ts";
 import { createResults } from "./results.ts";

@@ -1,7 +1,7 @@
 import { command } from "../../program/command-line/mod.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";
-import { answerArgs, jidArg, readAnswerArgs } from "./ask.ts";
+import { answerArgs, jidArg, readAnswerArgs } from "./args.ts";
 import { printEnd, watchJob } from "./follow.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import { createResults } from "./results.ts";

@@ -10,8 +10,8 @@ import type { Bus } from "../../bus/mod.ts";
 import { keyOperations } from "../../fleet/keys/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { dirArg, keyArg, readKeyName } from "./args.ts";
 import { issuingSince, type MasterKeys, readMasterKeys } from "./fleet-keys.ts";
 import { accountObstacle, commandObstacle } from "./obstacle.ts";
@@ -69,7 +69,7 @@ async function mayDropCommand(
 ): Promise<string[]> {
   refuse("command", commandObstacle(next.publicKey, masters));
   if (current === undefined) return [];
-  return (await ask(bus, keyOperations.listDependents, { command_key: current.publicKey }, slow)).records;
+  return (await request(bus, keyOperations.listDependents, { command_key: current.publicKey }, slow)).records;
 }
 
 /** @throws SvcError `conflict` */
@@ -78,7 +78,7 @@ async function mayDropAccount(bus: Bus, next: KeyPair, masters: readonly MasterK
   const { peels } =
     since === undefined
       ? { peels: [] }
-      : await ask(bus, keyOperations.listDependents, { issued_before: since }, slow);
+      : await request(bus, keyOperations.listDependents, { issued_before: since }, slow);
   refuse("account", accountObstacle(next.publicKey, masters, peels));
   return [];
 }

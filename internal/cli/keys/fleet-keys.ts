@@ -1,7 +1,7 @@
 import type { Bus } from "../../bus/mod.ts";
 import { masterOperations } from "../../fleet/masters/mod.ts";
-import { ask, NoMaster } from "../ask.ts";
 import type { Masters } from "../fleet-reads.ts";
+import { NoMaster, request } from "../request.ts";
 
 /** What one live master reports about its keys. */
 export type MasterKeys = { name: string } & Masters["masters"][number]["keys"];
@@ -9,7 +9,7 @@ export type MasterKeys = { name: string } & Masters["masters"][number]["keys"];
 /** What the live masters report, sorted by name; nothing when none answers. @throws SvcError what a master answers */
 export async function readMasterKeys(bus: Bus): Promise<MasterKeys[]> {
   try {
-    const { masters } = await ask(bus, masterOperations.listMasters, {}, { isHasty: true });
+    const { masters } = await request(bus, masterOperations.listMasters, {}, { isHasty: true });
     return masters.map(({ name, keys }) => ({ name, ...keys }));
   } catch (thrown) {
     if (thrown instanceof NoMaster) return [];

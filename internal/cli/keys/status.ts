@@ -11,8 +11,8 @@ import {
   formatTable,
   type TableStyle,
 } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { dirArg } from "./args.ts";
 import { issuingSince, type MasterKeys, readMasterKeys, unconfirmedOf } from "./fleet-keys.ts";
 import { type KeyRow, listKeys } from "./inventory.ts";
@@ -106,8 +106,10 @@ async function readFleet(bus: Bus, isReplaced: boolean) {
   const masters = await readMasterKeys(bus);
   if (masters.length === 0) return { masters, members: 0, dependents: [] };
   const since = isReplaced ? issuingSince(masters) : undefined;
-  const asked = since === undefined ? {} : { issued_before: since };
-  const { members, peels } = await ask(bus, keyOperations.listDependents, asked, { timeoutMs: 30_000 });
+  const requested = since === undefined ? {} : { issued_before: since };
+  const { members, peels } = await request(bus, keyOperations.listDependents, requested, {
+    timeoutMs: 30_000,
+  });
   return { masters, members, dependents: peels };
 }
 

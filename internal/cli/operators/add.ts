@@ -4,9 +4,9 @@ import { parseLifetime } from "../../base/lifetime.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { decodePublicKey, formatOperatorFile, newKeyPair } from "../../identity/mod.ts";
 import { command, flag, readFlag, readListFlag, value, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
-import { approvalsFor } from "../roles/ask.ts";
+import { request } from "../request.ts";
+import { approvalsFor } from "../roles/may-do.ts";
 import { readKnown, sayWhereFileIs, signedText } from "./sign.ts";
 
 export const nameArg = word("Name of the operator: lower-case letters, digits, dots, - and _", {
@@ -50,8 +50,8 @@ export const addCommand = command({
         ...{ createdBy: signer.name, version: nextVersion },
         ...defined({ expiresAt: lastsMs === undefined ? undefined : now + lastsMs }),
       };
-      const asked = { record: signedText(record, signer) };
-      const added = await ask(bus, operatorOperations.addOperator, asked).catch((thrown) => {
+      const requested = { record: signedText(record, signer) };
+      const added = await request(bus, operatorOperations.addOperator, requested).catch((thrown) => {
         throw sayWhereFileIs(thrown, name, cli);
       });
       const { operator, fleet, bus_urls, ca_pem, jwt } = added;

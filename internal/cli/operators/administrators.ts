@@ -6,8 +6,8 @@ import { type OperatorFile, readOperatorFile } from "../../identity/mod.ts";
 import { type Cli, command, formatFields, value } from "../../program/command-line/mod.ts";
 import { parseAdministrators } from "../../wire/administrators.ts";
 import { encodeAdministrators, signAdministrators } from "../../wire/administrators-statement.ts";
-import { ask } from "../ask.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 export const administratorsCommand = command({
   name: "administrators",
@@ -25,12 +25,12 @@ export const administratorsCommand = command({
     const list = replace === undefined ? undefined : readList(replace);
     const signer = list === undefined ? undefined : signerOf(cli, signWith);
     await withBus(cli, async (bus) => {
-      const before = await ask(bus, operatorOperations.showAdministrators, {});
+      const before = await request(bus, operatorOperations.showAdministrators, {});
       if (list === undefined || signer === undefined) return show(cli, before);
       const { fleet, next_version: version } = before;
       const statement = { fleet, version, administrators: list, issuedAt: cli.clock.now() };
       const signed = encodeBase64(encodeAdministrators(signAdministrators(statement, signer)));
-      const after = await ask(bus, operatorOperations.replaceAdministrators, { statement: signed });
+      const after = await request(bus, operatorOperations.replaceAdministrators, { statement: signed });
       await show(cli, after);
       cli.say("peels that are connected replace their administrators now, the others when they connect");
     });

@@ -7,8 +7,8 @@ import { operatorsSeedFile, readOperatorsKey } from "../../bus/accounts/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { readClaims } from "../../identity/mod.ts";
 import { type Cli, command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
-import { ask, NoMaster } from "../ask.ts";
 import { operatorBus, operatorName, withBus } from "../operator.ts";
+import { NoMaster, request } from "../request.ts";
 import { firstOperator, operatorNameOf } from "../setup/mod.ts";
 
 /** One step on the way of a fleet. */
@@ -39,7 +39,7 @@ export const adoptCommand = command({
       throw new SvcError("usage", "--name and --out are for --auth-dir");
     }
     const made = authDir === undefined ? [] : [makeFirst(authDir, { name, out }, cli)];
-    const steps = [...made, ...(await lookAtFleet(cli, made.length > 0))];
+    const steps = [...made, ...(await inspectFleet(cli, made.length > 0))];
     await cli.print(steps, () => formatSteps(steps, cli));
     const open = steps.find(({ state }) => state === "open");
     if (open?.next !== undefined) cli.say(`Next: ${open.next}`);
@@ -91,20 +91,20 @@ function makeFirst(
 }
 
 /** What the masters say about the rest of the way. */
-async function lookAtFleet(cli: Cli, hasMade: boolean): Promise<Step[]> {
-  const looked = await withBus(cli, (bus) => ask(bus, operatorOperations.adoptionStatus, {})).catch(
+async function inspectFleet(cli: Cli, hasMade: boolean): Promise<Step[]> {
+  const answer = await withBus(cli, (bus) => request(bus, operatorOperations.adoptionStatus, {})).catch(
     (thrown) => {
       // After the first step it may be the masters that are not started yet.
       if (thrown instanceof NoMaster || hasMade) return thrown as Error;
       throw thrown;
     },
   );
-  if (looked instanceof Error) {
+  if (answer instanceof Error) {
     const next = "start the masters, and run svc operator adopt again";
-    return [{ step: "masters", state: "open", detail: looked.message, next }];
+    return [{ step: "masters", state: "open", detail: answer.message, next }];
   }
-  const { require_signed, signing_key, administrators, operators, unsigned, shared_credentials } = looked;
-  const askers = [...new Set(unsigned.map(({ name }) => name || "without a name"))];
+  const { require_signed, signing_key, administrators, operators, unsigned, shared_credentials } = answer;
+  const requesters = [...new Set(unsigned.map(({ name }) => name || "without a name"))];
   const users = shared_credentials.map(({ name, connections }) => `${name} (${connections})`);
   const step = (name: string, done: boolean, detail: string, next: string): Step => ({
     ...{ step: name, state: done ? "done" : "open", detail },
@@ -127,10 +127,10 @@ async function lookAtFleet(cli: Cli, hasMade: boolean): Promise<Step[]> {
     ),
     step(
       "unsigned requests",
-      askers.length === 0,
-      askers.length === 0
+      requesters.length === 0,
+      requesters.length === 0
         ? "none since the start of the master that answered"
-        : `would be refused: ${askers.slice(0, 5).join(", ")}${askers.length > 5 ? ", …" : ""}`,
+        : `would be refused: ${requesters.slice(0, 5).join(", ")}${requesters.length > 5 ? ", …" : ""}`,
       "let them log in with operator files of their own; a request counts until its master restarts",
     ),
     step(

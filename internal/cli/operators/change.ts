@@ -6,8 +6,8 @@ import { formatOperatorFile } from "../../identity/mod.ts";
 import { type Cli, command, flag, readListFlag, value, word } from "../../program/command-line/mod.ts";
 import type { OperatorRecord } from "../../wire/operator-record.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
-import { ask } from "../ask.ts";
 import { ownOperatorFile, withBus } from "../operator.ts";
+import { request } from "../request.ts";
 import { nameArg } from "./add.ts";
 import { assertSeen, readExisting, type Signer, sayWhereFileIs, signAgain, signedText } from "./sign.ts";
 
@@ -86,7 +86,7 @@ const endingCommand = (name: "disable" | "remove", done: string, description: st
         cli,
         operator,
         (bus, record, signer) =>
-          ask(bus, operatorOperations[`${name}Operator`], {
+          request(bus, operatorOperations[`${name}Operator`], {
             name: operator,
             record: signedText({ ...record, disabled: true }, signer),
           }),
@@ -113,7 +113,7 @@ export const enableCommand = command({
       cli,
       name,
       (bus, { disabled: _, ...record }, signer) =>
-        ask(bus, operatorOperations.enableOperator, { name, record: signedText(record, signer) }),
+        request(bus, operatorOperations.enableOperator, { name, record: signedText(record, signer) }),
       "enabled",
       false,
       { publicKey: args["public-key"] },
@@ -139,14 +139,14 @@ export const rolesCommand = command({
       const known = await readExisting(bus, name, signer, now);
       const { record, dependents } = known;
       assertSeen(known, signer, args["public-key"]);
-      const isAsked = args["sign-again"] === true;
+      const isConfirmed = args["sign-again"] === true;
       const again = roles.includes(adminRole)
         ? nothing
-        : await signAgain(bus, dependents, signer, now, isAsked);
+        : await signAgain(bus, dependents, signer, now, isConfirmed);
       if (await areWaiting(again.waiting, name, cli)) return;
       const signed = again.names;
       const input = { name, record: signedText({ ...record, roles }, signer) };
-      const { operator, fleet, bus_urls, ca_pem, jwt, closed_in_ms } = await ask(
+      const { operator, fleet, bus_urls, ca_pem, jwt, closed_in_ms } = await request(
         bus,
         operatorOperations.setOperatorRoles,
         input,
@@ -178,11 +178,11 @@ export const renewCommand = command({
   async run({ name, "auth-dir": authDir }, cli) {
     if (authDir !== undefined) return (await import("./renew-offline.ts")).renewOffline(authDir, name, cli);
     await withBus(cli, async (bus) => {
-      const { operator } = await ask(bus, operatorOperations.showOperator, { name });
+      const { operator } = await request(bus, operatorOperations.showOperator, { name });
       const publicKey = operator?.public_key ?? "";
       if (operator === undefined)
         throw new SvcError("not_found", `the operator ${name} does not exist: see svc operator list`);
-      const renewed = await ask(bus, operatorOperations.renewOperator, { name, public_key: publicKey });
+      const renewed = await request(bus, operatorOperations.renewOperator, { name, public_key: publicKey });
       const { fleet, bus_urls, ca_pem, jwt, jwt_expires_at } = renewed;
       const data = { fleet, bus_urls, ca_pem, name, public_key: publicKey, jwt, jwt_expires_at };
       await cli.print(data, () =>

@@ -1,8 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { command, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { type AnswerTo, request } from "../request.ts";
 import { nameArg } from "./add.ts";
 
 export const listCommand = command({
@@ -12,7 +12,7 @@ export const listCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const { operators } = await ask(bus, operatorOperations.listOperators, {});
+      const { operators } = await request(bus, operatorOperations.listOperators, {});
       await cli.print(operators, () => formatOperators(operators, cli));
     }),
 });
@@ -38,7 +38,7 @@ export const showCommand = command({
   args: { name: { ...nameArg, description: "Name of the operator" } },
   run: ({ name }, cli) =>
     withBus(cli, async (bus) => {
-      const { operator, dependents } = await ask(bus, operatorOperations.showOperator, { name });
+      const { operator, dependents } = await request(bus, operatorOperations.showOperator, { name });
       if (operator === undefined) {
         throw new SvcError("not_found", `the operator ${name} does not exist: see svc operator list`);
       }

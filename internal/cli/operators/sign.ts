@@ -13,7 +13,7 @@ import {
   signOperator,
 } from "../../wire/operator-record.ts";
 import { adminRole } from "../../wire/operator-standing.ts";
-import { ask } from "../ask.ts";
+import { request } from "../request.ts";
 
 /** Who signs records: an operator with role admin, at the keyboard. */
 export interface Signer {
@@ -42,7 +42,9 @@ export interface KnownOperator {
  * @throws SvcError what the masters answer
  */
 export async function readKnown(bus: Bus, name: string, signer: Signer, now: number): Promise<KnownOperator> {
-  const { operator, next_version, dependents } = await ask(bus, operatorOperations.showOperator, { name });
+  const { operator, next_version, dependents } = await request(bus, operatorOperations.showOperator, {
+    name,
+  });
   const rest = { nextVersion: next_version, dependents };
   const bytes = operator?.record === undefined ? undefined : decodeBase64(operator.record);
   if (bytes !== undefined) {
@@ -102,7 +104,7 @@ export function sayWhereFileIs(thrown: unknown, name: string, cli: Pick<Cli, "sa
 /**
  * Signs the records of operators that are valid only through the signature of one that goes.
  *
- * @param isAsked whether the person has seen who they are
+ * @param isConfirmed whether the person has seen who they are
  * @returns their names, and which of the changes wait for other operators
  * @throws SvcError `conflict` naming them with roles and keys, when the person has not
  */
@@ -111,11 +113,11 @@ export async function signAgain(
   names: readonly string[],
   signer: Signer,
   now: number,
-  isAsked: boolean,
+  isConfirmed: boolean,
 ): Promise<{ names: readonly string[]; waiting: readonly WaitingRequest[] }> {
   const known: OperatorRecord[] = [];
   for (const name of names) known.push((await readExisting(bus, name, signer, now)).record);
-  if (known.length > 0 && !isAsked) {
+  if (known.length > 0 && !isConfirmed) {
     const shown = known.map((one) => `${one.name} (${one.roles.join(", ")}, ${one.publicKey})`).join("; ");
     throw new SvcError(
       "conflict",
@@ -126,7 +128,7 @@ export async function signAgain(
   for (const record of known) {
     const { name } = record;
     try {
-      await ask(bus, operatorOperations.setOperatorRoles, { name, record: signedText(record, signer) });
+      await request(bus, operatorOperations.setOperatorRoles, { name, record: signedText(record, signer) });
     } catch (thrown) {
       if (!(thrown instanceof WaitingRequest)) throw thrown;
       waiting.push(thrown);

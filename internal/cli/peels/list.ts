@@ -9,10 +9,10 @@ import {
   readListFlag,
   value,
 } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { targetArg } from "../peel-args.ts";
+import { request } from "../request.ts";
 import {
   columns,
   csvRowOf,
@@ -72,7 +72,8 @@ export const listCommand = command({
     }
     await withBus(cli, async (bus) => {
       const all = await readPeels(bus, target);
-      if (all.length === 0) await assertSomeone(target, (id) => ask(bus, peelOperations.showPeel, { id }));
+      if (all.length === 0)
+        await assertSomeone(target, (id) => request(bus, peelOperations.showPeel, { id }));
       const wanted = all.filter(({ alive }) => (alive ? args.silent !== true : args.alive !== true));
       const found = sortPeels(wanted, sort);
       const inCsv = named.length === 0 ? dataColumns : named;

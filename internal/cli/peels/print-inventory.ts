@@ -9,15 +9,15 @@ import { readInventory } from "./read-inventory.ts";
 /**
  * Prints an inventory as Ansible asks its scripts for it.
  *
- * @param asked `host`: the variables of this one alone
+ * @param requested `host`: the variables of this one alone
  * @throws SvcError `not_found` for another host
  */
 export async function printInventory(
   cli: Cli,
-  asked: { target: string; facts: readonly string[]; host?: string },
+  requested: { target: string; facts: readonly string[]; host?: string },
 ): Promise<void> {
-  const { target, host } = asked;
-  const facts = asked.facts.length === 0 ? usualFacts : asked.facts;
+  const { target, host } = requested;
+  const facts = requested.facts.length === 0 ? usualFacts : requested.facts;
   await withBus(cli, async (bus) => {
     const peels = await readInventory(bus, target, facts);
     if (host === undefined) return cli.print(ansibleInventory(peels), () => "");

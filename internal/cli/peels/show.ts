@@ -1,11 +1,11 @@
 import type { ShownPeel } from "../../fleet/peels/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import { command, formatAge, formatFields } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { formatLabels } from "../enroll/label-change.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
 import { peelArg } from "../peel-args.ts";
+import { request } from "../request.ts";
 
 export const showCommand = command({
   name: "show",
@@ -15,7 +15,7 @@ export const showCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const { peel } = await readNamedPeel(args.peel, bus, cli, (id) =>
-        ask(bus, peelOperations.showPeel, { id }),
+        request(bus, peelOperations.showPeel, { id }),
       );
       await cli.print(peel, () => formatPeel(peel, cli.clock.now()));
     }),

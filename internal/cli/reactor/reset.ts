@@ -1,7 +1,7 @@
 import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { command, formatTable, type TableStyle, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 export const resetCommand = command({
   name: "reset",
@@ -12,7 +12,7 @@ export const resetCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const { closed } = await ask(bus, reactorOperations.resetBreakers, { rule: args.rule });
+      const { closed } = await request(bus, reactorOperations.resetBreakers, { rule: args.rule });
       await cli.print({ closed }, () => formatClosed(closed, cli));
       if (closed.length === 0) cli.say("no breaker was open");
     }),

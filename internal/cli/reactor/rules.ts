@@ -1,9 +1,9 @@
 import { atLine } from "../../base/place.ts";
 import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { sayProblem } from "./ask.ts";
+import { type AnswerTo, request } from "../request.ts";
+import { sayProblem } from "./say-problem.ts";
 
 export const rulesCommand = command({
   name: "rules",
@@ -12,7 +12,7 @@ export const rulesCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const answer = await ask(bus, reactorOperations.listReactorRules, {});
+      const answer = await request(bus, reactorOperations.listReactorRules, {});
       await cli.print(answer.rules, () => formatRules(answer.rules, cli));
       if (answer.rules.length === 0) cli.say(`no rules on ${answer.master}`);
       sayProblem(cli, answer);

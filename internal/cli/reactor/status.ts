@@ -1,9 +1,9 @@
 import type { ReactorStatus } from "../../fleet/reactor/mod.ts";
 import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { command, formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { sayProblem } from "./ask.ts";
+import { request } from "../request.ts";
+import { sayProblem } from "./say-problem.ts";
 
 export const statusCommand = command({
   name: "status",
@@ -12,7 +12,7 @@ export const statusCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const status = await ask(bus, reactorOperations.showReactor, {});
+      const status = await request(bus, reactorOperations.showReactor, {});
       await cli.print(status, () => formatStatus(status, cli));
       sayProblem(cli, status);
     }),

@@ -3,10 +3,10 @@ import type { Reaction, SaidEvent } from "../../fleet/reactor/mod.ts";
 import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { indent } from "../../program/answers/mod.ts";
 import { command, formatTable, type TableStyle, value } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { sayProblem } from "./ask.ts";
+import { request } from "../request.ts";
 import { readEventFile } from "./event-file.ts";
+import { sayProblem } from "./say-problem.ts";
 
 export const testCommand = command({
   name: "test",
@@ -21,7 +21,7 @@ export const testCommand = command({
     // What is wrong with it is the master's to say.
     const event = readEventFile(args.event) as unknown as SaidEvent;
     await withBus(cli, async (bus) => {
-      const { master, problem, refused, ...reaction } = await ask(bus, reactorOperations.testEvent, {
+      const { master, problem, refused, ...reaction } = await request(bus, reactorOperations.testEvent, {
         event,
       });
       await cli.print(reaction, () => formatReaction(reaction, cli));

@@ -14,14 +14,14 @@ export const canCommand = command({
     ),
   },
   async run({ words: { words, literal }, role }, cli) {
-    const asked = [...words, ...literal];
-    if (asked.length === 0) {
+    const requested = [...words, ...literal];
+    if (requested.length === 0) {
       throw new SvcError(
         "usage",
         "say what: run TARGET FUNCTION, or a kind and an action such as enrollments approve",
       );
     }
-    const { askWhether } = await import("./ask.ts");
-    await askWhether(asked, role?.split(","), cli);
+    const { printMayDo } = await import("./may-do.ts");
+    await printMayDo(requested, role?.split(","), cli);
   },
 });

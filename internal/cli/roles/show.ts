@@ -1,7 +1,7 @@
 import { roleOperations } from "../../fleet/roles/mod.ts";
 import { command, formatTable, type TableStyle, word } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { type AnswerTo, request } from "../request.ts";
 
 export const showCommand = command({
   name: "show",
@@ -12,7 +12,7 @@ export const showCommand = command({
   },
   run: ({ role }, cli) =>
     withBus(cli, async (bus) => {
-      const { roles, file, problem } = await ask(
+      const { roles, file, problem } = await request(
         bus,
         roleOperations.showRoles,
         role === undefined ? {} : { role },

@@ -1,7 +1,7 @@
 import { command, Exit, flag } from "../../program/command-line/mod.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withBus } from "../operator.ts";
-import { commandRollout, idArg } from "./ask.ts";
+import { commandRollout, idArg } from "./command-rollout.ts";
 import { watchRollout } from "./follow.ts";
 import { printRollout } from "./format.ts";
 
@@ -15,12 +15,12 @@ export const abortCommand = command({
   },
   run: (args, cli) =>
     withBus(cli, async (bus) => {
-      const asked = await commandRollout(bus, "abort", args.id, cli);
+      const requested = await commandRollout(bus, "abort", args.id, cli);
       if (args.async === true) {
-        await cli.print(asked, () => `${asked.id}  ${asked.status}`);
-        return cli.say(`${asked.id} ends; watch it with svc rollout watch ${asked.id}`);
+        await cli.print(requested, () => `${requested.id}  ${requested.status}`);
+        return cli.say(`${requested.id} ends; watch it with svc rollout watch ${requested.id}`);
       }
-      const end = await untilInterrupted(cli, (signal) => watchRollout(bus, asked.id, cli, signal));
+      const end = await untilInterrupted(cli, (signal) => watchRollout(bus, requested.id, cli, signal));
       await printRollout(end, cli);
       // It had ended by itself a moment before.
       if (end.status !== "aborted") throw new Exit(1);

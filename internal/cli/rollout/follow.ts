@@ -5,11 +5,11 @@ import { followFeed } from "../../doors/bus/mod.ts";
 import type { Progress } from "../../fleet/jobs/mod.ts";
 import { type RolloutView, rolloutOperations, type WaveCounts } from "../../fleet/rollout/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
-import { ask, askerName } from "../ask.ts";
 import { countWords, peelCount } from "../job/counts.ts";
 import { followJob } from "../job/follow-job.ts";
 import { Interrupted, interruptedExit } from "../job/interrupt.ts";
 import { startProgress } from "../job/progress.ts";
+import { request, requesterName } from "../request.ts";
 
 /** How long a rollout is followed again after its master was lost. */
 const patienceMs = 60_000;
@@ -28,7 +28,7 @@ export async function watchRollout(
   cli: Cli,
   signal: AbortSignal,
 ): Promise<RolloutView> {
-  const { view: begun } = await ask(bus, rolloutOperations.getRollout, { id });
+  const { view: begun } = await request(bus, rolloutOperations.getRollout, { id });
   const sizes = begun.waves.map(({ peels }) => peels.length);
   const said = new Set<string>();
   let held: string | undefined;
@@ -40,11 +40,11 @@ export async function watchRollout(
     if (following !== undefined) showProgress(bus, following.jid, cli, following.stop.signal);
   };
   const onChange = (rollout: RolloutView) => {
-    const asked = heldOf(rollout);
+    const requested = heldOf(rollout);
     // Several steps may have passed since the last read, and each is reported.
     const news = linesOf(rollout, sizes).filter((line) => !said.has(line));
-    if (asked !== undefined && asked !== held) news.push(asked);
-    held = asked;
+    if (requested !== undefined && requested !== held) news.push(requested);
+    held = requested;
     if (news.length > 0) follow(undefined);
     for (const line of news) {
       said.add(line);
@@ -55,7 +55,7 @@ export async function watchRollout(
   try {
     await untilEnded(bus, id, onChange, signal);
     follow(undefined);
-    return (await ask(bus, rolloutOperations.getRollout, { id })).view;
+    return (await request(bus, rolloutOperations.getRollout, { id })).view;
   } catch (thrown) {
     follow(undefined);
     if (!(thrown instanceof Interrupted)) throw thrown;
@@ -72,7 +72,7 @@ async function untilEnded(
   onChange: (rollout: RolloutView) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let heardAt = bus.clock.monotonic();
+  let receivedAt = bus.clock.monotonic();
   for (;;) {
     try {
       for await (const { data } of followFeed(
@@ -80,9 +80,9 @@ async function untilEnded(
         rolloutOperations.streamRollout,
         { id },
         signal,
-        askerName(bus),
+        requesterName(bus),
       )) {
-        heardAt = bus.clock.monotonic();
+        receivedAt = bus.clock.monotonic();
         const rollout = data as RolloutView;
         onChange(rollout);
         if (rollout.finished_at !== undefined) return;
@@ -90,7 +90,7 @@ async function untilEnded(
       throw new SvcError("unavailable", "the rollout was not followed to its end: check the masters");
     } catch (thrown) {
       const mayPass = thrown instanceof SvcError && thrown.kind === "unavailable";
-      if (!mayPass || bus.clock.monotonic() - heardAt > patienceMs) throw thrown;
+      if (!mayPass || bus.clock.monotonic() - receivedAt > patienceMs) throw thrown;
       await sleep(bus.clock, pauseMs, signal);
     }
   }
@@ -128,11 +128,11 @@ function linesOf({ step, waves: planned }: RolloutView, sizes: readonly number[]
     const peels = (sizes[i] ?? 0) - gone;
     const isOver = i + 1 < waves.length;
     const isMade = isOver || step !== "dispatching";
-    const isAsked = check_jid !== undefined && (isOver || step !== "asking");
+    const isChecked = check_jid !== undefined && (isOver || step !== "asking");
     return [
       ...(isMade ? [`${name}: ${jid} on ${peelCount(peels)}`] : []),
       ...(counts === undefined ? [] : [`${name}: ${wordsOf(counts)}`]),
-      ...(isAsked ? [`${name}: check ${check_jid}`] : []),
+      ...(isChecked ? [`${name}: check ${check_jid}`] : []),
       ...(check_counts === undefined ? [] : [`${name}: check ${wordsOf(check_counts)}`]),
     ];
   });

@@ -11,12 +11,12 @@ import {
 } from "../../fleet/rollout/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, readFlag, readListFlag } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
 import { requestFrozen } from "../job/frozen.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withNearestPeel } from "../nobody.ts";
-import { sayWhether } from "../roles/ask.ts";
+import { request } from "../request.ts";
+import { sayWhether } from "../roles/may-do.ts";
 import { watchRollout } from "./follow.ts";
 import { formatWaves } from "./format.ts";
 
@@ -71,22 +71,22 @@ export function readPlan(words: PlanWords): Partial<RolloutRequest> {
  */
 export async function launchRollout(
   bus: Bus,
-  request: RolloutRequest,
+  wanted: RolloutRequest,
   mode: LaunchMode,
   cli: Cli,
   onPlan?: (peels: readonly string[]) => Promise<void>,
 ): Promise<RolloutView | undefined> {
-  const asked = mode === "dry-run" ? { ...request, dry_run: true } : request;
-  const { check } = asked;
+  const requested = mode === "dry-run" ? { ...wanted, dry_run: true } : wanted;
+  const { check } = requested;
   const question = {
-    ...{ kind: "rollouts", action: "start", function: asked.function },
+    ...{ kind: "rollouts", action: "start", function: requested.function },
     ...(check === undefined ? {} : { check: { function: check.function } }),
   };
-  const send = (frozen: RolloutRequest) => ask(bus, rolloutOperations.startRollout, frozen);
+  const send = (frozen: RolloutRequest) => request(bus, rolloutOperations.startRollout, frozen);
   const started =
     mode === "dry-run"
-      ? withNearestPeel(bus, asked.target, () => send(asked))
-      : requestFrozen(bus, asked, question, send);
+      ? withNearestPeel(bus, requested.target, () => send(requested))
+      : requestFrozen(bus, requested, question, send);
   const { id, waves, max_failures } = await started;
   const peels = waves.reduce((sum, wave) => sum + wave.peels.length, 0);
   const inWaves = waves.length === 1 ? "in one wave" : `in ${waves.length} waves`;
@@ -94,11 +94,11 @@ export async function launchRollout(
   if (id === undefined) {
     await cli.print({ waves, max_failures }, () => formatWaves(waves, cli));
     cli.say(`${size}; nothing was started`);
-    const { target, check } = request;
+    const { target, check } = wanted;
     const question = {
       kind: "rollouts",
       action: "start",
-      function: request.function,
+      function: wanted.function,
       ...defined({ target }),
     };
     await sayWhether(

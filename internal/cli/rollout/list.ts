@@ -13,8 +13,8 @@ import {
   type TableStyle,
   value,
 } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 const maxRollouts = 1_000;
 
@@ -30,7 +30,7 @@ export const listCommand = command({
     const limit = readFlag("--limit", args.limit, parseLimit);
     await withBus(cli, async (bus) => {
       const status = args.status as RolloutStatus | undefined;
-      const { rollouts, next } = await ask(bus, rolloutOperations.listRollouts, { limit, status });
+      const { rollouts, next } = await request(bus, rolloutOperations.listRollouts, { limit, status });
       await cli.print(rollouts, () => formatRollouts(rollouts, cli));
       if (rollouts.length === 0) cli.say("no rollouts");
       if (next !== undefined) cli.say(`there are more: --limit takes up to ${maxRollouts}`);

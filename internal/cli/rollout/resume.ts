@@ -1,6 +1,6 @@
 import { command } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
-import { commandRollout, idArg } from "./ask.ts";
+import { commandRollout, idArg } from "./command-rollout.ts";
 
 export const resumeCommand = command({
   name: "resume",

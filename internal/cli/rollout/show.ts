@@ -1,8 +1,8 @@
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import { command } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
-import { idArg, rolloutId } from "./ask.ts";
+import { request } from "../request.ts";
+import { idArg, rolloutId } from "./command-rollout.ts";
 import { printRollout } from "./format.ts";
 
 export const showCommand = command({
@@ -13,6 +13,6 @@ export const showCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await rolloutId(args.id, bus, cli);
-      await printRollout((await ask(bus, rolloutOperations.getRollout, { id })).view, cli);
+      await printRollout((await request(bus, rolloutOperations.getRollout, { id })).view, cli);
     }),
 });

@@ -1,7 +1,7 @@
 import { command } from "../../program/command-line/mod.ts";
 import { untilInterrupted } from "../job/interrupt.ts";
 import { withBus } from "../operator.ts";
-import { idArg, rolloutId } from "./ask.ts";
+import { idArg, rolloutId } from "./command-rollout.ts";
 import { watchRollout } from "./follow.ts";
 import { printRolloutEnd } from "./format.ts";
 

@@ -42,7 +42,7 @@ export function newBudget(): Budget {
   return { files: maxFiles, bytes: 4 * 1024 ** 3 };
 }
 
-const maxLooked = 1024 * 1024;
+const maxScanned = 1024 * 1024;
 const filesBetweenPauses = 50;
 
 /**
@@ -78,7 +78,7 @@ export async function copyTree({ roots }: Environment, options: CopyOptions): Pr
         read.bytes,
         read.executable ? options.mode | (0o111 & (options.mode >> 2)) : options.mode,
       );
-      const text = read.bytes.length <= maxLooked ? read.bytes.toString("utf8") : undefined;
+      const text = read.bytes.length <= maxScanned ? read.bytes.toString("utf8") : undefined;
       copied.set(path, { path: to, below: path, text });
     }
     for (const warning of warnings) {

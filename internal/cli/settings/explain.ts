@@ -1,10 +1,10 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { settingOperations } from "../../fleet/settings/mod.ts";
 import { command, formatTable, type TableStyle, word } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
 import { peelArg } from "../peel-args.ts";
+import { type AnswerTo, request } from "../request.ts";
 import { revealArg, sayHidden } from "./hidden.ts";
 
 export const explainCommand = command({
@@ -22,7 +22,7 @@ export const explainCommand = command({
   run: ({ peel, name, reveal }, cli) =>
     withBus(cli, async (bus) => {
       const binding = reveal === true ? settingOperations.revealExplained : settingOperations.explainSettings;
-      const answer = await readNamedPeel(peel, bus, cli, (id) => ask(bus, binding, { id, name }));
+      const answer = await readNamedPeel(peel, bus, cli, (id) => request(bus, binding, { id, name }));
       const { settings, more } = answer;
       await cli.print(answer, () => formatExplained(settings, cli));
       if (more === true) cli.say("there are more settings: name one of them");

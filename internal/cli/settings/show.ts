@@ -1,11 +1,11 @@
 import { defined } from "../../base/defined.ts";
 import { settingOperations } from "../../fleet/settings/mod.ts";
 import { command, word } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
 import { peelArg } from "../peel-args.ts";
 import { printValue } from "../print-value.ts";
+import { request } from "../request.ts";
 import { revealArg, sayHidden } from "./hidden.ts";
 
 export const showCommand = command({
@@ -21,7 +21,7 @@ export const showCommand = command({
     withBus(cli, async (bus) => {
       const binding = reveal === true ? settingOperations.revealSettings : settingOperations.showSettings;
       const { value } = await readNamedPeel(peel, bus, cli, (id) =>
-        ask(bus, binding, { id, ...defined({ name }) }),
+        request(bus, binding, { id, ...defined({ name }) }),
       );
       await printValue(cli, value);
       if (reveal !== true) sayHidden(cli, value);

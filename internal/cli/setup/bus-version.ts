@@ -21,7 +21,7 @@ export async function busVersion(
   { env, clock }: { env: Readonly<Record<string, string | undefined>>; clock: Clock },
 ): Promise<string | undefined> {
   const searchPath = `${env.PATH ?? ""}:${systemPath}`;
-  const own = await askMaster(join(programs, "svc-master"), searchPath, clock);
+  const own = await requestMaster(join(programs, "svc-master"), searchPath, clock);
   return own?.version ?? (await find(searchPath, clock))?.version;
 }
 
@@ -39,7 +39,7 @@ export async function busProgram(
 ): Promise<string> {
   const searchPath = `${env.PATH ?? ""}:${systemPath}`;
   const unpack = ["--unpack", directory];
-  const own = await askMaster(join(programs, "svc-master"), searchPath, clock, unpack);
+  const own = await requestMaster(join(programs, "svc-master"), searchPath, clock, unpack);
   const path = own?.path ?? (await find(searchPath, clock))?.path;
   if (path !== undefined) return path;
   throw new SvcError(
@@ -49,7 +49,7 @@ export async function busProgram(
 }
 
 /** @returns `undefined` where there is none, or it carries no server */
-async function askMaster(
+async function requestMaster(
   program: string,
   searchPath: string,
   clock: Clock,

@@ -11,7 +11,7 @@ import { filesOfHost } from "./host-files.ts";
 
 /** Another command needs it for less than a second. */
 const lockMs = 5_000;
-const lookMs = 100;
+const checkMs = 100;
 /** The last one says that the others are written. */
 const changed = ["bus/nats-server.key", "bus/nats-server.crt", "master.yaml", "bus/nats-server.conf"];
 
@@ -76,10 +76,10 @@ async function changeOwn(
  * @throws SvcError `conflict` while another command keeps the lock
  */
 export async function lockOwn(dir: string, clock: Clock): Promise<{ release(): void }> {
-  for (let waitedMs = 0; waitedMs < lockMs; waitedMs += lookMs) {
+  for (let waitedMs = 0; waitedMs < lockMs; waitedMs += checkMs) {
     const lock = lockFile(join(dir, ".cluster.lock"));
     if (lock !== undefined) return lock;
-    await sleep(clock, lookMs);
+    await sleep(clock, checkMs);
   }
   throw new SvcError(
     "conflict",

@@ -5,7 +5,7 @@ import { SvcError } from "../../base/errors.ts";
 import { reasonOf } from "../../base/file.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { builtinFacts, collectFacts, lookUpFact, systemHost } from "../../host/facts/mod.ts";
+import { builtinFacts, collectFacts, findFact, systemHost } from "../../host/facts/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { choice, value } from "../../program/command-line/mod.ts";
 import { accessLevels, openHostFunctions } from "../../tree/host-functions/mod.ts";
@@ -47,7 +47,7 @@ export async function readSubject(
   const given = args.facts === undefined ? {} : readMap("--facts", args.facts);
   const facts: Record<string, Plain> = { id: cli.hostname, ...own.facts, ...given };
   const { signal } = new AbortController();
-  const context = { clock: cli.clock, signal, facts: { get: (path: string) => lookUpFact(facts, path) } };
+  const context = { clock: cli.clock, signal, facts: { get: (path: string) => findFact(facts, path) } };
   return {
     facts,
     settings: args.settings === undefined ? {} : readMap("--settings", args.settings),

@@ -9,10 +9,10 @@ import {
 } from "../../fleet/compliance/mod.ts";
 import { choice, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
-import { ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { targetArg } from "../peel-args.ts";
+import { request } from "../request.ts";
 import { checkStale, countPeels, shortCommit, staleArg } from "./args.ts";
 
 /** The columns of a spreadsheet: the run in cells of its own, and states by their ids. */
@@ -38,9 +38,9 @@ export const driftCommand = command({
     const status = given as ComplianceStatus | undefined;
     const chosen = { target, stale: checkStale(stale) };
     await withBus(cli, async (bus) => {
-      const asked = { ...chosen, ...defined({ status }), limit: maxDrifting };
+      const requested = { ...chosen, ...defined({ status }), limit: maxDrifting };
       const found = await allPages(
-        (after) => ask(bus, stateOperations.listDrift, { ...asked, ...after }),
+        (after) => request(bus, stateOperations.listDrift, { ...requested, ...after }),
         "peels",
       );
       if (found.length === 0) await assertTarget(bus, chosen);
@@ -55,10 +55,10 @@ export const driftCommand = command({
 });
 
 /** Nothing that drifted among many peels is good, and nothing among none is a mistake. */
-async function assertTarget(bus: Bus, asked: { target: string; stale: string }): Promise<void> {
-  const { counts } = await ask(bus, stateOperations.countStates, asked);
+async function assertTarget(bus: Bus, requested: { target: string; stale: string }): Promise<void> {
+  const { counts } = await request(bus, stateOperations.countStates, requested);
   if (countPeels(counts) > 0) return;
-  await assertSomeone(asked.target, (id) => ask(bus, stateOperations.showStates, { id }));
+  await assertSomeone(requested.target, (id) => request(bus, stateOperations.showStates, { id }));
 }
 
 /** Peels that drifted, with the states that did. */

@@ -3,10 +3,10 @@ import type { PeelStates, ShownRun } from "../../fleet/compliance/mod.ts";
 import { stateOperations } from "../../fleet/compliance/mod.ts";
 import { showStates } from "../../program/answers/mod.ts";
 import { command, formatFields, visible } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { readNamedPeel } from "../ids/full-peel-id.ts";
 import { withBus } from "../operator.ts";
 import { peelArg } from "../peel-args.ts";
+import { request } from "../request.ts";
 import { checkStale, staleArg } from "./args.ts";
 
 export const showCommand = command({
@@ -21,7 +21,7 @@ export const showCommand = command({
     const stale = checkStale(given);
     await withBus(cli, async (bus) => {
       const { peel } = await readNamedPeel(id, bus, cli, (whole) =>
-        ask(bus, stateOperations.showStates, { id: whole, stale }),
+        request(bus, stateOperations.showStates, { id: whole, stale }),
       );
       await cli.print(peel, () => formatStates(peel));
     });

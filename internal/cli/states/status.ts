@@ -1,9 +1,9 @@
 import { stateOperations, statuses } from "../../fleet/compliance/mod.ts";
 import { type Columns, command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { assertSomeone } from "../nobody.ts";
 import { withBus } from "../operator.ts";
 import { targetArg } from "../peel-args.ts";
+import { type AnswerTo, request } from "../request.ts";
 import { checkStale, countPeels, shortCommit, staleArg } from "./args.ts";
 
 const columns: Columns = {
@@ -18,12 +18,12 @@ export const statusCommand = command({
   examples: ["svc states status", "svc states status 'web*' --stale 2h"],
   args: { target: targetArg, stale: staleArg },
   async run({ target = "*", stale }, cli) {
-    const asked = { target, stale: checkStale(stale) };
+    const requested = { target, stale: checkStale(stale) };
     await withBus(cli, async (bus) => {
-      const found = await ask(bus, stateOperations.countStates, asked);
+      const found = await request(bus, stateOperations.countStates, requested);
       const { counts, groups, groups_left_out: leftOut = 0 } = found;
       const peels = countPeels(counts);
-      if (peels === 0) await assertSomeone(target, (id) => ask(bus, stateOperations.showStates, { id }));
+      if (peels === 0) await assertSomeone(target, (id) => request(bus, stateOperations.showStates, { id }));
       await cli.print(found, () => formatGroups(groups, cli));
       if (leftOut > 0) cli.say(`${leftOut} smaller groups are not listed`);
       cli.say(peels === 0 ? "no peels" : `${counts.described} of ${peels} peels are as described`);

@@ -6,8 +6,8 @@ import type { EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
 import { hasFailed } from "../../fleet/masters/mod.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";
-import { NoMaster } from "../ask.ts";
 import type { FleetReads, ForeignConsumer, Masters, PeelSurvey, Stray } from "../fleet-reads.ts";
+import { NoMaster } from "../request.ts";
 
 /** The state of a fleet. */
 export interface FleetStatus {

@@ -13,7 +13,7 @@ import { differenceWords } from "../clock-difference.ts";
 import type { DirectWords } from "../direct-args.ts";
 import { directOf } from "../direct-credentials.ts";
 import { readDirectly } from "../direct-reads.ts";
-import { askFleet } from "../fleet-reads.ts";
+import { readFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan } from "../operator.ts";
 import { type FleetStatus, readStatus } from "./read.ts";
@@ -37,7 +37,7 @@ export async function showStatus(cli: Cli, words: DirectWords): Promise<void> {
     const certificate = await inspectCertificate(place, { ca, client, clock: cli.clock }).catch(
       () => undefined,
     );
-    const reads = direct === undefined ? askFleet(bus) : readDirectly(bus, cli);
+    const reads = direct === undefined ? readFleet(bus) : readDirectly(bus, cli);
     const now = cli.clock.now();
     const { status, failed } = await readStatus(reads, { certificateEnds: certificate?.notAfter, late, now });
     await cli.print(status, () => formatStatus(status, cli));

@@ -1,8 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { digestOf, newTokenText, tokenOperations } from "../../fleet/tokens/mod.ts";
 import { command, value } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 export const createCommand = command({
   name: "create",
@@ -19,7 +19,7 @@ export const createCommand = command({
       if (roles.includes("")) throw new SvcError("usage", "--role: expected roles separated by commas");
       // Made here: it does not cross the bus, only its SHA-256 does.
       const token = newTokenText(cli.random);
-      const made = await ask(bus, tokenOperations.createToken, {
+      const made = await request(bus, tokenOperations.createToken, {
         name,
         roles,
         expires,

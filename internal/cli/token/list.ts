@@ -1,7 +1,7 @@
 import { tokenOperations } from "../../fleet/tokens/mod.ts";
 import { command, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { type AnswerTo, request } from "../request.ts";
 
 export const listCommand = command({
   name: "list",
@@ -10,7 +10,7 @@ export const listCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const { tokens } = await ask(bus, tokenOperations.listTokens, {});
+      const { tokens } = await request(bus, tokenOperations.listTokens, {});
       await cli.print(tokens, () => formatTokens(tokens, cli));
       if (tokens.length === 0) cli.say("no tokens");
     }),

@@ -4,8 +4,8 @@ import type { Bus } from "../../bus/mod.ts";
 import { maxPeels, peelOperations } from "../../fleet/peels/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";
-import { ask } from "../ask.ts";
 import { peelCount } from "../job/counts.ts";
+import { request } from "../request.ts";
 
 const maxNamed = 10;
 
@@ -18,7 +18,7 @@ export async function warnOfUnwatched(bus: Bus, peels: readonly string[], cli: P
   const wanted = new Set(peels);
   const target = "G@svc_watchdog:false";
   const found = await allPages(
-    (after) => ask(bus, peelOperations.listPeels, { target, limit: maxPeels, ...after }),
+    (after) => request(bus, peelOperations.listPeels, { target, limit: maxPeels, ...after }),
     "peels",
   ).catch((thrown) => {
     // Who may upgrade need not be allowed to read facts.

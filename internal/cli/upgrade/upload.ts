@@ -2,7 +2,7 @@ import { SvcError, toSvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { binaryOperations } from "../../fleet/binaries/mod.ts";
-import { ask } from "../ask.ts";
+import { request } from "../request.ts";
 import type { BinaryFile } from "./read-binary.ts";
 
 /** A master reads all of a binary before it takes it. */
@@ -30,7 +30,7 @@ export async function uploadBinary(
   let fewest = Number.POSITIVE_INFINITY;
   let idleAttempts = 0;
   for (;;) {
-    const { missing } = await ask(
+    const { missing } = await request(
       bus,
       binaryOperations.commitBinary,
       { manifest: binary.data },
@@ -43,7 +43,7 @@ export async function uploadBinary(
     let stored = all - missing.length;
     const uploading = mapBounded(missing, { atOnce: chunksAtOnce }, async (digest) => {
       const data = await binary.chunk(chunks.indexOf(digest));
-      await ask(bus, binaryOperations.putChunk, { digest, data }, { timeoutMs: putTimeoutMs });
+      await request(bus, binaryOperations.putChunk, { digest, data }, { timeoutMs: putTimeoutMs });
       onProgress(++stored, all);
     });
     const problem = await uploading.then(() => undefined, toSvcError);

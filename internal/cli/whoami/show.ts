@@ -1,13 +1,13 @@
 import { SvcError } from "../../base/errors.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { type Cli, formatFields } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 /** Shows the caller, as the masters see it. @throws SvcError `forbidden` with the operator file of another fleet */
 export function showWho(cli: Cli): Promise<void> {
   return withBus(cli, async (bus, expected) => {
-    const who = await ask(bus, operatorOperations.whoAmI, {});
+    const who = await request(bus, operatorOperations.whoAmI, {});
     if (expected !== undefined && expected !== who.fleet) {
       throw new SvcError(
         "forbidden",

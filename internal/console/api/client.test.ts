@@ -15,13 +15,13 @@ const clock: Clock = {
 };
 
 const answering = (...answers: Response[]) => {
-  const asked: { path: string; init: RequestInit }[] = [];
+  const requested: { path: string; init: RequestInit }[] = [];
   let again = 0;
   let session: SessionView | undefined = { csrf: "c1" } as SessionView;
   const client = createClient({
     clock,
     async fetch(path, init) {
-      asked.push({ path, init });
+      requested.push({ path, init });
       const answer = answers.shift();
       if (answer === undefined) throw new TypeError("connection refused");
       return answer;
@@ -34,7 +34,7 @@ const answering = (...answers: Response[]) => {
   const signOut = () => {
     session = undefined;
   };
-  return { client, asked, again: () => again, signOut };
+  return { client, requested, again: () => again, signOut };
 };
 
 test("fields go where the route has them", () => {
@@ -49,10 +49,10 @@ test("fields go where the route has them", () => {
 });
 
 test("only changes show the token of the session", async () => {
-  const { client, asked } = answering(Response.json({}), Response.json({}));
+  const { client, requested } = answering(Response.json({}), Response.json({}));
   await client.call(routes.showPeel, { id: "a" });
   await client.call(routes.revokeEnrollment, { id: "enr-1" });
-  const shown = asked.map(({ init }) => new Headers(init.headers).get("X-CSRF-Token"));
+  const shown = requested.map(({ init }) => new Headers(init.headers).get("X-CSRF-Token"));
   expect(shown).toEqual([null, "c1"]);
 });
 
@@ -65,32 +65,32 @@ test("a page names the next one", async () => {
 });
 
 test("a request that meets the end of the session is repeated once there is one again", async () => {
-  const { client, asked, again } = answering(
+  const { client, requested, again } = answering(
     Response.json({ error: "ended" }, { status: 401 }),
     Response.json({ id: "a" }),
   );
   expect(await client.call(routes.showPeel, { id: "a" })).toMatchObject({ id: "a" });
-  expect([asked.length, again()]).toEqual([2, 1]);
+  expect([requested.length, again()]).toEqual([2, 1]);
 });
 
 const tooMany = () => Response.json({ error: "rate limit exceeded" }, { status: 429 });
 
 test("a master that has enough is asked again later, and not for ever", async () => {
-  const { client, asked } = answering(tooMany(), tooMany(), Response.json({ id: "a" }));
+  const { client, requested } = answering(tooMany(), tooMany(), Response.json({ id: "a" }));
   expect(await client.call(routes.revokeEnrollment, { id: "a" })).toMatchObject({ id: "a" });
-  expect(asked).toHaveLength(3);
+  expect(requested).toHaveLength(3);
   const busy = answering(...Array.from({ length: 100 }, tooMany));
   await expect(busy.client.call(routes.showPeel, { id: "a" })).rejects.toEqual(
     new ApiError(429, "rate limit exceeded"),
   );
-  expect(busy.asked).toHaveLength(61);
+  expect(busy.requested).toHaveLength(61);
 });
 
 test("a person who signs in too often gets the refusal at once", async () => {
-  const { client, asked, signOut } = answering(tooMany(), Response.json({}));
+  const { client, requested, signOut } = answering(tooMany(), Response.json({}));
   signOut();
   await expect(client.call(routes.revokeEnrollment, { id: "a" })).rejects.toThrow("rate limit exceeded");
-  expect(asked).toHaveLength(1);
+  expect(requested).toHaveLength(1);
 });
 
 test("refusals keep the words of the master", async () => {

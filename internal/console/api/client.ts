@@ -34,28 +34,28 @@ export interface ClientOptions {
   /**
    * A master refused a request for want of a session: resolves when there is one again, and the request is repeated.
    *
-   * @param asked the session of that request, which may be another one than that of now
+   * @param requested the session of that request, which may be another one than that of now
    */
-  signInAgain(asked: SessionView | undefined): Promise<void>;
+  signInAgain(requested: SessionView | undefined): Promise<void>;
 }
 
 export function createClient({ clock, fetch, session, signInAgain }: ClientOptions): Client {
   const send = async (route: Route<unknown, unknown>, input: unknown, signal?: AbortSignal) => {
     const { method } = route;
     const { path, body } = requestOf(route, Object(input) as Record<string, unknown>);
-    let asked = session();
-    const ask = () => {
-      asked = session();
-      return fetch(path, requestInit({ method, body, token: asked?.csrf, signal })).catch((cause) => {
+    let requested = session();
+    const attempt = () => {
+      requested = session();
+      return fetch(path, requestInit({ method, body, token: requested?.csrf, signal })).catch((cause) => {
         if (signal?.aborted) throw cause;
         throw new ApiError(0, "no master answers; the console tries again by itself");
       });
     };
-    const signsIn = method !== "GET" && asked === undefined;
-    let response = await retryWhenTooMany(clock, ask, { signsIn, signal });
+    const signsIn = method !== "GET" && requested === undefined;
+    let response = await retryWhenTooMany(clock, attempt, { signsIn, signal });
     for (let repeated = 0; response.status === 401 && repeated < maxRepeated; repeated++) {
-      await signInAgain(asked);
-      response = await retryWhenTooMany(clock, ask, { signsIn, signal });
+      await signInAgain(requested);
+      response = await retryWhenTooMany(clock, attempt, { signsIn, signal });
     }
     return answerOf(response);
   };

@@ -24,9 +24,9 @@ test.each([false, true])(
   (falls) => {
     const ordered = (some: Item[]) => (falls ? some.toReversed() : some);
     fc.assert(
-      fc.property(items, items, ids, (rising, others, asked) => {
+      fc.property(items, items, ids, (rising, others, requested) => {
         const [known, truth] = [ordered(rising), ordered(others)];
-        const covers = ({ id }: Pick<Item, "id">) => asked.includes(id);
+        const covers = ({ id }: Pick<Item, "id">) => requested.includes(id);
         const before = { items: known, more: false };
         const after = withItems(before, covers, truth.filter(covers), order(falls));
         const wanted = [...known.filter((one) => !covers(one)), ...truth.filter(covers)];

@@ -18,12 +18,12 @@ const event = (id: string) => ({ data: { id } }) as unknown as ShownEvent;
 function listOf(count: number) {
   const truth = new Map<string, Item>();
   for (let at = 0; at < count; at++) truth.set(nameOf(at), { id: nameOf(at), at: at >> 1, text: "old" });
-  const asked: string[] = [];
+  const requested: string[] = [];
   const placeOf = ({ id, at }: Item) => `${String(at).padStart(6, "0")} ${id}`;
   const inSight: { current: readonly Item[] } = { current: [] };
   const paged: Paged<Item> = {
     async page(cursor) {
-      asked.push(`page behind ${cursor ?? "nothing"}`);
+      requested.push(`page behind ${cursor ?? "nothing"}`);
       const all = [...truth.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1));
       const from = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
       const items = all.slice(from, from + pageSize).map((item) => ({ ...item }));
@@ -31,7 +31,7 @@ function listOf(count: number) {
       return { items, ...(next === undefined ? {} : { next }) };
     },
     async these(ids) {
-      asked.push(`these ${ids.join(" ")}`);
+      requested.push(`these ${ids.join(" ")}`);
       return ids.flatMap((id) => ({ ...truth.get(id) }) as Item).filter(({ id }) => id !== undefined);
     },
     changedBy: ({ data: { id } }) => [String(id)],
@@ -42,7 +42,7 @@ function listOf(count: number) {
     inSight,
   };
   const renewal: Renewal<Item> = { behind: undefined };
-  return { truth, asked, inSight, paged, reading: pagedReading(paged, renewal) };
+  return { truth, requested, inSight, paged, reading: pagedReading(paged, renewal) };
 }
 const change = (truth: Map<string, Item>, id: string) => {
   const item = truth.get(id);
@@ -50,15 +50,15 @@ const change = (truth: Map<string, Item>, id: string) => {
 };
 
 test("what 3 of 2,000 items changed costs one request for 3, and the others stay the same objects", async () => {
-  const { truth, asked, reading } = listOf(2_000);
+  const { truth, requested, reading } = listOf(2_000);
   const before = await reading.load(signal);
-  expect([before.items.length, asked.splice(0).length]).toEqual([2_000, 20]);
+  expect([before.items.length, requested.splice(0).length]).toEqual([2_000, 20]);
   change(truth, nameOf(7));
   truth.delete(nameOf(8));
   truth.set(nameOf(2_000), { id: nameOf(2_000), at: 10_000, text: "added" });
   const events = [nameOf(7), nameOf(8), nameOf(2_000), nameOf(7)].map(event);
   const after = await reading.change?.(before, events, signal);
-  expect(asked).toEqual([`these ${nameOf(7)} ${nameOf(8)} ${nameOf(2_000)}`]);
+  expect(requested).toEqual([`these ${nameOf(7)} ${nameOf(8)} ${nameOf(2_000)}`]);
   expect(after?.items[0]).toMatchObject({ text: "added" });
   expect(after?.items).toHaveLength(2_000);
   const known = new Set(before.items);
@@ -69,23 +69,23 @@ test("what 3 of 2,000 items changed costs one request for 3, and the others stay
 });
 
 test("by the clock one page is read after the other, and what is in sight; everything is true after a round", async () => {
-  const { truth, asked, inSight, reading } = listOf(450);
+  const { truth, requested, inSight, reading } = listOf(450);
   let list: List<Item> | undefined = await reading.load(signal);
-  asked.splice(0);
+  requested.splice(0);
   for (const at of [0, 3, 201, 449]) change(truth, nameOf(at));
   truth.delete(nameOf(250));
   truth.set("added", { id: "added", at: 60, text: "new" });
   inSight.current = list.items.slice(-2);
   for (let round = 0; round < 5; round++) list = list && (await reading.renew?.(list, signal));
-  expect(asked.filter((one) => one.startsWith("page"))).toEqual([
+  expect(requested.filter((one) => one.startsWith("page"))).toEqual([
     "page behind nothing",
     ...["n00350", "n00249", "n00149", "n00050"].map((id) => `page behind ${id}`),
   ]);
   // On the first four pages they are not; on the last one they are read with it.
-  expect(asked.filter((one) => one.startsWith("these"))).toHaveLength(4);
+  expect(requested.filter((one) => one.startsWith("these"))).toHaveLength(4);
   const all = [...truth.values()].sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
   expect(list?.items).toEqual(all);
-  asked.splice(0);
+  requested.splice(0);
   await reading.renew?.(list as List<Item>, signal);
-  expect(asked[0]).toBe("page behind nothing");
+  expect(requested[0]).toBe("page behind nothing");
 });

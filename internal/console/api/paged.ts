@@ -35,9 +35,9 @@ export function pagedReading<Item>(paged: Paged<Item>, renewal: Renewal<Item>): 
   const { idOf, placeOf, max } = paged;
   const withThese = async (list: List<Item>, ids: readonly string[], signal: AbortSignal) => {
     if (ids.length === 0) return list;
-    const asked = new Set(ids);
-    const these = await paged.these([...asked], signal);
-    return withItems(list, (item) => asked.has(idOf(item)), these, paged);
+    const requested = new Set(ids);
+    const these = await paged.these([...requested], signal);
+    return withItems(list, (item) => requested.has(idOf(item)), these, paged);
   };
   return {
     load: (signal) => everyPage((cursor) => paged.page(cursor, signal), max),

@@ -27,11 +27,11 @@ export interface Session {
   /**
    * A request was refused for want of a session: resolves when there is one again.
    *
-   * @param asked the session of the request. An answer may come late: what was sent before the last sign-in says
+   * @param requested the session of the request. An answer may come late: what was sent before the last sign-in says
    *   nothing about the current session
    * @throws ApiError when that belongs to another person, in whose name the request must not be sent
    */
-  signedInAgain(asked: SessionView | undefined): Promise<void>;
+  signedInAgain(requested: SessionView | undefined): Promise<void>;
   /** Whether a request of this kind is allowed at all; what is not is not offered. */
   may(kind: ScopeKind, action: string): boolean;
 }
@@ -46,8 +46,8 @@ type Shown =
 
 const path = "/api/v1/sessions";
 
-const notSent = (asker: string, now: string) =>
-  new ApiError(401, `${asker} asked, and ${now} signed in: it was not sent`);
+const notSent = (requester: string, now: string) =>
+  new ApiError(401, `${requester} asked, and ${now} signed in: it was not sent`);
 
 /** @param options.announce tells the other tabs that the cookie is another one: they ask for their session again */
 export function createSession(options: { clock: Clock; fetch: Fetch; announce(): void }): Session {
@@ -56,8 +56,8 @@ export function createSession(options: { clock: Clock; fetch: Fetch; announce():
   const view = signal<SessionView | undefined>(undefined);
   const reason = signal("");
   const refused = createWaiting();
-  const ask = (method: string, to: string, body?: object) =>
-    askMaster(clock, fetch, { method, to, body, token: () => view.value?.csrf });
+  const exchange = (method: string, to: string, body?: object) =>
+    requestMaster(clock, fetch, { method, to, body, token: () => view.value?.csrf });
   const enter = (answer: SessionView) => {
     const before = view.value?.name;
     if (before !== undefined && before !== answer.name) refused.drop(notSent(before, answer.name));
@@ -77,25 +77,25 @@ export function createSession(options: { clock: Clock; fetch: Fetch; announce():
     refuse: leave,
     async find() {
       try {
-        enter(await ask("GET", `${path}/current`));
+        enter(await exchange("GET", `${path}/current`));
       } catch (thrown) {
         if (!(thrown instanceof ApiError) || thrown.status !== 401) throw thrown;
         state.value = state.value === "in" || state.value === "ended" ? "ended" : "out";
       }
     },
     async signIn(shown) {
-      enter(await ask("POST", path, shown));
+      enter(await exchange("POST", path, shown));
       announce();
     },
     async signOut(everywhere = false) {
-      await ask("DELETE", `${path}/current${everywhere ? "?everywhere=yes" : ""}`);
+      await exchange("DELETE", `${path}/current${everywhere ? "?everywhere=yes" : ""}`);
       leave("");
       announce();
     },
-    async signedInAgain(asked) {
+    async signedInAgain(requested) {
       const now = view.value;
-      if (state.value === "in" && now !== undefined && now !== asked) {
-        if (asked !== undefined && asked.name !== now.name) throw notSent(asked.name, now.name);
+      if (state.value === "in" && now !== undefined && now !== requested) {
+        if (requested !== undefined && requested.name !== now.name) throw notSent(requested.name, now.name);
         return;
       }
       if (state.value === "in") state.value = "ended";
@@ -127,7 +127,7 @@ function createWaiting() {
 type Fetch = (path: string, init: RequestInit) => Promise<Response>;
 
 /** @throws ApiError when the master refuses, or none answers */
-async function askMaster(
+async function requestMaster(
   clock: Clock,
   fetch: Fetch,
   request: { method: string; to: string; body: object | undefined; token(): string | undefined },

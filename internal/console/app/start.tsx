@@ -23,11 +23,11 @@ const overlapMs = 2_000;
 
 /** The stream of events, which all windows of a browser share. */
 function openStream(window: Window & typeof globalThis, clock: Clock, after: string | undefined) {
-  const askedAt = clock.monotonic();
+  const requestedAt = clock.monotonic();
   const { locks } = window.navigator;
   const channel = (name: string) => new window.BroadcastChannel(name);
   const open = (position: string | undefined) => {
-    const seconds = Math.ceil((clock.monotonic() - askedAt + overlapMs) / 1_000);
+    const seconds = Math.ceil((clock.monotonic() - requestedAt + overlapMs) / 1_000);
     const since = new URLSearchParams(position === undefined ? {} : { since: `${seconds}s` });
     return new window.EventSource(eventsPath(position, since));
   };

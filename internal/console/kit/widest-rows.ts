@@ -12,7 +12,7 @@ export interface WidestRows<Row> {
 export type KnownLengths<Row extends object> = WeakMap<Row, readonly number[]>;
 
 /** More rows are not looked at: of a longer table, every second, third and so on. */
-const maxLooked = 500;
+const maxScanned = 500;
 
 /** For each column the row with the longest text. @param known of these columns; it is filled */
 export function widestRows<Row extends object>(
@@ -20,7 +20,7 @@ export function widestRows<Row extends object>(
   columns: readonly Column<Row>[],
   known: KnownLengths<Row>,
 ): WidestRows<Row> {
-  const step = Math.max(1, Math.ceil(rows.length / maxLooked));
+  const step = Math.max(1, Math.ceil(rows.length / maxScanned));
   const lengths = columns.map(() => 0);
   const widest = new Array<Row | undefined>(columns.length);
   for (let at = 0; at < rows.length; at += step) {

@@ -23,7 +23,7 @@ test("what will happen is said as a master decides it", () => {
 
 test("of a decision the same is said, and what no master has said is distinguished", () => {
   const decision = { subject: "Each decision", does: "takes effect", infinitive: "take effect" };
-  const wordsOf = (...asked: Parameters<typeof outlookOf>) => outlookOf(...asked).words;
+  const wordsOf = (...requested: Parameters<typeof outlookOf>) => outlookOf(...requested).words;
   expect(wordsOf({ allowed: true }, decision)).toBe("Each decision takes effect at once");
   expect(wordsOf({ allowed: true, approvals: 1 }, decision)).toBe(
     "Each decision waits until another operator agrees, and then takes effect",

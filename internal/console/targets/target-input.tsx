@@ -40,7 +40,7 @@ export function TargetInput(props: TargetInputProps) {
     onJudged?.(text, problem.value);
   };
   const completion = useCompletion({ app, input, value, onText });
-  const { options, chosen, isShown, step, take, hide, look } = completion;
+  const { options, chosen, isShown, step, take, hide, moveCursor } = completion;
   const onKeyDown = (event: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const takes = (event.key === "Enter" || event.key === "Tab") && isShown && chosen >= 0;
@@ -78,12 +78,12 @@ export function TargetInput(props: TargetInputProps) {
         onFocus={completion.load}
         onBlur={hide}
         onInput={({ currentTarget }) => {
-          look();
+          moveCursor();
           completion.begin();
           onText(currentTarget.value);
         }}
-        onKeyUp={look}
-        onClick={look}
+        onKeyUp={moveCursor}
+        onClick={moveCursor}
         onKeyDown={onKeyDown}
       />
       <OptionList {...{ id, options, chosen, isShown, take }} />

@@ -24,7 +24,7 @@ export function useCompletion(options: {
   const open = useSignal(false);
   const chosen = useSignal(-1);
   const cursor = useSignal(value.length);
-  const asked = useRef(false);
+  const requested = useRef(false);
   const completion = complete(value, cursor.value, known.value ?? nothing());
   const count = completion.options.length;
   return {
@@ -33,14 +33,14 @@ export function useCompletion(options: {
     isShown: open.value && count > 0,
     /** Reads what is offered, once. */
     load() {
-      if (asked.current) return;
-      asked.current = true;
+      if (requested.current) return;
+      requested.current = true;
       readKnown(app).then((found) => {
         known.value = found;
       });
     },
     /** The cursor may have moved. */
-    look() {
+    moveCursor() {
       cursor.value = input.current?.selectionStart ?? 0;
     },
     hide() {

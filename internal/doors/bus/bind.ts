@@ -91,12 +91,12 @@ function serve<
   const pattern = lines.subject.replace("{master}", master);
   starters?.add(operation, (fields, call) => invoke(operation, deps, { fields }, call));
   const ear = { bus, log: ofMaster, ...defined({ requests }) };
-  return listenToOperators(ear, pattern, queue, async (asking) => {
-    const { subject } = asking;
+  return listenToOperators(ear, pattern, queue, async (incoming) => {
+    const { subject } = incoming;
     let log = ofMaster;
     let span: Span | undefined;
     try {
-      const { map, caller: signer } = await signedOrNot(asking, operation.kind !== "read", requests);
+      const { map, caller: signer } = await signedOrNot(incoming, operation.kind !== "read", requests);
       const { operator, request_id, ...fields } = map ?? {};
       const requestId = requestIdOf(request_id) ?? newRequestId();
       log = ofMaster.with({ request_id: requestId });
@@ -104,11 +104,11 @@ function serve<
       span = tracer.begin(`request ${pattern}`, {
         kind: "server",
         attributes: { "messaging.system": "nats", "svc.request_id": requestId },
-        ...defined({ parent: asking.traceparent }),
+        ...defined({ parent: incoming.traceparent }),
       });
       const caller = signer ?? callerOf(operator, bulk === true);
-      const asked = { fields: pageOf(lines, fields), given: tokenOf(lines, subject) };
-      const answer = await invoke(operation, deps, asked, {
+      const raw = { fields: pageOf(lines, fields), given: tokenOf(lines, subject) };
+      const answer = await invoke(operation, deps, raw, {
         caller,
         requestId,
         log,
@@ -119,7 +119,7 @@ function serve<
       span.end();
       if (bulk !== true) log.info("bus request complete", { subject });
       if (isFeed(operation)) {
-        streams?.start(answer as unknown as Feed, asking);
+        streams?.start(answer as unknown as Feed, incoming);
         return undefined;
       }
       return encodeSuccess(replyOf(lines, answer as Record<string, unknown>));

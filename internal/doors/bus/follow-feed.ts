@@ -47,13 +47,13 @@ export async function* followFeed<Deps, Input extends InputSchema>(
   let after: string | undefined;
   const attempts = () => (after === undefined ? moreAttempts : attemptsToContinue);
   for (let left = attempts(); ; left--) {
-    const asked = {
+    const requested = {
       ...fields,
       ...(after === undefined ? {} : { after }),
       operator,
       request_id: newRequestId(),
     };
-    const reader = readParts(bus, subject, encode(asked), signal);
+    const reader = readParts(bus, subject, encode(requested), signal);
     let broken: SvcError;
     try {
       for await (const part of reader) {
@@ -104,7 +104,7 @@ async function* readParts(
 ): AsyncGenerator<Read, void> {
   signal.throwIfAborted();
   const arrived = createQueue<Parameters<Parameters<typeof streamAsOperator>[3]>[0]>(bus.clock, signal);
-  const asking = streamAsOperator(bus, subject, request, arrived.put);
+  const streaming = streamAsOperator(bus, subject, request, arrived.put);
   const pieces: Uint8Array[] = [];
   try {
     for (let seq = 0; ; seq++) {
@@ -127,7 +127,7 @@ async function* readParts(
       return;
     }
   } finally {
-    asking.stop();
+    streaming.stop();
     arrived.stop();
   }
 }

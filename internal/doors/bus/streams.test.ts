@@ -63,7 +63,7 @@ async function serve(start: (sink: FeedSink, after: string | undefined) => () =>
 }
 
 /** The parts that a request gets; `isAnswered` decides which are acknowledged. */
-async function ask(isAnswered: (at: number) => boolean = () => true) {
+async function request(isAnswered: (at: number) => boolean = () => true) {
   const parts: FeedPart[] = [];
   const sizes: number[] = [];
   const acknowledged: string[] = [];
@@ -107,8 +107,8 @@ test("what is ready shares parts of 64 KiB, a larger item is cut, and each 64th 
   expect(found.slice(-3)).toEqual(["number 19999 19999", "large 200000 ", "number -1 "]);
   expect(found).toHaveLength(20_002);
 
-  using asking = await ask();
-  const { parts, sizes, acknowledged } = asking;
+  using requesting = await request();
+  const { parts, sizes, acknowledged } = requesting;
   await until(() => parts.at(-1)?.kind === "end");
   expect(parts.map(({ seq }) => seq)).toEqual(parts.map((_, at) => at));
   expect(Math.max(...sizes)).toBeLessThanOrEqual(64 * 1024);
@@ -126,8 +126,8 @@ test("a stream shows each 10 s that it lives, with the place where it is, and en
       isStopped = true;
     };
   });
-  using asking = await ask((seq) => seq < 2);
-  const { parts } = asking;
+  using requesting = await request((seq) => seq < 2);
+  const { parts } = requesting;
   await until(() => parts.length === 1);
   for (let seconds = 10; seconds <= 40; seconds += 10) {
     serving.clock.advance(10_000);
@@ -144,7 +144,7 @@ test("a stream shows each 10 s that it lives, with the place where it is, and en
 test("a stream ends when nobody listens to its inbox", async () => {
   const stopped = Promise.withResolvers<void>();
   using serving = await serve(() => () => stopped.resolve());
-  const { parts, leave } = await ask();
+  const { parts, leave } = await request();
   await until(() => parts.length === 1);
   leave();
   await operator.nats.flush();
@@ -177,9 +177,9 @@ test("a feed waits for a reader that is slow", async () => {
 });
 
 test("a reader continues behind the last item when its master stops", async () => {
-  const asked: (string | undefined)[] = [];
+  const requested: (string | undefined)[] = [];
   const send = (sink: FeedSink, after: string | undefined) => {
-    asked.push(after);
+    requested.push(after);
     const first = Number(after ?? 0) + 1;
     sink.send("number", first, `${first}`);
     sink.send("number", first + 1, `${first + 1}`);
@@ -196,15 +196,15 @@ test("a reader continues behind the last item when its master stops", async () =
   await next();
   await next();
   expect(found).toEqual([1, 2, 3, 4]);
-  expect(asked).toEqual([undefined, "2"]);
+  expect(requested).toEqual([undefined, "2"]);
   await reading.return(undefined);
 });
 
 test("a reader continues when its master is silent for 30 s", async () => {
-  const asked: (string | undefined)[] = [];
+  const requested: (string | undefined)[] = [];
   using _ = await serve((sink, after) => {
-    asked.push(after);
-    sink.send("number", asked.length, `${asked.length}`);
+    requested.push(after);
+    sink.send("number", requested.length, `${requested.length}`);
     return () => {};
   });
   const clock = manualClock();
@@ -217,7 +217,7 @@ test("a reader continues when its master is silent for 30 s", async () => {
     clock.advance(ms);
   }
   expect((await second).value?.data).toBe(2);
-  expect(asked).toEqual([undefined, "1"]);
+  expect(requested).toEqual([undefined, "1"]);
   await reading.return(undefined);
 });
 

@@ -11,7 +11,7 @@ import { type BusDoor, serveRoom } from "./bind.ts";
 
 /** The service with a resolver that returns this, on a bus with this maximum message size in bytes. */
 function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 1024) {
-  const asked: Target[] = [];
+  const requested: Target[] = [];
   const log = recordingLog();
   const served = new Map<string, (data: Uint8Array) => ReturnType<Parameters<Bus["serve"]>[2]>>();
   const bus: BusDoor["bus"] = {
@@ -24,7 +24,7 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
   serveRoom({ bus, master: "master-1", clock: manualClock(), log }, targetOperations, {
     resolver: {
       async resolveWithLife(target) {
-        asked.push(target);
+        requested.push(target);
         if ("expression" in target && target.expression === "bad") {
           throw new SvcError("bad_request", "target: column 1: bad");
         }
@@ -32,21 +32,21 @@ function serve(found: { peelId: string; alive: boolean }[], maxPayload = 1024 * 
       },
     },
   });
-  const ask = async (request: unknown) => {
+  const send = async (request: unknown) => {
     const answer = served.get("svc.target.resolve svc-target-resolvers");
     return decode((await answer?.(encode(request))) ?? new Uint8Array());
   };
-  return { asked, ask, log };
+  return { requested, send, log };
 }
 
 const operator = "alice";
 
 test("returns the peels that a target selects, and which of them are alive", async () => {
-  const { ask, asked } = serve([
+  const { send, requested } = serve([
     { peelId: "a1", alive: true },
     { peelId: "b1", alive: false },
   ]);
-  expect(await ask({ target: "*", operator })).toEqual({
+  expect(await send({ target: "*", operator })).toEqual({
     ok: true,
     total: 2,
     targets: [
@@ -54,23 +54,23 @@ test("returns the peels that a target selects, and which of them are alive", asy
       { peel_id: "b1", alive: false },
     ],
   });
-  expect(await ask({ targets: ["a1"], operator, after: "a1" })).toMatchObject({
+  expect(await send({ targets: ["a1"], operator, after: "a1" })).toMatchObject({
     total: 2,
     targets: [{ peel_id: "b1" }],
   });
-  expect(await ask({ target: "x*", operator, after: "b1" })).toEqual({ ok: true, total: 2, targets: [] });
-  expect(asked).toEqual([{ expression: "*" }, { peels: ["a1"] }, { expression: "x*" }]);
+  expect(await send({ target: "x*", operator, after: "b1" })).toEqual({ ok: true, total: 2, targets: [] });
+  expect(requested).toEqual([{ expression: "*" }, { peels: ["a1"] }, { expression: "x*" }]);
 });
 
 test("an answer that is too large is split into several messages", async () => {
   const found = Array.from({ length: 5_000 }, (_, i) => ({ peelId: `peel-${1_000_000 + i}`, alive: true }));
   const maxPayload = 64 * 1024 + 50_000;
-  const { ask } = serve(found, maxPayload);
+  const { send } = serve(found, maxPayload);
   const all: string[] = [];
   let after: string | undefined;
   let pieces = 0;
   do {
-    const answer = (await ask({ target: "*", operator, after })) as {
+    const answer = (await send({ target: "*", operator, after })) as {
       total: number;
       targets: { peel_id: string }[];
       next?: string;
@@ -86,14 +86,16 @@ test("an answer that is too large is split into several messages", async () => {
 });
 
 test("a malformed request is refused with the name of the field", async () => {
-  const { ask, log } = serve([]);
+  const { send, log } = serve([]);
   const refused = (message: string) => ({ ok: false, error: { code: "bad_request", message } });
-  expect(await ask({ target: "bad", operator })).toEqual(refused("target: column 1: bad"));
-  expect(await ask({ target: "*" })).toEqual(refused("operator is required"));
-  expect(await ask({ operator })).toEqual(refused("give either target or targets"));
-  expect(await ask({ operator, target: "*", targets: [] })).toEqual(refused("give either target or targets"));
-  expect(await ask({ operator, target: 5 })).toEqual(refused("target: expected string"));
-  expect(await ask({ operator, targets: ["a1", 5] })).toEqual(refused("targets.1: expected string"));
+  expect(await send({ target: "bad", operator })).toEqual(refused("target: column 1: bad"));
+  expect(await send({ target: "*" })).toEqual(refused("operator is required"));
+  expect(await send({ operator })).toEqual(refused("give either target or targets"));
+  expect(await send({ operator, target: "*", targets: [] })).toEqual(
+    refused("give either target or targets"),
+  );
+  expect(await send({ operator, target: 5 })).toEqual(refused("target: expected string"));
+  expect(await send({ operator, targets: ["a1", 5] })).toEqual(refused("targets.1: expected string"));
   expect(new Set(log.records.map(({ level, event }) => `${level} ${event}`))).toEqual(
     new Set(["info bus request refused", "debug operation begins", "info operation refused"]),
   );

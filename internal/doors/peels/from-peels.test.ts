@@ -37,13 +37,13 @@ test("a request counts over the bus of the masters, and over the link of the own
     (data, subject, { reply }) => Buffer.from(`${subject} ${Buffer.from(data)} ${reply}`),
     (subject) => dropped.push(subject),
   );
-  const ask = async (pattern: string, subject: string) => {
+  const request = async (pattern: string, subject: string) => {
     const answer = await served.get(pattern)?.[2](Buffer.from("hi"), subject, { reply: "_R_.t" });
     return Buffer.from(answer ?? []).toString();
   };
   const overLinks = "svc.from.*.svc.peel.*.hello";
-  expect(await ask("svc.peel.*.hello", "svc.peel.web-1.hello")).toBe("svc.peel.web-1.hello hi _R_.t");
-  expect(await ask(overLinks, "svc.from.web.svc.peel.web-1.hello")).toBe("svc.peel.web-1.hello hi _R_.t");
+  expect(await request("svc.peel.*.hello", "svc.peel.web-1.hello")).toBe("svc.peel.web-1.hello hi _R_.t");
+  expect(await request(overLinks, "svc.from.web.svc.peel.web-1.hello")).toBe("svc.peel.web-1.hello hi _R_.t");
   const refusal = await served.get(overLinks)?.[2](Buffer.from("hi"), "svc.from.db.svc.peel.web-1.hello", {
     reply: "_R_.t",
   });

@@ -73,7 +73,7 @@ function credentialsOf(id: string): string {
   return formatCredentials(jwt, user.seed);
 }
 
-const ask = async (data: Uint8Array) =>
+const request = async (data: Uint8Array) =>
   decode((await peel.nats.request(`svc.peel.${peelId}.hello`, data, { timeout: 5_000 })).data);
 
 test("a peel gets the time and the cluster information from one of two masters", async () => {
@@ -96,7 +96,7 @@ test("a peel gets the time and the cluster information from one of two masters",
 
 test("an empty map is enough, and unknown fields are ignored", async () => {
   for (const hello of [{}, { later: [1, { a: new Uint8Array(3) }] }]) {
-    expect(await ask(encode(hello))).toMatchObject({ cluster_info: { v: 1 } });
+    expect(await request(encode(hello))).toMatchObject({ cluster_info: { v: 1 } });
   }
 });
 
@@ -166,7 +166,10 @@ test.each([
   ["more than 4 KiB", encode({ a: "x".repeat(5_000) })],
   ["very much", encode({ a: "x".repeat(500_000) })],
 ])("%s is refused by a map with the error alone", async (_, data) => {
-  expect(await ask(data)).toEqual({ ok: false, error: { code: "bad_request", message: expect.any(String) } });
+  expect(await request(data)).toEqual({
+    ok: false,
+    error: { code: "bad_request", message: expect.any(String) },
+  });
   expect(records).toMatchObject([{ level: "info", event: "hello refused", fields: { peel_id: peelId } }]);
   expect(JSON.stringify(records)).not.toContain("xxxx");
 });
@@ -188,7 +191,7 @@ test("a hello without a reply subject, or with a foreign one, is harmless", asyn
   peel.nats.publish(`svc.peel.${peelId}.hello`, encode({}), { reply: "$KV.hello-secrets._cluster_info" });
   // One hello of a peel is answered at a time.
   for (const { nats } of [peel, ...masters]) await nats.flush();
-  expect(await ask(encode({}))).toMatchObject({ cluster_info: { v: 1 } });
+  expect(await request(encode({}))).toMatchObject({ cluster_info: { v: 1 } });
   expect(await secrets?.get("_cluster_info")).toBeNull();
   expect(records.map(({ event }) => event)).toContain(badReply);
 });
@@ -198,7 +201,7 @@ test("a peel that asks more than its budget, or again before it was answered, is
   const log = recordingLog();
   const id = "eager";
   let answered = 0;
-  let mayAsk = true;
+  let mayRequest = true;
   const waiting = Promise.withResolvers<void>();
   const serving = serveHello({
     // The other masters would take a part of the requests.
@@ -220,7 +223,7 @@ test("a peel that asks more than its budget, or again before it was answered, is
     clock: systemClock,
     log,
     ...openBudgets(log),
-    budgets: { take: () => mayAsk },
+    budgets: { take: () => mayRequest },
   });
   await master.nats.flush();
   const other = await connectTo(bus, "master");
@@ -230,7 +233,7 @@ test("a peel that asks more than its budget, or again before it was answered, is
   expect(await Promise.all([hello(), hello()])).toEqual([refused, refused]);
   waiting.resolve();
   expect(await first).toMatchObject({ cluster_info: { v: 1 } });
-  mayAsk = false;
+  mayRequest = false;
   expect(await hello()).toEqual(refused);
   expect(answered).toBe(1);
   // A request without an inbox is charged as well, and beyond the budget nothing is logged of it.

@@ -20,7 +20,7 @@ function freezingClock() {
 test("what a frozen process reads counts as late until a second after it continued", () => {
   const { clock, advance, freeze, pending } = freezingClock();
   const pauses = watchPauses(clock);
-  for (let look = 0; look < 10; look++) {
+  for (let check = 0; check < 10; check++) {
     advance(999);
     expect(pauses.isLate).toBe(false);
     advance(1);

@@ -50,9 +50,9 @@ interface Seen {
   /** Most writes that waited for storage at the same time. */
   maxAtOnce: number;
   /** Most requests in one second. */
-  maxAsked: number;
+  maxRequested: number;
   /** Requests after the masters were back. */
-  asked: number;
+  requested: number;
   /** Renewals in all records. */
   renewals: number;
 }
@@ -69,7 +69,7 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
   const clock = { ...systemClock, now: () => now, monotonic: () => now };
   const bucket = memoryBucket();
   const account = newKeyPair("account", systemRandom);
-  const seen: Seen = { done: [], outcomes: {}, maxAtOnce: 0, maxAsked: 0, asked: 0, renewals: 0 };
+  const seen: Seen = { done: [], outcomes: {}, maxAtOnce: 0, maxRequested: 0, requested: 0, renewals: 0 };
   const count = (outcome: string) => {
     seen.outcomes[outcome] = (seen.outcomes[outcome] ?? 0) + 1;
   };
@@ -133,14 +133,14 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
   if (renew === undefined) throw new Error("renewals are not served");
 
   const due = new Map<number, SimulatedPeel[]>();
-  const ask = (peel: SimulatedPeel, atMs: number) => {
+  const request = (peel: SimulatedPeel, atMs: number) => {
     const at = Math.floor(atMs / second);
     const there = due.get(at);
     if (there === undefined) due.set(at, [peel]);
     else there.push(peel);
   };
   const later = (peel: SimulatedPeel, fromMs: number) =>
-    ask(peel, fromMs + peel.backoff.next() * (1 + chance() / 2));
+    request(peel, fromMs + peel.backoff.next() * (1 + chance() / 2));
   let inWork = 0;
   const send = async (peel: SimulatedPeel, sentMs: number) => {
     const { record, key, peelId, next } = peel;
@@ -160,16 +160,16 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
     if (!ok || tookMs > timeoutMs) return later(peel, Math.max(now - began, sentMs + timeoutMs));
     peel.doneAt ??= now - began;
   };
-  for (const peel of fleet) ask(peel, firstAt(chance()));
+  for (const peel of fleet) request(peel, firstAt(chance()));
   for (let at = 0; at < (3 * hour) / second; at++) {
     now = began + at * second;
-    const asking = due.get(at) ?? [];
+    const requesting = due.get(at) ?? [];
     due.delete(at);
-    if (at * second < backAt) for (const peel of asking) later(peel, at * second);
+    if (at * second < backAt) for (const peel of requesting) later(peel, at * second);
     else {
-      seen.asked += asking.length;
-      seen.maxAsked = Math.max(seen.maxAsked, asking.length);
-      for (const peel of asking) void send(peel, at * second);
+      seen.requested += requesting.length;
+      seen.maxRequested = Math.max(seen.maxRequested, requesting.length);
+      for (const peel of requesting) void send(peel, at * second);
     }
     if (inWork === 0) continue;
     for (let free = writesPerSecond; free > 0; ) {
@@ -192,20 +192,20 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
 
 test("10,000 peels that were due in an hour without masters are all renewed once, and none is refused", async () => {
   const seen = await simulate(1, (chance) => chance * hour, hour);
-  expect(seen).toMatchObject({ outcomes: { renewed: peels }, asked: peels, renewals: peels });
+  expect(seen).toMatchObject({ outcomes: { renewed: peels }, requested: peels, renewals: peels });
   expect(seen.done).toHaveLength(peels);
   // A backoff later at most: no second has many times its share.
   expect(Math.max(...seen.done)).toBeLessThan(2 * hour);
-  expect(seen.maxAsked).toBeLessThan(100);
+  expect(seen.maxRequested).toBeLessThan(100);
   expect(seen.maxAtOnce).toBeLessThanOrEqual(64);
 }, 60_000);
 
 test("even if all 10,000 ask in one second, 64 are in progress, and a peel that waited too long gets the answer again", async () => {
   const seen = await simulate(2, () => hour, hour);
   // Those whose answer came late ask once more, for the same key.
-  expect(seen.outcomes).toEqual({ renewed: peels, repeated: seen.asked - peels });
-  expect(seen).toMatchObject({ maxAsked: peels, renewals: peels });
-  expect(seen.asked).toBeLessThan(2 * peels);
+  expect(seen.outcomes).toEqual({ renewed: peels, repeated: seen.requested - peels });
+  expect(seen).toMatchObject({ maxRequested: peels, renewals: peels });
+  expect(seen.requested).toBeLessThan(2 * peels);
   expect(seen.done).toHaveLength(peels);
   expect(Math.max(...seen.done)).toBeLessThan(hour + 5 * minute);
   expect(seen.maxAtOnce).toBeLessThanOrEqual(64);

@@ -63,12 +63,12 @@ export function serveRenewals(deps: RenewalsDeps): { stop(): void } {
     return encodeRenewalRefused(code, message);
   };
 
-  const serve = (subject: string, ask: (peelId: string, data: Uint8Array) => Promise<Uint8Array>) => {
+  const serve = (subject: string, respond: (peelId: string, data: Uint8Array) => Promise<Uint8Array>) => {
     const answer = async (peelId: string, data: Uint8Array): Promise<Uint8Array> => {
       const release = await slots.take(peelId).catch(() => undefined);
       if (release === undefined) return limited;
       try {
-        return await ask(peelId, data);
+        return await respond(peelId, data);
       } catch (thrown) {
         const { kind, message } = toSvcError(thrown);
         const code = codes[kind] ?? "unavailable";

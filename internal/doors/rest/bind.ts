@@ -4,8 +4,6 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import {
-  type Asked,
-  type Call as Asking,
   type AuthRule,
   type Caller,
   type DepsOf,
@@ -14,9 +12,11 @@ import {
   type Gate,
   type Hints,
   type InputSchema,
+  type Call as Invocation,
   invoke,
   namePeels,
   type Operation,
+  type RawRequest,
   type RestLines,
 } from "../../fleet/operation/mod.ts";
 import { isOwnRequest } from "../../fleet/sessions/mod.ts";
@@ -102,13 +102,13 @@ function answering(door: HttpDoor, bound: Bound, deps: unknown, others: Readonly
       if (lines.ownPages === true) assertOwnPages(call);
       const stream = orStream === undefined || !acceptsStream(call) ? undefined : others.get(orStream);
       if (stream !== undefined) return stream.handle(call);
-      const asked = inBody ? bodyOf(inPath, call) : queryOf(operation.input, inPath, auth, call);
-      const output = await ask(door, bound, deps, asked, call).catch(orWaiting);
+      const raw = inBody ? bodyOf(inPath, call) : queryOf(operation.input, inPath, auth, call);
+      const output = await invokeFor(door, bound, deps, raw, call).catch(orWaiting);
       if (output instanceof WaitingRequest) return waitingResponse(output);
       const respond = ownResponses[id];
       if (respond !== undefined) return respond(output as never, call);
       const fields = Object(auth === "bearer" ? namePeels(operation.output, output) : output);
-      if (page !== undefined) return pageResponse(operation, asked, fields, { path, page });
+      if (page !== undefined) return pageResponse(operation, raw, fields, { path, page });
       return json(statusOf(lines, fields), shownOf(fields, lines.show));
     },
   };
@@ -125,11 +125,11 @@ function streaming(door: HttpDoor, bound: Bound, deps: unknown): Route {
       return docOf(bound);
     },
     async handle(call) {
-      const asked = queryOf(operation.input, inPath, auth, call);
+      const raw = queryOf(operation.input, inPath, auth, call);
       const last = resumes === undefined ? null : call.headers.get(lastEventId);
       // It counts more than the same field of the address, which stays as it was.
-      if (resumes !== undefined && last !== null) asked.fields = { ...Object(asked.fields), [resumes]: last };
-      const { start } = (await ask(door, bound, deps, asked, call)) as v.InferOutput<typeof feed>;
+      if (resumes !== undefined && last !== null) raw.fields = { ...Object(raw.fields), [resumes]: last };
+      const { start } = (await invokeFor(door, bound, deps, raw, call)) as v.InferOutput<typeof feed>;
       call.keepOpen();
       return eventStream({
         ...{ clock: door.clock, signal: call.signal, heartbeatMs, maxDurationMs, start },
@@ -155,21 +155,21 @@ function docOf({ id, operation, lines }: Bound): RouteDoc {
 }
 
 /** Runs the operation of a route for a request. @throws SvcError with the hint of this door */
-async function ask(
+async function invokeFor(
   { clock, gate }: HttpDoor,
   { operation, lines, hints }: Bound,
   deps: unknown,
-  asked: Asked,
+  raw: RawRequest,
   call: Call,
 ): Promise<unknown> {
   const { requestId, log, note, span } = call;
-  const asking: Asking = {
+  const invocation: Invocation = {
     caller: callerOf(lines.auth, call),
     answerBytes: lines.answerBytes ?? usualAnswerBytes,
     ...{ requestId, log, note, clock, ...defined({ gate, span }) },
   };
   try {
-    return await invoke(operation, deps as never, asked, asking);
+    return await invoke(operation, deps as never, raw, invocation);
   } catch (thrown) {
     throw thrown instanceof WaitingRequest ? thrown : withHint(thrown, hints);
   }
@@ -237,7 +237,7 @@ function givenBy(names: readonly string[], { params }: Call): Record<string, str
   return Object.fromEntries(names.map((name) => [name, params[name] ?? ""]));
 }
 
-function bodyOf(inPath: readonly string[], call: Call): Asked {
+function bodyOf(inPath: readonly string[], call: Call): RawRequest {
   return {
     fields: call.body === undefined ? {} : call.body,
     within: "the body",
@@ -249,7 +249,12 @@ function bodyOf(inPath: readonly string[], call: Call): Asked {
  * Of a repeated parameter the first value counts, unless the field is a list: then each is an item. Public routes ignore unknown parameters. Routes with a
  * token refuse them, because a misspelt filter would show everything.
  */
-function queryOf({ entries }: InputSchema, inPath: readonly string[], auth: AuthRule, call: Call): Asked {
+function queryOf(
+  { entries }: InputSchema,
+  inPath: readonly string[],
+  auth: AuthRule,
+  call: Call,
+): RawRequest {
   const fields = [...new Set(call.query.keys())]
     .filter((name) => auth === "bearer" || Object.hasOwn(entries, name))
     .map((name) => [name, readTexts(entries[name], call.query.getAll(name))]);

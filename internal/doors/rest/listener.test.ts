@@ -26,7 +26,7 @@ const { handle } = createHandler({
   log: recordingLog(),
 });
 
-const ask = async (
+const request = async (
   method: string,
   target: string,
   body = "",
@@ -46,36 +46,38 @@ const ask = async (
 };
 
 test("parameters and query reach the handler, and only whole paths match", async () => {
-  const found = await ask("GET", "/things/one/e?q=1");
+  const found = await request("GET", "/things/one/e?q=1");
   expect([found.status, JSON.parse(found.text)]).toEqual([
     200,
     { path: "/things/:name/e", params: { name: "one" }, q: "1", body: null },
   ]);
   for (const target of ["/abc/e", "/e/", "//e", "/things/one/two/e", "/E"]) {
-    expect([target, (await ask("GET", target)).status]).toEqual([target, 404]);
+    expect([target, (await request("GET", target)).status]).toEqual([target, 404]);
   }
-  expect(await ask("HEAD", "/e")).toEqual({ status: 200, text: "" });
+  expect(await request("HEAD", "/e")).toEqual({ status: 200, text: "" });
 });
 
 test("a JSON body reaches the handler, and nothing else does", async () => {
   const type = { "Content-Type": "application/json" };
-  expect(JSON.parse((await ask("POST", "/e", '{"a":1}', type)).text).body).toEqual({ a: 1 });
-  expect((await ask("POST", "/e", '{"a":1}')).status).toBe(415);
-  expect((await ask("POST", "/e", '{"a":', type)).status).toBe(400);
-  expect((await ask("POST", "/e", "", type)).status).toBe(400);
+  expect(JSON.parse((await request("POST", "/e", '{"a":1}', type)).text).body).toEqual({ a: 1 });
+  expect((await request("POST", "/e", '{"a":1}')).status).toBe(415);
+  expect((await request("POST", "/e", '{"a":', type)).status).toBe(400);
+  expect((await request("POST", "/e", "", type)).status).toBe(400);
 });
 
 test("another method of a path is 405, also one that no Request can hold", async () => {
   for (const method of ["PUT", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]) {
-    expect([method, (await ask(method, "/e")).status]).toEqual([method, 405]);
+    expect([method, (await request(method, "/e")).status]).toEqual([method, 405]);
   }
-  expect((await ask("TRACE", "/nothing")).status).toBe(404);
+  expect((await request("TRACE", "/nothing")).status).toBe(404);
 });
 
 test("the budget is that of the route: a route without one is served to clients that have spent theirs", async () => {
   const from = "192.0.2.7";
   const statuses = async (target: string, count: number) =>
-    Promise.all(Array.from({ length: count }, async () => (await ask("GET", target, "", {}, from)).status));
+    Promise.all(
+      Array.from({ length: count }, async () => (await request("GET", target, "", {}, from)).status),
+    );
   expect(new Set(await statuses("/files/a", 200))).toEqual(new Set([200]));
   expect((await statuses("/e", 121)).filter((status) => status === 429)).toHaveLength(1);
   expect(await statuses("/files/a", 1)).toEqual([200]);

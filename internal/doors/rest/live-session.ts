@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 
-const lookEveryMs = 15_000;
+const checkEveryMs = 15_000;
 
 /** A stream that a session of the console opened. */
 export interface LiveSession {
@@ -24,7 +24,7 @@ export function liveSession(options: {
 }): LiveSession {
   const { clock, signal: gone, judge } = options;
   const ended = new AbortController();
-  const look = () => {
+  const check = () => {
     judge().catch((thrown) => {
       const { kind } = thrown instanceof SvcError ? thrown : { kind: undefined };
       if (kind === "unauthorized" || kind === "forbidden") ended.abort(thrown);
@@ -33,7 +33,7 @@ export function liveSession(options: {
   return {
     signal: AbortSignal.any([gone, ended.signal]),
     follow() {
-      const timer = clock.every(lookEveryMs, look);
+      const timer = clock.every(checkEveryMs, check);
       for (const one of [gone, ended.signal]) one.addEventListener("abort", () => timer.cancel());
       if (gone.aborted) timer.cancel();
     },

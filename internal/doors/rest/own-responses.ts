@@ -6,9 +6,9 @@ type OpenedSession = SessionView & { secret: string };
 
 /** The responses that are more than a status and a body, by the name of their operation. */
 export const ownResponses: Readonly<Record<string, (output: never, call: Call) => Response>> = {
-  getBootstrapDocument({ document, tag }: { document: unknown; tag: string }, { headers: asked }) {
+  getBootstrapDocument({ document, tag }: { document: unknown; tag: string }, { headers: requested }) {
     const headers = { "Cache-Control": "public, max-age=60", ETag: tag };
-    return isNoneMatch(asked.get("if-none-match"), tag)
+    return isNoneMatch(requested.get("if-none-match"), tag)
       ? new Response(null, { status: 304, headers })
       : json(200, document, headers);
   },

@@ -105,7 +105,7 @@ function open(options: { from?: string; port?: number } = {}): Raw {
   const waiting = new Set<() => void>();
   socket.on("data", (chunk) => {
     text += chunk;
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   });
   socket.on("error", () => {});
   const serial = new Promise<string>((resolve) =>
@@ -115,13 +115,13 @@ function open(options: { from?: string; port?: number } = {}): Raw {
     write: (chunk) => void socket.write(chunk),
     received: (pattern) =>
       new Promise((resolve) => {
-        const look = () => {
+        const check = () => {
           if (!pattern.test(text)) return;
-          waiting.delete(look);
+          waiting.delete(check);
           resolve(text);
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
     closed: new Promise((resolve) => socket.on("close", () => resolve(text))),
     serial,
@@ -160,11 +160,11 @@ async function countRecords(): Promise<{ port: number; count(): number; stop(): 
 test("head and body of an answer are one TLS record", async () => {
   const counted = await countRecords();
   const raw = open({ port: counted.port });
-  const ask = () => raw.write("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  ask();
+  const query = () => raw.write("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  query();
   await raw.received(/\}$/);
   const before = counted.count();
-  ask();
+  query();
   await raw.received(/\}.*\}$/s);
   expect(counted.count() - before).toBe(1);
   raw.destroy();

@@ -24,8 +24,11 @@ function patternsOf(scopes: readonly string[]): string[] {
 }
 /** A wildcard is a whole token. */
 const covers = (pattern: string, subject: string) => {
-  const [tokens, asked] = [pattern.split("."), subject.split(".")];
-  return tokens.length === asked.length && tokens.every((token, at) => token === "*" || token === asked[at]);
+  const [tokens, requested] = [pattern.split("."), subject.split(".")];
+  return (
+    tokens.length === requested.length &&
+    tokens.every((token, at) => token === "*" || token === requested[at])
+  );
 };
 const maySend = (scopes: readonly string[], subject: string) =>
   patternsOf(scopes).some((pattern) => covers(pattern, subject.replace("*", "job-1")));

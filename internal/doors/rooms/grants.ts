@@ -1,19 +1,19 @@
 import { type Door, nameOfScope, type Scope, type ScopeName } from "../../fleet/operation/mod.ts";
 import { rooms } from "./rooms.ts";
 
-interface Asked extends Door {
+interface GrantingDoor extends Door {
   operation: { scope: Scope | "public" | "self" };
 }
-const asked = Object.values(rooms).flatMap((room): Asked[] => Object.values(room));
+const doors = Object.values(rooms).flatMap((room): GrantingDoor[] => Object.values(room));
 
 /** The subjects that each scope may send requests to, by its name. */
 export const subjectsOfScopes: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Map.groupBy(asked.flatMap(grantsOf), ({ scope }) => scope)
+  Map.groupBy(doors.flatMap(grantsOf), ({ scope }) => scope)
     .entries()
     .map(([scope, grants]) => [scope, grants.map(({ subject }) => subject)]),
 );
 
-function grantsOf({ operation: { scope }, bus }: Asked): { scope: ScopeName; subject: string }[] {
+function grantsOf({ operation: { scope }, bus }: GrantingDoor): { scope: ScopeName; subject: string }[] {
   if (bus === undefined || typeof scope === "string") return [];
   return [nameOfScope(scope), ...(bus.also ?? [])].map((name) => ({ scope: name, subject: bus.subject }));
 }

@@ -127,8 +127,10 @@ test("the requester cannot agree, not even with a token or the same key; no one 
   await one.master().approve(id, one.party("ben"));
   await expect(one.master().approve(id, one.party("ben"))).rejects.toThrow("ben agreed already");
   // The token asks, and its creator agrees.
-  const asked = await one.park(1, { ...one.caller("token:ci"), bearer: token });
-  await expect(one.master().approve(asked, one.party("ann"))).rejects.toThrow("another operator must agree");
+  const requested = await one.park(1, { ...one.caller("token:ci"), bearer: token });
+  await expect(one.master().approve(requested, one.party("ann"))).rejects.toThrow(
+    "another operator must agree",
+  );
   const keyed = await one.park(1, { ...one.caller("eve"), key: "UEVE" });
   const renamed = { ...one.party("mallory"), key: "UEVE" };
   await expect(one.master().approve(keyed, renamed)).rejects.toThrow("another operator must agree");
@@ -301,18 +303,20 @@ test("an agreement names the request that was seen, and goes to the peels as it 
     const request = { operator, body: encode({}), sentAt: one.clock.now(), nonce: systemRandom(16) };
     return { envelope: signRequest(subject, request, key), subject };
   };
-  const asked = sign("svc.job.request", "ann");
-  const id = await one.park(1, { ...one.caller("ann"), key: key.publicKey, signed: asked });
+  const requested = sign("svc.job.request", "ann");
+  const id = await one.park(1, { ...one.caller("ann"), key: key.publicKey, signed: requested });
   const agreed = sign("svc.admin.approval.approve", "ben");
   const ben = partyOf({ ...one.caller("ben"), signed: agreed }, one.clock.now());
   for (const wrong of [sha256(agreed.envelope), new Uint8Array(32), new Uint8Array()]) {
     await expect(one.master().approve(id, ben, wrong)).rejects.toThrow("is another request than the one");
   }
-  expect((await one.master().approve(id, ben, sha256(asked.envelope))).outcome).toBe("done");
+  expect((await one.master().approve(id, ben, sha256(requested.envelope))).outcome).toBe("done");
   expect(one.signed).toEqual([[{ operator: "ben", envelope: agreed.envelope }]]);
   // One that nobody signed has none, and an agreement over REST has no signature.
   const bare = await one.park();
-  await expect(one.master().approve(bare, ben, sha256(asked.envelope))).rejects.toThrow("another request");
+  await expect(one.master().approve(bare, ben, sha256(requested.envelope))).rejects.toThrow(
+    "another request",
+  );
   await one.master().approve(bare, one.party("cho"));
   expect(one.signed[1]).toEqual([]);
 });

@@ -76,7 +76,7 @@ export function openAuditMemory(options: {
       log.warn("the ends of the audit are kept in memory only", { path, reason: describeError(thrown) });
     }
   };
-  const look = async () => {
+  const check = async () => {
     // What this master writes while the answer is under way is not in it.
     const head = options.head();
     const ends = await streamEnds(bus, auditStream);
@@ -115,7 +115,7 @@ export function openAuditMemory(options: {
     get current() {
       return known;
     },
-    refresh: shareRuns(look),
+    refresh: shareRuns(check),
   };
 }
 

@@ -38,7 +38,7 @@ const maxListed = 500;
 /** Of one page of the chain: it must fit into one message. */
 const maxChainBytes = 512 * 1024;
 const maxChained = 1_000;
-const lookEveryMs = 1_000;
+const checkEveryMs = 1_000;
 const atOnce = 256;
 
 const sequence = v.pipe(
@@ -178,7 +178,7 @@ export const readChain = operation({
   },
 });
 
-const maxTold = 20;
+const maxReported = 20;
 
 export const verifyAudit = operation({
   name: "audit.verify",
@@ -201,13 +201,13 @@ export const verifyAudit = operation({
       found: described(integer, "How many problems were found so far"),
       problems: described(
         v.array(v.object({ seq: integer, problem: v.string() })),
-        `The first of them, at most ${maxTold}`,
+        `The first of them, at most ${maxReported}`,
       ),
     }),
   ),
   async run({ verification }: AuditDeps, { again }) {
-    const { beganAt, problems, ...state } = await verification.look(again !== undefined);
-    return { ...state, began_at: rfc3339(beganAt), problems: problems.slice(0, maxTold) };
+    const { beganAt, problems, ...state } = await verification.check(again !== undefined);
+    return { ...state, began_at: rfc3339(beganAt), problems: problems.slice(0, maxReported) };
   },
 });
 
@@ -224,8 +224,8 @@ export const streamAudit = operation({
     let next = (await streamEnds(bus, auditStream)).last + 1;
     return {
       start(sink) {
-        let looking = false;
-        const look = async () => {
+        let checking = false;
+        const check = async () => {
           const { last } = await streamEnds(bus, auditStream);
           while (next <= last) {
             const until = Math.min(last + 1, next + atOnce);
@@ -235,13 +235,13 @@ export const streamAudit = operation({
             next = until;
           }
         };
-        const timer = clock.every(lookEveryMs, () => {
-          if (looking) return;
-          looking = true;
-          look()
+        const timer = clock.every(checkEveryMs, () => {
+          if (checking) return;
+          checking = true;
+          check()
             .catch((thrown) => log.debug("the audit cannot be read", { reason: describeError(thrown) }))
             .finally(() => {
-              looking = false;
+              checking = false;
             });
         });
         return () => timer.cancel();

@@ -38,7 +38,7 @@ export interface ReadDeps {
 /** How many entries are read at once. */
 const window = 512;
 /** How many entries one page looks at: with a filter that matches few, the next page continues behind them. */
-const maxLookedAt = 8 * window;
+const maxScanned = 8 * window;
 /** What began longer ago and has no end will have none: the longest operation takes less. */
 const openMs = 10 * 60_000;
 /** Between the time of an entry and that of its message, by two clocks. */
@@ -71,8 +71,8 @@ export async function listEntries(
   const step = Object.values(filter).every((value) => value === undefined)
     ? Math.min(window, page.limit)
     : window;
-  let looked = 0;
-  while (before > first && looked < maxLookedAt) {
+  let checked = 0;
+  while (before > first && checked < maxScanned) {
     const from = Math.max(first, before - step);
     const found = await readWindow(deps.bus, from, before);
     for (const entry of found) note(ended, entry);
@@ -88,7 +88,7 @@ export async function listEntries(
       if (entries.length >= page.limit) return before > first ? { entries, next: before } : { entries };
     }
     before = from;
-    looked += step;
+    checked += step;
   }
   return before > first ? { entries, next: before } : { entries };
 }
@@ -113,7 +113,7 @@ async function noteEnds(
   ended: Map<number, EntryOutcome>,
   isEnough: (ended: ReadonlyMap<number, EntryOutcome>) => boolean = () => false,
 ): Promise<void> {
-  for (let at = from; at < from + maxLookedAt && !isEnough(ended); at += window) {
+  for (let at = from; at < from + maxScanned && !isEnough(ended); at += window) {
     const found = await readWindow(bus, at, at + window);
     for (const entry of found) note(ended, entry);
     if (found.length === 0) return;

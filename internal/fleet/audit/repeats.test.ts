@@ -78,18 +78,18 @@ test("in a stream that was made again, an entry at the place where the earlier o
     get: (target, property) => Reflect.get(property === "nats" ? used : target, property),
   });
   const repeats = createRepeats({ bus: switched, keys, clock: systemClock });
-  const asked = { action: "rollouts.start", key: "UANN" };
+  const requested = { action: "rollouts.start", key: "UANN" };
   const writes = (on: Bus, nonce: string) =>
     createAuditWriter({ bus: on, master: "one", signer: key, keys, clock: systemClock, log }).append({
       ...request("rollouts.start"),
       ...{ outcome: "begun", subjects: { nonce } },
     });
   const { seq } = await writes(bus, "first");
-  expect(await repeats.isRepeated({ ...asked, nonce: "first" }, seq)).toBe(false);
+  expect(await repeats.isRepeated({ ...requested, nonce: "first" }, seq)).toBe(false);
   for (let at = 1; at < seq; at++) await writes(other, `filler-${at}`);
   expect((await writes(other, "second")).seq).toBe(seq);
   used = other;
-  expect(await repeats.isRepeated({ ...asked, nonce: "second" }, seq)).toBe(false);
+  expect(await repeats.isRepeated({ ...requested, nonce: "second" }, seq)).toBe(false);
   await other.drain();
 });
 

@@ -12,7 +12,7 @@ import { readEntriesAfter } from "./read-entries.ts";
  */
 const windowMs = 5 * 60_000;
 /** A server of a cluster may show an entry a moment after another one has stored it. */
-const looks = 20;
+const checks = 20;
 const pauseMs = 100;
 
 /** A signed request whose beginning is recorded. */
@@ -77,8 +77,8 @@ export function createRepeats(options: { bus: Bus; keys(): readonly string[]; cl
     async isRepeated(request, seq) {
       const known = byAction.get(request.action) ?? followAction(request.action);
       byAction.set(request.action, known);
-      for (let look = 0; look < looks; look++) {
-        if (look > 0) await sleep(clock, pauseMs);
+      for (let check = 0; check < checks; check++) {
+        if (check > 0) await sleep(clock, pauseMs);
         await known.refresh();
         const first = known.begun.get(idOf(request))?.seq;
         if (first !== undefined) return first < seq;

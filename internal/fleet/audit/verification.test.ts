@@ -71,32 +71,32 @@ async function begin(count: number) {
     clock,
     perRequest: 100,
   });
-  return { manager, clock, known, look: verification.look };
+  return { manager, clock, known, check: verification.check };
 }
 
 test("a request verifies some entries, the next ones the others, and later ones what is new", async () => {
-  const { look, clock } = await begin(110);
+  const { check, clock } = await begin(110);
   const beganAt = clock.now();
   const common = { first: 1, found: 0, problems: [], beganAt };
-  expect(await look()).toEqual({ ...common, entries: 100, verified: 100, last: 110, done: false });
+  expect(await check()).toEqual({ ...common, entries: 100, verified: 100, last: 110, done: false });
   await clock.pass(60_000);
   // Two that ask at the same moment.
-  expect((await Promise.all([look(), look()])).at(-1)).toMatchObject({ ...common, done: true });
+  expect((await Promise.all([check(), check()])).at(-1)).toMatchObject({ ...common, done: true });
   await write(1);
-  expect(await look()).toEqual({ ...common, entries: 111, verified: 111, last: 111, done: true });
-  expect(await look(true)).toMatchObject({ entries: 100, beganAt: beganAt + 60_000, done: false });
-  await look();
+  expect(await check()).toEqual({ ...common, entries: 111, verified: 111, last: 111, done: true });
+  expect(await check(true)).toMatchObject({ entries: 100, beganAt: beganAt + 60_000, done: false });
+  await check();
   await clock.pass(3_600_001);
-  expect(await look()).toMatchObject({ entries: 100, beganAt: clock.now(), done: false });
+  expect(await check()).toMatchObject({ entries: 100, beganAt: clock.now(), done: false });
 });
 
 test("a request reads as much of a long audit as of a short one, and nothing again that is verified", async () => {
   const costs: number[] = [];
   for (const count of [150, 450]) {
-    const { look } = await begin(count);
+    const { check } = await begin(count);
     const costOf = async () => {
       const before = owner.nats.stats().inMsgs;
-      const { done } = await look();
+      const { done } = await check();
       costs.push(owner.nats.stats().inMsgs - before);
       return done;
     };
@@ -108,40 +108,40 @@ test("a request reads as much of a long audit as of a short one, and nothing aga
 });
 
 test("a key that the fleet got meanwhile counts, and one that it never had does not", async () => {
-  const { look, known } = await begin(3);
-  expect(await look()).toMatchObject({ entries: 3, found: 0 });
+  const { check, known } = await begin(3);
+  expect(await check()).toMatchObject({ entries: 3, found: 0 });
   await write(2, next);
-  expect(await look()).toMatchObject({ found: 2, problems: [{ seq: 4 }, { seq: 5 }] });
+  expect(await check()).toMatchObject({ found: 2, problems: [{ seq: 4 }, { seq: 5 }] });
   known.keys = [key.publicKey, next.publicKey];
-  expect(await look()).toMatchObject({ entries: 5, found: 0, done: true });
+  expect(await check()).toMatchObject({ entries: 5, found: 0, done: true });
 });
 
 test("what expired is not a problem, unless the master remembers that it had not", async () => {
-  const { look, known, manager } = await begin(5);
-  expect(await look()).toMatchObject({ entries: 5, found: 0 });
+  const { check, known, manager } = await begin(5);
+  expect(await check()).toMatchObject({ entries: 5, found: 0 });
   await write(5);
   await manager.streams.purge("audit", { seq: 8 });
-  expect(await look()).toMatchObject({ first: 8, entries: 3, verified: 10, found: 0, done: true });
+  expect(await check()).toMatchObject({ first: 8, entries: 3, verified: 10, found: 0, done: true });
   known.memory = { first: { seq: 3, at: 0 }, last: { seq: 10, hash: Buffer.from(end.hash).toString("hex") } };
-  expect(await look()).toMatchObject({
+  expect(await check()).toMatchObject({
     found: 1,
     problems: [{ seq: 3, problem: expect.stringContaining("3 to 7 are missing") }],
   });
 });
 
 test("an end that was removed, or replaced, is found by what the master remembers", async () => {
-  const { look, known, manager } = await begin(6);
+  const { check, known, manager } = await begin(6);
   known.memory = { first: { seq: 1, at: 0 }, last: { seq: 6, hash: Buffer.from(end.hash).toString("hex") } };
-  expect(await look()).toMatchObject({ entries: 6, found: 0, done: true });
+  expect(await check()).toMatchObject({ entries: 6, found: 0, done: true });
   await manager.streams.deleteMessage("audit", 6);
-  expect(await look(true)).toMatchObject({ entries: 5, done: false });
-  expect(await look()).toMatchObject({
+  expect(await check(true)).toMatchObject({ entries: 5, done: false });
+  expect(await check()).toMatchObject({
     ...{ entries: 5, done: true, found: 1 },
     problems: [{ seq: 6, problem: "the entries from here to 6 are missing" }],
   });
-  const { known: other, look: lookAgain } = await begin(6);
+  const { known: other, check: checkAgain } = await begin(6);
   other.memory = { first: { seq: 1, at: 0 }, last: { seq: 6, hash: "0".repeat(64) } };
-  expect(await lookAgain()).toMatchObject({
+  expect(await checkAgain()).toMatchObject({
     problems: [{ seq: 6, problem: expect.stringContaining("another entry") }],
   });
 });

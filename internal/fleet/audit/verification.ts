@@ -36,7 +36,7 @@ export interface ChainState {
 /** What a master has verified of the audit, on request and step by step. */
 export interface Verification {
   /** Verifies some entries more. @param again begins with the oldest entry @throws SvcError `storage` */
-  look(again?: boolean): Promise<ChainState>;
+  check(again?: boolean): Promise<ChainState>;
 }
 
 export function createVerification(options: {
@@ -107,7 +107,7 @@ export function createVerification(options: {
   };
   const share = shareRuns(step);
   return {
-    look(again = false) {
+    check(again = false) {
       isWanted ||= again;
       return share();
     },

@@ -104,7 +104,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
   };
 
   /** The binaries that a commit keeps besides the new one. */
-  const keep = async (added: StoredBinary, before: readonly StoredBinary[]): Promise<StoredBinary[]> => {
+  const save = async (added: StoredBinary, before: readonly StoredBinary[]): Promise<StoredBinary[]> => {
     const others = before.filter(({ manifest }) => manifest !== added.manifest);
     const needed = others.length < keptBinaries ? new Set<string>() : await named();
     const kept = [added, ...others].filter(
@@ -148,7 +148,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
         const { sha256, size, platform, version } = manifest;
         const at = rfc3339(clock.now());
         const binary = { manifest: digest, sha256, size, platform, version, at, by: operator };
-        const kept = await keep(binary, binaries);
+        const kept = await save(binary, binaries);
         await store.put(digest, encoded);
         if (!(await replace({ binaries: kept, floor }, revision))) return conflict;
         const gone = binaries.filter((one) => !kept.some((other) => other.manifest === one.manifest));

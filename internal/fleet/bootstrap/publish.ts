@@ -62,7 +62,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
         await reconcile();
       } catch (cause) {
         log.warn("bootstrap document not published", { error: describeError(cause), retry_in_ms: retryMs });
-        lookLater(trigger);
+        checkLater(trigger);
       }
     }
   };
@@ -74,7 +74,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
       case "split":
         return splitFrom(stored);
       case "wait":
-        return lookLater(() => {
+        return checkLater(() => {
           stance.yields = false;
           trigger();
         });
@@ -96,9 +96,9 @@ export function startPublisher(options: PublisherOptions): Publisher {
     stance = { speaks: false, defends: true, yields: false };
     warnedOf = undefined;
   };
-  const lookLater = (look: () => void) => {
+  const checkLater = (check: () => void) => {
     retry?.cancel();
-    retry = clock.after(retryMs, look);
+    retry = clock.after(retryMs, check);
   };
   const splitFrom = (stored: Stored) => {
     stance = { speaks: false, defends: false, yields: true };

@@ -7,7 +7,7 @@ import { SvcError } from "../../base/errors.ts";
 import { encodeDiffs } from "../../wire/state-diffs.ts";
 import type { Report } from "../../wire/state-report.ts";
 import type { Member } from "../enrollment/mod.ts";
-import { type Asked, type Call, invoke } from "../operation/mod.ts";
+import { type Call, invoke, type RawRequest } from "../operation/mod.ts";
 import { maxGroups } from "./count.ts";
 import { type ComplianceDeps, countStates, listDrift, showStates } from "./operations.ts";
 import type { KnownRun } from "./status.ts";
@@ -42,18 +42,18 @@ function fleetOf(members: readonly string[]) {
     void runs.set(peelId, { report: report(more), storedAt: start });
   return {
     ...{ clock, deps, diffs, ran },
-    count: (fields: Asked["fields"] = {}, own: Partial<ComplianceDeps> = {}) =>
+    count: (fields: RawRequest["fields"] = {}, own: Partial<ComplianceDeps> = {}) =>
       invoke(countStates, { ...deps, ...own }, { fields }, call),
     drift: (
-      fields: Asked["fields"] = {},
+      fields: RawRequest["fields"] = {},
       { answerBytes = 1024 * 1024, ...own }: Partial<ComplianceDeps & Call> = {},
     ) => invoke(listDrift, { ...deps, ...own }, { fields }, { ...call, answerBytes }),
     show: (id: string) => invoke(showStates, deps, { fields: { id } }, call),
   };
 }
 
-const messageOf = (asked: Promise<unknown>) =>
-  asked.then(
+const messageOf = (requested: Promise<unknown>) =>
+  requested.then(
     () => "no failure",
     (thrown) => (thrown instanceof SvcError ? `${thrown.kind}: ${thrown.message}` : String(thrown)),
   );
@@ -139,8 +139,8 @@ test.each<[string, (fleet: ReturnType<typeof fleetOf>) => Promise<unknown>, RegE
     ({ count, deps }) => count({}, { compliance: { ...deps.compliance, running: false } }),
     /^unavailable: the state runs are not read completely yet/,
   ],
-])("%s is refused with what to do", async (_, ask, message) => {
-  expect(await messageOf(ask(fleetOf(["web-1"])))).toMatch(message);
+])("%s is refused with what to do", async (_, submit, message) => {
+  expect(await messageOf(submit(fleetOf(["web-1"])))).toMatch(message);
 });
 
 test("10,000 peels that drifted come page by page, each once, within the size of an answer", async () => {

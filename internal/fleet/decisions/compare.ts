@@ -13,7 +13,7 @@ import { type DecisionBuckets, type ReadBucket, readContents, restoreDecisions }
 /** Longer than a new leader needs until it has applied everything that its cluster agreed on. */
 const settleMs = 1_000;
 
-export interface KeeperOptions {
+export interface ReconcilerOptions {
   buckets: DecisionBuckets;
   log: DecisionLog;
   /** Reads a bucket message by message, for when the bus does not list it. */
@@ -33,7 +33,7 @@ export interface KeeperOptions {
 }
 
 /** What a keeper knows of the bus. */
-export interface Keeping extends KeeperOptions {
+export interface RenewerState extends ReconcilerOptions {
   readonly stopping: AbortController;
   /** How many messages each bucket had stored at most. */
   highest: readonly number[];
@@ -66,7 +66,7 @@ function isConfirmed(now: Found, before: Found): boolean {
   );
 }
 
-export const judgeOf = ({ clock, pendingTtlMs, vouched }: Keeping): Judge => ({
+export const judgeOf = ({ clock, pendingTtlMs, vouched }: RenewerState): Judge => ({
   now: clock.now(),
   pendingTtlMs,
   vouched,
@@ -77,52 +77,53 @@ export const judgeOf = ({ clock, pendingTtlMs, vouched }: Keeping): Judge => ({
  *
  * @returns whether nothing was missing, and each bucket was listed
  */
-export async function compare(keeping: Keeping): Promise<boolean> {
-  const { log, report } = keeping;
-  const counts = await keeping.counts();
-  const reader = createReader(keeping);
-  const plan = await restore(keeping, reader.read);
-  keeping.lost = plan.lost.length;
+export async function compare(reconciling: RenewerState): Promise<boolean> {
+  const { log, report } = reconciling;
+  const counts = await reconciling.counts();
+  const reader = createReader(reconciling);
+  const plan = await restore(reconciling, reader.read);
+  reconciling.lost = plan.lost.length;
   for (const { decision, peelId } of plan.superseded) {
     const { key } = decision;
     report.warn("a lost enrollment was not put back: its peel has another one", { key, peel_id: peelId });
   }
-  const judge = judgeOf(keeping);
+  const judge = judgeOf(reconciling);
   await Promise.all([
-    ...plan.unlogged.filter((one) => isNews(one, log.get(one), judge)).map((one) => log.keep(one)),
+    ...plan.unlogged.filter((one) => isNews(one, log.get(one), judge)).map((one) => log.store(one)),
     ...[...plan.over, ...plan.superseded.map(({ decision }) => decision)]
       .filter(({ value, ...one }) => log.get(one)?.value === value)
-      .map(({ bucket, key }) => log.keep({ bucket, key })),
+      .map(({ bucket, key }) => log.store({ bucket, key })),
   ]);
   await log.flush();
   const { failure } = reader;
-  keeping.mayBeDamaged = failure !== undefined;
-  keeping.highest = counts;
-  keeping.complaint = failure;
-  noteStuck(keeping, plan);
-  return keeping.lost === 0 && failure === undefined;
+  reconciling.mayBeDamaged = failure !== undefined;
+  reconciling.highest = counts;
+  reconciling.complaint = failure;
+  noteStuck(reconciling, plan);
+  return reconciling.lost === 0 && failure === undefined;
 }
 
 /** Notes what is missing again after it was put back. */
-function noteStuck(keeping: Keeping, plan: Plan): void {
-  const { lost, stuck, earlier, report } = keeping;
+function noteStuck(reconciling: RenewerState, plan: Plan): void {
+  const { lost, stuck, earlier, report } = reconciling;
   const isStuck = lost > 0 && isConfirmed(plan, earlier);
   if (isStuck && stuck === undefined) {
     report.error("decisions that were put back are missing again", { records: lost, next: damageAdvice });
   }
-  keeping.stuck = isStuck
+  reconciling.stuck = isStuck
     ? `${lost} decisions that were put back are missing again: ${damageAdvice}`
     : undefined;
-  keeping.earlier = plan;
+  reconciling.earlier = plan;
 }
 
 /**
  * Puts back what is missing in two readings: right after an election a server may answer that it does not have
  * what it has, and a decision that is made while the bucket is read is in the log and not in the reading.
  */
-async function restore(keeping: Keeping, read: ReadBucket): Promise<Plan> {
-  const { log, buckets, clock, stopping, report } = keeping;
-  const readPlan = async () => planRestore(log.known(), await readContents(buckets, read), judgeOf(keeping));
+async function restore(reconciling: RenewerState, read: ReadBucket): Promise<Plan> {
+  const { log, buckets, clock, stopping, report } = reconciling;
+  const readPlan = async () =>
+    planRestore(log.known(), await readContents(buckets, read), judgeOf(reconciling));
   const first = await readPlan();
   if (first.lost.length === 0 && first.indexes.length === 0) return first;
   await sleep(clock, settleMs, stopping.signal);
@@ -131,16 +132,16 @@ async function restore(keeping: Keeping, read: ReadBucket): Promise<Plan> {
   return restoreDecisions(
     buckets,
     () => log.known(),
-    () => judgeOf(keeping),
+    () => judgeOf(reconciling),
     {
       read,
       onPlan({ lost }) {
-        keeping.lost = lost.length;
+        reconciling.lost = lost.length;
         if (lost.length > 0) report.error("the bus has lost decisions", { records: lost.length });
       },
       onRestored({ decision: { bucket, key }, peelId, was }) {
-        keeping.restored++;
-        keeping.lost = Math.max(0, keeping.lost - 1);
+        reconciling.restored++;
+        reconciling.lost = Math.max(0, reconciling.lost - 1);
         report.warn("a decision that the bus had lost was put back", { bucket, key, peel_id: peelId, was });
       },
     },
@@ -148,8 +149,8 @@ async function restore(keeping: Keeping, read: ReadBucket): Promise<Plan> {
 }
 
 /** Reads a bucket in one listing, and after that failed once, message by message. */
-export function createReader(keeping: Keeping) {
-  const { buckets, stopping, report } = keeping;
+export function createReader(reconciling: RenewerState) {
+  const { buckets, stopping, report } = reconciling;
   const failures = new Map<string, string>();
   const read: ReadBucket = async (bucket) => {
     const name = decisionBuckets.find((one) => buckets[one] === bucket);
@@ -160,15 +161,15 @@ export function createReader(keeping: Keeping) {
       } catch (cause) {
         stopping.signal.throwIfAborted();
         // A bus to which a whole fleet connects again may be late once.
-        if (!keeping.mayBeDamaged) {
-          keeping.mayBeDamaged = true;
+        if (!reconciling.mayBeDamaged) {
+          reconciling.mayBeDamaged = true;
           throw cause;
         }
         failures.set(name, describeError(cause));
         report.error("a bucket is read message by message", { bucket: name, reason: describeError(cause) });
       }
     }
-    return keeping.readSingly(name, stopping.signal);
+    return reconciling.readSingly(name, stopping.signal);
   };
   return {
     read,

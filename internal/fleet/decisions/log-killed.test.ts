@@ -17,7 +17,7 @@ const program = (path: string) => `
   const log = openDecisionLog(${JSON.stringify(path)}, { clock: systemClock, log: quiet });
   for (let i = 0; ; i++) {
     const value = Buffer.from(String(i).padStart(300, "0"));
-    await Promise.all([0, 1, 2].map((n) => log.keep({ bucket: "enrollments", key: "k" + n, value })));
+    await Promise.all([0, 1, 2].map((n) => log.store({ bucket: "enrollments", key: "k" + n, value })));
     writeSync(1, i + "\\n");
   }`;
 

@@ -30,7 +30,7 @@ test("a new log is empty and for its owner alone, and keeps what is logged", asy
   const path = fresh();
   const { log } = open(path);
   expect(log.size).toBe(0);
-  await Promise.all([log.keep(put("a", "1")), log.keep(put("b", "2")), log.keep(put("a", "3"))]);
+  await Promise.all([log.store(put("a", "1")), log.store(put("b", "2")), log.store(put("a", "3"))]);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   log.close();
   const again = open(path);
@@ -42,7 +42,7 @@ test("a new log is empty and for its owner alone, and keeps what is logged", asy
 test("what is logged is in the file before the call returns, as after a kill", async () => {
   const path = fresh();
   const { log } = open(path);
-  await log.keep(put("a", "1"));
+  await log.store(put("a", "1"));
   // Not closed: nothing may wait in memory.
   expect(readDecisions(readFileSync(path)).decisions).toEqual([{ at: clock.now(), ...put("a", "1") }]);
   log.close();
@@ -51,8 +51,8 @@ test("what is logged is in the file before the call returns, as after a kill", a
 test("an incomplete end is removed and reported, and the next record follows the whole ones", async () => {
   const path = fresh();
   const first = open(path).log;
-  await first.keep(put("a", "1"));
-  await first.keep(put("b", "2"));
+  await first.store(put("a", "1"));
+  await first.store(put("b", "2"));
   first.close();
   writeFileSync(path, readFileSync(path).subarray(0, -3));
   const { log, records } = open(path);
@@ -60,7 +60,7 @@ test("an incomplete end is removed and reported, and the next record follows the
   expect(records.map(({ level, event }) => [level, event])).toEqual([
     ["warn", "the end of the log of decisions was incomplete and was removed"],
   ]);
-  await log.keep(put("c", "3"));
+  await log.store(put("c", "3"));
   log.close();
   expect(contents(open(path).log)).toEqual({ a: "1", c: "3" });
 });
@@ -68,7 +68,7 @@ test("an incomplete end is removed and reported, and the next record follows the
 test("a damaged part in the middle is set aside and reported, and what follows remains", async () => {
   const path = fresh();
   const first = open(path).log;
-  for (const key of ["a", "b", "c"]) await first.keep(put(key, key));
+  for (const key of ["a", "b", "c"]) await first.store(put(key, key));
   first.close();
   const damaged = readFileSync(path);
   const middle = Math.floor(damaged.length / 2);
@@ -79,7 +79,7 @@ test("a damaged part in the middle is set aside and reported, and what follows r
   expect(records.map(({ level }) => level)).toEqual(["error"]);
   const aside = readdirSync(dirname(path)).find((name) => name.includes("damaged"));
   expect(statSync(join(dirname(path), aside ?? "")).mode & 0o777).toBe(0o600);
-  await log.keep(put("d", "d"));
+  await log.store(put("d", "d"));
   log.close();
   const again = open(path);
   expect(contents(again.log)).toEqual({ a: "a", c: "c", d: "d" });
@@ -89,7 +89,7 @@ test("a damaged part in the middle is set aside and reported, and what follows r
 test("a flipped bit in the last record is damage, and not the end of a crash", async () => {
   const path = fresh();
   const first = open(path).log;
-  for (const key of ["a", "b"]) await first.keep(put(key, key));
+  for (const key of ["a", "b"]) await first.store(put(key, key));
   first.close();
   const damaged = readFileSync(path);
   damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
@@ -103,8 +103,8 @@ test("a flipped bit in the last record is damage, and not the end of a crash", a
 test("decisions of a kind that this version does not know stay in the log, also when it is compacted", async () => {
   const path = fresh();
   const first = open(path).log;
-  await first.keep({ bucket: "operators", key: "ops", value: bytes("signed") });
-  for (let n = 0; n < 1_100; n++) void first.keep(put("a", `${n}`));
+  await first.store({ bucket: "operators", key: "ops", value: bytes("signed") });
+  for (let n = 0; n < 1_100; n++) void first.store(put("a", `${n}`));
   await first.flush();
   expect(first.written).toBeLessThan(1_100);
   first.close();
@@ -131,7 +131,7 @@ test("however often records change, the file is bounded by the number of records
           const key = `k${number}`;
           if (text === undefined) delete expected[key];
           else expected[key] = Buffer.from(text).toString();
-          void log.keep(text === undefined ? { bucket: "enrollments", key } : put(key, text));
+          void log.store(text === undefined ? { bucket: "enrollments", key } : put(key, text));
           if (number === 0) await log.flush();
           expect(log.written).toBeLessThanOrEqual(2 * 21 + 1_000);
         }
@@ -164,9 +164,9 @@ test("a disk that refuses is reported; the decision is kept, and written when th
     async sync() {},
   };
   const log = openDecisionLog(path, { clock, log: recordingLog(), disk });
-  await log.keep(put("a", "1"));
+  await log.store(put("a", "1"));
   isFull = true;
-  await expect(log.keep(put("b", "2"))).rejects.toThrow(
+  await expect(log.store(put("b", "2"))).rejects.toThrow(
     `${path} cannot be written: no space left on the device`,
   );
   expect(log.failure).toBe("no space left on the device");
@@ -184,8 +184,8 @@ test("a disk that refuses is reported; the decision is kept, and written when th
 test("a copy of a log is read without a change, and another file is refused", async () => {
   const path = fresh();
   const { log } = open(path);
-  await log.keep(put("a", "1"));
-  await log.keep(put("a", "2"));
+  await log.store(put("a", "1"));
+  await log.store(put("a", "2"));
   const before = readFileSync(path);
   expect(readDecisionFile(path).decisions.map(nameOf)).toEqual(["enrollments/a"]);
   expect(readFileSync(path)).toEqual(before);

@@ -31,7 +31,7 @@ export interface DecisionLog {
    * @returns resolves when it is on disk, with everything that was logged earlier
    * @throws SvcError `storage` when it is not; it is kept, and written with the next decision
    */
-  keep(decision: Omit<Decision, "at">): Promise<void>;
+  store(decision: Omit<Decision, "at">): Promise<void>;
   /**
    * Writes what could not be written.
    *
@@ -94,7 +94,7 @@ export function openDecisionLog(
     get written() {
       return open.written;
     },
-    keep({ bucket, key, value }) {
+    store({ bucket, key, value }) {
       const copy = value === undefined ? {} : { value: new Uint8Array(value) };
       const decision: Decision = { at: clock.now(), bucket, key, ...copy };
       apply(known, decision);

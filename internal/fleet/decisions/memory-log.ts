@@ -15,7 +15,7 @@ export function createMemoryLog(failure: string, clock: Clock): DecisionLog {
       return known.size;
     },
     written: 0,
-    async keep({ bucket, key, value }) {
+    async store({ bucket, key, value }) {
       if (value === undefined) known.delete(nameOf({ bucket, key }));
       else known.set(nameOf({ bucket, key }), { at: clock.now(), bucket, key, value: new Uint8Array(value) });
     },

@@ -1,7 +1,7 @@
 export { decisionOperations } from "./joined.ts";
-export { startDecisionKeeper } from "./keeper.ts";
 export { type DecisionLog, openDecisionLog, readDecisionFile } from "./log.ts";
 export { createMemoryLog } from "./memory-log.ts";
 export { showNewest } from "./operations.ts";
 export { judgeWithoutKeys, newestOf } from "./order.ts";
+export { startDecisionReconciler } from "./reconciler.ts";
 export { readContents, restoreDecisions } from "./restore.ts";

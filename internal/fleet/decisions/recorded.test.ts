@@ -12,7 +12,7 @@ test("a record is decoded once, however often it is compared while it is decided
   const bucket = recordDecisions(memoryBucket(), "enrollments", {
     log: {
       get: (record) => known.get(nameOf(record)),
-      async keep({ value, ...record }) {
+      async store({ value, ...record }) {
         if (value !== undefined) known.set(nameOf(record), { ...record, value, at: 0 });
       },
       async flush() {},

@@ -16,7 +16,7 @@ import {
 
 /** What a bucket needs so that its records are logged. */
 export interface Recorder {
-  log: Pick<DecisionLog, "get" | "keep" | "flush">;
+  log: Pick<DecisionLog, "get" | "store" | "flush">;
   judge(): Judge;
   /** A record is enrolled, approved and issued in a short time, and each time compared with the one before. */
   readings?: Readings | undefined;
@@ -57,7 +57,7 @@ export function recordDecisions(bucket: Bucket, name: DecisionBucket, recorder: 
     async remove(key, revision) {
       const isRemoved = await bucket.remove(key, revision);
       if (isRemoved) noteIndex(recorded, key, undefined);
-      if (isRemoved && log.get({ bucket: name, key }) !== undefined) await log.keep({ bucket: name, key });
+      if (isRemoved && log.get({ bucket: name, key }) !== undefined) await log.store({ bucket: name, key });
       return isRemoved;
     },
     watch: (onChange, keys) =>
@@ -117,7 +117,7 @@ async function written(
   if (!isDecision(stored, judge())) return revision;
   // The watch may have been first, also with what another master wrote after this.
   const known = logged === undefined ? undefined : readStored(recorded, logged);
-  await (isNews(stored, known, judge()) ? log.keep(stored) : log.flush());
+  await (isNews(stored, known, judge()) ? log.store(stored) : log.flush());
   return revision;
 }
 
@@ -131,11 +131,11 @@ function follow(recorded: Recorded, { key, value }: Change): boolean {
   if (stored === undefined || !isDecision(stored, judge())) {
     if (known === undefined) return true;
     if (value !== undefined || !isRemovable(known, judge())) return false;
-    log.keep({ bucket, key }).catch(onFailure);
+    log.store({ bucket, key }).catch(onFailure);
     return true;
   }
   if (isNews(stored, known, judge())) {
-    log.keep(stored).catch(onFailure);
+    log.store(stored).catch(onFailure);
     return true;
   }
   return known === undefined || !isLost(stored, known, judge());

@@ -41,7 +41,7 @@ const newHost = (peelId: string) => {
   return { peelId, key, curve: deriveCurveKey(key).publicKey };
 };
 
-async function ask(
+async function submit(
   { peelId, key, curve }: ReturnType<typeof newHost>,
   root = ownRoot,
   { sent, verifyEvidence }: { sent?: SentEvidence; verifyEvidence?: EnrollDeps["verifyEvidence"] } = {},
@@ -102,7 +102,7 @@ describe("a host that asks for the first time", () => {
     ["it is held", admission("hold", { labels }), { state: "pending", labels }, ["given back"]],
   ])("%s", async (_, answer, made, expected) => {
     answers = [answer];
-    const { record, created } = await ask(newHost("web_1"));
+    const { record, created } = await submit(newHost("web_1"));
     expect({ record, created }).toMatchObject({ record: { ...made, address: "192.0.2.7" }, created: true });
     expect(record).toEqual((await readEnrollments(enrollments))[0] as Enrollment);
     expect(events).toEqual(expected);
@@ -110,7 +110,7 @@ describe("a host that asks for the first time", () => {
 
   test("a way in that refuses it leaves no record", async () => {
     answers = [new SvcError("forbidden", "join token has ended")];
-    await expect(ask(newHost("web_1"))).rejects.toThrow("join token has ended");
+    await expect(submit(newHost("web_1"))).rejects.toThrow("join token has ended");
     expect(await enrollments.entries()).toEqual([]);
   });
 
@@ -122,7 +122,7 @@ describe("a host that asks for the first time", () => {
       if (key.startsWith("peel.")) return;
       written.push((await enrollments.get(key)) === undefined ? "new" : undefined);
     };
-    await Promise.allSettled([ask(host), ask(host), ask(host)]);
+    await Promise.allSettled([submit(host), submit(host), submit(host)]);
     expect(written.filter((one) => one === "new").length).toBeGreaterThan(1);
     const ids = new Set(seen.map(({ record }) => record.id));
     const first = await Promise.all([...ids].map(async (id) => (await enrollments.history(id))[0]));
@@ -133,14 +133,14 @@ describe("a host that asks for the first time", () => {
 
   test("without an audit nothing is decided, and nothing is used up", async () => {
     [answers, auditFails] = [[admission("approve")], true];
-    await expect(ask(newHost("web_1"))).rejects.toThrow("the audit cannot be written");
+    await expect(submit(newHost("web_1"))).rejects.toThrow("the audit cannot be written");
     expect(await enrollments.entries()).toEqual([]);
     expect(events).toEqual(["given back"]);
   });
 
   test("a host that trusts another root is held, with its labels", async () => {
     answers = [admission("approve", { labels })];
-    const { record } = await ask(newHost("web_1"), otherRoot);
+    const { record } = await submit(newHost("web_1"), otherRoot);
     expect(record).toMatchObject({ state: "pending", trustMismatch: true, labels });
     expect(record.decidedBy).toBeUndefined();
     expect(events).toEqual(["given back"]);
@@ -150,25 +150,25 @@ describe("a host that asks for the first time", () => {
 describe("a host that waits already", () => {
   test("is approved by a way that is open now", async () => {
     const host = newHost("web_1");
-    const { record } = await ask(host);
+    const { record } = await submit(host);
     answers = [admission("approve", { labels: { env: "lab" } })];
-    const again = await ask(host);
+    const again = await submit(host);
     expect(again).toMatchObject({ record: { id: record.id, state: "approved" }, created: false });
     expect(seen.map(({ waits }) => waits)).toEqual([undefined, true]);
     expect(events).toEqual(["enrollments.approve by token:jtk-1", "done"]);
   });
 
   test("with another key gets nothing", async () => {
-    await ask(newHost("web_1"));
+    await submit(newHost("web_1"));
     answers = [admission("approve")];
-    expect(await ask(newHost("web_1"))).toMatchObject({ record: { state: "pending" }, keyMismatch: true });
+    expect(await submit(newHost("web_1"))).toMatchObject({ record: { state: "pending" }, keyMismatch: true });
     expect(events).toEqual(["key mismatch"]);
     expect(seen).toHaveLength(1);
   });
 
   test("is a member when an operator was first, and nothing is used up", async () => {
     const host = newHost("web_1");
-    const { record } = await ask(host);
+    const { record } = await submit(host);
     const slow = admission("approve");
     answers = [slow];
     // Between the read of the record and its change.
@@ -181,7 +181,7 @@ describe("a host that waits already", () => {
       }
       return get(key);
     };
-    await expect(ask(host)).rejects.toThrow("already has an active enrollment");
+    await expect(submit(host)).rejects.toThrow("already has an active enrollment");
     expect(events).toEqual(["enrollments.approve by token:jtk-1", "failed", "given back"]);
     expect((await readEnrollments(enrollments))[0]).toMatchObject({ state: "approved", decidedBy: "ann" });
   });
@@ -203,7 +203,7 @@ describe("evidence", () => {
   });
 
   test("is in the record that the ways in see", async () => {
-    const { record } = await ask(newHost("web_1"), ownRoot, proving({ subject: "CN=web" }));
+    const { record } = await submit(newHost("web_1"), ownRoot, proving({ subject: "CN=web" }));
     expect(record.evidence).toEqual({ type: "x509", fields: { subject: "CN=web" } });
     expect(seen[0]?.record.evidence).toEqual(record.evidence);
   });
@@ -212,7 +212,7 @@ describe("evidence", () => {
     const verifyEvidence = async () => {
       throw new SvcError("unauthorized", "evidence does not verify: expired");
     };
-    await expect(ask(newHost("web_1"), ownRoot, { sent, verifyEvidence })).rejects.toThrow(
+    await expect(submit(newHost("web_1"), ownRoot, { sent, verifyEvidence })).rejects.toThrow(
       "evidence does not",
     );
     expect(await enrollments.entries()).toEqual([]);
@@ -221,7 +221,7 @@ describe("evidence", () => {
   test("is ignored by a master that is not configured for it", async () => {
     for (const verifyEvidence of [undefined, async () => undefined]) {
       const host = newHost("web_1");
-      const { record } = await ask(host, ownRoot, { sent, ...defined({ verifyEvidence }) });
+      const { record } = await submit(host, ownRoot, { sent, ...defined({ verifyEvidence }) });
       expect([record.state, record.evidence]).toEqual(["pending", undefined]);
       await enrollments.remove(record.id, (await enrollments.get(record.id))?.revision ?? 0);
     }
@@ -229,11 +229,11 @@ describe("evidence", () => {
 
   test("of a host that waits already is added before a way in decides, and stays without new evidence", async () => {
     const host = newHost("web_1");
-    const { record } = await ask(host);
-    await ask(host, ownRoot, proving({ subject: "CN=old" }));
+    const { record } = await submit(host);
+    await submit(host, ownRoot, proving({ subject: "CN=old" }));
     answers = [undefined, admission("approve")];
-    await ask(host);
-    const again = await ask(host, ownRoot, proving({ subject: "CN=new" }));
+    await submit(host);
+    const again = await submit(host, ownRoot, proving({ subject: "CN=new" }));
     expect(again.record).toMatchObject({ id: record.id, state: "approved" });
     const subjects = seen.map((candidate) => candidate.record.evidence?.fields.subject);
     expect(subjects).toEqual([undefined, "CN=old", "CN=old", "CN=new"]);
@@ -241,8 +241,8 @@ describe("evidence", () => {
   });
 
   test("of another key changes nothing", async () => {
-    await ask(newHost("web_1"));
-    const { record } = await ask(newHost("web_1"), ownRoot, proving({ subject: "CN=thief" }));
+    await submit(newHost("web_1"));
+    const { record } = await submit(newHost("web_1"), ownRoot, proving({ subject: "CN=thief" }));
     expect(record.evidence).toBeUndefined();
   });
 });

@@ -19,7 +19,7 @@ function connection(fields: Partial<ConnectedUser> = {}): ConnectedUser {
 
 function world(entry?: Partial<Revocation>, takesLong = true) {
   const clock = manualClock(issuedAt * 1_000 + hour);
-  const asked: string[][] = [];
+  const requested: string[][] = [];
   let answer = Promise.withResolvers<boolean>();
   let isMeant: (connection: ConnectedUser) => boolean = () => false;
   const now = clock.now();
@@ -31,7 +31,7 @@ function world(entry?: Partial<Revocation>, takesLong = true) {
     system: {
       takesLong: () => takesLong,
       endConnections(_, reported, meant = () => true) {
-        asked.push([...reported]);
+        requested.push([...reported]);
         isMeant = meant;
         answer = Promise.withResolvers();
         return answer.promise;
@@ -41,7 +41,7 @@ function world(entry?: Partial<Revocation>, takesLong = true) {
     revocations: { find: (key) => (entry !== undefined && key === user ? revocation : undefined) },
     clock,
   });
-  return { refused, asked, answer: () => answer.resolve(true), isMeant: () => isMeant };
+  return { refused, requested, answer: () => answer.resolve(true), isMeant: () => isMeant };
 }
 
 const past = issuedAt * 1_000 - hour;
@@ -54,10 +54,10 @@ test.each<[string, Partial<Revocation> | undefined, Partial<ConnectedUser>, bool
   ["that names another key", undefined, { reported: other }, true],
   ["whose server tells no key", undefined, { reported: "" }, false],
 ])("a connection %s", (_, entry, fields, ends) => {
-  const { refused, asked, isMeant } = world(entry);
+  const { refused, requested, isMeant } = world(entry);
   const one = connection(fields);
-  expect(refused.heard(one)).toBe(fields.reported === other);
-  expect(asked).toEqual(ends ? [[one.reported]] : []);
+  expect(refused.connected(one)).toBe(fields.reported === other);
+  expect(requested).toEqual(ends ? [[one.reported]] : []);
   // What is ended is judged again, as the servers report it.
   if (ends)
     expect([isMeant()(one), isMeant()(connection({ user: other, reported: other, jwt: "" }))]).toEqual([
@@ -67,24 +67,24 @@ test.each<[string, Partial<Revocation> | undefined, Partial<ConnectedUser>, bool
 });
 
 test("the connections of a key end when it is revoked; of many at once, those that can be asked for at once", async () => {
-  const { refused, asked, answer } = world();
+  const { refused, requested, answer } = world();
   const entry = (key: string, fields: Partial<Revocation> = {}): Revocation => ({
     ...{ busPublicKey: key, peelId: "web", enrollmentId: "enr-1", revokedAt: past, expiresAt: 9e12 },
     ...fields,
   });
   refused.revoked(entry("UX", { suspension: true, liftedAt: past }));
   refused.revoked(entry("UA"));
-  expect(asked).toEqual([["UA"]]);
+  expect(requested).toEqual([["UA"]]);
   for (let at = 0; at < 100; at++) refused.revoked(entry(`U${at}`));
   answer();
   await new Promise(setImmediate);
   answer();
   await new Promise(setImmediate);
-  expect(asked.map((reported) => reported.length)).toEqual([1, 32]);
+  expect(requested.map((reported) => reported.length)).toEqual([1, 32]);
 });
 
 test("where servers have few connections, the claims end them, and tell the clients why", () => {
-  const { refused, asked } = world({}, false);
+  const { refused, requested } = world({}, false);
   refused.revoked({
     busPublicKey: user,
     peelId: "web",
@@ -92,14 +92,14 @@ test("where servers have few connections, the claims end them, and tell the clie
     revokedAt: past,
     expiresAt: 9e12,
   });
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
   // One that comes back before servers have the claims is ended everywhere.
-  refused.heard(connection());
-  expect(asked).toEqual([[user]]);
+  refused.connected(connection());
+  expect(requested).toEqual([[user]]);
 });
 
 test("a peel that makes up keys is asked for in turns, and holds nobody up", async () => {
-  const { refused, asked, answer } = world();
+  const { refused, requested, answer } = world();
   // Nothing is certain before all connections were looked through, and after a gap.
   expect(await refused.ended()).toBe(false);
   refused.sure();
@@ -107,15 +107,15 @@ test("a peel that makes up keys is asked for in turns, and holds nobody up", asy
   refused.unsure();
   expect(await refused.ended()).toBe(false);
   refused.sure();
-  for (let at = 0; at < 3_000; at++) refused.heard(connection({ reported: `U${at}` }));
+  for (let at = 0; at < 3_000; at++) refused.connected(connection({ reported: `U${at}` }));
   const ended = refused.ended();
   // It continues meanwhile.
   for (let batch = 0; batch < 33; batch++) {
-    refused.heard(connection({ reported: `V${batch}` }));
+    refused.connected(connection({ reported: `V${batch}` }));
     answer();
     await new Promise(setImmediate);
   }
   // More than are remembered: some connections may be left.
   expect(await ended).toBe(false);
-  expect(asked.slice(0, 3).map((reported) => reported.length)).toEqual([1, 32, 32]);
+  expect(requested.slice(0, 3).map((reported) => reported.length)).toEqual([1, 32, 32]);
 });

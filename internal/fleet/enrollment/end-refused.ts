@@ -24,7 +24,7 @@ export interface RefusedConnections {
    */
   revoked(entry: Revocation): void;
   /** @returns whether the client named another key than that of its JWT */
-  heard(connection: ConnectedUser): boolean;
+  connected(connection: ConnectedUser): boolean;
   /** Connections may have begun without a report, until all of them were inspected. */
   unsure(): void;
   /** All connections were looked through that began before the last call of `unsure`. */
@@ -67,7 +67,7 @@ export function endRefused(deps: EndRefusedDeps): RefusedConnections {
       waiting.add(entry.busPublicKey);
       next();
     },
-    heard(connection) {
+    connected(connection) {
       if (!isRefused(connection)) return false;
       if (waiting.size < maxWaiting) waiting.add(connection.reported);
       else isSure = false;

@@ -19,7 +19,7 @@ function loadingServer(clock: ReturnType<typeof manualClock>) {
   const encodeAccount = (revocations: Record<string, number>, issuedAt: number) =>
     encodePeelsAccount({ account, masters, revocations, issuedAt, signer });
   const before = encodeAccount({}, 1);
-  let [stored, loaded, looks, pushes] = [before, "", 0, 0];
+  let [stored, loaded, checks, pushes] = [before, "", 0, 0];
   return {
     encodeAccount,
     get pushes() {
@@ -31,7 +31,7 @@ function loadingServer(clock: ReturnType<typeof manualClock>) {
       servers: () => ({ total: 1, jetstream: 1 }),
       onServerJoin: () => () => {},
       async lookupClaims() {
-        if (++looks === 3) loaded = before;
+        if (++checks === 3) loaded = before;
         return [stored, loaded]
           .filter((jwt, at, all) => jwt !== "" && all.indexOf(jwt) === at)
           .map((jwt) => ({ jwt }));

@@ -83,15 +83,15 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
   const isInForce = async (held: readonly HeldClaims[], wanted: Wanted): Promise<boolean> => {
     const judged = held.map((one) => ({ ...one, revoked: one.refuses }));
     if (!judged.every((one) => agrees(one, wanted, clock.now()))) return false;
-    const isLookedFor = (key: string, entry: Revocation) =>
+    const isWatched = (key: string, entry: Revocation) =>
       !isLifted(entry, clock.now()) &&
       held.some(({ revoked }) => (revoked.get(key) ?? 0) < revokedUntil(entry));
-    const users = [...wanted.entries].filter(([key, entry]) => isLookedFor(key, entry)).map(([key]) => key);
+    const users = [...wanted.entries].filter(([key, entry]) => isWatched(key, entry)).map(([key]) => key);
     // The servers report connections before they answer how they judge: all that began before are known.
     return (await deps.ended()) && system.endConnections(account, users);
   };
   /** The claims of the servers, the stored revocations, and whether all servers answered. */
-  const look = async (after: "start" | "push") => {
+  const check = async (after: "start" | "push") => {
     const held = (await system.lookupClaims(account)).map(readHeld);
     // The first push does not wait for revocations of other masters: the comparison after it does.
     const now = clock.now();
@@ -99,18 +99,18 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
     return { held, entries, complete: held.length >= system.servers().total };
   };
 
-  const run = async (lookAgainSoon: () => void): Promise<boolean> => {
+  const run = async (checkAgainSoon: () => void): Promise<boolean> => {
     let wanted: ReadonlyMap<string, Revocation> | undefined;
     const imports = importsNow();
     for (let pushed = 0; ; pushed++) {
-      const { held, entries: found, complete } = await look(pushed === 0 ? "start" : "push");
+      const { held, entries: found, complete } = await check(pushed === 0 ? "start" : "push");
       let entries = found;
       const keysAgree = held.every((one) => hasSigningKeys(one, signingKeys()));
       const allAgree = () => held.every((one) => agrees(one, { entries, imports }, clock.now()));
       if (complete && keysAgree && allAgree()) {
         // A server that was loading the account meanwhile may keep the earlier claims: the next look sees it.
         if (pushed > 0) {
-          lookAgainSoon();
+          checkAgainSoon();
           return true;
         }
         // What was seen so far may lack what was stored before this master started.
@@ -118,13 +118,13 @@ export function createEnforcer(deps: EnforceDeps): Reconciler {
         if (allAgree()) return true;
       }
       if (complete && keysAgree && (await isInForce(held, { entries, imports }))) {
-        lookAgainSoon();
+        checkAgainSoon();
         return true;
       }
       wanted ??= entries;
       // Do not wait repeatedly for a server that does not answer.
       if (pushed === maxPushes || (pushed > 1 && !complete)) {
-        lookAgainSoon();
+        checkAgainSoon();
         const expected = wanted;
         const agreed = held.every((one) => agrees(one, { entries: expected, imports }, clock.now()));
         return complete && keysAgree && agreed;

@@ -11,7 +11,7 @@ const reconcileMs = 60_000;
 /** How often one run pushes; each push after the first reacts to one of another master. */
 const pushes = 4;
 
-export interface KeepExportsDeps {
+export interface MaintainExportsDeps {
   system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
   /** Public key of the masters' account. */
   account: string;
@@ -26,7 +26,7 @@ export interface KeepExportsDeps {
  * Everything else in the claims stays, also exports of a later version. Several masters may do it at once: they add
  * the same.
  */
-export function maintainExports(deps: KeepExportsDeps): {
+export function maintainExports(deps: MaintainExportsDeps): {
   /** Resolves after the first run, whatever its result. */
   readonly ready: Promise<void>;
   stop(): void;
@@ -55,13 +55,13 @@ export function maintainExports(deps: KeepExportsDeps): {
     }
   };
   const share = shareRuns(run);
-  const keep = () =>
+  const maintain = () =>
     share().catch((cause) =>
       log.warn("the exports of the masters' account are not complete", { reason: describeError(cause) }),
     );
-  const ready = keep();
-  const timer = clock.every(reconcileMs, () => void keep());
-  const ignoreServers = system.onServerJoin(() => void keep());
+  const ready = maintain();
+  const timer = clock.every(reconcileMs, () => void maintain());
+  const ignoreServers = system.onServerJoin(() => void maintain());
   return {
     ready,
     stop() {

@@ -28,7 +28,7 @@ async function stored(state: EnrollmentState) {
 }
 
 type Deps = Awaited<ReturnType<typeof stored>>;
-const asking =
+const requesting =
   <Input extends InputSchema, Output extends v.GenericSchema>(operation: Operation<Deps, Input, Output>) =>
   (deps: Deps, fields: object, call: Call): Promise<unknown> =>
     invoke(operation, deps, { fields }, call);
@@ -43,36 +43,39 @@ const callers: Caller[] = [
 describe.each(callers.map((caller) => [caller.door, caller] as const))("asked for over %s", (_, caller) => {
   const operator = caller.kind === "reactor" ? "reactor:web" : "ann";
   const decisions = [
-    ["approve", "approved", asking(approveEnrollment), { id }, "pending"],
-    ["reject", "rejected", asking(rejectEnrollment), { id, reason: "unknown" }, "pending"],
-    ["revoke", "revoked", asking(revokeEnrollment), { id, reason: "sold" }, "approved"],
+    ["approve", "approved", requesting(approveEnrollment), { id }, "pending"],
+    ["reject", "rejected", requesting(rejectEnrollment), { id, reason: "unknown" }, "pending"],
+    ["revoke", "revoked", requesting(revokeEnrollment), { id, reason: "sold" }, "approved"],
   ] as const;
-  test.each(decisions)("%s is logged in the same words, once", async (action, state, ask, fields, before) => {
-    const deps = await stored(before);
-    const log = recordingLog();
-    const noted = {};
-    const call = { caller, log, clock, note: (more: object) => void Object.assign(noted, more) };
-    const done = ask(deps, fields, call);
-    if (caller.kind === "reactor" && action !== "approve") {
-      await expect(done).rejects.toMatchObject({ kind: "forbidden" });
-      expect((await loadEnrollment(deps.enrollments, id)).record.state).toBe(before);
-      return;
-    }
-    expect(await done).toMatchObject({ enrollment: { id, state, DecidedBy: operator } });
-    expect(log.records.filter(({ level }) => level !== "debug")).toEqual([
-      {
-        level: "info",
-        event: `enrollment ${state}`,
-        fields: { enrollment_id: id, peel_id: "web-1", operator },
-      },
-      {
-        level: "info",
-        event: "enrollment admin operation",
-        fields: { action, id, operator, peel_id: "web-1" },
-      },
-    ]);
-    expect(noted).toEqual({ enrollment_id: id });
-  });
+  test.each(decisions)(
+    "%s is logged in the same words, once",
+    async (action, state, submit, fields, before) => {
+      const deps = await stored(before);
+      const log = recordingLog();
+      const noted = {};
+      const call = { caller, log, clock, note: (more: object) => void Object.assign(noted, more) };
+      const done = submit(deps, fields, call);
+      if (caller.kind === "reactor" && action !== "approve") {
+        await expect(done).rejects.toMatchObject({ kind: "forbidden" });
+        expect((await loadEnrollment(deps.enrollments, id)).record.state).toBe(before);
+        return;
+      }
+      expect(await done).toMatchObject({ enrollment: { id, state, DecidedBy: operator } });
+      expect(log.records.filter(({ level }) => level !== "debug")).toEqual([
+        {
+          level: "info",
+          event: `enrollment ${state}`,
+          fields: { enrollment_id: id, peel_id: "web-1", operator },
+        },
+        {
+          level: "info",
+          event: "enrollment admin operation",
+          fields: { action, id, operator, peel_id: "web-1" },
+        },
+      ]);
+      expect(noted).toEqual({ enrollment_id: id });
+    },
+  );
 });
 
 test("a refused decision is logged only as refused", async () => {

@@ -15,7 +15,7 @@ const jwtOf = (name: string, subject: string, signer: KeyPair) =>
 function setup(hasSites = true) {
   const clock = manualClock();
   const given = new Map<string, ConnectionListener>();
-  const heard: string[] = [];
+  const received: string[] = [];
   const known = key();
   const proven = provenConnections({
     system: {
@@ -31,18 +31,18 @@ function setup(hasSites = true) {
     clock,
   });
   const listener: ConnectionListener = {
-    began: ({ name }) => heard.push(`began ${name}`),
-    ended: ({ name }) => heard.push(`ended ${name}`),
-    unsure: () => heard.push("unsure"),
+    began: ({ name }) => received.push(`began ${name}`),
+    ended: ({ name }) => received.push(`ended ${name}`),
+    unsure: () => received.push("unsure"),
   };
   const stop = proven.followConnections("A", listener);
   const report = (name: string, reported: string, jwt = "") => {
     const connection = { id: "s 1", ...readUser(reported, jwt, name) };
     given.get("A")?.began(connection);
     given.get("A")?.ended(connection);
-    return heard.splice(0);
+    return received.splice(0);
   };
-  return { proven, listener, stop, given, heard, known, report, clock };
+  return { proven, listener, stop, given, received, known, report, clock };
 }
 
 const both = (name: string) => [`began ${name}`, `ended ${name}`];
@@ -88,10 +88,10 @@ test("a flood of unknown users is not verified without end: known ones are recei
 });
 
 test("gaps are passed on, other accounts are followed as they are, and a reader that left gets nothing", () => {
-  const { proven, listener, stop, given, heard, report, known } = setup();
+  const { proven, listener, stop, given, received, report, known } = setup();
   given.get("A")?.unsure();
   proven.followConnections("B", listener);
-  expect([heard.splice(0), given.get("B")]).toEqual([["unsure"], listener]);
+  expect([received.splice(0), given.get("B")]).toEqual([["unsure"], listener]);
   stop();
   expect(report("web-1", known)).toEqual([]);
   proven.stop();

@@ -20,7 +20,7 @@ export interface Readings {
   /** What these bytes say. They are copied: they may be a part of all that the bus sent at that moment. */
   of(id: string, value: Uint8Array): RecordReading;
   /** Keeps what this master is about to write: the bytes, and what they say. */
-  keep(value: Uint8Array, sealed: Sealed): void;
+  retain(value: Uint8Array, sealed: Sealed): void;
   /** Notes what this master wrote, or that it does not know what is stored. */
   wrote(id: string, written: Written | undefined): void;
   /**
@@ -57,7 +57,7 @@ export function createReadings(): Readings {
       if (before !== undefined && Buffer.compare(before.value, value) === 0) return before;
       return add(id, readRecord(new Uint8Array(value)));
     },
-    keep(value, { record, stored }) {
+    retain(value, { record, stored }) {
       add(record.id, { value, map: stored, record: () => record });
     },
     wrote(id, one) {

@@ -16,7 +16,7 @@ export type EnrollmentState = (typeof enrollmentStates)[number];
 const isOpen = true;
 const text = v.pipe(v.string(), v.maxLength(4096));
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
-const atMost64: v.GenericSchema<Uint8Array> = v.pipe(v.instance(Uint8Array), v.maxLength(64));
+const max64Bytes: v.GenericSchema<Uint8Array> = v.pipe(v.instance(Uint8Array), v.maxLength(64));
 
 const evidence = part({ type: v.picklist(evidenceTypes), fields: plainMap }, { isOpen });
 /** What a host proved about itself, in addition to its key, and what the proof names: the subject of a certificate. */
@@ -26,7 +26,7 @@ const busKey = part({ publicKey: ["public_key", text], expiresAt: ["expires_at",
 /** A key with which a peel may connect to the bus, `U…`, and when its JWT expires. */
 export type BusKey = v.InferOutput<typeof busKey.read>;
 
-const rekeyProof = part({ busPublicKey: text, signedAt: text, signature: atMost64 }, { isOpen });
+const rekeyProof = part({ busPublicKey: text, signedAt: text, signature: max64Bytes }, { isOpen });
 /** The fields of a change of keys that the new key signed, unless the record has them anyway. */
 export type RekeyProof = v.InferOutput<typeof rekeyProof.read>;
 
@@ -86,11 +86,11 @@ export const enrollmentFields = {
   /** The operator who made it, if one signed it. */
   directSignature: [
     "direct_signature",
-    hidden(optional(part({ operator: text, key: text, signature: atMost64 }, { isOpen }))),
+    hidden(optional(part({ operator: text, key: text, signature: max64Bytes }, { isOpen }))),
   ],
   /** What the peel signed when it enrolled, and its signature: they bind the curve key to the peel's key. */
-  enrollChallenge: ["enroll_challenge", hidden(optional(atMost64))],
-  enrollSignature: ["enroll_signature", hidden(optional(atMost64))],
+  enrollChallenge: ["enroll_challenge", hidden(optional(max64Bytes))],
+  enrollSignature: ["enroll_signature", hidden(optional(max64Bytes))],
   /** What the peel signed with its new key when it last changed its keys: it binds the new curve key. */
   rekeyProof: ["rekey_proof", hidden(optional(rekeyProof))],
   /** The key that was current before `busPublicKey`: a repeated renewal names it. */
@@ -103,8 +103,8 @@ export const enrollmentFields = {
     hidden(optional(v.pipe(v.array(v.number()), v.maxLength(16), v.readonly()))),
   ],
   /** MACs of masters over what does not change by decisions, and over the decisions. */
-  identityVoucher: ["identity_voucher", hidden(optional(atMost64))],
-  decisionVoucher: ["decision_voucher", hidden(optional(atMost64))],
+  identityVoucher: ["identity_voucher", hidden(optional(max64Bytes))],
+  decisionVoucher: ["decision_voucher", hidden(optional(max64Bytes))],
 } as const;
 
 /** One enrollment of one peel. Times are milliseconds since the Unix epoch. */

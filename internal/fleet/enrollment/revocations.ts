@@ -86,7 +86,7 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   const onForeign = new Set<() => void>();
   const onEntry = new Set<(entry: Revocation) => void>();
   let isReady = false;
-  const keep = (key: string, value: Uint8Array, revision: number) => {
+  const retain = (key: string, value: Uint8Array, revision: number) => {
     let entry: Revocation;
     try {
       entry = decodeRevocation(key, value);
@@ -103,7 +103,7 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
       return;
     }
     if ((known.get(key)?.revision ?? 0) >= revision) return;
-    keep(key, value, revision);
+    retain(key, value, revision);
     for (const run of onForeign) run();
   });
   watch.ready.then(
@@ -116,7 +116,7 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
   const remember = async ({ busPublicKey }: Revocation) => {
     const written = await bucket.get(busPublicKey);
     if (written === undefined) throw new SvcError("storage", "the revocation was stored, but is missing now");
-    keep(written.key, written.value, written.revision);
+    retain(written.key, written.value, written.revision);
   };
   const live = (now: number) => {
     const entries = new Map<string, Revocation>();

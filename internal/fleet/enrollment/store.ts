@@ -121,7 +121,7 @@ function sealed(
   const { record, stored } = seal;
   // A copy: the encoder returns a part of a larger buffer.
   const value = new Uint8Array(encode(stored));
-  readings?.keep(value, seal);
+  readings?.retain(value, seal);
   return { record, value };
 }
 

@@ -47,7 +47,7 @@ function world(connected: ConnectedUser[] = []) {
     },
     isWhole: () => fleet.isWhole,
     connections: {
-      heard: ({ name }) => void seen.push(name),
+      connected: ({ name }) => void seen.push(name),
       unsure: () => void seen.push("unsure"),
       sure: () => void seen.push("sure"),
     },

@@ -21,7 +21,7 @@ export interface StrayDeps {
   enforcer: Pick<Reconciler, "enforce">;
   /** Called for each connection that begins, and for all of them now and then. */
   connections: {
-    heard(user: ConnectedUser): void;
+    connected(user: ConnectedUser): void;
     /** Some may have begun without a report. */
     unsure(): void;
     /** All were reported that began before the last call of `unsure`. */
@@ -47,7 +47,7 @@ export function refuseStrays(deps: StrayDeps): { readonly count: number; stop():
   let count = 0;
 
   const note = (user: ConnectedUser) => {
-    connections.heard(user);
+    connections.connected(user);
     if (directory.holds(user.name, user.user)) return;
     waiting.set(user.user, user);
     schedule(collectMs);

@@ -2,8 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sequenceAt, streamEnds, streamName } from "../../bus/mod.ts";
+import { watchEnd } from "./end-watch.ts";
 import type { EventFilter } from "./filter.ts";
-import { createLooks } from "./looks.ts";
 import { type FeedStream, feedStreams, formatPosition, type Position } from "./position.ts";
 import { type Chunk, type ChunkRequest, readChunk } from "./read-chunk.ts";
 import type { ReadDeps } from "./read-message.ts";
@@ -59,7 +59,7 @@ export function createEventFeed(deps: ReadDeps & { clock: Clock; log: Log }): Ev
     return Object.fromEntries(places) as Record<FeedStream, number>;
   };
   const end = () => each(async (stream) => (await streamEnds(bus, streamName(stream))).last);
-  const looks = createLooks({
+  const endWatch = watchEnd({
     endOf: end,
     onEnd() {
       shared = new Map();
@@ -108,9 +108,9 @@ export function createEventFeed(deps: ReadDeps & { clock: Clock; log: Log }): Ev
         else readers.set(operator, left);
       };
     },
-    beyond: looks.beyond,
+    beyond: endWatch.beyond,
     async next(from, { wanted }, signal) {
-      const until = await looks.beyond(from, signal);
+      const until = await endWatch.beyond(from, signal);
       return readShared({ from, until, wanted });
     },
     signal: stopping.signal,
@@ -119,7 +119,7 @@ export function createEventFeed(deps: ReadDeps & { clock: Clock; log: Log }): Ev
     },
     stop() {
       stopping.abort(new SvcError("unavailable", "this master stops"));
-      looks.stop();
+      endWatch.stop();
     },
   };
 }

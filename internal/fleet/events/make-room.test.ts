@@ -6,7 +6,7 @@ import { mebibyte } from "../../base/byte-size.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { eventSubject } from "../../bus/subjects.ts";
-import { keepRoomForEvents, makeRoom } from "./make-room.ts";
+import { makeRoom, makeRoomForEvents } from "./make-room.ts";
 
 // The stream of a bus, of 4 MiB, without a reactor.
 
@@ -93,11 +93,11 @@ test("where nobody sends more than others, the oldest events go", async () => {
 test("one master makes room, and one that fails tries again", async () => {
   const clock = manualClock();
   const log = recordingLog();
-  let [isTurn, asked] = [false, 0];
+  let [isTurn, requested] = [false, 0];
   const failing = {
     nats: {
       request: async () => {
-        asked++;
+        requested++;
         throw new Error("away");
       },
     },
@@ -105,18 +105,18 @@ test("one master makes room, and one that fails tries again", async () => {
   } as unknown as Bus;
   const metrics = { messagesDiscarded: () => {} };
   const lines = { say: () => {} };
-  const room = keepRoomForEvents({ bus: failing, isTurn: () => isTurn, metrics, lines, clock, log });
+  const room = makeRoomForEvents({ bus: failing, isTurn: () => isTurn, metrics, lines, clock, log });
   clock.advance(10_000);
   await settle();
-  expect(asked).toBe(0);
+  expect(requested).toBe(0);
   isTurn = true;
   clock.advance(10_000);
   await settle();
-  const first = asked;
+  const first = requested;
   expect(first).toBeGreaterThan(0);
   clock.advance(10_000);
   await settle();
-  expect(asked).toBeGreaterThan(first);
+  expect(requested).toBeGreaterThan(first);
   room.stop();
   expect(clock.pending).toBe(0);
 });

@@ -22,7 +22,7 @@ export interface EventRoomDeps {
  * Keeps room for events, whether there is a reactor or not. First go the oldest events of peels that sent more than
  * their part; then the oldest ones of all, those last that the reactor has not handled.
  */
-export function keepRoomForEvents(deps: EventRoomDeps): { stop(): void } {
+export function makeRoomForEvents(deps: EventRoomDeps): { stop(): void } {
   const { isTurn, clock, log } = deps;
   let busy = false;
   const timer = clock.every(intervalMs, () => {

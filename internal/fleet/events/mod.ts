@@ -1,7 +1,7 @@
 export { createEventFeed } from "./feed.ts";
 export { checkSource, checkTag } from "./input.ts";
 export { eventOperations } from "./joined.ts";
-export { keepRoomForEvents } from "./make-room.ts";
+export { makeRoomForEvents } from "./make-room.ts";
 export { publishApprovals } from "./publish-approvals.ts";
 export { publishJobs } from "./publish-jobs.ts";
 export { publishRollouts, type RolloutTeller } from "./publish-rollouts.ts";

@@ -17,7 +17,7 @@ export interface ChangeTeller<T> {
 }
 
 /** The events of a kind of records. */
-export interface ToldKind<T> {
+export interface PublishedKind<T> {
   /** The second segment of the tags: `rollout` gives `svc/rollout/<id>/changed`. */
   name: string;
   idOf(item: T): string;
@@ -39,7 +39,7 @@ export interface ToldKind<T> {
  * behind the report before it, so that the stream has each change once.
  */
 export function publishChanges<T>(
-  kind: ToldKind<T>,
+  kind: PublishedKind<T>,
   { bus, clock, log }: { bus: Bus; clock: Clock; log: Log },
 ): ChangeTeller<T> {
   const publisher = createPublisher({ clock, log });

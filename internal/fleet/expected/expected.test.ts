@@ -60,7 +60,7 @@ const add = (host: Host, labels?: Record<string, string>, publicKey = host.key.p
   });
 
 /** Another master, with what is stored. */
-async function ask({ peelId, key, curve }: Host, trusted = root, using = { enrollments }) {
+async function request({ peelId, key, curve }: Host, trusted = root, using = { enrollments }) {
   const { publicKey } = key;
   const random = systemRandom;
   const challenge = await issueChallenge({ challenges, clock, random }, { peelId, publicKey });
@@ -85,19 +85,22 @@ describe("an expected host", () => {
   test("is enrolled with its labels, once", async () => {
     const host = newHost("web_1");
     expect(await add(host, { env: "lab" })).toEqual(["added"]);
-    const { record, created } = await ask(host);
+    const { record, created } = await request(host);
     expect(created).toBe(true);
     expect(record).toMatchObject({ state: "approved", decidedBy: "expected:ann", labels: { env: "lab" } });
     expect((await entry())?.takenBy).toBe(record.id);
     await revoke(record);
-    expect((await ask(host)).record.state).toBe("pending");
+    expect((await request(host)).record.state).toBe("pending");
   });
 
   test("gets the same answer again when the first one was lost", async () => {
     const host = newHost("web_1");
     await add(host);
-    const { record } = await ask(host);
-    expect(await ask(host)).toMatchObject({ record: { id: record.id, state: "approved" }, created: false });
+    const { record } = await request(host);
+    expect(await request(host)).toMatchObject({
+      record: { id: record.id, state: "approved" },
+      created: false,
+    });
   });
 
   test("is enrolled when a master crashed after it took the entry", async () => {
@@ -106,7 +109,7 @@ describe("an expected host", () => {
     const { publicKey } = host.key;
     const taking = { peelId: "web_1", publicKey, enrollment: "enr-000000000000000000000000000" };
     expect(await take(deps(), taking, clock.now())).toBeDefined();
-    const { record } = await ask(host);
+    const { record } = await request(host);
     expect(record.state).toBe("approved");
     expect((await entry())?.takenBy).toBe(record.id);
   });
@@ -117,31 +120,34 @@ describe("an expected host", () => {
     enrollments.beforeWrite = () => {
       throw new Error("the disk is full");
     };
-    await expect(ask(host)).rejects.toThrow("the disk is full");
+    await expect(request(host)).rejects.toThrow("the disk is full");
     expect((await entry())?.takenBy).toBeUndefined();
     enrollments.beforeWrite = () => {};
-    expect((await ask(host)).record.state).toBe("approved");
+    expect((await request(host)).record.state).toBe("approved");
   });
 
   test("that waits already is enrolled when it asks again", async () => {
     const host = newHost("web_1");
-    const { record } = await ask(host);
+    const { record } = await request(host);
     states.set("web_1", "pending");
     expect(await add(host)).toEqual(["waits"]);
-    expect(await ask(host)).toMatchObject({ record: { id: record.id, state: "approved" }, created: false });
+    expect(await request(host)).toMatchObject({
+      record: { id: record.id, state: "approved" },
+      created: false,
+    });
   });
 
   test("that trusts another root is held, and its entry stays", async () => {
     const host = newHost("web_1");
     await add(host, { env: "lab" });
-    const { record } = await ask(host, otherRoot);
+    const { record } = await request(host, otherRoot);
     expect(record).toMatchObject({ state: "pending", trustMismatch: true, labels: { env: "lab" } });
     expect((await entry())?.takenBy).toBeUndefined();
   });
 
   test("with another key is held, and told in the log", async () => {
     await add(newHost("web_1"), { env: "lab" });
-    const { record } = await ask(newHost("web_1"));
+    const { record } = await request(newHost("web_1"));
     expect(record.state).toBe("pending");
     expect(record.labels).toBeUndefined();
     expect(log.records.map(({ event }) => event)).toContain(
@@ -154,16 +160,16 @@ describe("an expected host", () => {
     const host = newHost("web_1");
     await add(host);
     clock.advance(30 * day);
-    expect((await ask(host)).record.state).toBe("pending");
+    expect((await request(host)).record.state).toBe("pending");
   });
 
   test("that was rejected after it was expected stays out", async () => {
     const host = newHost("web_1");
-    const { record } = await ask(host);
+    const { record } = await request(host);
     await add(host);
     clock.advance(1_000);
     await applyEvent({ enrollments, clock }, record.id, { type: "reject", operator: "bob" });
-    expect((await ask(host)).record.state).toBe("pending");
+    expect((await request(host)).record.state).toBe("pending");
     // A later entry is a new decision.
     await applyEvent({ enrollments, clock }, (await current("web_1")).id, {
       type: "reject",
@@ -171,14 +177,14 @@ describe("an expected host", () => {
     });
     clock.advance(1_000);
     await add(host);
-    expect((await ask(host)).record.state).toBe("approved");
+    expect((await request(host)).record.state).toBe("approved");
   });
 
   test("of which two masters hear at the same moment is enrolled once, and its entry is used", async () => {
     for (let round = 0; round < 20; round++) {
       const host = newHost(`web_${round}`);
       await add(host);
-      const answers = await Promise.allSettled([ask(host), ask(host), ask(host)]);
+      const answers = await Promise.allSettled([request(host), request(host), request(host)]);
       const ids = answers.flatMap((one) => (one.status === "fulfilled" ? one.value.record : []));
       expect(new Set(ids.map(({ id }) => id)).size).toBe(1);
       expect(ids[0]?.state).toBe("approved");
@@ -261,13 +267,13 @@ describe("a stored entry", () => {
   test("counts only under its own key, and from a master", async () => {
     expect(decodeExpected(mac, "web_2", encodeExpected(mac, host))).toBeUndefined();
     const thief = createRecordMac(newKeyPair("account", systemRandom));
-    const asked = newHost("web_1");
-    const forged = { ...open, publicKey: asked.key.publicKey, endsAt: clock.now() + day };
+    const requested = newHost("web_1");
+    const forged = { ...open, publicKey: requested.key.publicKey, endsAt: clock.now() + day };
     await bucket.put("web_1", encodeExpected(thief, forged));
-    expect((await ask(asked)).record.state).toBe("pending");
+    expect((await request(requested)).record.state).toBe("pending");
     await bucket.put("web_1", Buffer.from("no entry"));
     await revoke(await current("web_1"));
-    expect((await ask(asked)).record.state).toBe("pending");
+    expect((await request(requested)).record.state).toBe("pending");
     const errors = log.records.filter(({ level }) => level === "error").map(({ event }) => event);
     // The list reads it as well.
     expect([...new Set(errors)]).toEqual([
@@ -277,8 +283,8 @@ describe("a stored entry", () => {
     // It does not keep an operator from expecting the host.
     await revoke(await current("web_1"));
     clock.advance(1_000);
-    await add(asked);
-    expect((await ask(asked)).record.state).toBe("approved");
+    await add(requested);
+    expect((await request(requested)).record.state).toBe("approved");
   });
 });
 
@@ -296,7 +302,7 @@ async function revoke({ id, state }: Enrollment): Promise<void> {
 
 test("an operator who was first is not overtaken", async () => {
   const host = newHost("web_1");
-  const { record } = await ask(host);
+  const { record } = await request(host);
   await add(host);
   const { get } = enrollments;
   let reads = 0;
@@ -309,6 +315,8 @@ test("an operator who was first is not overtaken", async () => {
       return get(key);
     },
   };
-  await expect(ask(host, root, { enrollments: slow })).rejects.toThrow("already has an active enrollment");
+  await expect(request(host, root, { enrollments: slow })).rejects.toThrow(
+    "already has an active enrollment",
+  );
   expect(await current("web_1")).toMatchObject({ state: "approved", decidedBy: "ann" });
 });

@@ -4,7 +4,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { createFactPacker } from "../../tree/targets/mod.ts";
 import type { Member } from "../enrollment/mod.ts";
-import { type Asked, type Call, invoke } from "../operation/mod.ts";
+import { type Call, invoke, type RawRequest } from "../operation/mod.ts";
 import { type ExportDeps, exportInventory, listPrometheusTargets } from "./operations.ts";
 
 const packer = createFactPacker();
@@ -27,9 +27,9 @@ function fleetOf(factsOf: Record<string, Plain>) {
     ...{ log: recordingLog(), clock: manualClock() },
   };
   return {
-    targets: (fields: Asked["fields"] = {}, own: Partial<ExportDeps> = {}) =>
+    targets: (fields: RawRequest["fields"] = {}, own: Partial<ExportDeps> = {}) =>
       invoke(listPrometheusTargets, { ...deps, ...own }, { fields }, call),
-    inventory: (fields: Asked["fields"], answerBytes = 1_000_000) =>
+    inventory: (fields: RawRequest["fields"], answerBytes = 1_000_000) =>
       invoke(exportInventory, deps, { fields }, { ...call, answerBytes }),
   };
 }
@@ -83,15 +83,15 @@ test("a master that has not read the fleet does not answer with a part of it", a
 test("an inventory comes page by page, and a fact that is too long is left out", async () => {
   const facts = { os: "Debian", long: Array.from({ length: 9 }, () => "x".repeat(300)) };
   const fleet = fleetOf({ aa: facts, bb: facts, cc: facts });
-  const asked = { facts: ["os", "long"] };
-  const all = await fleet.inventory(asked);
+  const requested = { facts: ["os", "long"] };
+  const all = await fleet.inventory(requested);
   expect(all.peels.map(({ id, facts }) => [id, facts])).toEqual(
     ["aa", "bb", "cc"].map((id) => [id, { os: "Debian" }]),
   );
-  const page = await fleet.inventory({ ...asked, limit: 2 });
+  const page = await fleet.inventory({ ...requested, limit: 2 });
   expect([page.peels.map(({ id }) => id), page.next]).toEqual([["aa", "bb"], "bb"]);
-  const rest = await fleet.inventory({ ...asked, cursor: page.next ?? "" });
+  const rest = await fleet.inventory({ ...requested, cursor: page.next ?? "" });
   expect([rest.peels.map(({ id }) => id), rest.next]).toEqual([["cc"], undefined]);
   // One peel is always answered: otherwise the list would never end.
-  expect(await fleet.inventory(asked, 1)).toMatchObject({ peels: [{ id: "aa" }], next: "aa" });
+  expect(await fleet.inventory(requested, 1)).toMatchObject({ peels: [{ id: "aa" }], next: "aa" });
 });

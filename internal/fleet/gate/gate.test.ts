@@ -25,7 +25,7 @@ function gated(
 ) {
   const written: Written[] = [];
   /** The nonces that were looked for. */
-  const asked: string[] = [];
+  const requested: string[] = [];
   const log = recordingLog();
   const audit = {
     async append(entry: Written) {
@@ -36,8 +36,8 @@ function gated(
   };
   const repeats = {
     async isRepeated({ nonce }: OnceRequest) {
-      asked.push(nonce);
-      return asked.indexOf(nonce) < asked.length - 1;
+      requested.push(nonce);
+      return requested.indexOf(nonce) < requested.length - 1;
     },
   };
   const recorder = createRecorder({ audit, repeats, clock, log });
@@ -53,7 +53,7 @@ function gated(
     administrators: () => [],
     ...{ audit, recorder, isSafe: (name) => name === "service.restart", clock, log },
   });
-  return { written, asked, gate, log, recorder };
+  return { written, requested, gate, log, recorder };
 }
 
 let ran = 0;
@@ -76,17 +76,17 @@ const read = operation({ ...run, name: "jobs.list", kind: "read" });
 
 const ann: Caller = { kind: "operator", name: "ann", door: "bus", key: "UANN" };
 const fields = { target: "web-*", function: "cmd.run", args: { password: "hunter2" } };
-const ask = (
+const request = (
   { gate, log }: ReturnType<typeof gated>,
   {
     caller = ann,
     failure,
-    asked = fields,
+    requested = fields,
     does = run,
-  }: { caller?: Caller; failure?: Error; asked?: typeof fields; does?: typeof run } = {},
+  }: { caller?: Caller; failure?: Error; requested?: typeof fields; does?: typeof run } = {},
 ) => {
   const deps = failure === undefined ? {} : { failure };
-  return invoke(does, deps, { fields: asked }, { caller, requestId: "r-1", log, clock, gate });
+  return invoke(does, deps, { fields: requested }, { caller, requestId: "r-1", log, clock, gate });
 };
 
 const begun = {
@@ -97,7 +97,7 @@ const begun = {
 
 test("what changes something has an entry before and after it, and no secret is in them", async () => {
   const one = gated();
-  await ask(one);
+  await request(one);
   expect(one.written as unknown[]).toEqual([
     begun,
     {
@@ -111,7 +111,9 @@ test("what changes something has an entry before and after it, and no secret is 
 
 test("arguments of functions that take no secrets are in it", async () => {
   const one = gated();
-  await ask(one, { asked: { ...fields, function: "service.restart", args: { name: "nginx" } as never } });
+  await request(one, {
+    requested: { ...fields, function: "service.restart", args: { name: "nginx" } as never },
+  });
   expect(one.written[0]?.subjects).toMatchObject({ function: "service.restart", args: { name: "nginx" } });
   // Of what would not be read as it was written, only the digest is there.
   const input = { function: "service.restart", args: JSON.parse('{"__proto__": {"a": 1}}') };
@@ -121,8 +123,8 @@ test("arguments of functions that take no secrets are in it", async () => {
 
 test("what fails is recorded with its reason; of a bug no details", async () => {
   const one = gated();
-  await expect(ask(one, { failure: new SvcError("not_found", "no such thing") })).rejects.toThrow();
-  await expect(ask(one, { failure: new Error("secret of a bug") })).rejects.toThrow();
+  await expect(request(one, { failure: new SvcError("not_found", "no such thing") })).rejects.toThrow();
+  await expect(request(one, { failure: new Error("secret of a bug") })).rejects.toThrow();
   expect(one.written.map(({ outcome, reason }) => [outcome, reason])).toEqual([
     ["begun", undefined],
     ["failed", "no such thing"],
@@ -133,7 +135,7 @@ test("what fails is recorded with its reason; of a bug no details", async () => 
 
 test("nothing happens without its entry", async () => {
   const before = ran;
-  await expect(ask(gated({ fails: () => true }))).rejects.toMatchObject({ kind: "unavailable" });
+  await expect(request(gated({ fails: () => true }))).rejects.toMatchObject({ kind: "unavailable" });
   expect(ran).toBe(before);
 });
 
@@ -142,25 +144,25 @@ test("a refusal is recorded, also of a read; a read that is allowed is not", asy
   for (const does of [run, read]) {
     const one = gated({ refuses });
     const before = ran;
-    await expect(ask(one, { does })).rejects.toBe(refuses);
+    await expect(request(one, { does })).rejects.toBe(refuses);
     expect(ran).toBe(before);
     expect(one.written).toMatchObject([{ outcome: "refused", reason: "ann may not", action: does.name }]);
   }
   const allowed = gated();
-  await ask(allowed, { does: read });
+  await request(allowed, { does: read });
   expect(allowed.written).toEqual([]);
   // A refusal stays one where the audit cannot be written.
-  await expect(ask(gated({ refuses, fails: () => true }))).rejects.toBe(refuses);
+  await expect(request(gated({ refuses, fails: () => true }))).rejects.toBe(refuses);
 });
 
 test("a client in a loop does not fill the audit with refusals", async () => {
   const one = gated({ refuses: new SvcError("forbidden", "no") });
-  for (let at = 0; at < 100; at++) await ask(one).catch(() => {});
+  for (let at = 0; at < 100; at++) await request(one).catch(() => {});
   expect(one.written).toHaveLength(60);
-  await ask(one, { caller: { ...ann, name: "bob" } }).catch(() => {});
+  await request(one, { caller: { ...ann, name: "bob" } }).catch(() => {});
   expect(one.written).toHaveLength(61);
   clock.advance(60_000);
-  await ask(one).catch(() => {});
+  await request(one).catch(() => {});
   expect(one.written).toHaveLength(62);
 });
 
@@ -179,14 +181,14 @@ test.each<[Caller, Partial<Content>]>([
   ],
 ])("the caller and the door: %j", async (caller, expected) => {
   const one = gated();
-  await ask(one, { caller });
+  await request(one, { caller });
   expect(one.written[0]).toMatchObject(expected);
 });
 
 test("of a signed request the digest is that of its envelope", async () => {
   const envelope = Buffer.from("the envelope");
   const one = gated();
-  await ask(one, { caller: { ...ann, signed: { envelope, subject: "svc.job.request" } } as Caller });
+  await request(one, { caller: { ...ann, signed: { envelope, subject: "svc.job.request" } } as Caller });
   expect(one.written[0]?.requestDigest).toEqual(sha256(envelope));
 });
 
@@ -197,11 +199,11 @@ test("a signed request that is sent again does not happen again, unless it makes
   const start = operation({ ...run, name: "rollouts.start" });
   const one = gated();
   const before = ran;
-  await ask(one, { caller, does: start });
-  await expect(ask(one, { caller, does: start })).rejects.toMatchObject({ kind: "unauthorized" });
+  await request(one, { caller, does: start });
+  await expect(request(one, { caller, does: start })).rejects.toMatchObject({ kind: "unauthorized" });
   expect(ran).toBe(before + 1);
   const hex = nonce.toString("hex");
-  expect(one.asked).toEqual([hex, hex]);
+  expect(one.requested).toEqual([hex, hex]);
   expect(one.written.map(({ outcome, subjects }) => [outcome, subjects.nonce])).toEqual([
     ["begun", hex],
     ["done", undefined],
@@ -209,20 +211,20 @@ test("a signed request that is sent again does not happen again, unless it makes
     ["failed", undefined],
   ]);
   // Its id follows from the request, and peels run each job once.
-  await ask(one, { caller });
-  await ask(one, { caller });
-  expect(one.asked).toHaveLength(2);
+  await request(one, { caller });
+  await request(one, { caller });
+  expect(one.requested).toHaveLength(2);
   // What others agreed to is started until it has begun.
   const agreement: Agreement = { approval: "apr-1", by: ["ben"], startedAt: 0, idFor: () => "rol-1" };
   const call = { caller, agreement, requestId: "r-1", log: one.log, clock, gate: one.gate };
   for (let at = 0; at < 2; at++) await invoke(start, {}, { fields }, call);
-  expect(one.asked).toHaveLength(2);
+  expect(one.requested).toHaveLength(2);
 });
 
 test("an end that the bus does not take is written later", async () => {
   let isDown = true;
   const one = gated({ fails: ({ outcome }) => isDown && outcome === "done" });
-  await ask(one);
+  await request(one);
   expect(one.written.map(({ outcome }) => outcome)).toEqual(["begun"]);
   await clock.pass(1_500);
   isDown = false;
@@ -243,13 +245,13 @@ test("a request that waits for others does not run; that it was kept is recorded
     return waiting;
   };
   const one = gated({ park });
-  await expect(ask(one)).rejects.toBe(waiting);
+  await expect(request(one)).rejects.toBe(waiting);
   expect(one.written.map(({ action, outcome }) => [action, outcome])).toEqual([
     ["approvals.park", "begun"],
     ["approvals.park", "done"],
   ]);
   expect(one.written[1]?.subjects).toMatchObject({ approval: waiting.approval, request: "jobs.create" });
-  await expect(ask(gated({ park, fails: () => true }))).rejects.toMatchObject({ kind: "unavailable" });
+  await expect(request(gated({ park, fails: () => true }))).rejects.toMatchObject({ kind: "unavailable" });
   expect([ran, kept]).toEqual([before, 1]);
 });
 
@@ -268,10 +270,10 @@ test("what shows secrets is recorded before it shows any, though it only reads; 
       return { value: "hunter2" };
     },
   });
-  const look = ({ gate, log }: ReturnType<typeof gated>, does: typeof reveal) =>
+  const check = ({ gate, log }: ReturnType<typeof gated>, does: typeof reveal) =>
     invoke(does, {}, { fields: { id: "web-1", name: "db:password" } }, { caller: ann, log, clock, gate });
   const one = gated();
-  expect(await look(one, reveal)).toEqual({ value: "hunter2" });
+  expect(await check(one, reveal)).toEqual({ value: "hunter2" });
   const subjects = { peel: "web-1", setting: "db:password" };
   expect(one.written).toMatchObject([
     { operator: "ann", action: "settings.reveal", outcome: "begun", subjects },
@@ -279,9 +281,9 @@ test("what shows secrets is recorded before it shows any, though it only reads; 
   ]);
   expect(JSON.stringify(one.written)).not.toContain("hunter2");
   const before = ran;
-  await expect(look(gated({ fails: () => true }), reveal)).rejects.toMatchObject({ kind: "unavailable" });
+  await expect(check(gated({ fails: () => true }), reveal)).rejects.toMatchObject({ kind: "unavailable" });
   expect(ran).toBe(before);
   const other = gated();
-  await look(other, { ...reveal, name: "settings.show", scope: { kind: "settings", action: "render" } });
+  await check(other, { ...reveal, name: "settings.show", scope: { kind: "settings", action: "render" } });
   expect(other.written).toEqual([]);
 });

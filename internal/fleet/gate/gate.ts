@@ -68,9 +68,9 @@ async function admit(passenger: Passenger, deps: GateDeps): Promise<Park> {
   const needs = Math.max(byRoles, requestedApprovals(passenger));
   if (needs === 0) return;
   const reason = rule ?? "the request asks for it";
-  const keeper = deps.approvals();
-  if (!keeper?.takes(passenger.operation)) throw cannotWait(passenger, needs, reason, deps);
-  return () => keeper.park(passenger, { needs, rule: reason, ...(peels === undefined ? {} : { peels }) });
+  const approvals = deps.approvals();
+  if (!approvals?.takes(passenger.operation)) throw cannotWait(passenger, needs, reason, deps);
+  return () => approvals.park(passenger, { needs, rule: reason, ...(peels === undefined ? {} : { peels }) });
 }
 
 function cannotWait(

@@ -41,9 +41,9 @@ export function stopJob(deps: CancelDeps, jid: string, operator: string): Promis
     }
     // A cancellation that no master made moves nobody to stop, and keeps nobody from cancelling.
     if (job.cancelledAt === undefined || !isGenuineJob(deps.mac, "stop", job)) {
-      const asked = defined({ cancelRequestId: deps.requestId, cancelRequest: deps.signed });
+      const requested = defined({ cancelRequestId: deps.requestId, cancelRequest: deps.signed });
       const by = { cancelledAt: now, cancelledBy: operator };
-      const cancelled = withCancelMac(deps.mac, { ...job, ...by, ...asked });
+      const cancelled = withCancelMac(deps.mac, { ...job, ...by, ...requested });
       if ((await deps.jobs.update(jid, deps.records.encode(cancelled), entry.revision)) === undefined)
         return conflict;
       deps.log.info("job cancelled", { jid, operator });

@@ -12,7 +12,7 @@ const soonMs = 3_000;
 export interface ConfirmDeps {
   bus: Bus;
   /** Whether the bus can be asked what it stored; elsewhere peels have each return confirmed. */
-  tellsStored(): boolean;
+  reportsStored(): boolean;
   /** Sends the command again to these targets, until they have returned. */
   again(entry: RunningJob, peels: readonly string[]): void;
   clock: Clock;
@@ -35,13 +35,13 @@ export interface Confirmer {
   soon(entry: RunningJob): void;
 }
 
-export function createConfirmer({ bus, tellsStored, again, clock, log }: ConfirmDeps): Confirmer {
+export function createConfirmer({ bus, reportsStored, again, clock, log }: ConfirmDeps): Confirmer {
   const confirm = async (entry: RunningJob) => {
     const { tally, passed } = entry;
-    if (passed.size === 0 || !tellsStored()) return true;
-    const looked = [...passed];
-    const missing = await unstoredReturns(bus, clock, entry.job.jid, looked);
-    for (const peel of looked) passed.delete(peel);
+    if (passed.size === 0 || !reportsStored()) return true;
+    const checked = [...passed];
+    const missing = await unstoredReturns(bus, clock, entry.job.jid, checked);
+    for (const peel of checked) passed.delete(peel);
     const { jid, cancelledAt, deadline } = entry.job;
     // A peel is not asked again then. What is stored decides.
     if (cancelledAt !== undefined || clock.now() >= deadline) return missing.length === 0;

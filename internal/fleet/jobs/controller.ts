@@ -62,9 +62,9 @@ export interface JobControllerDeps extends SettleDeps {
   admit(peel: string, bytes: number): boolean;
   send: SendCommand;
   /** Keeps what comes, for those who follow a job. */
-  recent: Pick<RecentEvents, "keep">;
+  recent: Pick<RecentEvents, "retain">;
   /** Whether the bus can be asked which returns it stored. */
-  tellsStored(): boolean;
+  reportsStored(): boolean;
   /** Learns of each version of each job, and when those that were there at the start are known. */
   publisher?: { note(job: Job): void; loaded(): void };
   jobs: Bucket;
@@ -132,7 +132,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
     }
     const known = view.get(jid)?.item;
     if (known === undefined) {
-      if (!running.keepEarly(event)) deps.metrics.budgetExceeded("unknown_jobs");
+      if (!running.retainEarly(event)) deps.metrics.budgetExceeded("unknown_jobs");
     } else if (event.return !== undefined && known.schedule === undefined) settler.returnedLate(jid);
   };
   const track = (job: Job, revision: number) => {
@@ -204,7 +204,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
         if (error !== null) return log.error("subscription error", { subject: pattern, error });
         // The last token, as `parseJobSubject` reads it: a peel chooses how long the subject is.
         if (!deps.admit(subject.slice(subject.lastIndexOf(".") + 1), data.length)) return;
-        const event = readNews(deps.recent.keep({ subject, data, storedAt: clock.now() }));
+        const event = readNews(deps.recent.retain({ subject, data, storedAt: clock.now() }));
         if (event !== undefined) note(event);
       },
     }),

@@ -21,8 +21,8 @@ const returned = (jid: string, peel: string): JobEvent => ({
 
 test("of an early event only outcome and success are kept", () => {
   const early = createEarlyEvents(manualClock());
-  early.keep(returned("j", "a"));
-  early.keep({ jid: "j", peel: "a", at: 1 });
+  early.retain(returned("j", "a"));
+  early.retain({ jid: "j", peel: "a", at: 1 });
   expect(early.take("j")).toEqual([
     {
       ...{ jid: "j", peel: "a", at: 1 },
@@ -35,10 +35,10 @@ test("of an early event only outcome and success are kept", () => {
 
 test("one peel fills its own 64 KiB, and leaves the room of the others", () => {
   const early = createEarlyEvents(manualClock());
-  for (let n = 0; n < 10_000; n++) early.keep(returned(`none-${n}`, "flood"));
+  for (let n = 0; n < 10_000; n++) early.retain(returned(`none-${n}`, "flood"));
   expect(early.bytes).toBeLessThanOrEqual(64 * 1024);
-  expect(early.keep(returned("new", "flood"))).toBe(false);
-  expect(early.keep(returned("new", "honest"))).toBe(true);
+  expect(early.retain(returned("new", "flood"))).toBe(false);
+  expect(early.retain(returned("new", "honest"))).toBe(true);
   expect(early.take("new")).toHaveLength(1);
 });
 
@@ -55,13 +55,13 @@ test("whatever peels send, the sum stays within its bounds, and all of it goes a
       const clock = manualClock();
       const early = createEarlyEvents(clock);
       for (const { jid, peel, count, ms, take } of steps) {
-        for (let n = 0; n < count; n++) early.keep(returned(`${jid}${n}`, `p${peel}`));
+        for (let n = 0; n < count; n++) early.retain(returned(`${jid}${n}`, `p${peel}`));
         if (take) early.take(`${jid}0`);
         clock.advance(ms);
         expect(early.bytes).toBeLessThanOrEqual(16 * 1024 * 1024);
       }
       clock.advance(30_000);
-      early.keep(returned("last", "p"));
+      early.retain(returned("last", "p"));
       early.take("last");
       expect(early.bytes).toBe(0);
     }),

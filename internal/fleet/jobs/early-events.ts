@@ -13,7 +13,7 @@ const fixedBytes = 256;
 /** Events that arrived before the record of their job: the two travel separately. */
 export interface EarlyEvents {
   /** Keeps of an event what a tally needs. @returns whether there was room for it */
-  keep(event: JobNews): boolean;
+  retain(event: JobNews): boolean;
   /** Removes the events of a job. */
   take(jid: string): JobNews[];
   /** What all kept events take, bytes. */
@@ -45,7 +45,7 @@ export function createEarlyEvents(clock: Pick<Clock, "monotonic">): EarlyEvents 
     return events;
   };
   return {
-    keep(event) {
+    retain(event) {
       const now = clock.monotonic();
       for (const [jid, { at }] of kept) {
         if (now - at < keptMs) break;

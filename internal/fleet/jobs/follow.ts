@@ -80,14 +80,14 @@ export async function followJob(
     // A message that the bus took before the subscription, and stored after the read, was not seen here.
     if (known.job.settled !== undefined) ended.resolve();
   });
-  const stopHearing = isNow
+  const unsubscribe = isNow
     ? () => {}
     : readPeels(deps, known, take, (news) => onProgress({ ...last, ...news }));
   try {
     signal.throwIfAborted();
     report();
     // Subscribed first and read second: an event between the two is seen twice, never missed.
-    if (!isNow && found.settled === undefined) record.look();
+    if (!isNow && found.settled === undefined) record.check();
     const recent = isNow ? undefined : await deps.recent?.(found);
     if (recent === undefined) await readStored(bus, known, take);
     for (const message of recent ?? []) {
@@ -104,7 +104,7 @@ export async function followJob(
   } finally {
     done.abort();
     signal.removeEventListener("abort", abort);
-    stopHearing();
+    unsubscribe();
     record.stop();
   }
 }
@@ -157,7 +157,7 @@ function followRecord({ bus, jobs, clock }: ShowDeps, known: KnownJob, onChange:
   const subject = keySubject("jobs", jid);
   /** How many hints came, and how many of them the record that is known here includes. */
   let [hinted, included] = [0, 0];
-  const look = () => {
+  const check = () => {
     const before = hinted;
     jobs.get(jid).then(
       (entry) => {
@@ -170,7 +170,7 @@ function followRecord({ bus, jobs, clock }: ShowDeps, known: KnownJob, onChange:
       },
     );
   };
-  const hints = readOnHints(clock, look);
+  const hints = readOnHints(clock, check);
   const subscription = bus.nats.subscribe(subject, {
     callback(error, message) {
       if (error !== null || message.subject !== subject) return;
@@ -179,7 +179,7 @@ function followRecord({ bus, jobs, clock }: ShowDeps, known: KnownJob, onChange:
     },
   });
   return {
-    look,
+    check,
     /** A cancellation, for example, is in the record before a peel learns of it. */
     async settle() {
       if (hinted !== included) known.job = await storedJob({ jobs }, jid);

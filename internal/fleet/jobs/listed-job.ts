@@ -44,7 +44,7 @@ export function createLister(sets: TargetSets): (job: Job) => ListedJob {
     schedule: shareIf(job.schedule),
     source: job.source,
     targets: job.targets.length,
-    sentTo: sets.keep(job.targets),
+    sentTo: sets.retain(job.targets),
     status: job.settled?.status ?? "running",
     counts: shareCounts(job.settled?.counts ?? {}),
     createdAt: job.createdAt,

@@ -18,7 +18,7 @@ export interface MakeRoomDeps {
 }
 
 /** Keeps room for what peels send back: what belongs to jobs that have ended goes before it is a week old. */
-export function keepRoomForReturns(deps: MakeRoomDeps): { stop(): void } {
+export function makeRoomForReturns(deps: MakeRoomDeps): { stop(): void } {
   const { clock, log } = deps;
   let busy = false;
   const timer = clock.every(intervalMs, () => {

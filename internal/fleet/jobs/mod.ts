@@ -4,7 +4,7 @@ export { createJobController, type JobController } from "./controller.ts";
 export { assertFrozen, type DispatchDeps, dispatchJob } from "./dispatch.ts";
 export type { Progress } from "./follow.ts";
 export { jobOperations } from "./joined.ts";
-export { keepRoomForReturns } from "./make-room.ts";
+export { makeRoomForReturns } from "./make-room.ts";
 export { signedOf } from "./operations.ts";
 export { type JobStatus, jobStatuses, type Outcome, outcomes } from "./outcome.ts";
 export { createOwnRecords } from "./own-records.ts";

@@ -16,7 +16,7 @@ import { createTally, settledOf, standingOf } from "./tally.ts";
 let bus: TestBus;
 let master: Bus;
 let witness: Bus;
-let asked: string[];
+let requested: string[];
 
 beforeAll(async () => {
   bus = await startBus();
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await provision(master, { replicas: 1, onlyRaise: true }, recordingLog());
   witness = await connectTo(bus, "master");
   witness.nats.subscribe("$JS.API.>", {
-    callback: (_, message) => void asked.push(`${message.subject} ${message.string()}`),
+    callback: (_, message) => void requested.push(`${message.subject} ${message.string()}`),
   });
   await witness.nats.flush();
 });
@@ -37,7 +37,7 @@ beforeEach(async () => {
   // What a test before asked for last, such as to remove a consumer.
   await master.nats.flush();
   await witness.nats.flush();
-  asked = [];
+  requested = [];
 });
 
 const peels = (count: number) => Array.from({ length: count }, (_, at) => `web-${at}`);
@@ -68,7 +68,7 @@ function seenAs(version: string): Bus {
 /** What JetStream was asked. */
 async function requests(): Promise<string[]> {
   await witness.nats.flush();
-  return asked;
+  return requested;
 }
 
 test("of a few targets an old server is asked message by message: nothing is created or compared for it", async () => {
@@ -83,7 +83,7 @@ test("of a few targets an old server is asked message by message: nothing is cre
     { acknowledged: false },
   ]);
   expect(await requests()).toHaveLength(6);
-  for (const request of asked) {
+  for (const request of requested) {
     expect(request).toMatch(/^\$JS\.API\.STREAM\.MSG\.GET\.job-events \{"last_by_subj":"[^*>]+"\}$/);
   }
 });
@@ -94,7 +94,7 @@ test("a server that tells what it stores is asked for that first, and of a few m
   expect(await requests()).toEqual([
     `$JS.API.STREAM.INFO.job-events {"subjects_filter":"svc.job.${job.jid}.*.*","offset":0}`,
   ]);
-  asked = [];
+  requested = [];
   await store(ackSubject(job.jid, "web-7"));
   await store(returnSubject(job.jid, "web-7"), returned());
   await store(returnSubject(job.jid, "web-99"), returned());

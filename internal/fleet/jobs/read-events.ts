@@ -6,11 +6,11 @@ import {
   jobSubjects,
   readLatest,
   readStream,
+  reportsStored,
   returnSubject,
   type StoredMessage,
   scheduleSubject,
   storedSubjects,
-  tellsStored,
 } from "../../bus/mod.ts";
 import { isAssumed } from "../../wire/return.ts";
 import { type JobEvent, readEvent } from "./events.ts";
@@ -97,7 +97,7 @@ export async function readEvents(
 /** Requests what a bus stores about a job. @throws SvcError `storage` */
 async function requestStored(bus: Bus, jid: string, targets: number): Promise<Stored> {
   const isListed = targets > 1 && targets <= maxListed;
-  return isListed && tellsStored(bus) ? storedSubjects(bus, stream, jobSubjects(jid)) : undefined;
+  return isListed && reportsStored(bus) ? storedSubjects(bus, stream, jobSubjects(jid)) : undefined;
 }
 
 /** Whether an earlier return of the same target may say more: how it ended, or that this was in time. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Job } from "./record.ts";
 
-const keepMs = 10_000;
+const retainMs = 10_000;
 const maxBytes = 16 * 1024 * 1024;
 /** The clocks of two masters differ by less while both decide anything. */
 const clockMarginMs = 5_000;
@@ -16,7 +16,7 @@ interface Message {
 /** What peels said of jobs a moment ago: a job that has just begun is followed without reading them from the bus. */
 export interface RecentEvents {
   /** @returns the message */
-  keep(message: Message): Message;
+  retain(message: Message): Message;
   /** All messages of a job; `undefined` where some may be missing. */
   of(job: Pick<Job, "jid" | "createdAt">): Message[] | undefined;
   /** Some messages were missed until now. */
@@ -30,7 +30,7 @@ export function createRecentEvents({ now }: Pick<Clock, "now">): RecentEvents {
   /** Every message since then is kept. */
   let since = now();
   const drop = () => {
-    const oldest = now() - keepMs;
+    const oldest = now() - retainMs;
     for (let first = kept[head]; first !== undefined; first = kept[head]) {
       if (bytes <= maxBytes && first.storedAt >= oldest) break;
       bytes -= first.data.length;
@@ -42,7 +42,7 @@ export function createRecentEvents({ now }: Pick<Clock, "now">): RecentEvents {
     head = 0;
   };
   return {
-    keep(message) {
+    retain(message) {
       kept.push(message);
       bytes += message.data.length;
       drop();

@@ -41,21 +41,21 @@ test("an event of a target counts once, and only for a running job", () => {
 
 test("events before the record count for half a minute", () => {
   const { clock, running, returns } = setup();
-  running.keepEarly(returned("old", "a"));
+  running.retainEarly(returned("old", "a"));
   clock.advance(29_999);
-  running.keepEarly(returned("new", "a"));
-  running.keepEarly(returned("new", "b"));
+  running.retainEarly(returned("new", "a"));
+  running.retainEarly(returned("new", "b"));
   expect(running.begin(jobOf("old"), 1).tally.open).toBe(1);
   clock.advance(30_001);
-  running.keepEarly(returned("newest", "a"));
+  running.retainEarly(returned("newest", "a"));
   expect(running.begin(jobOf("new"), 1).tally.open).toBe(2);
   expect(returns).toEqual(["old a"]);
 });
 
 test("events of one peel for unknown jobs are limited", () => {
   const { running } = setup();
-  for (let n = 0; n < 10_002; n++) running.keepEarly(returned(`j${n}`, "a"));
-  running.keepEarly(returned("j10001", "b"));
+  for (let n = 0; n < 10_002; n++) running.retainEarly(returned(`j${n}`, "a"));
+  running.retainEarly(returned("j10001", "b"));
   expect(["j0", "j10001"].map((jid) => running.begin(jobOf(jid), 1).tally.open)).toEqual([1, 1]);
 });
 

@@ -31,7 +31,7 @@ export interface RunningJobs {
   /** Counts an event. @returns `undefined` when its job does not run here */
   note(event: JobNews): { entry: RunningJob; isNew: boolean } | undefined;
   /** Keeps an event whose job is not known yet, for `begin`. @returns whether there was room for it */
-  keepEarly(event: JobNews): boolean;
+  retainEarly(event: JobNews): boolean;
 }
 
 /** @param onReturn called when a target of a job has returned, once for each */
@@ -70,6 +70,6 @@ export function createRunningJobs(
       const entry = running.get(event.jid);
       return entry === undefined ? undefined : { entry, isNew: take(entry, event) };
     },
-    keepEarly: (event) => early.keep(event),
+    retainEarly: (event) => early.retain(event),
   };
 }

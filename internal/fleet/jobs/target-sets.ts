@@ -14,7 +14,7 @@ export interface TargetSet {
 /** The targets of listed jobs, in little memory: jobs on a whole fleet have the same ones. */
 export interface TargetSets {
   /** @param targets encoded peel ids */
-  keep(targets: readonly string[]): TargetSet;
+  retain(targets: readonly string[]): TargetSet;
   /** Targets that are kept. */
   readonly weight: number;
 }
@@ -72,7 +72,7 @@ export function createTargetSets(max = maxTargets): TargetSets {
     get weight() {
       return weight;
     },
-    keep(targets) {
+    retain(targets) {
       const [only] = targets;
       if (targets.length === 1 && only !== undefined) return new SingleTarget(numberOf(only));
       const { key, set } = setOf(targets);

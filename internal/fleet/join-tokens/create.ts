@@ -36,7 +36,7 @@ export interface JoinTokenDeps {
 }
 
 /** What is asked of a new token. */
-export interface AskedToken {
+export interface RequestedToken {
   peel: string;
   uses: number;
   ttl: string;
@@ -53,11 +53,11 @@ export interface AskedToken {
  */
 export async function createToken(
   deps: JoinTokenDeps,
-  asked: AskedToken,
+  requested: RequestedToken,
   call: Call,
 ): Promise<{ token: JoinTokenRecord; secret: Uint8Array }> {
   const { tokens, view, mac, clock } = deps;
-  const ttlMs = readTtl(asked.ttl);
+  const ttlMs = readTtl(requested.ttl);
   const now = clock.now();
   await view.caughtUp();
   const kept = view.all();
@@ -67,7 +67,7 @@ export async function createToken(
       `there are ${maxTokens} join tokens: those that have ended go after 7 days, and fewer with more uses do the same`,
     );
   }
-  const uses = kept.reduce((sum, one) => sum + countOf(deps, one, now), asked.uses);
+  const uses = kept.reduce((sum, one) => sum + countOf(deps, one, now), requested.uses);
   if (uses > maxUsesOfAll) {
     throw new SvcError(
       "conflict",
@@ -76,9 +76,9 @@ export async function createToken(
   }
   const id = newTokenId(deps, call, now);
   const secret = secretOf(mac, id);
-  const { labels, note, peel, hold } = asked;
+  const { labels, note, peel, hold } = requested;
   const token: JoinTokenRecord = {
-    ...{ id, digest: sha256(secret), peel, uses: asked.uses, createdAt: now, expiresAt: now + ttlMs },
+    ...{ id, digest: sha256(secret), peel, uses: requested.uses, createdAt: now, expiresAt: now + ttlMs },
     ...{ labels, createdBy: operatorOf(call), hold },
     ...(note === undefined ? {} : { note }),
   };

@@ -104,16 +104,16 @@ const call = (caller = ann) => ({ caller, log, clock });
 
 async function create(
   { operations }: Pick<Master, "operations">,
-  asked: Partial<Parameters<typeof createJoinToken.run>[1]> = {},
+  requested: Partial<Parameters<typeof createJoinToken.run>[1]> = {},
 ) {
-  const input = { peel: "*", uses: 1, ttl: "24h", label: {}, url: [], hold: false, ...asked };
+  const input = { peel: "*", uses: 1, ttl: "24h", label: {}, url: [], hold: false, ...requested };
   const made = await createJoinToken.run(operations, input, call());
   return { ...made, ...parseJoinToken("test", made.token ?? "") };
 }
 
 const newHost = (peelId: string) => ({ peelId, key: newKeyPair("user", systemRandom) });
 
-async function ask(
+async function request(
   { deps }: Pick<Master, "deps">,
   { peelId, key }: ReturnType<typeof newHost>,
   token: { id: string; secret: Uint8Array } | undefined,
@@ -149,7 +149,7 @@ describe("a token", () => {
     const master = startMaster();
     const token = await create(master, { label: { env: "lab" }, note: "rack 7" });
     expect(token).toMatchObject({ urls: ["https://svc.example.com:8443"], pins: [pin], state: "open" });
-    const { record, created } = await ask(master, newHost("web-1_example_com"), token);
+    const { record, created } = await request(master, newHost("web-1_example_com"), token);
     expect({ record, created }).toMatchObject({
       record: { state: "approved", decidedBy: `token:${token.id}`, labels: { env: "lab" } },
       created: true,
@@ -167,18 +167,18 @@ describe("a token", () => {
   test.each<
     [string, { uses?: number; peel?: string; ttl?: string }, (m: Master, id: string) => unknown, string]
   >([
-    ["used up", {}, (m, id) => ask(m, newHost("web-2"), tokenOf.get(id)), "is used up: another host"],
+    ["used up", {}, (m, id) => request(m, newHost("web-2"), tokenOf.get(id)), "is used up: another host"],
     ["ended", { ttl: "1h" }, () => clock.advance(61 * minuteMs), "ended at 2026-01-01T01:00:00.000Z"],
     ["revoked", {}, (m, id) => revokeJoinToken.run(m.operations, { id }, call()), "join token was revoked"],
     ["for other hosts", { peel: "db-*" }, () => {}, "is for hosts that match db-*, and not for web-1"],
-  ])("that is %s leaves no record", async (_, asked, happens, message) => {
+  ])("that is %s leaves no record", async (_, requested, happens, message) => {
     const [master, other] = [startMaster(), startMaster()];
-    const token = await create(master, asked);
+    const token = await create(master, requested);
     tokenOf.set(token.id, token);
     await happens(master, token.id);
     const before = enrollments.keys.length;
-    const asking = ask(other, newHost("web-1"), token);
-    await expect(asking).rejects.toMatchObject({
+    const requesting = request(other, newHost("web-1"), token);
+    await expect(requesting).rejects.toMatchObject({
       kind: "forbidden",
       message: expect.stringContaining(message),
     });
@@ -194,7 +194,7 @@ describe("a token", () => {
       secret: token.secret,
     };
     for (const one of [wrong, unknown]) {
-      await expect(ask(master, newHost("web-1"), one)).rejects.toMatchObject({
+      await expect(request(master, newHost("web-1"), one)).rejects.toMatchObject({
         ...{ kind: "unauthorized", message: "join token verification failed" },
       });
     }
@@ -207,7 +207,7 @@ describe("a token", () => {
   ])("%s leaves it pending with its labels, and takes no use", async (_, hold, root) => {
     const master = startMaster();
     const token = await create(master, { hold, label: { env: "lab" } });
-    const { record } = await ask(master, newHost("web-1"), token, root);
+    const { record } = await request(master, newHost("web-1"), token, root);
     expect(record).toMatchObject({ state: "pending", labels: { env: "lab" } });
     expect(master.view.used(token.id)).toBe(0);
   });
@@ -216,8 +216,8 @@ describe("a token", () => {
     const master = startMaster();
     const token = await create(master);
     const host = newHost("web-1");
-    const { record } = await ask(master, host, undefined);
-    expect(await ask(master, host, token)).toMatchObject({
+    const { record } = await request(master, host, undefined);
+    expect(await request(master, host, token)).toMatchObject({
       ...{ record: { id: record.id, state: "approved" }, created: false },
     });
   });
@@ -246,8 +246,8 @@ describe("a token", () => {
     [{ ttl: "31d" }, "ttl must be 1m to 30d"],
     [{ ttl: "59s" }, "ttl must be 1m to 30d"],
     [{ ttl: "soon" }, "is not a duration"],
-  ])("with %j is refused", async (asked, message) => {
-    await expect(create(startMaster(), asked)).rejects.toThrow(message);
+  ])("with %j is refused", async (requested, message) => {
+    await expect(create(startMaster(), requested)).rejects.toThrow(message);
     expect(tokens.keys).toEqual([]);
   });
 
@@ -263,7 +263,7 @@ describe("a token", () => {
   test("is removed with its uses a week after its end", async () => {
     const master = startMaster();
     const token = await create(master, { ttl: "1h", uses: 3 });
-    await ask(master, newHost("web-1"), token);
+    await request(master, newHost("web-1"), token);
     clock.advance(60 * minuteMs + keptMs - 1);
     await pruneTokens(master.operations);
     expect(tokens.keys).toHaveLength(2);
@@ -299,13 +299,13 @@ describe("an attacker who controls the bus", () => {
   test("cannot free a use", async () => {
     const master = startMaster();
     const token = await create(master);
-    await ask(master, newHost("web-1"), token);
+    await request(master, newHost("web-1"), token);
     const key = `${token.id}.0`;
     const used = await tokens.get(key);
     if (used === undefined) throw new Error("no use is stored");
-    const { record } = await ask(master, newHost("web-2"), await create(master, { uses: 2 }));
+    const { record } = await request(master, newHost("web-2"), await create(master, { uses: 2 }));
     expect(record.state).toBe("approved");
-    const refused = () => expect(ask(master, newHost("web-3"), token)).rejects.toThrow("is used up");
+    const refused = () => expect(request(master, newHost("web-3"), token)).rejects.toThrow("is used up");
     const map = decode(used.value) as Record<string, Plain>;
     await tokens.put(key, encode({ ...map, free: true }));
     await refused();
@@ -321,10 +321,10 @@ describe("never more, and no use lost for good", () => {
   test("100 hosts with 50 uses on two masters: exactly 50", async () => {
     const pair = [startMaster(), startMaster()] as const;
     const token = await create(pair[0], { uses: 50 });
-    const asked = Array.from({ length: 100 }, (_, n) => {
-      return ask(n % 2 === 0 ? pair[0] : pair[1], newHost(`web-${n}`), token);
+    const requested = Array.from({ length: 100 }, (_, n) => {
+      return request(n % 2 === 0 ? pair[0] : pair[1], newHost(`web-${n}`), token);
     });
-    const ended = await Promise.allSettled(asked);
+    const ended = await Promise.allSettled(requested);
     const refusals = ended.flatMap((one) => (one.status === "rejected" ? [String(one.reason.message)] : []));
     expect(await countIn(token.id)).toBe(50);
     expect(new Set(refusals)).toEqual(new Set(["join token is used up: 50 hosts have joined with it"]));
@@ -337,10 +337,10 @@ describe("never more, and no use lost for good", () => {
     enrollments.beforeWrite = () => {
       throw new Error("the bus is down");
     };
-    await expect(ask(master, newHost("web-1"), token)).rejects.toThrow("the bus is down");
+    await expect(request(master, newHost("web-1"), token)).rejects.toThrow("the bus is down");
     enrollments.beforeWrite = () => {};
     expect(master.view.used(token.id)).toBe(0);
-    expect(await ask(startMaster(), newHost("web-2"), token)).toMatchObject({
+    expect(await request(startMaster(), newHost("web-2"), token)).toMatchObject({
       record: { state: "approved" },
     });
   });
@@ -350,19 +350,19 @@ describe("never more, and no use lost for good", () => {
     const master = startMaster();
     const token = await create(master);
     const host = newHost("web-1");
-    await expect(ask(dying, host, token)).rejects.toThrow("the master died");
+    await expect(request(dying, host, token)).rejects.toThrow("the master died");
     expect(master.view.used(token.id)).toBe(1);
     // The first master might still be at work.
-    await expect(ask(master, host, token)).rejects.toMatchObject({
+    await expect(request(master, host, token)).rejects.toMatchObject({
       ...{ kind: "unavailable", retryAfterMs: 120_000 },
     });
-    await expect(ask(master, newHost("web-2"), token)).rejects.toThrow("is used up");
+    await expect(request(master, newHost("web-2"), token)).rejects.toThrow("is used up");
     clock.advance(120_000);
     const again = startMaster({ dies: (write) => write === "create enrollments" });
-    await expect(ask(again, host, token)).rejects.toThrow("the master died");
+    await expect(request(again, host, token)).rejects.toThrow("the master died");
     clock.advance(120_000);
-    expect(await ask(master, newHost("web-2"), token)).toMatchObject({ record: { state: "approved" } });
-    await expect(ask(master, host, token)).rejects.toThrow("is used up");
+    expect(await request(master, newHost("web-2"), token)).toMatchObject({ record: { state: "approved" } });
+    await expect(request(master, host, token)).rejects.toThrow("is used up");
   });
 
   test("a host whose record has no index yet is not refused, and takes no second use", async () => {
@@ -371,8 +371,8 @@ describe("never more, and no use lost for good", () => {
     const master = startMaster();
     const token = await create(master, { uses: 2 });
     const host = newHost("web-1");
-    await expect(ask(dying, host, token)).rejects.toThrow("the master died");
-    await expect(ask(master, host, token)).rejects.toMatchObject({
+    await expect(request(dying, host, token)).rejects.toThrow("the master died");
+    await expect(request(master, host, token)).rejects.toMatchObject({
       kind: "unavailable",
       retryAfterMs: 120_000,
     });
@@ -387,9 +387,9 @@ describe("never more, and no use lost for good", () => {
       return async () => {};
     };
     const slow = { deps: { ...master.deps, begin } };
-    await expect(ask(slow, newHost("web-1"), token)).rejects.toMatchObject({ kind: "unavailable" });
+    await expect(request(slow, newHost("web-1"), token)).rejects.toMatchObject({ kind: "unavailable" });
     expect(enrollments.keys).toEqual([]);
-    expect(await ask(master, newHost("web-2"), token)).toMatchObject({ record: { state: "approved" } });
+    expect(await request(master, newHost("web-2"), token)).toMatchObject({ record: { state: "approved" } });
   });
 
   test("N uses and 2N hosts, with masters that die anywhere", async () => {
@@ -407,7 +407,7 @@ describe("never more, and no use lost for good", () => {
           });
           const hosts = Array.from({ length: 2 * uses }, (_, n) => newHost(`web-${n}`));
           const round = (all: readonly Master[]) =>
-            Promise.allSettled(hosts.map((host, n) => ask(all[n % all.length] ?? steady, host, token)));
+            Promise.allSettled(hosts.map((host, n) => request(all[n % all.length] ?? steady, host, token)));
           await round(mortals);
           expect(await countIn(token.id)).toBeLessThanOrEqual(uses);
           await round([steady, ...mortals]);

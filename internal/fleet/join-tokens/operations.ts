@@ -105,8 +105,8 @@ export const createJoinToken = operation({
       throw new SvcError("forbidden", "a join token cannot wait for others: nobody would get it");
     }
     const urls = url.length > 0 ? url : deps.urls();
-    const asked = { peel, uses, ttl, labels, hold, ...defined({ note }) };
-    const { token, secret } = await createToken(deps, asked, call);
+    const requested = { peel, uses, ttl, labels, hold, ...defined({ note }) };
+    const { token, secret } = await createToken(deps, requested, call);
     call.log.info("join token created", {
       ...{ token: token.id, peel: token.peel, uses: token.uses, operator: operatorOf(call) },
     });

@@ -48,7 +48,7 @@ export interface TakeDeps {
 
 /** How often masters repair records without an index. */
 const repairMs = 60_000;
-const lookedUpAtOnce = 64;
+const readAtOnce = 64;
 /** How many lost races in a row are bad luck. */
 const maxLost = 64;
 
@@ -77,8 +77,8 @@ export function createTakings(deps: TakeDeps) {
     return result;
   };
   const firstOfNothing = async (token: string, uses: Choice["doubtful"]): Promise<Place | undefined> => {
-    for (let from = 0; from < uses.length; from += lookedUpAtOnce) {
-      const some = uses.slice(from, from + lookedUpAtOnce);
+    for (let from = 0; from < uses.length; from += readAtOnce) {
+      const some = uses.slice(from, from + readAtOnce);
       const found = await Promise.all(some.map((use) => resultOf(token, use)));
       const use = some[found.indexOf("none")];
       if (use !== undefined) return placeOf(use);

@@ -42,9 +42,9 @@ export const requestReadiness = (bus: Bus, name: string): Promise<MasterReadines
 export const requestMasterReadiness = (bus: Bus, name: string): Promise<MasterReadiness> =>
   judged(() => requestReply(bus, readyzOfMasterSubject(name), new Uint8Array(), answerMs));
 
-async function judged(ask: () => Promise<Uint8Array | undefined>): Promise<MasterReadiness> {
+async function judged(read: () => Promise<Uint8Array | undefined>): Promise<MasterReadiness> {
   try {
-    const answer = await ask();
+    const answer = await read();
     if (answer === undefined) {
       return {
         readiness: "silent",

@@ -30,15 +30,15 @@ const fields = { id: "enr-1", name: "new" };
 function doing({
   caller = ann,
   failure,
-  asked = fields as unknown,
+  raw = fields as unknown,
 }: {
   caller?: Caller;
   failure?: unknown;
-  asked?: unknown;
+  raw?: unknown;
 }) {
   const log = recordingLog();
   const call = { caller, requestId: "r-1", log, clock };
-  return { log, done: invoke(rename, { failure }, { fields: asked }, call) };
+  return { log, done: invoke(rename, { failure }, { fields: raw }, call) };
 }
 
 const about = { operation: "things.rename", operator: "ann", door: "bus", request_id: "r-1" };
@@ -68,7 +68,7 @@ test.each<[code: string, level: string, failure: Error]>([
 });
 
 test("an operation with malformed input does not start", async () => {
-  const { log, done } = doing({ asked: { ...fields, nam: 1 } });
+  const { log, done } = doing({ raw: { ...fields, nam: 1 } });
   await expect(done).rejects.toThrow('unknown key "nam" (did you mean name?)');
   expect(log.records.map(({ event }) => event)).toEqual(["operation refused"]);
 });

@@ -4,7 +4,7 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../base/error
 import type { LogFields } from "../../base/log.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import { type Call, type InputSchema, nameOfCaller, type Operation, type Touch } from "./operation.ts";
-import { type Asked, parse } from "./parse.ts";
+import { parse, type RawRequest } from "./parse.ts";
 
 /**
  * Runs an operation for a caller, in the same way for every door: parse, check the caller, run, and log the
@@ -17,7 +17,7 @@ import { type Asked, parse } from "./parse.ts";
 export async function invoke<Deps, Input extends InputSchema, Output extends v.GenericSchema>(
   operation: Operation<Deps, Input, Output>,
   deps: Deps,
-  asked: Asked,
+  raw: RawRequest,
   call: Call,
 ): Promise<v.InferOutput<Output>> {
   const { caller, requestId, log, clock } = call;
@@ -31,7 +31,7 @@ export async function invoke<Deps, Input extends InputSchema, Output extends v.G
   const span = call.span?.begin(operation.name, { attributes: { "svc.operation.kind": operation.kind } });
   const ended = () => ({ ...fields, duration_ms: Math.round((clock.monotonic() - started) * 1000) / 1000 });
   try {
-    const input = parse(operation.input, asked);
+    const input = parse(operation.input, raw);
     const touched = operation.touches(input);
     fields = { ...fields, ...fieldsOf(touched) };
     admit(operation, call);

@@ -30,7 +30,7 @@ export {
   type Passenger,
   type Touch,
 } from "./operation.ts";
-export { type Asked, parse } from "./parse.ts";
+export { parse, type RawRequest } from "./parse.ts";
 export { repeatedRequest } from "./repeated.ts";
 export { limitField, pageFields, pageOf } from "./schema.ts";
 export { nameOfScope, type Scope, type ScopeKind, type ScopeName, scopes } from "./scope.ts";

@@ -6,7 +6,7 @@ import type { FieldsSchema } from "./operation.ts";
 const maxKey = 80;
 
 /** A request as a door received it. */
-export interface Asked {
+export interface RawRequest {
   /** The input of the caller, not validated. */
   fields: unknown;
   /** The name of `fields` in messages: `the body`. */
@@ -22,7 +22,7 @@ export interface Asked {
  */
 export function parse<Schema extends FieldsSchema>(
   schema: Schema,
-  { fields, within = "the request", given = {} }: Asked,
+  { fields, within = "the request", given = {} }: RawRequest,
 ): v.InferOutput<Schema> {
   if (
     typeof fields !== "object" ||

@@ -18,7 +18,7 @@ export interface ApplyDeps {
   registry: Pick<Registry, "find" | "standing" | "caughtUp" | "dependents" | "noteVersion">;
   bucket: Pick<Bucket, "get" | "create" | "update" | "remove">;
   revocations: Pick<OperatorRevocations, "add" | "lift">;
-  keeper: Pick<Reconciler, "enforce">;
+  reconciler: Pick<Reconciler, "enforce">;
   disconnections: Disconnections;
   knownRoles(): readonly string[];
   /** Names of the scopes that roles have. */
@@ -116,10 +116,10 @@ async function store({ bucket }: ApplyDeps, record: SignedOperatorRecord): Promi
   return revision;
 }
 
-async function enforce({ keeper, log }: ApplyDeps, change: OperatorChange, name: string): Promise<void> {
+async function enforce({ reconciler, log }: ApplyDeps, change: OperatorChange, name: string): Promise<void> {
   let confirmed = false;
   try {
-    confirmed = await keeper.enforce();
+    confirmed = await reconciler.enforce();
   } catch (cause) {
     log.error("revocation of an operator not confirmed", { operator: name, error: describeError(cause) });
   }

@@ -6,7 +6,7 @@ import { createReconciler, maxPushes, type Reconciler, type SystemBus } from "..
 import { type Claims, encodeJwt, type KeyPair, readClaims } from "../../identity/mod.ts";
 import type { OperatorRevocation, OperatorRevocations } from "./revocations.ts";
 
-export interface KeepAccountDeps {
+export interface MaintainAccountDeps {
   revocations: Pick<OperatorRevocations, "current" | "prune" | "onChange">;
   system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
   /** Public key of the masters' account. */
@@ -31,9 +31,9 @@ export interface KeepAccountDeps {
  * else in the claims stays: another version may have written it. Several masters may do it at once: after each push
  * the bus is compared again.
  */
-export function createAccountKeeper(deps: KeepAccountDeps): Reconciler {
+export function createAccountReconciler(deps: MaintainAccountDeps): Reconciler {
   const { revocations, system, account, signer, mayPrune, clock, log } = deps;
-  const run = async (lookAgainSoon: () => void): Promise<boolean> => {
+  const run = async (checkAgainSoon: () => void): Promise<boolean> => {
     for (let pushed = 0; ; pushed++) {
       const answers = await system.lookupClaims(account);
       const held = answers.flatMap(({ jwt }) => (jwt === "" ? [] : readClaims(jwt)));
@@ -48,7 +48,7 @@ export function createAccountKeeper(deps: KeepAccountDeps): Reconciler {
       const lacks = held.some((claims) => JSON.stringify(wantedOf(claims)) !== JSON.stringify(claims.nats));
       if (!lacks) return complete;
       if (pushed === maxPushes || (pushed > 1 && !complete)) {
-        lookAgainSoon();
+        checkAgainSoon();
         return false;
       }
       const { name, sub } = newest;

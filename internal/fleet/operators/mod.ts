@@ -1,8 +1,8 @@
 export { operatorOperations } from "./joined.ts";
-export { createAccountKeeper } from "./maintain-account.ts";
+export { createAccountReconciler } from "./maintain-account.ts";
 export { mintOperator } from "./mint.ts";
 export type { OperatorDeps } from "./operations.ts";
 export { createRegistry } from "./registry.ts";
 export { createOperatorRevocations } from "./revocations.ts";
 export { followStatements } from "./statements.ts";
-export { createUnsignedAskers } from "./unsigned.ts";
+export { createUnsignedRequesters } from "./unsigned.ts";

@@ -18,7 +18,7 @@ import { minVersion } from "./change.ts";
 import { type MintDeps, mintOperator } from "./mint.ts";
 import type { Registry } from "./registry.ts";
 import type { OperatorRevocations } from "./revocations.ts";
-import type { UnsignedAskers } from "./unsigned.ts";
+import type { UnsignedRequesters } from "./unsigned.ts";
 
 export {
   type AdministratorsDeps,
@@ -51,7 +51,7 @@ export interface OperatorReadDeps {
 /** What a fleet lacks before it can require signatures. */
 export interface AdoptionDeps {
   requireSigned: boolean;
-  unsigned: UnsignedAskers;
+  unsigned: UnsignedRequesters;
   /** The users of the masters' account that are connected now, one for each connection. */
   connected(): Promise<readonly { name: string; jwt: string }[]>;
 }
@@ -117,14 +117,14 @@ export const showOperator = operation({
     dependents: described(v.array(v.string()), "Operators that are valid only with this one"),
   }),
   touches: touchesName,
-  async run(deps: OperatorReadDeps, { name: asked }) {
+  async run(deps: OperatorReadDeps, { name: requested }) {
     await deps.registry.caughtUp();
     const { registry, clock } = deps;
-    const isKnown = registry.find(asked) !== undefined || isListed(deps, asked);
+    const isKnown = registry.find(requested) !== undefined || isListed(deps, requested);
     return {
-      ...(isKnown ? { operator: summaryOf(deps, asked) } : {}),
-      next_version: minVersion(registry.standing, asked, clock.now()),
-      dependents: [...registry.dependents(asked, clock.now())],
+      ...(isKnown ? { operator: summaryOf(deps, requested) } : {}),
+      next_version: minVersion(registry.standing, requested, clock.now()),
+      dependents: [...registry.dependents(requested, clock.now())],
     };
   },
 });
@@ -173,9 +173,9 @@ export const renewOperator = operation({
     ),
   }),
   touches: touchesName,
-  async run(deps: OperatorReadDeps, { name: asked, public_key }) {
+  async run(deps: OperatorReadDeps, { name: requested, public_key }) {
     await deps.registry.caughtUp();
-    const judged = deps.registry.judge(asked, public_key, deps.clock.now());
+    const judged = deps.registry.judge(requested, public_key, deps.clock.now());
     if ("refused" in judged) throw new SvcError("forbidden", judged.refused);
     const crossPem = deps.address.crossPem();
     return { ...fileOf(deps, judged.operator), ...(crossPem === "" ? {} : { ca_cross_pem: crossPem }) };
@@ -219,7 +219,11 @@ export const adoptionStatus = operation({
       operators: active.length,
       unsigned: adoption.unsigned
         .list()
-        .map(({ name: asker, lastAt, ...rest }) => ({ name: asker, ...rest, last_at: rfc3339(lastAt) })),
+        .map(({ name: requester, lastAt, ...rest }) => ({
+          name: requester,
+          ...rest,
+          last_at: rfc3339(lastAt),
+        })),
       shared_credentials: [...shared].map(([user, connections]) => ({ name: user, connections })),
     };
   },
@@ -364,12 +368,12 @@ function note(call: Call, done: string, changedRecord: SignedOperatorRecord, { c
   });
 }
 
-function isListed({ registry }: OperatorReadDeps, asked: string): boolean {
-  return registry.administrators().some((one) => one.name === asked);
+function isListed({ registry }: OperatorReadDeps, requested: string): boolean {
+  return registry.administrators().some((one) => one.name === requested);
 }
 
-function activeOf({ registry, clock }: OperatorReadDeps, asked: string): Operator {
-  const judged = registry.judge(asked, registry.find(asked)?.publicKey ?? "", clock.now());
+function activeOf({ registry, clock }: OperatorReadDeps, requested: string): Operator {
+  const judged = registry.judge(requested, registry.find(requested)?.publicKey ?? "", clock.now());
   if ("refused" in judged) throw new SvcError("conflict", judged.refused);
   return judged.operator;
 }
@@ -396,17 +400,17 @@ function shownOperator({ roles, publicKey: key, expiresAt }: Operator) {
   };
 }
 
-function summaryOf({ registry, clock }: OperatorReadDeps, asked: string): v.InferOutput<typeof shown> {
+function summaryOf({ registry, clock }: OperatorReadDeps, requested: string): v.InferOutput<typeof shown> {
   const at = clock.now();
-  const listed = registry.administrators().find((one) => one.name === asked);
-  const found = registry.find(asked);
+  const listed = registry.administrators().find((one) => one.name === requested);
+  const found = registry.find(requested);
   const key = listed?.publicKey ?? found?.publicKey ?? "";
-  const judged = registry.judge(asked, key, at);
+  const judged = registry.judge(requested, key, at);
   const isOver = found?.expiresAt !== undefined && found.expiresAt <= at;
   const state =
     "operator" in judged ? "active" : found?.disabled === true ? "disabled" : isOver ? "expired" : "refused";
   return {
-    name: asked,
+    name: requested,
     public_key: key,
     roles: listed === undefined ? [...(found?.roles ?? [])] : [adminRole],
     state,

@@ -58,7 +58,7 @@ export function createOperatorRevocations({
 }): OperatorRevocations {
   const known = new Map<string, { entry: OperatorRevocation; revision: number }>();
   const listeners = new Set<() => void>();
-  const keep = (key: string, value: Uint8Array, revision: number) => {
+  const retain = (key: string, value: Uint8Array, revision: number) => {
     if ((known.get(key)?.revision ?? 0) >= revision) return;
     try {
       known.set(key, { entry: decodeRevocation(key, value), revision });
@@ -68,7 +68,7 @@ export function createOperatorRevocations({
   };
   const watch = bucket.watch(({ key, value, revision }) => {
     if (value === undefined) known.delete(key);
-    else keep(key, value, revision);
+    else retain(key, value, revision);
     for (const run of [...listeners]) run();
   });
   /** @param change what takes the place of an entry; `undefined` leaves it */
@@ -89,7 +89,7 @@ export function createOperatorRevocations({
             : await bucket.update(publicKey, value, existing.revision);
         if (revision === undefined) return conflict;
         // Do not wait for the watch: claims without this entry would admit the operator again.
-        keep(publicKey, value, revision);
+        retain(publicKey, value, revision);
         return next;
       },
       { exhausted: `the revocation of ${publicKey} is being changed by others` },

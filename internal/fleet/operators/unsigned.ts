@@ -1,5 +1,5 @@
 /** Who still asks without a signature, as one master has seen it since its start. */
-export interface UnsignedAsker {
+export interface UnsignedRequester {
   /** The name in the request, which proves nothing. */
   name: string;
   subject: string;
@@ -12,14 +12,14 @@ export interface UnsignedAsker {
 const max = 256;
 const maxName = 64;
 
-export interface UnsignedAskers {
+export interface UnsignedRequesters {
   note(subject: string, claimed: unknown): void;
   /** The last to ask comes first. */
-  list(): readonly UnsignedAsker[];
+  list(): readonly UnsignedRequester[];
 }
 
-export function createUnsignedAskers(clock: { now(): number }): UnsignedAskers {
-  const known = new Map<string, UnsignedAsker>();
+export function createUnsignedRequesters(clock: { now(): number }): UnsignedRequesters {
+  const known = new Map<string, UnsignedRequester>();
   return {
     note(subject, claimed) {
       const name = typeof claimed === "string" ? claimed.slice(0, maxName) : "";

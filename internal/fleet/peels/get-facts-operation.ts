@@ -5,7 +5,7 @@ import { suggestion } from "../../base/nearest.ts";
 import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { described, plain, timestamp } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import { lookUpFact } from "../../host/facts/mod.ts";
+import { findFact } from "../../host/facts/mod.ts";
 import { readFacts } from "../../wire/facts.ts";
 import { memberNamed } from "../enrollment/mod.ts";
 import { operation } from "../operation/mod.ts";
@@ -39,7 +39,7 @@ export const getFacts = operation({
     if (all === undefined) throw new SvcError("not_found", `the stored facts of ${shown} cannot be read`);
     const stored = { stored_at: rfc3339(entry.storedAt) };
     if (name === undefined) return { value: all, ...stored };
-    const value = lookUpFact(all, name);
+    const value = findFact(all, name);
     if (value !== undefined) return { value, ...stored };
     const near = suggestion(name, Object.keys(all));
     throw new SvcError("not_found", `${shown} has no fact ${JSON.stringify(name.slice(0, 100))}${near}`);

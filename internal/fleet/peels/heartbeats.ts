@@ -3,7 +3,7 @@ import { type Heartbeat, openHeartbeat, readGoodbye } from "../../wire/heartbeat
 
 /** The live peels, by encoded id: the entries of others expire within 30 s. */
 export const readPeels = async (bucket: Pick<Bucket, "entries">): Promise<Stored<Heartbeat>[]> =>
-  readValues((await bucket.entries()).filter(isHeard), openHeartbeat);
+  readValues((await bucket.entries()).filter(isAlive), openHeartbeat);
 
 /** The heartbeat of one live peel. @param peel encoded id */
 export async function readPeel(
@@ -11,11 +11,11 @@ export async function readPeel(
   peel: string,
 ): Promise<Stored<Heartbeat> | undefined> {
   const entry = await bucket.get(peel);
-  return entry === undefined || !isHeard(entry) ? undefined : readValues([entry], openHeartbeat)[0];
+  return entry === undefined || !isAlive(entry) ? undefined : readValues([entry], openHeartbeat)[0];
 }
 
 /** A peel that said goodbye is not alive, although its entry is still there. */
-const isHeard = ({ value }: Entry): boolean => readGoodbye(value) === undefined;
+const isAlive = ({ value }: Entry): boolean => readGoodbye(value) === undefined;
 
 /** More than this counts as a difference: a heartbeat takes a moment to the bus. */
 const clockToleranceMs = 5_000;

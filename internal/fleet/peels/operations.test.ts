@@ -7,7 +7,7 @@ import type { Bucket, Change } from "../../bus/mod.ts";
 import type { KnownRun } from "../compliance/status.ts";
 import type { Member } from "../enrollment/mod.ts";
 import type { LastJob } from "../jobs/last-jobs.ts";
-import { type Asked, type Call, invoke } from "../operation/mod.ts";
+import { type Call, invoke, type RawRequest } from "../operation/mod.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
 import { createResolver } from "../targeting/resolver.ts";
 import { listPeels, showPeel } from "./operations.ts";
@@ -72,7 +72,7 @@ async function fleetOf(members: readonly string[]) {
   };
   const call: Call = { caller: { kind: "operator", name: "ann", door: "bus" }, log, clock };
   const list = (
-    fields: Asked["fields"] = {},
+    fields: RawRequest["fields"] = {},
     { answerBytes = 1024 * 1024, ...own }: Partial<PeelsDeps & Call> = {},
   ) => invoke(listPeels, { ...deps, ...own }, { fields }, { ...call, answerBytes });
   const show = (id: string) => invoke(showPeel, deps, { fields: { id } }, call);
@@ -83,8 +83,8 @@ async function fleetOf(members: readonly string[]) {
   };
 }
 
-const messageOf = (asked: Promise<unknown>) =>
-  asked.then(
+const messageOf = (requested: Promise<unknown>) =>
+  requested.then(
     () => "no failure",
     (thrown) => (thrown instanceof SvcError ? `${thrown.kind}: ${thrown.message}` : String(thrown)),
   );

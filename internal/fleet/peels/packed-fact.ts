@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { lookUpFact } from "../../host/facts/mod.ts";
+import { findFact } from "../../host/facts/mod.ts";
 import { FactMap, type FactValue } from "../../tree/targets/mod.ts";
 
 /**
@@ -14,7 +14,7 @@ export function packedFact(facts: FactMap | undefined, path: string): Plain | un
   const [name = ""] = path.split(":");
   const value = name === path ? undefined : namedValue(facts, name);
   return value instanceof FactMap || Array.isArray(value)
-    ? lookUpFact({ [name]: plainOf(value) }, path)
+    ? findFact({ [name]: plainOf(value) }, path)
     : undefined;
 }
 

@@ -11,7 +11,7 @@ import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
 /** A peel that is away for less than this, such as for its restart, is not written down. */
 const restartMs = 10_000;
 /** A whole site may fall silent at once: how much is written in one look, and how much of it at a time. */
-const maxAtOnce = { look: 2_000, writes: 32 } as const;
+const maxAtOnce = { check: 2_000, writes: 32 } as const;
 /** How often masters note that they have written all there is. No peel id begins with `_`. */
 const markEveryMs = 60_000;
 const markKey = "_seen";
@@ -36,7 +36,7 @@ export interface Silences {
    */
   sinceOf(peel: string): number | undefined;
   /** Writes down what changed since the last look. Called when heartbeats had the time to arrive. */
-  look(): void;
+  check(): void;
   /** Resolves when nothing is being written. */
   stop(): Promise<void>;
 }
@@ -71,7 +71,7 @@ export function followSilences(deps: SilencesDeps): Silences {
   /** The mark as it was when this master started, and as it is. */
   let [firstMark, mark]: (number | undefined)[] = [];
   let isReady = false;
-  let looking: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
   let stopped = false;
 
   const watch = bucket.watch(({ key, value, revision }: Change) => {
@@ -124,10 +124,10 @@ export function followSilences(deps: SilencesDeps): Silences {
     const changes: (() => Promise<unknown>)[] = [];
     for (const peel of [...members.slice(from), ...members.slice(0, from)]) {
       const change = changeOf(peel);
-      if (change !== undefined && changes.push(change) === maxAtOnce.look) break;
+      if (change !== undefined && changes.push(change) === maxAtOnce.check) break;
     }
     for (const [peel, { revision }] of stored) {
-      if (changes.length >= maxAtOnce.look) break;
+      if (changes.length >= maxAtOnce.check) break;
       if (!isMember.has(peel)) changes.push(() => bucket.remove(peel, revision));
     }
     await mapBounded(changes, { atOnce: maxAtOnce.writes }, async (change) => stopped || (await change()));
@@ -138,18 +138,18 @@ export function followSilences(deps: SilencesDeps): Silences {
   return {
     ready,
     sinceOf,
-    look() {
-      if (!isReady || stopped || looking !== undefined) return;
-      looking = write()
+    check() {
+      if (!isReady || stopped || checking !== undefined) return;
+      checking = write()
         .catch((thrown) => log.warn("silent peels not written down yet", { reason: describeError(thrown) }))
         .finally(() => {
-          looking = undefined;
+          checking = undefined;
         });
     },
     async stop() {
       stopped = true;
       watch.stop();
-      await looking;
+      await checking;
     },
   };
 }

@@ -192,10 +192,10 @@ describe("a program", () => {
   test("of a master that stops decides nothing, and the host asks again", async () => {
     const stopping = new AbortController();
     const way = wayOf(program("sleep 60"), [], stopping.signal);
-    const asked = way.judge();
+    const requested = way.judge();
     while (way.engine.load.running === 0) await systemTurn();
     stopping.abort(new Error("stopped"));
-    await expect(asked).rejects.toMatchObject({ kind: "unavailable" });
+    await expect(requested).rejects.toMatchObject({ kind: "unavailable" });
   });
 });
 
@@ -242,22 +242,22 @@ describe("a webhook", () => {
   });
 
   test("on a loopback address is refused unless it is allowed", async () => {
-    let asked = 0;
+    let requested = 0;
     using hook = await server(() => {
-      asked++;
+      requested++;
       return approval();
     });
     expect(await wayOf(rule(hook)).judge()).toMatchObject(held);
     expect(whyHeld()).toContain(
       "hooks.example.com (127.0.0.1) is a loopback address; if rules may call it, add it to enroll.policy_webhook_allow",
     );
-    expect(asked).toBe(0);
+    expect(requested).toBe(0);
   });
 
   test("with a certificate of an unknown CA, of another CA, or for another name gets nothing", async () => {
-    let asked = 0;
+    let requested = 0;
     const count = () => {
-      asked++;
+      requested++;
       return approval();
     };
     using hook = await server(count);
@@ -270,7 +270,7 @@ describe("a webhook", () => {
     ]) {
       expect(await wayOf(rules, allow).judge()).toMatchObject(held);
     }
-    expect([asked, counted.filter((one) => one === "ask failed").length]).toEqual([0, 3]);
+    expect([requested, counted.filter((one) => one === "ask failed").length]).toEqual([0, 3]);
   });
 
   test.each<[string, () => Response | Promise<Response>, string, string]>([

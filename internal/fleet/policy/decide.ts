@@ -1,9 +1,9 @@
 import { createSlots, type Slots } from "../../base/slots.ts";
 import { type Enrollment, type Labels, labelsProblem } from "../enrollment/mod.ts";
 import type { Answer } from "./answer.ts";
-import { type AskDeps, type Failure, NoAnswer, requestExternal } from "./ask.ts";
 import { ruleFor } from "./match.ts";
 import type { Policy, PolicyRule } from "./policy.ts";
+import { type ExternalDeps, type Failure, NoAnswer, requestExternal } from "./request-external.ts";
 
 /** How many hosts wait for a program or webhook at most; more are asked to come again. */
 const maxWaiting = 64;
@@ -27,7 +27,7 @@ export interface PolicyEngine {
   readonly load: { running: number; waiting: number };
 }
 
-export interface EngineDeps extends AskDeps {
+export interface EngineDeps extends ExternalDeps {
   policy(): Policy;
 }
 
@@ -35,7 +35,7 @@ export interface EngineDeps extends AskDeps {
 export function createPolicyEngine(deps: EngineDeps): PolicyEngine {
   let slots: { workers: number; slots: Slots } | undefined;
   let running = 0;
-  let asking = 0;
+  let active = 0;
   /** With another number of workers, what runs under the earlier one ends by itself. */
   const slotsFor = (workers: number): Slots => {
     if (slots?.workers !== workers) {
@@ -43,10 +43,10 @@ export function createPolicyEngine(deps: EngineDeps): PolicyEngine {
     }
     return slots.slots;
   };
-  const ask = async (rule: PolicyRule, record: Enrollment, workers: number): Promise<Answer> => {
+  const judge = async (rule: PolicyRule, record: Enrollment, workers: number): Promise<Answer> => {
     const { decider } = rule;
     if ("decide" in decider) return decider;
-    asking++;
+    active++;
     try {
       // A host that asks again while its first request waits takes no second place.
       return await slotsFor(workers).run(async () => {
@@ -58,7 +58,7 @@ export function createPolicyEngine(deps: EngineDeps): PolicyEngine {
         }
       }, record.peelId);
     } finally {
-      asking--;
+      active--;
     }
   };
   return {
@@ -67,7 +67,7 @@ export function createPolicyEngine(deps: EngineDeps): PolicyEngine {
       const rule = ruleFor(rules, record);
       if (rule === undefined) return undefined;
       try {
-        const answer = await ask(rule, record, workers);
+        const answer = await judge(rule, record, workers);
         return { rule, ...answer, ...labelled(rule.labels, answer.labels) };
       } catch (thrown) {
         if (!(thrown instanceof NoAnswer)) throw thrown;
@@ -75,7 +75,7 @@ export function createPolicyEngine(deps: EngineDeps): PolicyEngine {
       }
     },
     get load() {
-      return { running, waiting: asking - running };
+      return { running, waiting: active - running };
     },
   };
 }

@@ -1,4 +1,3 @@
-export { type Failure, failures } from "./ask.ts";
 export { createPolicyEngine } from "./decide.ts";
 export { openRules, type Verdict } from "./describe.ts";
 export { followPolicy } from "./follow.ts";
@@ -6,5 +5,6 @@ export { policyOperations } from "./joined.ts";
 export { lintPolicy } from "./lint.ts";
 export { type DescribedApplicant, readApplicant, type ShownWay } from "./operations.ts";
 export { policyFile } from "./read-policy.ts";
+export { type Failure, failures } from "./request-external.ts";
 export { type Tried, tryPolicy } from "./try-policy.ts";
 export { createPolicyWay } from "./way-in.ts";

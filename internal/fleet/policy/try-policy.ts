@@ -1,11 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Enrollment } from "../enrollment/mod.ts";
 import type { Answer } from "./answer.ts";
-import type { AskDeps, Failure } from "./ask.ts";
 import { createPolicyEngine } from "./decide.ts";
 import { explainPolicy, type Verdict } from "./describe.ts";
 import { lintPolicy } from "./lint.ts";
 import type { Applicant } from "./match.ts";
+import type { ExternalDeps, Failure } from "./request-external.ts";
 
 /** What a program or webhook answered about a host that does not exist. */
 export type Tried = Answer & { failure?: { kind: Failure; reason: string } };
@@ -19,7 +19,7 @@ export type Tried = Answer & { failure?: { kind: Failure; reason: string } };
 export async function tryPolicy(
   path: string,
   applicant: Applicant,
-  running: AskDeps | undefined,
+  running: ExternalDeps | undefined,
 ): Promise<Verdict & { answer?: Tried }> {
   const { policy, problems } = lintPolicy(path);
   if (policy === undefined) throw new SvcError("bad_request", problems.join("; "));

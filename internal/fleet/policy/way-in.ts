@@ -1,8 +1,8 @@
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import type { Decide, WayIn } from "../enrollment/mod.ts";
-import type { Failure } from "./ask.ts";
 import type { PolicyEngine } from "./decide.ts";
+import type { Failure } from "./request-external.ts";
 
 export interface PolicyWayDeps {
   engine: Pick<PolicyEngine, "decide">;

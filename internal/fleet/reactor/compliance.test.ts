@@ -25,7 +25,7 @@ const ofReaction: KnownJob = {
   ...{ function: "state.apply", metadata: {}, createdBy: "reactor:fix" },
   ...{ targets: new Set(["web-1"]), depth: 3 },
 };
-const jobs: JobOf = async (asked) => (asked === jid ? ofReaction : undefined);
+const jobs: JobOf = async (requested) => (requested === jid ? ofReaction : undefined);
 
 test("a report is an event of the peel in the subject, with its status", async () => {
   const { drift, failures, ...run } = report();

@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
-import { append, type Bus, eventSubject, type Look, untilKey } from "../../bus/mod.ts";
+import { append, type Bus, eventSubject, type KeyCheck, untilKey } from "../../bus/mod.ts";
 import { encodeServiceEvent } from "../../wire/peel-event.ts";
 import {
   type ApplyDeps,
@@ -148,7 +148,7 @@ async function untilIndexed(
     await untilKey(
       bus,
       { ...place, signal: AbortSignal.any([signal, late.signal]) },
-      async (): Promise<Look<string>> =>
+      async (): Promise<KeyCheck<string>> =>
         (await findByPeel(enrollments.enrollments, event.source))?.id === id ? { found: id } : {},
     );
   } catch (thrown) {

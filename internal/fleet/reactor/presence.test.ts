@@ -66,15 +66,15 @@ function setup(stream = memoryStream()) {
   const members = new Set(["web1", "web2"]);
   const beats = new Map<string, number>();
   const listeners = new Set<(peel: string, revision: number, value: Uint8Array) => void>();
-  let looks = 0;
-  let asked = 0;
+  let checks = 0;
+  let requested = 0;
   const presence = followPresence({
     bus: stream.bus,
     index: {
       running: true,
       alive: (peel) => clock.monotonic() - (beats.get(peel) ?? Number.NEGATIVE_INFINITY) < 30_000,
       async caughtUp() {
-        asked++;
+        requested++;
       },
       onBeat(run) {
         listeners.add(run);
@@ -83,7 +83,7 @@ function setup(stream = memoryStream()) {
     },
     members: () => [...members],
     isMember: (peel) => members.has(peel),
-    onLook: () => void looks++,
+    onCheck: () => void checks++,
     clock,
     log: recordingLog(),
   });
@@ -91,8 +91,8 @@ function setup(stream = memoryStream()) {
     ...stream,
     members,
     presence,
-    looks: () => looks,
-    asked: () => asked,
+    checks: () => checks,
+    requested: () => requested,
     /** It says goodbye. */
     leave: (peel: string) => beats.delete(peel),
     /** The process stands still for this time: no timer runs, and nothing is read. */
@@ -151,30 +151,30 @@ test("a peel that starts again after its goodbye is not lost, and one that stays
 });
 
 test("the bus is asked for unread heartbeats only when a member seems silent", async () => {
-  const { beat, pass, reported, asked } = setup();
+  const { beat, pass, reported, requested } = setup();
   await pass(25_000);
   beat("web1", 1);
   beat("web2", 2);
   await pass(25_000);
-  expect(asked()).toBe(0);
+  expect(requested()).toBe(0);
   beat("web2", 3);
   await pass(5_000);
-  expect(asked()).toBe(1);
+  expect(requested()).toBe(1);
   expect(reported()).toEqual(["lost web1 at 1"]);
 });
 
 test("nothing is written down while peels have not had the time to be heard", async () => {
-  const { pass, looks, state, reconnect } = setup();
+  const { pass, checks, state, reconnect } = setup();
   await pass(25_000);
-  expect(looks()).toBe(0);
+  expect(checks()).toBe(0);
   await pass(10_000);
-  expect(looks()).toBe(2);
+  expect(checks()).toBe(2);
   state.connected = false;
   await pass(10_000);
   state.connected = true;
   reconnect();
   await pass(25_000);
-  expect(looks()).toBe(2);
+  expect(checks()).toBe(2);
 });
 
 test("peels that are not members, or were never heard, are not reported", async () => {

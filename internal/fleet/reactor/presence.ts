@@ -7,14 +7,14 @@ import { decodeServiceEvent, encodeServiceEvent } from "../../wire/peel-event.ts
 import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
 import { masterSource, peelFields } from "./event.ts";
 
-const lookMs = 5_000;
+const checkMs = 5_000;
 /**
  * A peel that said goodbye, or whose connection ended, is lost after this time without a heartbeat: one that starts
  * again is back by then.
  */
 const restartMs = 10_000;
 /** A check that runs this late was delayed: heartbeats may still be unread. */
-const lateMs = 2 * lookMs;
+const lateMs = 2 * checkMs;
 const againMs = 10_000;
 /** Reports at a time: a whole site may be lost at once. */
 const maxAtOnce = 32;
@@ -30,18 +30,18 @@ export interface PresenceOptions {
   /** Whether a peel is a member. */
   isMember(peel: string): boolean;
   /** Called after each look at the heartbeats that counts: after an outage, peels first have time to be heard again. */
-  onLook?(): void;
+  onCheck?(): void;
   clock: Clock;
   log: Log;
 }
 
 /** A peel that was heard since this master started to follow the fleet. */
-interface Heard {
+interface Seen {
   /** Revision of its last heartbeat, or of its first one after a loss until that is reported. */
   revision: number;
   lost: boolean;
   /** When it was heard last, and since when it is missed, by the monotonic clock. */
-  heardAt: number;
+  seenAt: number;
   missedAt?: number;
 }
 
@@ -53,14 +53,14 @@ interface Heard {
  */
 export function followPresence(options: PresenceOptions): { stop(): Promise<void> } {
   const { bus, index, clock, log } = options;
-  const heard = new Map<string, Heard>();
+  const seen = new Map<string, Seen>();
   const reporting = new Set<Promise<void>>();
   const slots = createSlots({ atOnce: maxAtOnce });
   let stopped = false;
   /** No peel counts as silent before this time, on the monotonic clock. */
   let patientUntil = clock.monotonic() + aliveMs;
-  let lookedAt = clock.monotonic();
-  let looking = false;
+  let checkedAt = clock.monotonic();
+  let checking = false;
 
   const say = (peel: string, presence: Presence, revision: number) => {
     const report = async () => {
@@ -80,56 +80,56 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
     reporting.add(reported);
   };
   const onBeat = (peel: string, revision: number) => {
-    const known = heard.get(peel);
+    const known = seen.get(peel);
     if (known === undefined) {
-      heard.set(peel, { revision, lost: false, heardAt: clock.monotonic() });
+      seen.set(peel, { revision, lost: false, seenAt: clock.monotonic() });
       return;
     }
     known.revision = revision;
-    known.heardAt = clock.monotonic();
+    known.seenAt = clock.monotonic();
     delete known.missedAt;
     if (!known.lost) return;
     known.lost = false;
     if (options.isMember(peel)) say(peel, "regained", revision);
   };
-  const look = async () => {
+  const check = async () => {
     const now = clock.monotonic();
-    if (now - lookedAt > lateMs || !bus.connected || !index.running) patientUntil = now + aliveMs;
-    lookedAt = now;
+    if (now - checkedAt > lateMs || !bus.connected || !index.running) patientUntil = now + aliveMs;
+    checkedAt = now;
     if (now < patientUntil) return;
     // A stored heartbeat that was not read yet is a sign of life too. While all are alive, nobody has to ask.
     if (options.members().some((peel) => !index.alive(peel))) {
       await index.caughtUp({ facts: false, heartbeats: true });
     }
     for (const peel of options.members()) {
-      const known = heard.get(peel);
+      const known = seen.get(peel);
       if (known === undefined || known.lost || index.alive(peel)) continue;
       known.missedAt ??= now;
-      if (now - known.missedAt < restartMs && now - known.heardAt < aliveMs) continue;
+      if (now - known.missedAt < restartMs && now - known.seenAt < aliveMs) continue;
       known.lost = true;
       say(peel, "lost", known.revision);
     }
-    for (const [peel, { lost }] of heard) if (lost && !options.isMember(peel)) heard.delete(peel);
-    options.onLook?.();
+    for (const [peel, { lost }] of seen) if (lost && !options.isMember(peel)) seen.delete(peel);
+    options.onCheck?.();
   };
-  const stopHearing = index.onBeat(onBeat);
+  const unsubscribe = index.onBeat(onBeat);
   const stopPatience = bus.onReconnect(() => {
     patientUntil = clock.monotonic() + aliveMs;
   });
-  const timer = clock.every(lookMs, () => {
-    if (looking) return;
-    looking = true;
-    look()
+  const timer = clock.every(checkMs, () => {
+    if (checking) return;
+    checking = true;
+    check()
       .catch((thrown) => log.debug("heartbeats not looked at", { reason: describeError(thrown) }))
       .finally(() => {
-        looking = false;
+        checking = false;
       });
   });
   return {
     async stop() {
       stopped = true;
       timer.cancel();
-      stopHearing();
+      unsubscribe();
       stopPatience();
       await Promise.all(reporting);
     },

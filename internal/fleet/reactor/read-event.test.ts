@@ -98,20 +98,20 @@ describe("the return of a job", () => {
     deadline: at + 1,
   };
   const lookup = (metadata: Record<string, Plain> = job.metadata) => {
-    let asked = 0;
+    let requested = 0;
     const jobOf = createJobLookup({
       async get(key) {
-        asked++;
+        requested++;
         if (key !== jid) return undefined;
         return { key, value: encodeJob({ ...job, metadata }), revision: 1, storedAt: at };
       },
     });
-    return { jobOf, asked: () => asked };
+    return { jobOf, requested: () => requested };
   };
   const returned = (subject: string, value: unknown = result) => message(subject, encode(value));
 
   test("contains the data of the job, one step deeper than its reaction", async () => {
-    const { jobOf, asked } = lookup();
+    const { jobOf, requested } = lookup();
     const read = await readReturn(returned(`svc.job.${jid}.return.web1`), jobOf);
     expect(eventOf(read)).toEqual({
       id: `return:${jid}:web1`,
@@ -134,7 +134,7 @@ describe("the return of a job", () => {
       },
     });
     await readReturn(returned(`svc.job.${jid}.return.web1`), jobOf);
-    expect(asked()).toBe(1);
+    expect(requested()).toBe(1);
   });
 
   test.each<[unknown, number]>([

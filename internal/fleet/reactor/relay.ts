@@ -38,8 +38,8 @@ function reached(operation: ReachedOperation, subject: string): ReachedOperation
   const run: ReachedOperation["run"] = async ({ own, bus }, input, call) => {
     const deps = own();
     if (deps !== undefined) return operation.run(deps as never, input, call);
-    const asked = encode({ operator: operatorOf(call), input: input as never });
-    const reply = await requestReply(bus, subject, asked, answerMs);
+    const requested = encode({ operator: operatorOf(call), input: input as never });
+    const reply = await requestReply(bus, subject, requested, answerMs);
     if (reply !== undefined) return openReply(operation.output, reply);
     throw new SvcError(
       "unavailable",

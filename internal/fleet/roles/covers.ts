@@ -11,11 +11,12 @@ import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
  */
 export function covers(book: RoleBook, names: readonly string[], role: string): boolean {
   if (names.includes(role)) return true;
-  const asked = book.get(role);
-  if (asked === undefined) return true;
+  const wanted = book.get(role);
+  if (wanted === undefined) return true;
   const roles = names.flatMap((name) => book.get(name) ?? []);
   return (
-    asked.grants.every((grant) => isGranted(roles, grant)) && asked.jobs.every((rule) => isRuled(roles, rule))
+    wanted.grants.every((grant) => isGranted(roles, grant)) &&
+    wanted.jobs.every((rule) => isRuled(roles, rule))
   );
 }
 

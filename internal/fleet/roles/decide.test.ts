@@ -47,14 +47,14 @@ const scope = (text: string): Scope => {
   return { kind, action } as Scope;
 };
 /** The number of approvals, or why it is refused. */
-const judge = (roles: string, asked: string, ...rest: [] | [{ work: Work }]): number | string => {
-  const wanted: Wanted = { scope: scope(asked), ...rest[0] };
+const judge = (roles: string, requested: string, ...rest: [] | [{ work: Work }]): number | string => {
+  const wanted: Wanted = { scope: scope(requested), ...rest[0] };
   const decision = decide(book, roles === "" ? [] : roles.split(" "), wanted);
   return decision.allowed ? decision.approvals : decision.reason;
 };
 
 describe("jobs and rollouts", () => {
-  test.each<[roles: string, asked: string, of: { work: Work } | undefined, expected: number | string]>([
+  test.each<[roles: string, requested: string, of: { work: Work } | undefined, expected: number | string]>([
     ["web-team", "jobs run", work("start", "test.ping", "web-1", "web-2"), 0],
     ["web-team", "jobs show", undefined, 0],
     ["web-team", "rollouts show", undefined, 0],
@@ -122,8 +122,10 @@ describe("jobs and rollouts", () => {
     ["careful", "enrollments approve", undefined, 3],
     ["careful quick", "enrollments approve", undefined, 1],
     ["careful quick", "enrollments reject", undefined, "no rule allows enrollments reject"],
-  ])("%s: %s %j: %j", (roles, asked, of, expected) => {
-    expect(judge(roles, asked, ...(of === undefined ? ([] as const) : ([of] as const)))).toEqual(expected);
+  ])("%s: %s %j: %j", (roles, requested, of, expected) => {
+    expect(judge(roles, requested, ...(of === undefined ? ([] as const) : ([of] as const)))).toEqual(
+      expected,
+    );
   });
 
   test("a decision names its rules, and a refusal what is missing and who has it", () => {
@@ -200,9 +202,9 @@ describe("whatever the roles are", () => {
     fc.assert(
       fc.property(
         books.chain((of) => fc.tuple(fc.constant(of), namesOf(of), namesOf(of), wanted)),
-        ([of, some, more, asked]) => {
-          const before = decide(of, some, asked);
-          const after = decide(of, [...some, ...more], asked);
+        ([of, some, more, requested]) => {
+          const before = decide(of, some, requested);
+          const after = decide(of, [...some, ...more], requested);
           if (!before.allowed) return;
           expect(after.allowed).toBe(true);
           if (after.allowed) expect(after.approvals).toBeLessThanOrEqual(before.approvals);
@@ -214,13 +216,13 @@ describe("whatever the roles are", () => {
 
   test("without a role nothing is allowed, and admin may do everything", () => {
     fc.assert(
-      fc.property(books, wanted, (of, asked) => {
-        expect(decide(of, [], asked).allowed).toBe(false);
-        expect(decide(of, ["r9"], asked).allowed).toBe(false);
-        const name = nameOfScope(asked.scope);
+      fc.property(books, wanted, (of, requested) => {
+        expect(decide(of, [], requested).allowed).toBe(false);
+        expect(decide(of, ["r9"], requested).allowed).toBe(false);
+        const name = nameOfScope(requested.scope);
         const runs = ["jobs run", "rollouts start", "rollouts resume"].includes(name);
-        const isIncomplete = runs && asked.work === undefined;
-        expect(decide(of, ["admin"], asked)).toMatchObject(
+        const isIncomplete = runs && requested.work === undefined;
+        expect(decide(of, ["admin"], requested)).toMatchObject(
           isIncomplete ? { allowed: false } : { approvals: 0 },
         );
       }),
@@ -232,9 +234,9 @@ describe("whatever the roles are", () => {
     fc.assert(
       fc.property(
         books.chain((of) => fc.tuple(fc.constant(of), namesOf(of), wanted)),
-        ([of, names, asked]) => {
-          if (!decide(of, names, asked).allowed) return;
-          expect(scopesOf(of, names)).toContain(nameOfScope(asked.scope));
+        ([of, names, requested]) => {
+          if (!decide(of, names, requested).allowed) return;
+          expect(scopesOf(of, names)).toContain(nameOfScope(requested.scope));
         },
       ),
       { numRuns: 500 },
@@ -249,10 +251,10 @@ describe("whatever the roles are", () => {
     fc.assert(
       fc.property(
         books.chain((of) => fc.tuple(fc.constant(of), namesOf(of), wanted)),
-        ([of, names, asked]) => {
-          const { scope, work } = asked;
+        ([of, names, requested]) => {
+          const { scope, work } = requested;
           if (work === undefined || scope.kind !== "jobs" || scope.action !== "run") return;
-          if (!decide(of, names, asked).allowed) return;
+          if (!decide(of, names, requested).allowed) return;
           for (const name of work.functions) {
             for (const peel of work.peels) {
               const rules = names.flatMap((one) => of.get(one)?.jobs ?? []);

@@ -64,13 +64,13 @@ export function createRoleGate(deps: RoleGateDeps): RoleGate {
       // Whatever it is about, and also while the bus cannot be read.
       return decide(book, roles, { scope: question.scope });
     }
-    const asked = await askedOf(deps, question);
-    if (asked === "missing") {
+    const wanted = await wantedOf(deps, question);
+    if (wanted === "missing") {
       // It can be neither stopped nor continued; a caller who may see it learns from the operation that there is none.
-      return { ...decide(book, roles, { scope: lookingAt(question.scope) }), isMissing: true };
+      return { ...decide(book, roles, { scope: showing(question.scope) }), isMissing: true };
     }
-    if (asked === undefined) return decide(book, roles, { scope: question.scope });
-    const { target, ...kind } = asked;
+    if (wanted === undefined) return decide(book, roles, { scope: question.scope });
+    const { target, ...kind } = wanted;
     // Without any rule for the functions nobody learns anything about the peels.
     const nowhere = { ...kind, peels: [], within: () => false };
     const possible = decide(book, roles, { scope: question.scope, work: nowhere });
@@ -111,13 +111,13 @@ const dryRun = v.object({ dry_run: v.literal(true) });
 const isDryRun = (input: unknown) => v.is(dryRun, input);
 
 /** What a request does, before its peels are known. */
-type Asked = Pick<Work, "to" | "functions"> & { target: Target };
+type WantedWork = Pick<Work, "to" | "functions"> & { target: Target };
 
 /** What a request does to peels; `undefined` for one that does nothing to any, or where that is unknown. */
-async function askedOf(
+async function wantedOf(
   { jobOf, rolloutOf }: RoleGateDeps,
   { scope, input, touched }: Question,
-): Promise<Asked | "missing" | undefined> {
+): Promise<WantedWork | "missing" | undefined> {
   const isRun = scope.kind === "jobs" && scope.action === "run";
   if (isRun || (scope.kind === "rollouts" && scope.action === "start")) {
     const parsed = v.safeParse(call, input);
@@ -159,7 +159,7 @@ function wordsToStop(scope: Wanted["scope"]): readonly Wanted["scope"][] | undef
   return isStop ? [scope, cancel] : undefined;
 }
 
-const lookingAt = ({ kind }: Wanted["scope"]): Wanted["scope"] =>
+const showing = ({ kind }: Wanted["scope"]): Wanted["scope"] =>
   kind === "rollouts" ? { kind, action: "show" } : { kind: "jobs", action: "show" };
 
 /** The peels that each target expression of the rules in question means now. */
@@ -198,8 +198,8 @@ function refusal(
     .filter((role) => !book.has(role))
     .slice(0, 3)
     .map((role) => `; this master has no role ${role}${suggestion(role, [...book.keys()])}`);
-  const ask = whoCan(holders, deps.administrators());
-  return `${describeCaller(name, roles)} may not do this: ${reason}${unknown.join("")}${ask}`;
+  const advice = whoCan(holders, deps.administrators());
+  return `${describeCaller(name, roles)} may not do this: ${reason}${unknown.join("")}${advice}`;
 }
 
 /** The caller in a refusal: `ann (role viewer)`. */

@@ -181,27 +181,27 @@ function rolesOf({ caller }: Call): readonly string[] | undefined {
 
 const commands: readonly string[] = ["pause", "resume", "abort"];
 
-type Asked = v.InferOutput<typeof mayDo.input>;
+type Question = v.InferOutput<typeof mayDo.input>;
 
 /** The question as the gate would be asked it by the operation itself. @throws SvcError `bad_request` */
-function questionOf(asked: Asked): Pick<Passenger, "scope" | "input" | "touched"> {
-  const scope = scopeOf(asked.kind, asked.action);
+function questionOf(requested: Question): Pick<Passenger, "scope" | "input" | "touched"> {
+  const scope = scopeOf(requested.kind, requested.action);
   const starts =
     (scope.kind === "jobs" && scope.action === "run") ||
     (scope.kind === "rollouts" && scope.action === "start");
   if (starts) {
-    if (asked.function === undefined) {
+    if (requested.function === undefined) {
       throw new SvcError("bad_request", `${scope.kind} ${scope.action} needs a target and a function`);
     }
-    return { scope, input: asked, touched: { peels: targetOf(asked) } };
+    return { scope, input: requested, touched: { peels: targetOf(requested) } };
   }
   const isCancel = scope.kind === "jobs" && scope.action === "cancel";
   if (isCancel || (scope.kind === "rollouts" && commands.includes(scope.action))) {
-    const { id } = asked;
+    const { id } = requested;
     if (id === undefined) throw new SvcError("bad_request", `${scope.kind} ${scope.action} needs an id`);
-    return { scope, input: asked, touched: isCancel ? { job: id } : { rollout: id } };
+    return { scope, input: requested, touched: isCancel ? { job: id } : { rollout: id } };
   }
-  return { scope, input: asked, touched: { fleet: true } };
+  return { scope, input: requested, touched: { fleet: true } };
 }
 
 /** @throws SvcError `bad_request` with the nearest words */

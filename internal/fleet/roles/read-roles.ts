@@ -102,10 +102,13 @@ function itemOf(kind: ScopeKind): Schema<Item> {
   );
   const waiting: Schema<Item> = v.pipe(
     fields({ do: action, approvals }),
-    refuse(({ do: asked, approvals: wanted = 0 }) =>
-      wanted === 0 || mayWait(kind, asked)
+    refuse(({ do: requested, approvals: wanted = 0 }) =>
+      wanted === 0 || mayWait(kind, requested)
         ? undefined
-        : { at: ["approvals"], message: `${kind} ${asked} cannot wait for approvals: write only ${asked}` },
+        : {
+            at: ["approvals"],
+            message: `${kind} ${requested} cannot wait for approvals: write only ${requested}`,
+          },
     ),
   );
   const rule = kind === "jobs" ? jobRule() : waiting;

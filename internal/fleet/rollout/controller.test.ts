@@ -39,7 +39,7 @@ test("each job of a signed rollout carries what was signed, also from the master
   const ended = await loadRollout(bucket, id);
   expect([ended.status, ended.request, world.jobs().length]).toEqual(["completed", undefined, 6]);
   for (const { jid, targets, metadata } of world.jobs()) {
-    const { signed, partOf } = world.asked.get(jid) ?? {};
+    const { signed, partOf } = world.requested.get(jid) ?? {};
     expect(signed).toEqual({ ...request, ...(metadata.check === true ? { step: "check" as const } : {}) });
     const proofs = partialTree(partOf?.(targets) ?? { size: 0, places: [], beside: [] }, targets);
     for (const peel of targets) expect(isProven(peel, proofs.proofOf(peel) ?? [], tree.root)).toBe(true);
@@ -56,8 +56,8 @@ for (const step of steps) {
     const { rollout } = await a.start({ check, wave_wait: "2s" });
     await pass(3_000, a, b);
     expect((await loadRollout(bucket, rollout.id)).step).toBe(step);
-    const heard = (await loadRollout(bucket, rollout.id)).heartbeatAt - rollout.createdAt;
-    await pass(rolloutTiming.silenceMs + heard - 4_000, b);
+    const seen = (await loadRollout(bucket, rollout.id)).heartbeatAt - rollout.createdAt;
+    await pass(rolloutTiming.silenceMs + seen - 4_000, b);
     expect(b.taken).toEqual([]);
     await pass(2_000, b);
     expect(b.taken).toEqual(["silent"]);

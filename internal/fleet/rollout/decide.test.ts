@@ -78,7 +78,7 @@ let lastJid = 0;
 const newIntent = (now: number) => () => ({ jid: `job-${++lastJid}`, createdAt: now });
 
 /** The driver reads and decides; it acts on the decision in the next call. */
-function look(world: World, driver: Driver): void {
+function inspect(world: World, driver: Driver): void {
   const { stored, revision, now } = world;
   if (stored.token !== driver.token || !isLive(stored)) return;
   driver.about = { action: decide(stored, driver.observation, now, newIntent(now)), from: stored, revision };
@@ -173,7 +173,7 @@ function play(world: World, moves: readonly Move[], after: (world: World) => voi
       case "look":
       case "act": {
         const driver = drivers[one.driver] as Driver;
-        if (one.do !== "act") look(world, driver);
+        if (one.do !== "act") inspect(world, driver);
         if (one.do !== "look") act(world, driver);
         break;
       }
@@ -300,7 +300,7 @@ test("a driver without interference brings every rollout to its end", () => {
       write(world, { token, ...(world.stored.status === "paused" ? { status: "running" } : {}) });
       const driver: Driver = { token, observation: undefined, fresh: undefined };
       for (let turn = 0; turn < 400 && isLive(world.stored); turn++) {
-        look(world, driver);
+        inspect(world, driver);
         act(world, driver);
         const job = jobOfStep(world.stored);
         const made = job === undefined ? undefined : world.jobs.get(job.jid);

@@ -42,7 +42,7 @@ export function decide(
   newIntent: () => Intent,
 ): Action {
   if (rollout.status !== "running" && rollout.status !== "paused") return { do: "leave" };
-  const steps = { ready, dispatching, waiting, soaking, asking, checking };
+  const steps = { ready, dispatching, waiting, soaking, asking: requesting, checking };
   const at = { rollout, now, newIntent, ...current(rollout) };
   const job = jobOfStep(rollout);
   return steps[rollout.step]({ ...at, observation: observation?.jid === job?.jid ? observation : undefined });
@@ -122,7 +122,7 @@ function soaking({ rollout, wave, now, newIntent }: At): Action {
   return write(withWave({ ...rollout, step: "asking" }, { ...wave, check: newIntent() }));
 }
 
-function asking({ rollout, wave, observation, now }: At): Action {
+function requesting({ rollout, wave, observation, now }: At): Action {
   const { check, ...unchecked } = wave;
   if (check === undefined) return write({ ...rollout, step: "soaking" });
   switch (observation?.observed) {

@@ -1,4 +1,4 @@
-import { type Bucket, type Bus, type Look, untilKey } from "../../bus/mod.ts";
+import { type Bucket, type Bus, type KeyCheck, untilKey } from "../../bus/mod.ts";
 import { isLive, type Rollout } from "./record.ts";
 import { loadRollout } from "./show.ts";
 
@@ -21,7 +21,7 @@ export function followRollout(
   signal: AbortSignal,
 ): Promise<Rollout> {
   let shown: Rollout | undefined;
-  return untilKey(bus, { bucket: "rollouts", key: id, signal }, async (): Promise<Look<Rollout>> => {
+  return untilKey(bus, { bucket: "rollouts", key: id, signal }, async (): Promise<KeyCheck<Rollout>> => {
     const rollout = await loadRollout(rollouts, id);
     if (shown === undefined || !isSame(shown, rollout)) onChange(rollout);
     shown = rollout;

@@ -79,8 +79,8 @@ test("an error in a request is reported with the name of its field", async () =>
     [{ metadata: { text: "x".repeat(70_000) } }, "args: more than 64 KiB"],
   ];
   for (const [request, message] of wrong) {
-    const asked = (async () => plan(request as Partial<RolloutRequest>))();
-    await expect(asked).rejects.toThrow(message);
+    const requested = (async () => plan(request as Partial<RolloutRequest>))();
+    await expect(requested).rejects.toThrow(message);
   }
   await expect(plan({}, [])).rejects.toThrow("no peel matches the target");
 });

@@ -14,12 +14,12 @@ const maxFinished = 1_000;
 export async function pruneRollouts(
   rollouts: Bucket,
   known: readonly { rollout: Rollout; revision: number }[],
-  keep = maxFinished,
+  retain = maxFinished,
 ): Promise<void> {
   const finished = known.filter(({ rollout }) => !isLive(rollout));
-  if (finished.length <= keep) return;
+  if (finished.length <= retain) return;
   finished.sort((a, b) => b.rollout.createdAt - a.rollout.createdAt);
-  for (const { rollout, revision } of finished.slice(keep)) {
+  for (const { rollout, revision } of finished.slice(retain)) {
     // Remove the list first: it can only be found through the record.
     const list = await rollouts.get(targetsKey(rollout.id));
     if (list !== undefined) {

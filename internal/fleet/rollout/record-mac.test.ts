@@ -27,16 +27,17 @@ async function takeOver(
   const [bucket, clock, log] = [memoryBucket(), manualClock(), recordingLog()];
   const made: PlannedJob[] = [];
   const common = { rollouts: bucket, mac, clock, random: systemRandom, log };
-  const { rollout: asked } = await storeRollout(
+  const { rollout: requested } = await storeRollout(
     { ...common, resolve: async () => peels, running: async () => [], self: "gone" },
     { target: "*", function: "test.ping", waves: 1, check },
     "tester",
   );
-  const { driver: _, ...givenBack } = asked;
-  const { rollout = {}, targets } = change(asked);
+  const { driver: _, ...givenBack } = requested;
+  const { rollout = {}, targets } = change(requested);
   const changed = { ...givenBack, ...rollout };
   await bucket.put(`${changed.id}.targets`, encodeTargets(targets ?? peels));
-  if (changed.id !== asked.id) await bucket.put(asked.id, encodeRollout({ ...asked, status: "aborted" }));
+  if (changed.id !== requested.id)
+    await bucket.put(requested.id, encodeRollout({ ...requested, status: "aborted" }));
   await bucket.put(changed.id, encodeRollout(changed));
   const controller = createRolloutController({
     ...common,

@@ -74,7 +74,7 @@ const plan = part(
 export type RolloutPlan = v.InferOutput<typeof plan.read>;
 
 /** The request of an operator. */
-const asked = part({ by: v.string(), at: time }, { isOpen });
+const requested = part({ by: v.string(), at: time }, { isOpen });
 
 const fields = {
   /** `rol-<KSUID>` */
@@ -102,9 +102,9 @@ const fields = {
   /** The waves that have started; the last one is the current one. */
   waves: list(wave),
   /** An operator aborted it, and it has not ended yet. */
-  abort: optional(asked),
+  abort: optional(requested),
   /** Who paused it; absent unless it is paused. */
-  pause: optional(asked),
+  pause: optional(requested),
   /** When its driver sent its last heartbeat. */
   heartbeatAt: ["heartbeat_at", time],
   createdAt: ["created_at", time],

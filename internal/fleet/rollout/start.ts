@@ -109,7 +109,7 @@ export async function storeRollout(
     );
   }
   const now = clock.now();
-  const asked: Rollout = {
+  const requested: Rollout = {
     id: id ?? newId("rol", now, random),
     function: request.function,
     args: request.args ?? {},
@@ -128,7 +128,7 @@ export async function storeRollout(
     createdBy: operator,
     ...defined({ requestId: deps.requestId, request: deps.signed, approvedBy: deps.approvedBy }),
   };
-  const rollout = { ...asked, voucher: rolloutMac(deps.mac, asked, digestOfTargets(targets)) };
+  const rollout = { ...requested, voucher: rolloutMac(deps.mac, requested, digestOfTargets(targets)) };
   await claimRollout(rollouts, rollout, targets);
   // First the list, which then never changes: a record without one does not exist.
   for (const [key, value] of [

@@ -42,25 +42,25 @@ export interface TakeoverDeps {
   log: Log;
 }
 
-interface Heard {
+interface Seen {
   rollout: Rollout;
   /** Time of the last sign of its driver, on the monotonic clock of this master. */
-  heardAt: number;
+  seenAt: number;
   timer?: Timer;
 }
 
 /** What this master heard of drivers. */
 interface Listening extends TakeoverDeps {
-  readonly heard: Map<string, Heard>;
+  readonly seen: Map<string, Seen>;
   stopped: boolean;
 }
 
 export function createTakeover(deps: TakeoverDeps): Takeover {
   const { timing, clock } = deps;
-  const heard = new Map<string, Heard>();
-  const listening: Listening = { ...deps, heard, stopped: false };
+  const seen = new Map<string, Seen>();
+  const listening: Listening = { ...deps, seen, stopped: false };
   const release = (id: string) => {
-    const entry = heard.get(id);
+    const entry = seen.get(id);
     entry?.timer?.cancel();
     delete entry?.timer;
   };
@@ -68,52 +68,52 @@ export function createTakeover(deps: TakeoverDeps): Takeover {
     receive(rollout, isOld) {
       const { id, token, heartbeatAt } = rollout;
       release(id);
-      const before = heard.get(id);
+      const before = seen.get(id);
       const isNews = before?.rollout.token !== token || before.rollout.heartbeatAt !== heartbeatAt;
       // The age of a record that is older than the subscription follows from its wall clock time, within
       // limits.
       const ageMs = isOld ? Math.min(Math.max(0, clock.now() - heartbeatAt), timing.silenceMs) : 0;
-      heard.set(id, { rollout, heardAt: isNews ? clock.monotonic() - ageMs : before.heardAt });
+      seen.set(id, { rollout, seenAt: isNews ? clock.monotonic() - ageMs : before.seenAt });
     },
     watch(id) {
-      const entry = heard.get(id);
+      const entry = seen.get(id);
       if (entry !== undefined && !listening.stopped) takeLater(listening, entry);
     },
     release,
     forget(id) {
       release(id);
-      heard.delete(id);
+      seen.delete(id);
     },
     beginAnew() {
-      for (const entry of heard.values()) {
-        entry.heardAt = clock.monotonic();
+      for (const entry of seen.values()) {
+        entry.seenAt = clock.monotonic();
         if (entry.timer !== undefined) takeLater(listening, entry);
       }
     },
     overdue() {
       const longMs = timing.silenceMs + 2 * timing.heartbeatMs;
       const now = clock.monotonic();
-      return [...heard.values()].filter(({ rollout, heardAt }) => isLive(rollout) && now - heardAt > longMs)
+      return [...seen.values()].filter(({ rollout, seenAt }) => isLive(rollout) && now - seenAt > longMs)
         .length;
     },
     stop() {
       listening.stopped = true;
-      for (const id of heard.keys()) release(id);
+      for (const id of seen.keys()) release(id);
     },
   };
 }
 
 /** Takes over a rollout when its driver was silent for too long. */
-function takeLater(listening: Listening, entry: Heard): void {
-  const { timing, clock, jitter, log, heard } = listening;
+function takeLater(listening: Listening, entry: Seen): void {
+  const { timing, clock, jitter, log, seen } = listening;
   entry.timer?.cancel();
   const { rollout } = entry;
   const leftMs =
-    rollout.driver === undefined ? 0 : Math.max(0, timing.silenceMs - (clock.monotonic() - entry.heardAt));
+    rollout.driver === undefined ? 0 : Math.max(0, timing.silenceMs - (clock.monotonic() - entry.seenAt));
   entry.timer = clock.after(leftMs + timing.spreadMs * jitter(), () => {
     take(listening, rollout).catch((thrown) => {
       log.warn("a rollout could not be taken over", { rollout: rollout.id, reason: describeError(thrown) });
-      if (!listening.stopped && heard.get(rollout.id) === entry) {
+      if (!listening.stopped && seen.get(rollout.id) === entry) {
         entry.timer = clock.after(timing.retryMs, () => takeLater(listening, entry));
       }
     });

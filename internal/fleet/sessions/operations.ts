@@ -34,7 +34,7 @@ export interface SessionDeps extends SessionJudging {
   whoBrings(code: ProviderCode): Promise<Shown>;
   providers(): readonly { issuer: string; name: string }[];
   /** Begins a sign-in at a provider. @throws SvcError `not_found`, `unavailable` */
-  beginAt(asked: {
+  beginAt(requested: {
     issuer: string;
     redirect_uri: string;
   }): Promise<{ url: string; state: string; verifier: string }>;
@@ -299,9 +299,9 @@ export const beginSignInAtProvider = operation({
       verifier: described(v.string(), "The secret of this sign-in"),
     }),
   ),
-  async run(deps: SessionDeps, asked) {
+  async run(deps: SessionDeps, requested) {
     assertServed(deps);
-    return deps.beginAt(asked);
+    return deps.beginAt(requested);
   },
 });
 

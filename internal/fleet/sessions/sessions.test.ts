@@ -52,7 +52,7 @@ function setUp() {
   const call = (caller: Caller) => ({ caller, log, clock });
   const browser = (address = "192.0.2.1"): Caller => ({ kind: "anonymous", door: "rest", address });
   const open = (token: string, address?: string) => openSession.run(deps, { token }, call(browser(address)));
-  const ask = (
+  const send = (
     secret: string,
     request: { method?: string; headers?: Record<string, string | undefined>; source?: string } = {},
   ) => {
@@ -66,7 +66,7 @@ function setUp() {
       source: request.source ?? "192.0.2.1",
     });
   };
-  return { bucket, clock, log, mac, deps, standing, begun, served, call, browser, open, ask };
+  return { bucket, clock, log, mac, deps, standing, begun, served, call, browser, open, send };
 }
 
 const ann: OperatorCaller = { kind: "operator", name: "ann", door: "bus", roles: ["admin"], key: "UANN" };
@@ -77,7 +77,7 @@ const refusal = (promise: Promise<unknown>) =>
   );
 
 test("a session tells who it is, what they may do, and nothing that is stored tells its cookie", async () => {
-  const { open, ask, bucket, begun, clock } = setUp();
+  const { open, send, bucket, begun, clock } = setUp();
   const { secret, ...view } = await open("ci");
   expect(view).toEqual({
     name: "token:ci",
@@ -88,7 +88,7 @@ test("a session tells who it is, what they may do, and nothing that is stored te
     may: { jobs: ["list", "show"], console: ["use"] },
   });
   expect(begun).toEqual(["sessions.open token:ci", "done"]);
-  expect(await ask(secret)).toMatchObject({
+  expect(await send(secret)).toMatchObject({
     name: "token:ci",
     door: "console",
     roles: ["viewer"],
@@ -121,79 +121,79 @@ describe("a request counts only when a page of the console made it", () => {
     ["HEAD", { method: "HEAD" }, /^admitted/],
   ];
   test.each(table)("%s", async (_, request, expected) => {
-    const { open, ask } = setUp();
+    const { open, send } = setUp();
     const { secret } = await open("ci");
-    expect(await refusal(ask(secret, request))).toMatch(expected);
+    expect(await refusal(send(secret, request))).toMatch(expected);
     // Such a request ends nothing.
-    expect(await ask(secret)).toBeDefined();
+    expect(await send(secret)).toBeDefined();
   });
 
   test("a change needs the token of its own session", async () => {
-    const { open, ask } = setUp();
+    const { open, send } = setUp();
     const [mine, other] = [await open("ci"), await open("cd")];
-    const change = (csrf: string) => ask(mine.secret, { method: "POST", headers: { "x-csrf-token": csrf } });
+    const change = (csrf: string) => send(mine.secret, { method: "POST", headers: { "x-csrf-token": csrf } });
     expect(await refusal(change(other.csrf))).toMatch(/^forbidden/);
     expect(await refusal(change(mine.secret))).toMatch(/^forbidden/);
     expect(await change(mine.csrf)).toMatchObject({ name: "token:ci" });
   });
 
   test("without a cookie of the console a request has no session", async () => {
-    const { ask } = setUp();
-    expect(await ask("", { headers: { cookie: undefined } })).toBeUndefined();
-    expect(await ask("", { headers: { cookie: "svc=x; __Host-svc2=y" } })).toBeUndefined();
+    const { send } = setUp();
+    expect(await send("", { headers: { cookie: undefined } })).toBeUndefined();
+    expect(await send("", { headers: { cookie: "svc=x; __Host-svc2=y" } })).toBeUndefined();
   });
 });
 
 describe("a session ends", () => {
   test("after 8 h", async () => {
-    const { open, ask, clock } = setUp();
+    const { open, send, clock } = setUp();
     const { secret } = await open("ci");
     clock.advance(8 * 3_600_000 - 1);
-    expect(await ask(secret)).toBeDefined();
+    expect(await send(secret)).toBeDefined();
     clock.advance(1);
-    expect(await refusal(ask(secret))).toBe(
+    expect(await refusal(send(secret))).toBe(
       "unauthorized: your session has ended: sign in again at /console/",
     );
   });
 
   test("with the token of a provider that was shown, and none begins after its end", async () => {
-    const { open, ask, deps, clock } = setUp();
+    const { open, send, deps, clock } = setUp();
     const until = clock.now() + 300_000;
     const who = { by: "oidc", name: "ann@idp", issuer: "https://idp", roles: ["viewer"] } as const;
     deps.whoShows = async () => ({ who, until });
     const { secret, expires_at } = await open("jwt");
     expect(Date.parse(expires_at)).toBe(until);
     clock.advance(300_000);
-    expect(await refusal(ask(secret))).toMatch(/^unauthorized: your session has ended/);
+    expect(await refusal(send(secret))).toMatch(/^unauthorized: your session has ended/);
     expect(await refusal(open("jwt"))).toMatch(/^unauthorized: the token has ended/);
   });
 
   test("when it is used from another address, also for its owner", async () => {
-    const { open, ask, bucket } = setUp();
+    const { open, send, bucket } = setUp();
     const { secret } = await open("ci");
-    expect(await refusal(ask(secret, { source: "198.51.100.7" }))).toMatch(
+    expect(await refusal(send(secret, { source: "198.51.100.7" }))).toMatch(
       /^unauthorized: your session has ended: it was used from another address/,
     );
-    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+    expect(await refusal(send(secret))).toMatch(/^unauthorized/);
     expect(bucket.keys).toEqual([]);
   });
 
   test("when its owner is no longer admitted", async () => {
-    const { open, ask, standing } = setUp();
+    const { open, send, standing } = setUp();
     const { secret } = await open("ci");
     standing.set("token:ci", { refused: "the token has ended" });
-    expect(await refusal(ask(secret))).toMatch(/the token has ended; sign in again/);
+    expect(await refusal(send(secret))).toMatch(/the token has ended; sign in again/);
     standing.delete("token:ci");
-    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+    expect(await refusal(send(secret))).toMatch(/^unauthorized/);
   });
 
   test("when it is signed out, for its copies as well", async () => {
-    const { open, ask, deps, call, begun } = setUp();
+    const { open, send, deps, call, begun } = setUp();
     const { secret } = await open("ci");
-    const caller = await ask(secret);
+    const caller = await send(secret);
     if (caller === undefined) throw new Error("not admitted");
     await endSession.run(deps, {}, call({ kind: "operator", ...caller }));
-    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+    expect(await refusal(send(secret))).toMatch(/^unauthorized/);
     expect(begun).toEqual(["sessions.open token:ci", "done", "sessions.end token:ci", "done"]);
   });
 
@@ -205,18 +205,18 @@ describe("a session ends", () => {
 });
 
 test("the roles of now count, and one without a role for the console is refused", async () => {
-  const { open, ask, standing } = setUp();
+  const { open, send, standing } = setUp();
   const { secret } = await open("ci");
   standing.set("token:ci", { roles: ["auditor"] });
-  expect(await ask(secret)).toMatchObject({ roles: ["auditor"] });
+  expect(await send(secret)).toMatchObject({ roles: ["auditor"] });
   standing.set("token:ci", { roles: ["none"] });
-  expect(await refusal(ask(secret))).toMatch(/^forbidden: token:ci \(roles none\) may not use the console/);
+  expect(await refusal(send(secret))).toMatch(/^forbidden: token:ci \(roles none\) may not use the console/);
   expect(await refusal(open("ci"))).toMatch(/^forbidden/);
 });
 
 describe("what is stored counts only with the MAC of a master", () => {
   test("a session that another wrote, and one under another key", async () => {
-    const { open, ask, bucket } = setUp();
+    const { open, send, bucket } = setUp();
     const { secret } = await open("ci");
     const [key = ""] = bucket.keys;
     const value = (await bucket.get(key))?.value ?? new Uint8Array();
@@ -224,13 +224,13 @@ describe("what is stored counts only with the MAC of a master", () => {
     const forged = newSecret(systemRandom);
     const digest = Buffer.from(sha256Hex(forged), "hex");
     await bucket.put(`session.${sha256Hex(forged)}`, encode({ ...fields, sha256: digest } as never));
-    expect(await refusal(ask(forged))).toMatch(/^unauthorized/);
+    expect(await refusal(send(forged))).toMatch(/^unauthorized/);
     await bucket.put(`session.${sha256Hex(forged)}`, value);
-    expect(await refusal(ask(forged))).toMatch(/^unauthorized/);
+    expect(await refusal(send(forged))).toMatch(/^unauthorized/);
     await bucket.put(key, encode({ ...fields, who: { by: "unregistered", name: "root" } } as never));
-    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+    expect(await refusal(send(secret))).toMatch(/^unauthorized/);
     await bucket.put(key, Buffer.from("not MessagePack"));
-    expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+    expect(await refusal(send(secret))).toMatch(/^unauthorized/);
   });
 });
 
@@ -244,14 +244,14 @@ describe("a link", () => {
   };
 
   test("signs in once", async () => {
-    const { use, made, clock, ask } = await linked();
+    const { use, made, clock, send } = await linked();
     expect(made).toEqual({
       urls: [`https://${host}/console/`],
       expires_at: new Date(clock.now() + 60_000).toISOString(),
     });
     const { name, secret } = await use();
     expect(name).toBe("ann");
-    expect(await ask(secret)).toMatchObject({ name: "ann", bearer: { kind: "operator" } });
+    expect(await send(secret)).toMatchObject({ name: "ann", bearer: { kind: "operator" } });
     expect(await refusal(use())).toMatch(/^unauthorized: the link was used, or is older than 60 s/);
   });
 
@@ -268,8 +268,8 @@ describe("a link", () => {
   });
 
   test("is not a session, and a session is not a link", async () => {
-    const { code, ask, open, use } = await linked();
-    expect(await refusal(ask(code))).toMatch(/^unauthorized/);
+    const { code, send, open, use } = await linked();
+    expect(await refusal(send(code))).toMatch(/^unauthorized/);
     const { secret } = await open("ci");
     expect(await refusal(use(secret))).toMatch(/^unauthorized/);
   });
@@ -290,9 +290,9 @@ describe("a link", () => {
   });
 
   test("is not made by a session, which would outlive itself", async () => {
-    const { open, ask, deps, call } = setUp();
+    const { open, send, deps, call } = setUp();
     const { secret } = await open("ci");
-    const caller = await ask(secret);
+    const caller = await send(secret);
     if (caller === undefined) throw new Error("not admitted");
     expect(await refusal(createSessionLink.run(deps, {}, call({ kind: "operator", ...caller })))).toMatch(
       /outlive/,
@@ -316,35 +316,35 @@ describe("a link", () => {
 });
 
 test("a person signs out everywhere: sessions and links of others stay", async () => {
-  const { open, ask, deps, call, browser, begun } = setUp();
+  const { open, send, deps, call, browser, begun } = setUp();
   const [mine, elsewhere, others] = [await open("ci"), await open("ci"), await open("cd")];
   const caller: OperatorCaller = {
     ...{ kind: "operator", name: "token:ci", door: "rest", roles: ["viewer"] },
     bearer: { kind: "token", id: "ci", creator: "ann" },
   };
   const { link } = await createSessionLink.run(deps, {}, call(caller));
-  const here = await ask(mine.secret);
+  const here = await send(mine.secret);
   if (here === undefined) throw new Error("not admitted");
   begun.length = 0;
   await endSession.run(deps, { everywhere: "yes" }, call({ kind: "operator", ...here }));
   expect(begun).toEqual(Array.from({ length: 3 }, () => ["sessions.end token:ci", "done"]).flat());
-  for (const { secret } of [mine, elsewhere]) expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
+  for (const { secret } of [mine, elsewhere]) expect(await refusal(send(secret))).toMatch(/^unauthorized/);
   expect(await refusal(openSession.run(deps, { link }, call(browser())))).toMatch(/^unauthorized/);
-  expect(await ask(others.secret)).toBeDefined();
+  expect(await send(others.secret)).toBeDefined();
 });
 
 test("of one operator the oldest session gives way, and those of others stay", async () => {
-  const { open, ask } = setUp();
+  const { open, send } = setUp();
   const other = await open("cd");
   const secrets: string[] = [];
   for (let at = 0; at < 17; at++) secrets.push((await open("ci")).secret);
-  expect(await refusal(ask(secrets[0] ?? ""))).toMatch(/^unauthorized/);
-  expect(await ask(secrets[1] ?? "")).toBeDefined();
-  expect(await ask(other.secret)).toBeDefined();
+  expect(await refusal(send(secrets[0] ?? ""))).toMatch(/^unauthorized/);
+  expect(await send(secrets[1] ?? "")).toBeDefined();
+  expect(await send(other.secret)).toBeDefined();
 });
 
 test("a bucket that was lost with the bus is made again by the next sign-in", async () => {
-  const { open, ask, bucket } = setUp();
+  const { open, send, bucket } = setUp();
   const { secret } = await open("ci");
   const { create, entries } = bucket;
   let isThere = false;
@@ -359,8 +359,8 @@ test("a bucket that was lost with the bus is made again by the next sign-in", as
       return entries();
     },
   });
-  expect(await refusal(ask(secret))).toMatch(/^unauthorized/);
-  expect(await ask((await open("ci")).secret)).toBeDefined();
+  expect(await refusal(send(secret))).toMatch(/^unauthorized/);
+  expect(await send((await open("ci")).secret)).toBeDefined();
 });
 
 test("where the console is not served nobody signs in", async () => {

@@ -33,7 +33,7 @@ const plain = ({ envelope, ...rest }: SettingsAnswer) => ({ ...rest, envelope: e
 async function world(stored?: Uint8Array) {
   const bucket = memoryBucket();
   if (stored !== undefined) await bucket.put(peelId, stored);
-  let [reads, looks] = [0, 0];
+  let [reads, checks] = [0, 0];
   let lag: Error | undefined;
   const versions = watchVersions({
     watch(onChange, keys) {
@@ -41,7 +41,7 @@ async function world(stored?: Uint8Array) {
       return {
         ...watch,
         async caughtUp() {
-          looks++;
+          checks++;
           if (lag !== undefined) throw lag;
         },
       };
@@ -55,12 +55,12 @@ async function world(stored?: Uint8Array) {
   const deps = { bucket: { get }, versions, slots: createSlots({ atOnce: 2 }) };
   return {
     bucket,
-    ask: (version: number) => answerSettings(deps, peelId, version),
+    request: (version: number) => answerSettings(deps, peelId, version),
     /** What is stored from now on is not seen. */
     stall() {
       lag = new Error("not read completely");
     },
-    asked: () => ({ reads, looks }),
+    requested: () => ({ reads, checks }),
   };
 }
 
@@ -76,40 +76,40 @@ test.each([
   ["those of another peel are stored", record({ envelope: anothers }), 5, { envelope: anothers }, 1],
   ["the record has neither", record({}), 0, {}, 1],
 ])("%s", async (_, stored, version, answer, reads) => {
-  const { ask, asked } = await world(stored);
-  expect(plain(await ask(version))).toEqual(plain(answer));
-  expect(asked()).toEqual({ reads, looks: 1 });
+  const { request, requested } = await world(stored);
+  expect(plain(await request(version))).toEqual(plain(answer));
+  expect(requested()).toEqual({ reads, checks: 1 });
 });
 
 test("a record that cannot be read is an error, however often it is asked for", async () => {
-  const { ask } = await world(new Uint8Array([0xc1]));
+  const { request } = await world(new Uint8Array([0xc1]));
   for (const version of [0, 5]) {
-    expect(await ask(version).catch((thrown) => thrown)).toMatchObject({ kind: "storage" });
+    expect(await request(version).catch((thrown) => thrown)).toMatchObject({ kind: "storage" });
   }
 });
 
 test("what follows the start counts, and an error that went away is not reported again", async () => {
-  const { bucket, ask, asked } = await world();
+  const { bucket, request, requested } = await world();
   await bucket.put(peelId, record({ envelope }));
-  expect(await ask(4)).toHaveProperty("envelope");
+  expect(await request(4)).toHaveProperty("envelope");
   await bucket.put(peelId, record({ envelope, error }));
-  expect(await ask(5)).toEqual({ error });
+  expect(await request(5)).toEqual({ error });
   await bucket.put(peelId, record({ envelope }));
-  const { reads } = asked();
-  expect(await ask(5)).toEqual({});
-  expect(asked().reads).toBe(reads);
+  const { reads } = requested();
+  expect(await request(5)).toEqual({});
+  expect(requested().reads).toBe(reads);
 });
 
 test("a master whose view lags reads what is stored", async () => {
-  const { bucket, ask, stall } = await world();
+  const { bucket, request, stall } = await world();
   stall();
   await bucket.put(peelId, record({ envelope }));
-  expect(await ask(0)).toHaveProperty("envelope");
+  expect(await request(0)).toHaveProperty("envelope");
 });
 
 test("a thousand calls at the same time share two reads", async () => {
-  const { ask, asked } = await world(record({ envelope }));
-  const reported = await Promise.all(Array.from({ length: 1_000 }, () => ask(5)));
+  const { request, requested } = await world(record({ envelope }));
+  const reported = await Promise.all(Array.from({ length: 1_000 }, () => request(5)));
   expect(reported.every((one) => Object.keys(one).length === 0)).toBe(true);
-  expect(asked()).toEqual({ reads: 0, looks: 2 });
+  expect(requested()).toEqual({ reads: 0, checks: 2 });
 });

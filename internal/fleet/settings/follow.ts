@@ -28,7 +28,7 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
   let tree: SettingsTree = { directory, files: new Map() };
   let problem: string | undefined;
 
-  const look = () => {
+  const check = () => {
     try {
       const next = readTree(directory, tree);
       problem = undefined;
@@ -44,7 +44,7 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
     }
   };
   const watching = watchDirectory(directory, {
-    onChange: look,
+    onChange: check,
     settleMs: quietMs,
     // A copy in progress is read after it is complete.
     untilQuiet: true,
@@ -55,7 +55,7 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
     clock,
     log,
   });
-  look();
+  check();
   return {
     get tree() {
       return tree;
@@ -67,7 +67,7 @@ export function followTree(options: { directory: string; clock: Clock; log: Log 
       listeners.add(run);
       return () => listeners.delete(run);
     },
-    scan: look,
+    scan: check,
     stop: watching.stop,
   };
 }

@@ -1,7 +1,7 @@
 export { answerSettings } from "./answer.ts";
+export { createSettingsController } from "./controller.ts";
 export { followTree } from "./follow.ts";
 export { settingOperations } from "./joined.ts";
-export { createKeeper } from "./keeper.ts";
 export { createSettingsReader, type SettingsReader } from "./read-settings.ts";
 export { type Peels, trackSettings } from "./tracker.ts";
 export { type SettingsVersions, watchVersions } from "./versions.ts";

@@ -126,8 +126,8 @@ describe("what is secret", () => {
   });
 
   test("is everything that nobody knows the origin of", async () => {
-    const looking = "{% set x %}web{% endset %}{% if x == 'web' %}a: 1\n{% endif %}b: 2\n";
-    const tree = { "top.sls": everywhere("a"), "a.sls": looking };
+    const conditional = "{% set x %}web{% endset %}{% if x == 'web' %}a: 1\n{% endif %}b: 2\n";
+    const tree = { "top.sls": everywhere("a"), "a.sls": conditional };
     expect(await masterOf(tree).show()).toEqual({ a: 1, b: 2 });
     expect(await masterOf({ ...tree, "secret/x.sls": "c: 3\n" }).show()).toEqual({ a: hidden, b: hidden });
   });

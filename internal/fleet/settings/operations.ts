@@ -148,6 +148,6 @@ async function find(
   const { peelId } = memberNamed(directory, id);
   const found = findSetting(await settings.read(peelId), name, showing);
   if (!("near" in found)) return found;
-  const asked = JSON.stringify(name?.slice(0, 100));
-  throw new SvcError("not_found", `${displayPeelId(peelId)} has no setting ${asked}${found.near}`);
+  const requested = JSON.stringify(name?.slice(0, 100));
+  throw new SvcError("not_found", `${displayPeelId(peelId)} has no setting ${requested}${found.near}`);
 }

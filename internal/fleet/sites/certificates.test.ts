@@ -76,7 +76,7 @@ async function masters() {
     await bucket.put(name, encodeSite(mac, site));
     return { key, site };
   };
-  interface Asked {
+  interface Requested {
     site: string;
     key: KeyPair;
     /** Of the new key; another one signs `proof` when it is given. */
@@ -85,12 +85,12 @@ async function masters() {
     signedAt?: number;
     fields?: Record<string, unknown>;
   }
-  const ask = ({ site, key, proof, curve = "P-256", signedAt = clock.now(), fields = {} }: Asked) => {
+  const request = ({ site, key, proof, curve = "P-256", signedAt = clock.now(), fields = {} }: Requested) => {
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: curve });
     const der = publicKey.export({ format: "der", type: "spki" });
     const message = certificateMessage({ site, publicKey: der, signedAt: rfc3339(signedAt) });
     const signed = sign("sha256", message, { key: proof ?? privateKey, dsaEncoding: "ieee-p1363" });
-    const asked = {
+    const requested = {
       site,
       public_key: der.toString("base64"),
       signed_at: rfc3339(signedAt),
@@ -99,15 +99,15 @@ async function masters() {
       ...fields,
     };
     const caller = { kind: "anonymous", door: "rest" } as const;
-    return invoke(renewSiteCertificate, deps, { fields: asked }, { caller, log, clock });
+    return invoke(renewSiteCertificate, deps, { fields: requested }, { caller, log, clock });
   };
-  return { ask, add, audit, bucket, clock, sites, deps };
+  return { request, add, audit, bucket, clock, sites, deps };
 }
 
 test("a site gets the names that it was added with, each certificate is in the audit, and masters know its end", async () => {
-  const { ask, add, audit, sites } = await masters();
+  const { request, add, audit, sites } = await masters();
   const { key } = await add("berlin");
-  const { certificate, not_after } = await ask({ site: "berlin", key });
+  const { certificate, not_after } = await request({ site: "berlin", key });
   const leaf = new X509Certificate(certificate);
   expect(leaf.subjectAltName).toBe("DNS:leaf.berlin.example.com, DNS:localhost, IP Address:127.0.0.1");
   expect([leaf.subject, leaf.ca]).toEqual(["CN=svc-site", false]);
@@ -120,7 +120,7 @@ test("a site gets the names that it was added with, each certificate is in the a
 });
 
 test("nobody else gets one, and nothing is recorded or stored for them", async () => {
-  const { ask, add, audit, bucket, clock } = await masters();
+  const { request, add, audit, bucket, clock } = await masters();
   const { key } = await add("berlin");
   const munich = await add("munich");
   const removed = await add("paris", { removedAt: 2_000 });
@@ -140,46 +140,46 @@ test("nobody else gets one, and nothing is recorded or stored for them", async (
     [{ site: "berlin", key, fields: { public_key: "AAAA" } }, "bad_request"],
     [{ site: "../x", key }, "bad_request"],
   ] as const;
-  for (const [asked, kind] of cases) await expect(ask(asked)).rejects.toMatchObject({ kind });
+  for (const [requested, kind] of cases) await expect(request(requested)).rejects.toMatchObject({ kind });
   expect([audit, bucket.keys]).toEqual([[], before]);
 });
 
 test("a site that was removed and added again is another one: its key before gets nothing", async () => {
-  const { ask, add, sites } = await masters();
+  const { request, add, sites } = await masters();
   const first = await add("berlin");
-  await ask({ site: "berlin", key: first.key });
+  await request({ site: "berlin", key: first.key });
   await add("berlin", { removedAt: 2_000, users: first.site.users, account: first.site.account });
   const second = await add("berlin", {
     former: [{ account: first.site.account, system: first.site.users.system }],
   });
   expect(sites.certificateOf("berlin")).toBeUndefined();
-  await expect(ask({ site: "berlin", key: first.key })).rejects.toMatchObject({ kind: "unauthorized" });
-  await ask({ site: "berlin", key: second.key });
+  await expect(request({ site: "berlin", key: first.key })).rejects.toMatchObject({ kind: "unauthorized" });
+  await request({ site: "berlin", key: second.key });
   expect(sites.certificateOf("berlin")?.account).toBe(second.site.account);
 });
 
 test("one site gets at most twelve certificates in a day, and the others get theirs", async () => {
-  const { ask, add, audit, clock } = await masters();
+  const { request, add, audit, clock } = await masters();
   const [berlin, munich] = [await add("berlin"), await add("munich")];
-  for (let i = 0; i < 12; i++) await ask({ site: "berlin", key: berlin.key });
+  for (let i = 0; i < 12; i++) await request({ site: "berlin", key: berlin.key });
   const entries = audit.length;
-  await expect(ask({ site: "berlin", key: berlin.key })).rejects.toMatchObject({ kind: "rate_limited" });
-  await ask({ site: "munich", key: munich.key });
+  await expect(request({ site: "berlin", key: berlin.key })).rejects.toMatchObject({ kind: "rate_limited" });
+  await request({ site: "munich", key: munich.key });
   expect(audit.length).toBe(entries + 2);
   clock.advance(24 * hour + 1);
-  await ask({ site: "berlin", key: berlin.key });
+  await request({ site: "berlin", key: berlin.key });
 });
 
 test("when the CA or the audit fails, nothing is issued", async () => {
-  const { ask, add, audit, sites, deps } = await masters();
+  const { request, add, audit, sites, deps } = await masters();
   const { key } = await add("berlin");
   const { certify, record } = deps;
   deps.certify = () => Promise.reject(new SvcError("conflict", "this fleet has no CA"));
-  await expect(ask({ site: "berlin", key })).rejects.toMatchObject({ kind: "conflict" });
+  await expect(request({ site: "berlin", key })).rejects.toMatchObject({ kind: "conflict" });
   expect(audit.at(-1)).toEqual({ outcome: "failed", reason: "this fleet has no CA" });
   deps.record = () => Promise.reject(new SvcError("unavailable", "the audit cannot be written"));
   deps.certify = () => Promise.reject(new Error("asked"));
-  await expect(ask({ site: "berlin", key })).rejects.toMatchObject({ kind: "unavailable" });
+  await expect(request({ site: "berlin", key })).rejects.toMatchObject({ kind: "unavailable" });
   Object.assign(deps, { certify, record });
   expect(sites.certificateOf("berlin")).toBeUndefined();
 });

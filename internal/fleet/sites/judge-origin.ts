@@ -71,14 +71,14 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
   const forget = deps.sites.onChange(() => {
     open = namesOfOpen();
   });
-  const heard = new Map<string, Foreign>();
+  const seen = new Map<string, Foreign>();
   const say = (site: string, fields: LogFields) =>
     log.warn("refused: a site spoke for other peels", { site, ...fields });
   const foreignAt = (site: string): Foreign | undefined => {
-    const known = heard.get(site);
-    if (known !== undefined || heard.size === maxSites) return known;
+    const known = seen.get(site);
+    if (known !== undefined || seen.size === maxSites) return known;
     const made = { named: new Map(), count: 0 };
-    heard.set(ownText(site), made);
+    seen.set(ownText(site), made);
     return made;
   };
   const note = (site: string, peel: string, isMember: boolean) => {
@@ -91,16 +91,16 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
     if (named.has(peel) || named.size < maxNamed) named.set(ownText(peel), clock.monotonic());
   };
   const report = () => {
-    for (const [site, foreign] of heard) {
+    for (const [site, foreign] of seen) {
       const { named, count } = foreign;
       for (const [peel, at] of named) if (clock.monotonic() - at > namedMs) named.delete(peel);
       if (count > 1) say(site, { messages: count });
-      if (count === 0 && named.size === 0) heard.delete(site);
+      if (count === 0 && named.size === 0) seen.delete(site);
       foreign.count = 0;
     }
   };
   const problemOf = (site: string) => {
-    const { named = new Map<string, number>() } = heard.get(site) ?? {};
+    const { named = new Map<string, number>() } = seen.get(site) ?? {};
     if (named.size === 0) return undefined;
     const listed = [...named.keys()].map(displayPeelId).join(", ");
     const peels = named.size < maxNamed ? listed : `${listed}, …`;
@@ -123,7 +123,7 @@ export function judgeOrigins(deps: JudgeOriginsDeps): OriginJudge {
     },
     problemOf,
     check() {
-      const reported = [...heard.keys()].flatMap((site) => problemOf(site) ?? []);
+      const reported = [...seen.keys()].flatMap((site) => problemOf(site) ?? []);
       return reported.length === 0 ? { status: "up" } : { status: "degraded", message: reported.join("; ") };
     },
     stop() {

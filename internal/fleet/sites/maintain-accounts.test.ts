@@ -38,7 +38,7 @@ function bus() {
     return claims;
   };
   push(encodeSystemAccount(accounts.system, 1, signer));
-  const keeper = maintainSiteAccounts({
+  const reconciler = maintainSiteAccounts({
     ...{ sites, accounts, signer, clock, log },
     system: {
       servers: () => ({ total: servers.length, jetstream: servers.length }),
@@ -61,19 +61,19 @@ function bus() {
     return site;
   };
   const claimsOf = (key: string) => servers.map((server) => readClaims(server.get(key) ?? "").nats);
-  return { keeper, add, claimsOf, pushed, deaf, servers };
+  return { reconciler, add, claimsOf, pushed, deaf, servers };
 }
 
 test("a fleet without sites pushes nothing", async () => {
-  const { keeper, pushed } = bus();
-  expect(await keeper.enforce()).toBe(true);
+  const { reconciler, pushed } = bus();
+  expect(await reconciler.enforce()).toBe(true);
   expect(pushed).toEqual([]);
 });
 
 test("a site has its account on each server, with its own subjects alone, and the system account takes its user", async () => {
-  const { keeper, add, claimsOf, pushed } = bus();
+  const { reconciler, add, claimsOf, pushed } = bus();
   const [berlin, munich] = [await add("berlin"), await add("munich")];
-  expect(await keeper.enforce()).toBe(true);
+  expect(await reconciler.enforce()).toBe(true);
   for (const { imports, revocations } of claimsOf(berlin.account)) {
     const subjects = (imports as { subject: string }[]).map(({ subject }) => subject);
     expect(subjects).toContain("svc.site.berlin.dispatch.*");
@@ -84,16 +84,16 @@ test("a site has its account on each server, with its own subjects alone, and th
   for (const { signing_keys } of claimsOf(accounts.system)) expect(signing_keys).toEqual(signers);
   // What agrees is not pushed again.
   const before = pushed.length;
-  expect(await keeper.enforce()).toBe(true);
+  expect(await reconciler.enforce()).toBe(true);
   expect(pushed.length).toBe(before);
 });
 
 test("a site that was removed has nothing, and neither has what had its name before", async () => {
-  const { keeper, add, claimsOf, servers } = bus();
+  const { reconciler, add, claimsOf, servers } = bus();
   const first = await add("berlin");
-  await keeper.enforce();
+  await reconciler.enforce();
   await add("berlin", { ...first, removedAt: 2_000 });
-  expect(await keeper.enforce()).toBe(true);
+  expect(await reconciler.enforce()).toBe(true);
   for (const nats of claimsOf(first.account)) {
     expect(nats).toMatchObject({ revocations: { "*": expect.any(Number) }, limits: { leaf: 0 } });
     expect(nats.imports).toBeUndefined();
@@ -106,7 +106,7 @@ test("a site that was removed has nothing, and neither has what had its name bef
   const second = await add("berlin", { former });
   // As after a backup of the bus was restored: what closed it is lost.
   for (const server of servers) server.delete(first.account);
-  expect(await keeper.enforce()).toBe(true);
+  expect(await reconciler.enforce()).toBe(true);
   for (const { signing_keys, revocations } of claimsOf(accounts.system)) {
     expect([signing_keys, Object.keys(revocations as object)]).toEqual([
       [second.systemSigner],
@@ -117,22 +117,22 @@ test("a site that was removed has nothing, and neither has what had its name bef
 });
 
 test("claims of another time are replaced by newer ones, on the server that lacks them as well", async () => {
-  const { keeper, add, claimsOf, servers } = bus();
+  const { reconciler, add, claimsOf, servers } = bus();
   const berlin = await add("berlin");
-  await keeper.enforce();
+  await reconciler.enforce();
   const [first] = servers;
   first?.delete(berlin.account);
-  expect(await keeper.enforce()).toBe(true);
+  expect(await reconciler.enforce()).toBe(true);
   expect(claimsOf(berlin.account).length).toBe(2);
 });
 
 test("a server that takes nothing leaves it unconfirmed, and it is not asked for ever", async () => {
-  const { keeper, add, pushed, deaf, servers } = bus();
+  const { reconciler, add, pushed, deaf, servers } = bus();
   await add("berlin");
   for (const server of servers.slice(1)) deaf.add(server);
-  expect(await keeper.enforce()).toBe(false);
+  expect(await reconciler.enforce()).toBe(false);
   // Three for each of the two accounts.
   expect(pushed.length).toBe(6);
   deaf.clear();
-  expect(await keeper.enforce()).toBe(true);
+  expect(await reconciler.enforce()).toBe(true);
 });

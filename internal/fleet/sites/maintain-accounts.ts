@@ -9,7 +9,7 @@ import type { Sites } from "./follow.ts";
 /** How often one run pushes the claims of one account. */
 const maxPushes = 3;
 
-export interface KeepAccountsDeps {
+export interface MaintainAccountsDeps {
   sites: Pick<Sites, "all" | "open" | "caughtUp" | "onChange">;
   system: Pick<SystemBus, "servers" | "pushClaims" | "lookupClaims" | "onServerJoin">;
   /** Public keys of accounts. */
@@ -38,11 +38,11 @@ export function systemSitesOf(sites: Pick<Sites, "all" | "open">): SystemSites {
  * Keeps the claims of the accounts of sites on the bus: each site has its account as long as it is there, and the
  * system account takes the users of these sites and of no other one. All masters do it, and push the same.
  */
-export function maintainSiteAccounts(deps: KeepAccountsDeps): Reconciler {
+export function maintainSiteAccounts(deps: MaintainAccountsDeps): Reconciler {
   const { sites, system, accounts, signer, clock, log } = deps;
 
   /** Pushes claims until every server that answers has such. */
-  const keep = async (
+  const maintain = async (
     account: string,
     isWanted: (claims: Claims) => boolean,
     encode: (issuedAt: number) => string,
@@ -60,8 +60,8 @@ export function maintainSiteAccounts(deps: KeepAccountsDeps): Reconciler {
       await system.pushClaims(encode(Math.max(Math.floor(clock.now() / 1000), newest + 1)));
     }
   };
-  const keepSite = (name: string, account: string, isClosed: boolean) =>
-    keep(
+  const maintainSite = (name: string, account: string, isClosed: boolean) =>
+    maintain(
       account,
       ({ nats }) => (nats.revocations !== undefined) === isClosed && isSameAs(nats, name),
       (issuedAt) => encodeAs(name, account, { isClosed, issuedAt }),
@@ -73,9 +73,9 @@ export function maintainSiteAccounts(deps: KeepAccountsDeps): Reconciler {
     const jwt = encodeAs(name, accounts.masters, { isClosed, issuedAt: 0 });
     return Bun.deepEquals(nats.imports, readClaims(jwt).nats.imports);
   };
-  const keepSystem = () => {
+  const maintainSystem = () => {
     const wanted = systemSitesOf(sites);
-    return keep(
+    return maintain(
       accounts.system,
       ({ nats }) => {
         const listed = Array.isArray(nats.signing_keys) ? nats.signing_keys : [];
@@ -91,16 +91,16 @@ export function maintainSiteAccounts(deps: KeepAccountsDeps): Reconciler {
       (issuedAt) => encodeSystemAccount(accounts.system, issuedAt, signer, wanted),
     );
   };
-  const run = async (lookAgainSoon: () => void): Promise<boolean> => {
+  const run = async (checkAgainSoon: () => void): Promise<boolean> => {
     await sites.caughtUp();
     const known = sites.all();
     if (known.length === 0) return true;
-    let confirmed = await keepSystem();
+    let confirmed = await maintainSystem();
     for (const { name, account, removedAt, former } of known) {
-      confirmed = (await keepSite(name, account, removedAt !== undefined)) && confirmed;
-      for (const one of former) confirmed = (await keepSite(name, one.account, true)) && confirmed;
+      confirmed = (await maintainSite(name, account, removedAt !== undefined)) && confirmed;
+      for (const one of former) confirmed = (await maintainSite(name, one.account, true)) && confirmed;
     }
-    if (!confirmed) lookAgainSoon();
+    if (!confirmed) checkAgainSoon();
     return confirmed;
   };
   return createReconciler({

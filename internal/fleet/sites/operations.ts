@@ -28,7 +28,7 @@ export interface SiteDeps {
   /** Public keys of accounts. */
   accounts: { peels: string; masters: string; system: string };
   /** The accounts of sites. */
-  keeper: Pick<Reconciler, "enforce">;
+  reconciler: Pick<Reconciler, "enforce">;
   /** The account of the peels: with the first site, masters relay what peels store. */
   enforcer: Pick<Reconciler, "enforce">;
   clock: Clock;
@@ -99,7 +99,7 @@ export const addSite = operation({
       };
     });
     // A request over the bus gives up: what can be done at once is.
-    const confirmed = await Promise.all([deps.keeper.enforce(), deps.enforcer.enforce()]);
+    const confirmed = await Promise.all([deps.reconciler.enforce(), deps.enforcer.enforce()]);
     if (confirmed.includes(false)) {
       throw new SvcError(
         "unavailable",
@@ -137,7 +137,7 @@ export const removeSite = operation({
       return removed ? { ...before, removedAt: now } : before;
     });
     // Also when it was removed before: the bus may not have confirmed that.
-    if (!(await deps.keeper.enforce())) {
+    if (!(await deps.reconciler.enforce())) {
       throw new SvcError(
         "unavailable",
         "it is removed, but the bus did not confirm in time: masters continue",

@@ -28,10 +28,10 @@ async function watched() {
     ...{ createdAt: clock.now(), createdBy: "ann", former: [] },
   };
   await bucket.put("berlin", encodeSite(mac, site));
-  const seen: { nodes: LeafNode[] | undefined; looks: number } = { nodes: undefined, looks: 0 };
+  const seen: { nodes: LeafNode[] | undefined; checks: number } = { nodes: undefined, checks: 0 };
   const system = {
     leafNodes: async () => {
-      seen.looks++;
+      seen.checks++;
       return seen.nodes;
     },
   };
@@ -57,14 +57,14 @@ test("a site is unknown before a server answered, up with both links, and degrad
   expect(links.states()).toMatchObject([{ name: "berlin", state: "unknown" }]);
   expect(links.check()).toEqual({ status: "up" });
   seen.nodes = up();
-  await links.look();
+  await links.inspect();
   expect(links.states()).toMatchObject([
     { state: "up", link: { server: "n1", roundTripMs: 12, hasClaims: true } },
   ]);
   expect(links.check()).toEqual({ status: "up" });
   // The second link comes from another server, such as one of a site that takes this name.
   seen.nodes = [...up().slice(0, 1), ...up("site-munich").slice(1)];
-  await links.look();
+  await links.inspect();
   expect(links.check()).toMatchObject({
     status: "degraded",
     message: expect.stringContaining("revocations do not reach site berlin"),
@@ -75,7 +75,7 @@ test("a link that ends and comes back is reported once each time, with how long 
   const { clock, log, links, seen, up } = await watched();
   const reported = () => log.records.map(({ event }) => event).filter((event) => event.startsWith("site is"));
   seen.nodes = up();
-  await links.look();
+  await links.inspect();
   seen.nodes = [];
   await clock.pass(10_000);
   await clock.pass(30_000);
@@ -97,15 +97,15 @@ test("a link that ends and comes back is reported once each time, with how long 
 test("without sites nothing is asked, and a site that was removed is not watched", async () => {
   const { bucket, clock, links, seen, site } = await watched();
   await bucket.put("berlin", encodeSite(mac, { ...site, removedAt: 2_000 }));
-  const before = seen.looks;
+  const before = seen.checks;
   await clock.pass(60_000);
-  expect([seen.looks, links.states()]).toEqual([before, []]);
+  expect([seen.checks, links.states()]).toEqual([before, []]);
 });
 
 test("a certificate that a site should have replaced is a problem, also of a site that never asked", async () => {
   const { clock, links, seen, up, certify } = await watched();
   seen.nodes = up();
-  await links.look();
+  await links.inspect();
   // Nothing looks at links for the next year.
   links.stop();
   clock.advance(273 * day);

@@ -59,7 +59,7 @@ export interface WatchedLinks {
   /** `sites` of /readyz. */
   check(): CheckResult;
   /** Looks now. */
-  look(): Promise<void>;
+  inspect(): Promise<void>;
   stop(): void;
 }
 
@@ -80,7 +80,7 @@ export function watchLinks(options: {
   const lostAt = new Map<string, number>();
   const nodeOf = (account: string) => nodes?.find((one) => one.account === account);
 
-  const look = async () => {
+  const inspect = async () => {
     if (sites.open().length === 0) return;
     nodes = (await system.leafNodes()) ?? nodes;
     if (nodes === undefined) return;
@@ -96,8 +96,8 @@ export function watchLinks(options: {
       }
     }
   };
-  const lookOrSay = () => {
-    look().catch((thrown) =>
+  const checkOrReport = () => {
+    inspect().catch((thrown) =>
       log.debug("the links of sites are not known", { reason: describeError(thrown) }),
     );
   };
@@ -118,12 +118,12 @@ export function watchLinks(options: {
       const hasClaims = nodes.some((one) => one.account === systemAccount && one.name === node.name);
       return { ...known, state: "up", link: { server, roundTripMs, hasClaims } };
     });
-  const timer = clock.every(everyMs, lookOrSay);
-  const forget = sites.onChange(lookOrSay);
-  lookOrSay();
+  const timer = clock.every(everyMs, checkOrReport);
+  const forget = sites.onChange(checkOrReport);
+  checkOrReport();
   return {
     states,
-    look,
+    inspect,
     check() {
       const reported = problemsOf(states());
       return reported.length === 0 ? { status: "up" } : { status: "degraded", message: reported.join("; ") };

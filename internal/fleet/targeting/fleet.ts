@@ -49,8 +49,8 @@ export async function scanFleet(options: {
     }
   }
   // The bucket itself expires old heartbeats.
-  const heard = beats.filter(({ value }) => readGoodbye(value) === undefined);
-  const alive = new Set(heard.map(({ key }) => key));
+  const seen = beats.filter(({ value }) => readGoodbye(value) === undefined);
+  const alive = new Set(seen.map(({ key }) => key));
   return {
     members: options.members,
     peels: () => options.members().map((id) => ({ id, facts: facts.get(id) })),

@@ -61,7 +61,7 @@ export function resolveFor(
 }
 
 const budgetMs = 2_000;
-const peelsBetweenLooks = 16;
+const peelsBetweenChecks = 16;
 
 /**
  * Returns the members of the fleet among these peel ids. Dotted ids are accepted; ids of non-members are left
@@ -105,7 +105,7 @@ export function resolveExpression(expression: ExpandedExpression, fleet: Fleet, 
   for (let at = 0; at < members.length; at++) {
     bare.id = members[at] ?? "";
     if (test(peels?.[at] ?? bare)) found.push(bare.id);
-    if (at % peelsBetweenLooks === 0 && clock.monotonic() - started > budgetMs) {
+    if (at % peelsBetweenChecks === 0 && clock.monotonic() - started > budgetMs) {
       throw new SvcError(
         "bad_request",
         `target: takes longer than ${budgetMs / 1000} s; simplify the expression`,

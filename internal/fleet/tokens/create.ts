@@ -58,25 +58,25 @@ export function creatorOf(caller: Caller): { creator: CreatorKind; name: string;
 /**
  * Stores a new token.
  *
- * @param asked.digest SHA-256 of its text, hexadecimal
- * @param asked.lifetime `90d`
+ * @param requested.digest SHA-256 of its text, hexadecimal
+ * @param requested.lifetime `90d`
  * @throws SvcError `bad_request` for a malformed name, role or lifetime; `forbidden` for a role that the creator
  *   lacks; `conflict` when a live token has the name, or when there are too many
  */
 export async function storeToken(
   deps: TokenDeps,
-  asked: { name: string; roles: readonly string[]; lifetime: string; digest: string },
+  requested: { name: string; roles: readonly string[]; lifetime: string; digest: string },
   caller: Caller,
 ): Promise<Token> {
   const { tokens, view, mac, clock } = deps;
   const { creator, name: createdBy, has } = creatorOf(caller);
-  if (!isTokenName(asked.name)) {
+  if (!isTokenName(requested.name)) {
     throw new SvcError(
       "bad_request",
       "name must be 1 to 63 small letters, digits, dots, hyphens and underscores, with a letter or digit at both ends",
     );
   }
-  const roles = [...new Set(asked.roles)];
+  const roles = [...new Set(requested.roles)];
   const known = deps.knownRoles();
   for (const role of roles) {
     if (!known.includes(role)) {
@@ -93,18 +93,19 @@ export async function storeToken(
       );
     }
   }
-  const lifetimeMs = readLifetime(asked.lifetime);
+  const lifetimeMs = readLifetime(requested.lifetime);
   const now = clock.now();
   await view.caughtUp();
-  if (view.byDigest(asked.digest) !== undefined) throw new SvcError("conflict", "this token exists already");
+  if (view.byDigest(requested.digest) !== undefined)
+    throw new SvcError("conflict", "this token exists already");
   await prune(deps, now);
   if (view.all().length >= maxTokens) {
     throw new SvcError("conflict", `there are ${maxTokens} tokens already: revoke those that nobody uses`);
   }
   const token: Token = {
     id: newTokenId(deps, caller, now),
-    name: asked.name,
-    digest: Buffer.from(asked.digest, "hex"),
+    name: requested.name,
+    digest: Buffer.from(requested.digest, "hex"),
     roles,
     ...{ createdBy, creator, createdAt: now, expiresAt: now + lifetimeMs },
   };

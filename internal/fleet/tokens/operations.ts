@@ -55,7 +55,7 @@ export const createToken = operation({
   ),
   touches: ({ name }) => ({ token: name }),
   async run(deps: TokenDeps, input, call) {
-    const { digest, expires: lifetime, ...asked } = input;
+    const { digest, expires: lifetime, ...requested } = input;
     creatorOf(call.caller);
     // A token in a reply could be read by someone who controls a server of the bus.
     if (digest === undefined && !isOverHttps(call.caller)) {
@@ -67,7 +67,7 @@ export const createToken = operation({
     const text = digest === undefined ? newTokenText(deps.random) : undefined;
     const created = await storeToken(
       deps,
-      { ...asked, lifetime, digest: digest ?? digestOf(text ?? "") },
+      { ...requested, lifetime, digest: digest ?? digestOf(text ?? "") },
       call.caller,
     );
     call.log.info("token created", {

@@ -69,8 +69,8 @@ function setUp(options: { registry?: Record<string, readonly string[]> } = {}) {
   const call = (caller: Caller) => ({ caller, log, clock });
   const create = async (input: Partial<Parameters<typeof createToken.run>[1]> = {}, caller = ann) => {
     const text = newTokenText(systemRandom);
-    const asked = { name: "ci", roles: ["viewer"], expires: "90d", digest: digestOf(text), ...input };
-    const made = await createToken.run(deps, asked, call(caller));
+    const requested = { name: "ci", roles: ["viewer"], expires: "90d", digest: digestOf(text), ...input };
+    const made = await createToken.run(deps, requested, call(caller));
     return { ...made, text };
   };
   const revoke = (id: string) => revokeToken.run(deps, { id }, call(ann));
@@ -167,7 +167,7 @@ test("a token never has more than its creator has now", async () => {
   expect(await signIn.find(text)).toMatchObject({ roles: ["viewer", "web-team"] });
 });
 
-test.each<[creator: string[], asked: string[], made: boolean]>([
+test.each<[creator: string[], requested: string[], made: boolean]>([
   [["maker"], ["maker"], true],
   // Who may create tokens may do nothing more with them.
   [["maker"], ["viewer"], false],
@@ -181,10 +181,10 @@ test.each<[creator: string[], asked: string[], made: boolean]>([
   [["maker"], ["careful-maker"], true],
   [["operator"], ["maker"], false],
   [["operator"], ["auditor"], true],
-])("%j makes a token with %j: %j", async (roles, asked, made) => {
+])("%j makes a token with %j: %j", async (roles, requested, made) => {
   const { create, signIn, registry } = setUp();
   registry.bob = roles;
-  const creating = create({ roles: asked }, { ...ann, name: "bob", roles });
+  const creating = create({ roles: requested }, { ...ann, name: "bob", roles });
   if (!made) {
     expect(creating).rejects.toMatchObject({
       kind: "forbidden",
@@ -195,17 +195,17 @@ test.each<[creator: string[], asked: string[], made: boolean]>([
     return;
   }
   const { text } = await creating;
-  expect(await signIn.find(text)).toMatchObject({ roles: asked });
+  expect(await signIn.find(text)).toMatchObject({ roles: requested });
   // The same rule counts with each use: a role that the creator lost is lost to the token.
   registry.bob = ["viewer"];
-  const left = asked.filter((role) => role === "viewer");
+  const left = requested.filter((role) => role === "viewer");
   if (left.length === 0) expect(signIn.find(text)).rejects.toMatchObject({ kind: "unauthorized" });
   else expect(await signIn.find(text)).toMatchObject({ roles: left });
 });
 
 test("the audit and the log name the token that a request is about", () => {
-  const asked = { name: "ci", roles: ["viewer"], expires: "90d" };
-  expect(createToken.touches(asked)).toEqual({ token: "ci" });
+  const requested = { name: "ci", roles: ["viewer"], expires: "90d" };
+  expect(createToken.touches(requested)).toEqual({ token: "ci" });
   expect(revokeToken.touches({ id: "tok-1" })).toEqual({ token: "tok-1" });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { formatYaml } from "../../base/yaml.ts";
 import { checkFact } from "./fact.ts";
-import { lookUpFact } from "./look-up.ts";
+import { findFact } from "./find-fact.ts";
 import { parseFacts } from "./parse.ts";
 
 const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
@@ -68,7 +68,7 @@ test("a path leads into maps and lists, and never into prototypes", () => {
     "a:b": { c: 1 },
     a: { x: null },
   };
-  const found = ["os", "ipv4:1", "mounts:/:fstype", "a:b:c", "a:x"].map((path) => lookUpFact(facts, path));
+  const found = ["os", "ipv4:1", "mounts:/:fstype", "a:b:c", "a:x"].map((path) => findFact(facts, path));
   expect(found).toEqual(["Debian", "10.0.0.2", "ext4", 1, null]);
   const missing = [
     "",
@@ -80,5 +80,5 @@ test("a path leads into maps and lists, and never into prototypes", () => {
     "constructor",
     "os:length",
   ];
-  for (const path of missing) expect(lookUpFact(facts, path)).toBeUndefined();
+  for (const path of missing) expect(findFact(facts, path)).toBeUndefined();
 });

@@ -6,9 +6,9 @@ import type { Plain } from "../../base/msgpack.ts";
 import { builtinFacts, collectFacts, type FactProblem } from "./collect.ts";
 import { readCustomFacts } from "./custom.ts";
 import type { Facts, FactTable } from "./fact.ts";
+import { findFact } from "./find-fact.ts";
 import type { Host } from "./host.ts";
 import { readKeptFacts, withFact, writeKeptFacts } from "./kept.ts";
-import { lookUpFact } from "./look-up.ts";
 import { encodeFacts, type FactLayer, mergeFacts } from "./merge.ts";
 
 /** The facts of one peel. */
@@ -102,7 +102,7 @@ export async function openFactStore(options: FactStoreOptions): Promise<FactStor
   return {
     ready,
     items: () => merged.facts,
-    get: (path, fallback) => lookUpFact(merged.facts, path) ?? fallback,
+    get: (path, fallback) => findFact(merged.facts, path) ?? fallback,
     set(name, value) {
       const next = withFact(readKeptFacts(file), name, value);
       const shown = mergedWith(next);

@@ -102,7 +102,7 @@ async function diskUsage(paths: readonly string[], clock: Clock): Promise<Plain>
 async function usageOf(path: string, clock: Clock): Promise<Plain> {
   const late = Promise.withResolvers<Plain>();
   const timer = clock.after(diskTimeoutMs, () => late.resolve({ error: "no answer within 2 s" }));
-  const asked = touching("access", path, () => statfs(path)).then(
+  const requested = touching("access", path, () => statfs(path)).then(
     ({ bsize, blocks, bfree, bavail }): Plain => ({
       total: bsize * blocks,
       used: bsize * (blocks - bfree),
@@ -110,7 +110,7 @@ async function usageOf(path: string, clock: Clock): Promise<Plain> {
     }),
     (cause: Error): Plain => ({ error: cause.message }),
   );
-  const usage = await Promise.race([asked, late.promise]);
+  const usage = await Promise.race([requested, late.promise]);
   timer.cancel();
   return usage;
 }

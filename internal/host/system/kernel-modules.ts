@@ -47,10 +47,10 @@ export function withModule(text: string, name: string): string {
   return joined([...lines, name]);
 }
 
-/** @param keep whether the line stays as a comment */
-export function withoutModule(text: string, name: string, keep: boolean): string {
+/** @param asComment whether the line stays as a comment */
+export function withoutModule(text: string, name: string, asComment: boolean): string {
   return joined(
-    linesOf(text).flatMap((line) => (isOf(line, name) ? (keep ? [`# ${line.trim()}`] : []) : [line])),
+    linesOf(text).flatMap((line) => (isOf(line, name) ? (asComment ? [`# ${line.trim()}`] : []) : [line])),
   );
 }
 

@@ -104,8 +104,8 @@ export async function signInWithDevice(
 /** Gets a new token without a person. @throws SvcError as `signInWithDevice` does */
 export async function refreshToken(client: Client, refreshToken: string, deps: Deps): Promise<SignedToken> {
   const { tokenEndpoint } = await discoverDeviceFlow(client.issuer, getOf(client, deps));
-  const asked = { grant_type: "refresh_token", refresh_token: refreshToken, client_id: client.clientId };
-  return { refreshToken, ...tokenOf(client, await post(client, tokenEndpoint, asked, deps)) };
+  const requested = { grant_type: "refresh_token", refresh_token: refreshToken, client_id: client.clientId };
+  return { refreshToken, ...tokenOf(client, await post(client, tokenEndpoint, requested, deps)) };
 }
 
 const getOf = ({ caFile }: Client, deps: Deps) => getOverTls({ caFile, ...deps });

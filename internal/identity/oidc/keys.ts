@@ -68,7 +68,7 @@ export function createProviderKeys(options: {
     const { host } = new URL(issuer);
     throw new SvcError("unavailable", `the keys of ${host} are not known: ${failure}; try again in a minute`);
   };
-  const look = async (header: JWSHeaderParameters, token: Parameters<FindKey>[1]) => {
+  const findKey = async (header: JWSHeaderParameters, token: Parameters<FindKey>[1]) => {
     if (age() >= maxMs) await renew();
     else if (age() >= freshMs) void renew();
     try {
@@ -79,5 +79,5 @@ export function createProviderKeys(options: {
       return known()(header, token);
     }
   };
-  return { find: look as FindKey, renew };
+  return { find: findKey as FindKey, renew };
 }

@@ -248,8 +248,10 @@ test("a storm of unknown keys is one fetch a minute, and does not lock out those
   expect(state.fetched).toHaveLength(2);
   const [good, strange] = [await token(), await token({}, { kid: "strange" })];
   for (let second = 0; second < 150; second++) {
-    const asked = Array.from({ length: 20 }, () => oidc.verify(strange).catch((thrown) => thrown.message));
-    expect(new Set(await Promise.all(asked)).size).toBe(1);
+    const requested = Array.from({ length: 20 }, () =>
+      oidc.verify(strange).catch((thrown) => thrown.message),
+    );
+    expect(new Set(await Promise.all(requested)).size).toBe(1);
     expect(await oidc.verify(good)).toBeDefined();
     clock.advance(1_000);
   }
@@ -274,9 +276,9 @@ test("a key that the provider has begun to use is found without a restart", asyn
   await expect(oidc.verify(await token({ exp }, { kid: old }))).rejects.toThrow("not known there");
 });
 
-async function until(look: () => boolean) {
-  for (let turn = 0; turn < 1_000 && !look(); turn++) await settle();
-  expect(look()).toBe(true);
+async function until(check: () => boolean) {
+  for (let turn = 0; turn < 1_000 && !check(); turn++) await settle();
+  expect(check()).toBe(true);
 }
 
 test("a provider that is down does not lock out those with known keys, also after a restart, for a week", async () => {

@@ -57,7 +57,7 @@ async function serve(from: AuthorityInForce, bundle = from.root.pem, crosses = f
 }
 
 /** Asks as an enrolled peel that trusts the root before; as one that is new with `isNew`. */
-async function ask(url: string, { isNew = false, pinned = false, now = clock.now() } = {}) {
+async function request(url: string, { isNew = false, pinned = false, now = clock.now() } = {}) {
   const signal = new AbortController().signal;
   const peelClock = { ...clock, now: () => now };
   const trust = createTrust({
@@ -65,7 +65,7 @@ async function ask(url: string, { isNew = false, pinned = false, now = clock.now
       ? { rung: 2, pins: [before.root.pin] }
       : { rung: 3, ca: { path: "enroll-ca.crt", pem: before.root.pem } },
     ...(isNew ? {} : { across: { trusted: () => [before.root.pem], remedy: "do THIS" } }),
-    keepAnchor: () => {},
+    storeAnchor: () => {},
     clock: peelClock,
     log: recordingLog(),
     signal,
@@ -79,12 +79,12 @@ async function ask(url: string, { isNew = false, pinned = false, now = clock.now
 
 test.each([false, true])("an enrolled peel follows what its root signed (pinned: %p)", async (pinned) => {
   const { url } = await serve(after);
-  expect(await ask(url, { pinned })).toBe(after.root.pin);
+  expect(await request(url, { pinned })).toBe(after.root.pin);
 });
 
 test.each([false, true])("a new peel does not (pinned: %p)", async (pinned) => {
   const { url, requests } = await serve(after);
-  await expect(ask(url, { pinned, isNew: true })).rejects.toThrow(/is not trusted by rung/);
+  await expect(request(url, { pinned, isNew: true })).rejects.toThrow(/is not trusted by rung/);
   expect(requests.filter((each) => each.includes("secret"))).toEqual([]);
 });
 
@@ -98,19 +98,19 @@ test.each([false, true])("another fleet is refused, whatever it serves (pinned: 
     await serve(thief, "", []),
   ];
   for (const { url, requests } of masters) {
-    await expect(ask(url, { pinned })).rejects.toThrow(/is not trusted by rung/);
+    await expect(request(url, { pinned })).rejects.toThrow(/is not trusted by rung/);
     expect(requests.filter((each) => each.includes("secret"))).toEqual([]);
   }
 });
 
 test("what does not lead to the new root says what to do, with the pin to compare", async () => {
   const { url } = await serve(after, after.root.pem, []);
-  await expect(ask(url)).rejects.toThrow(
+  await expect(request(url)).rejects.toThrow(
     `It serves the root ${after.root.pin}, and nothing leads there from the roots that this peel trusts: compare this pin with svc ca fingerprint on a master; if it is the same, do THIS`,
   );
   const whole = await serve(after);
   const late = clock.now() + rootValidityMs + 1000;
-  await expect(ask(whole.url, { now: late })).rejects.toThrow(
+  await expect(request(whole.url, { now: late })).rejects.toThrow(
     /from trusted roots to it ended at 20\S+Z: compare/,
   );
 });

@@ -57,13 +57,13 @@ const rungs = {
 };
 
 /** Asks a master for its secret; also what was kept as an anchor, and the log. */
-async function ask(server: { url: string }, rung: Rung, more: Partial<TrustOptions> = {}) {
+async function request(server: { url: string }, rung: Rung, more: Partial<TrustOptions> = {}) {
   const log = recordingLog();
   const kept: string[] = [];
   const signal = new AbortController().signal;
   const trust = createTrust({
     rung,
-    keepAnchor: (pem) => kept.push(pem),
+    storeAnchor: (pem) => kept.push(pem),
     clock: systemClock,
     log,
     signal,
@@ -81,7 +81,7 @@ async function ask(server: { url: string }, rung: Rung, more: Partial<TrustOptio
 }
 
 async function expectRefused(server: Impostor, rung: Rung, message: RegExp) {
-  const { result, kept } = await ask(server, rung);
+  const { result, kept } = await request(server, rung);
   expect(result).toBeInstanceOf(TrustError);
   expect((result as Error).message).toMatch(message);
   expect((result as Error).message).not.toContain("\n");
@@ -93,7 +93,7 @@ const strict = ["enrollCa", "pin", "anchor"] as const;
 
 describe.each(strict)("the strict rung %s", (name) => {
   test("accepts the fleet's master, and attests the root", async () => {
-    const { result, kept } = await ask(await honest(), rungs[name]());
+    const { result, kept } = await request(await honest(), rungs[name]());
     expect(result).toMatchObject({ text: "told", spki: fleet.pin });
     expect(kept).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe.each(strict)("the strict rung %s", (name) => {
   });
 
   test("an unreachable master is not a mismatch", async () => {
-    const { result } = await ask({ url: "https://localhost:1" }, rungs[name]());
+    const { result } = await request({ url: "https://localhost:1" }, rungs[name]());
     expect(result).toBeInstanceOf(Error);
     expect(result).not.toBeInstanceOf(TrustError);
   });
@@ -199,7 +199,7 @@ describe("pins", () => {
 
   test("of two pinned roots the one that verifies is used and attested", async () => {
     const server = serve(await fleet.issue(), other.rootPem + fleet.rootPem);
-    const { result } = await ask(server, { rung: 2, pins: [other.pin, fleet.pin] });
+    const { result } = await request(server, { rung: 2, pins: [other.pin, fleet.pin] });
     expect(result).toMatchObject({ text: "told", spki: fleet.pin });
   });
 
@@ -210,7 +210,7 @@ describe("pins", () => {
   test("a root that was renewed under its pin since is looked at again", async () => {
     const server = await honest();
     const pins = [fleet.pin, twin.pin];
-    const { result, report } = await ask(server, { rung: 2, pins });
+    const { result, report } = await request(server, { rung: 2, pins });
     expect(result).toMatchObject({ spki: fleet.pin });
     await server[Symbol.asyncDispose]();
     const tls = await twin.issue();
@@ -236,7 +236,7 @@ describe("the system trust store", () => {
 describe("trust on first use", () => {
   test("trusts only the root that verifies, stores it, and logs its fingerprint", async () => {
     const server = serve(await fleet.issue(), other.rootPem + fleet.rootPem);
-    const { result, kept, log } = await ask(server, rungs.firstUse());
+    const { result, kept, log } = await request(server, rungs.firstUse());
     expect(result).toMatchObject({ text: "told", spki: fleet.pin });
     expect(kept.map((pem) => pem.trim())).toEqual([fleet.rootPem.trim()]);
     expect(log.records).toContainEqual({
@@ -247,7 +247,7 @@ describe("trust on first use", () => {
   });
 
   test("happens once: the next master must stand below the same root", async () => {
-    const { report } = await ask(await honest(), rungs.firstUse());
+    const { report } = await request(await honest(), rungs.firstUse());
     const second = serve(await other.issue(), other.rootPem);
     await expect(report(second.url)).rejects.toBeInstanceOf(TrustError);
     expect(second.requests).toEqual([]);
@@ -275,8 +275,8 @@ describe("trust on first use", () => {
 
   test("an anchor that cannot be kept is not used", async () => {
     const server = await honest();
-    const { result } = await ask(server, rungs.firstUse(), {
-      keepAnchor() {
+    const { result } = await request(server, rungs.firstUse(), {
+      storeAnchor() {
         throw new Error("disk full");
       },
     });
@@ -298,7 +298,7 @@ describe("a bootstrap document without verification", () => {
   test.each(Object.keys(odd))("%s is not a document, and not a mismatch", async (name) => {
     const server = serve(await other.issue(), odd[name] ?? (() => new Response()));
     for (const rung of [rungs.pin(), rungs.firstUse()]) {
-      const { result, kept } = await ask(server, rung);
+      const { result, kept } = await request(server, rung);
       expect(result).toBeInstanceOf(Error);
       expect(result).not.toBeInstanceOf(TrustError);
       expect(kept).toEqual([]);
@@ -307,14 +307,14 @@ describe("a bootstrap document without verification", () => {
   });
 
   test("that does not come in time is given up", async () => {
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     const server = serve(await other.issue(), () => {
-      asked.resolve();
+      requested.resolve();
       return new Promise<Response>(() => {});
     });
     const clock = manualClock();
-    const pending = ask(server, rungs.pin(), { clock });
-    await asked.promise;
+    const pending = request(server, rungs.pin(), { clock });
+    await requested.promise;
     clock.advance(15_000);
     expect((await pending).result).toMatchObject({ kind: "unavailable", message: "no response in time" });
     expect(clock.pending).toBe(0);

@@ -42,7 +42,7 @@ export interface TrustOptions {
    */
   across?: { trusted: () => readonly string[]; remedy: string } | undefined;
   /** Stores the PEM of a root that the peel trusted on first use. */
-  keepAnchor(pem: string): void;
+  storeAnchor(pem: string): void;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
@@ -158,7 +158,7 @@ async function bySystem(judging: Judging, url: string): Promise<Anchor> {
 }
 
 async function onFirstUse(judging: Judging, url: string): Promise<Anchor> {
-  const { rung, keepAnchor, log } = judging;
+  const { rung, storeAnchor, log } = judging;
   const roots = rootsOf((await fetchDocument(judging, url, "nobody")).ca_bundle_pem);
   if (roots.length === 0) throw mismatch(rung, url, "it does not serve a CA to trust");
   const found = await findVerifying(judging, url, roots);
@@ -169,7 +169,7 @@ async function onFirstUse(judging: Judging, url: string): Promise<Anchor> {
     url,
     fingerprint: found.spki,
   });
-  keepAnchor(`${found.ca}\n`);
+  storeAnchor(`${found.ca}\n`);
   judging.adopted = found;
   judging.firstUse = false;
   return found;

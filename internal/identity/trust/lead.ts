@@ -29,7 +29,7 @@ export function leadTo(
   );
   /** Until when each certificate is trusted. */
   const until = new Map(parsed(trusted).map((anchor) => [anchor, anchor.until]));
-  const look = (cross: Parsed): boolean => {
+  const trust = (cross: Parsed): boolean => {
     const issuers = [...until].filter(([issuer]) => issuer !== cross && isIssued(cross, issuer));
     const best = Math.min(cross.until, Math.max(...issuers.map(([, end]) => end)));
     if (issuers.length === 0 || best <= (until.get(cross) ?? Number.NEGATIVE_INFINITY)) return false;
@@ -38,7 +38,7 @@ export function leadTo(
   };
   // Each round trusts what is one step further away.
   for (let round = 0; round < crosses.length; round++) {
-    if (crosses.filter(look).length === 0) break;
+    if (crosses.filter(trust).length === 0) break;
   }
   const [target] = parsed([root]);
   const ends = crosses.flatMap((cross) => (cross.pin === target?.pin ? (until.get(cross) ?? []) : []));

@@ -54,7 +54,7 @@ export interface WatchedServers {
 export function watchBusServers(options: {
   bus: Bus;
   streams: RecentStreams;
-  system: Pick<SystemBus, "present" | "askServers" | "onServerJoin">;
+  system: Pick<SystemBus, "present" | "queryServers" | "onServerJoin">;
   account: string;
   connectTo: (address: string) => Promise<Bus>;
   jitter: () => number;
@@ -70,7 +70,7 @@ export function watchBusServers(options: {
   let compared: (ReplicaCheck & { at: number }) | undefined;
   let said = "";
 
-  const look = async () => {
+  const inspect = async () => {
     maxReplicas = Math.max(1, ...(await streams.list(listedWithinMs)).map(({ replicas }) => replicas));
     health = await readHealth(system);
     for (const one of health) {
@@ -138,15 +138,15 @@ export function watchBusServers(options: {
       message: `${compared.streams} replicated streams are equal, compared at ${rfc3339(compared.at)}`,
     };
   };
-  const lookOrSay = () => {
-    look().catch((thrown) =>
+  const checkOrReport = () => {
+    inspect().catch((thrown) =>
       log.debug("the servers of the bus are not known", { reason: describeError(thrown) }),
     );
   };
   compareIn(compareSoonMs);
   const unsubscribe = system.onServerJoin(() => compareIn(compareSoonMs));
-  const timer = clock.every(healthMs, lookOrSay);
-  lookOrSay();
+  const timer = clock.every(healthMs, checkOrReport);
+  checkOrReport();
   return {
     check,
     view: () => ({

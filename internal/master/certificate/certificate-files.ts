@@ -7,7 +7,7 @@ import { checkPair } from "../../identity/ca/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 
 /** For file systems without change events, and for a directory that was itself replaced. */
-const lookEveryMs = 60_000;
+const checkEveryMs = 60_000;
 /** A pair has two files: after a change of one, this time passes before both are read. */
 const settleMs = 200;
 
@@ -34,7 +34,7 @@ export async function createFileCertificate(options: CertificateOptions): Promis
   metrics.certificateNotAfter("enroll", current.notAfter);
 
   let refused = "";
-  const look = () => {
+  const check = () => {
     let next: EnrollCertificate;
     try {
       next = read();
@@ -61,9 +61,9 @@ export async function createFileCertificate(options: CertificateOptions): Promis
   // The directory, not the file: what replaces a file, or a link on the way to it, is another one.
   const watches = [...new Set([dirname(paths.cert), dirname(paths.key)])].map((directory) =>
     watchDirectory(directory, {
-      onChange: look,
+      onChange: check,
       settleMs,
-      rescanMs: lookEveryMs,
+      rescanMs: checkEveryMs,
       recursive: false,
       onUnwatched: (error) =>
         log.warn("replaced certificates are noticed within a minute only", { directory, error }),

@@ -17,7 +17,7 @@ import type { CertificateOptions, CertificateSource, EnrollCertificate } from ".
 import { isIntermediateDue, renewIntermediate } from "./renew-intermediate.ts";
 
 /** The longest wait: timers of the runtime are limited to 24.8 days, and a changed clock is only noticed by a check. */
-const lookEveryMs = 60 * 60 * 1000;
+const checkEveryMs = 60 * 60 * 1000;
 const retries = { firstMs: 1_000, maxMs: 5 * 60_000 };
 
 /** A copy of a CA has several files: this time passes without a change before they are read. */
@@ -83,7 +83,7 @@ export async function createIssuedCertificate(options: CertificateOptions): Prom
   }
   function pause(): number {
     if (failed !== undefined) return failed.retryInMs;
-    return Math.min(lookEveryMs, Math.max(0, renewAt - clock.now()));
+    return Math.min(checkEveryMs, Math.max(0, renewAt - clock.now()));
   }
   function announce(): void {
     metrics.certificateNotAfter("enroll", issued.notAfter);

@@ -9,7 +9,7 @@ import { judgeClock } from "./judge.ts";
 const measureMs = 10_000;
 const answerMs = 5_000;
 /** A jump of the clock is noticed within this time, and the clock is compared at once. */
-const lookMs = 1_000;
+const checkMs = 1_000;
 const jumpMs = 2_000;
 
 /** The clock of this host, compared with that of the bus and those of the other masters. */
@@ -70,18 +70,18 @@ export async function watchClock(options: {
     others = differs ? await readOthers(heartbeats, name) : [];
     compared = { ahead, wall: wall() };
   };
-  const measureAndTell = () =>
+  const measureAndReport = () =>
     measure()
       .catch((thrown) => log.debug("the clock was not compared", { reason: describeError(thrown) }))
       .then(report);
   /** After a jump the clock may be right for the first time, or after a suspended machine resumed. */
-  const look = () => {
+  const check = () => {
     if (compared === undefined || Math.abs(wall() - compared.wall) <= jumpMs) return;
-    void measureAndTell();
+    void measureAndReport();
   };
 
-  await measureAndTell();
-  const timers = [clock.every(measureMs, () => void measureAndTell()), clock.every(lookMs, look)];
+  await measureAndReport();
+  const timers = [clock.every(measureMs, () => void measureAndReport()), clock.every(checkMs, check)];
   return {
     get aheadMs() {
       return aheadMs();

@@ -66,14 +66,14 @@ const steps: readonly Step<Context>[] = [
   {
     name: "configuration",
     next: "svc-master --help lists every key",
-    look({ config }) {
+    check({ config }) {
       return { level: "ok", message: `auth_dir ${config().auth_dir}, bus_url ${config().bus_url}` };
     },
   },
   {
     name: "keys",
     needs: ["configuration"],
-    look({ config, clock }) {
+    check({ config, clock }) {
       const { credentials } = loadMasterKeys(config().auth_dir);
       // Throws with file and line.
       readOperatorFiles(config().auth_dir);
@@ -85,7 +85,7 @@ const steps: readonly Step<Context>[] = [
     name: "certificate",
     needs: ["configuration"],
     next: "svc ca init makes an embedded CA; with your own CA set enroll.tls_cert and enroll.tls_key",
-    async look({ config, ...options }) {
+    async check({ config, ...options }) {
       const values = config();
       if (isEmbedded(values)) {
         const { intermediatePem } = await loadAuthority(values["ca.dir"]);
@@ -102,7 +102,7 @@ const steps: readonly Step<Context>[] = [
   {
     name: "tokens",
     needs: ["configuration"],
-    look({ config, clock, log }) {
+    check({ config, clock, log }) {
       const tokens = config()["api.tokens"];
       const warnings: string[] = [];
       const warn = (message: string, fields?: Record<string, unknown>) =>
@@ -118,7 +118,7 @@ const steps: readonly Step<Context>[] = [
     name: "evidence",
     needs: ["configuration"],
     next: "correct the file of enroll.evidence; until then, evidence of this type is refused",
-    async look({ config }) {
+    async check({ config }) {
       const types = await inspectEvidence(config());
       return {
         level: "ok",
@@ -130,7 +130,7 @@ const steps: readonly Step<Context>[] = [
     name: "identity providers",
     needs: ["configuration"],
     next: "correct issuer and ca_file of api.oidc, or open the way to the provider; masters use the keys that they keep until then",
-    async look({ config, clock }) {
+    async check({ config, clock }) {
       const providers = config()["api.oidc"];
       if (providers.length === 0) return { level: "ok", message: "none" };
       const signal = new AbortController().signal;
@@ -145,7 +145,7 @@ const steps: readonly Step<Context>[] = [
   {
     name: "console",
     needs: ["configuration"],
-    look({ config }) {
+    check({ config }) {
       const { "console.enabled": enabled, "api.tokens": tokens, "api.oidc": providers } = config();
       const at = `/console/ on port ${config()["enroll.addr"].port}`;
       if (enabled === false) return { level: "ok", message: "turned off" };
@@ -158,7 +158,7 @@ const steps: readonly Step<Context>[] = [
   {
     name: "directories",
     needs: ["configuration"],
-    look({ config }) {
+    check({ config }) {
       return findUnreadable([config().states_dir, config().settings_dir]);
     },
   },
@@ -166,7 +166,7 @@ const steps: readonly Step<Context>[] = [
     name: "roles",
     needs: ["configuration"],
     next: "correct the file; masters that run keep the last good roles until then",
-    look({ config }) {
+    check({ config }) {
       const path = config().roles_file;
       const { roles, isOpen } = inspectRoles(path);
       if (isOpen) {
@@ -181,7 +181,7 @@ const steps: readonly Step<Context>[] = [
     name: "reactor rules",
     needs: ["configuration"],
     next: "correct the file; masters that run keep the last good rules until then",
-    look({ config }) {
+    check({ config }) {
       if (!config()["reactor.enabled"]) return { level: "ok", message: "none, as the reactor is off" };
       const directory = config()["reactor.dir"];
       const { rules, refused, files } = loadRules(directory);
@@ -198,17 +198,17 @@ const steps: readonly Step<Context>[] = [
     name: "enrollment policy",
     needs: ["configuration"],
     next: "correct the file; masters that run keep the last good policy until then",
-    look: ({ config }) => findPolicy(config()["enroll.policy"]),
+    check: ({ config }) => findPolicy(config()["enroll.policy"]),
   },
   {
     name: "data directory",
-    look: ({ env }) => findUnwritable(dataDir(env)),
+    check: ({ env }) => findUnwritable(dataDir(env)),
   },
   {
     name: "bus CA",
     needs: ["configuration"],
     next: "name the CA of the bus in bus_ca; bus_tls_cert and bus_tls_key are only for a bus that asks for them",
-    look({ ca, client }) {
+    check({ ca, client }) {
       client();
       return {
         level: "ok",
@@ -221,7 +221,7 @@ const steps: readonly Step<Context>[] = [
     name: "system account",
     needs: ["bus credentials"],
     next: "system.creds and master.creds must be from one run of svc nats-auth init",
-    async look({ connectAs }) {
+    async check({ connectAs }) {
       await connectAs("system");
       return { level: "ok", message: "system.creds are accepted: revocations can be enforced" };
     },

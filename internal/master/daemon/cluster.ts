@@ -44,7 +44,7 @@ export function clusterOperations({
   connectTo: (address: string) => Promise<Bus>;
   connectAs: (address: string, credentials: string) => Promise<Bus>;
   sites: Pick<Sites, "all" | "open" | "caughtUp">;
-  siteLinks: Pick<WatchedLinks, "states" | "look">;
+  siteLinks: Pick<WatchedLinks, "states" | "inspect">;
   siteOf: SitesOfPeels["siteOf"];
   origins: Pick<OriginJudge, "problemOf">;
   index: Pick<FleetIndex, "members" | "alive">;
@@ -62,7 +62,7 @@ export function clusterOperations({
     removeConsumer: ({ stream, name }) => removeConsumer(bus, stream, name),
     async sites() {
       await sites.caughtUp();
-      await siteLinks.look();
+      await siteLinks.inspect();
       const peels = new Map<string, number>();
       for (const peel of index.members()) {
         const site = siteOf(peel);

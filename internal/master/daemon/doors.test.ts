@@ -38,7 +38,7 @@ writeFileSync(token, "good", { mode: 0o600 });
 const answering = (name: string) => answeringBy(operationOf(name));
 
 describe("over REST", () => {
-  let asked = 0;
+  let requested = 0;
   const { handle } = createHandler({
     routes,
     tokens: [{ username: "ann", token_file: token }],
@@ -46,7 +46,7 @@ describe("over REST", () => {
     clock,
     log,
   });
-  const ask = (route: Route, fields: Record<string, Plain>, authorization = "Bearer good") => {
+  const send = (route: Route, fields: Record<string, Plain>, authorization = "Bearer good") => {
     const inPath = [...route.path.matchAll(/:([a-z]+)/g)].map(([, name = ""]) => name);
     const path = route.path.replace(/:([a-z]+)/g, (_, name: string) => String(fields[name]));
     const rest = Object.entries(fields).filter(([name]) => !inPath.includes(name));
@@ -61,7 +61,7 @@ describe("over REST", () => {
       target: inQuery && rest.length > 0 ? `${path}?${query}` : path,
       headers,
       // Each from another address, because of the rate limits.
-      ip: `192.0.2.${asked++}`,
+      ip: `192.0.2.${requested++}`,
       signal: new AbortController().signal,
       body: async () => Buffer.from(inQuery ? "" : JSON.stringify(Object.fromEntries(rest))),
       keepOpen: () => {},
@@ -76,7 +76,7 @@ describe("over REST", () => {
       using doing = answering(name);
       // Public routes ignore unknown parameters.
       if (route.method !== "GET" || route.auth === "bearer") {
-        const unknown = await ask(route, { ...fields, forse: 1 });
+        const unknown = await send(route, { ...fields, forse: 1 });
         expect([unknown.status, await unknown.json()]).toEqual([
           400,
           { error: expect.stringContaining('unknown key "forse"') },
@@ -84,15 +84,15 @@ describe("over REST", () => {
       }
       const inPath = (one: string) => route.path.includes(`:${one}`);
       for (const [field, value] of Object.entries(wrong).filter(([one]) => !inPath(one))) {
-        const refused = await ask(route, { ...fields, [field]: value });
+        const refused = await send(route, { ...fields, [field]: value });
         expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining(`"${field}`)]);
       }
-      if (route.auth === "bearer") expect((await ask(route, fields, "Bearer bad")).status).toBe(401);
+      if (route.auth === "bearer") expect((await send(route, fields, "Bearer bad")).status).toBe(401);
       expect(doing.spy).not.toHaveBeenCalled();
       // A submission is valid only with matching keys and signatures.
       if (name === "enrollments.submit") return;
 
-      const response = await ask(route, fields);
+      const response = await send(route, fields);
       const reported = Object.entries(route.doc.responses).find(
         ([status]) => Number(status) === response.status,
       );
@@ -119,7 +119,7 @@ describe("over REST", () => {
     doing.spy.mockImplementation(async () => {
       throw new SvcError("trust_mismatch", "another root");
     });
-    const refused = await ask(route, { id: "enr-1" });
+    const refused = await send(route, { id: "enr-1" });
     expect([refused.status, await refused.json()]).toEqual([
       409,
       { error: 'another root; approve it anyway with {"force": true}' },
@@ -132,7 +132,7 @@ describe("over REST", () => {
 });
 
 describe("over the bus", () => {
-  const ask = async (
+  const send = async (
     { bus: { subject, token = "" } }: AnyBinding,
     { [token]: at, ...fields }: Record<string, Plain>,
   ) => {
@@ -149,19 +149,19 @@ describe("over the bus", () => {
       ok: false,
       error: { code: "bad_request", message: expect.stringContaining(what) },
     });
-    expect(decode(await ask(binding, { ...fields, forse: 1 }))).toEqual(refusedFor('unknown key "forse"'));
+    expect(decode(await send(binding, { ...fields, forse: 1 }))).toEqual(refusedFor('unknown key "forse"'));
     for (const [field, value] of Object.entries(wrong)) {
-      expect(decode(await ask(binding, { ...fields, [field]: value }))).toEqual(refusedFor(field));
+      expect(decode(await send(binding, { ...fields, [field]: value }))).toEqual(refusedFor(field));
     }
     for (const operator of ["", 5, "a".repeat(257)]) {
-      expect(decode(await ask(binding, { ...fields, operator }))).toEqual(refusedFor("operator must be"));
+      expect(decode(await send(binding, { ...fields, operator }))).toEqual(refusedFor("operator must be"));
     }
     expect(
       decode((await served.get(binding.bus.subject)?.(encode([1]), binding.bus.subject)) ?? new Uint8Array()),
     ).toEqual(refusedFor("must be a MessagePack map"));
     expect(doing.spy).not.toHaveBeenCalled();
 
-    const reply = await ask(binding, fields);
+    const reply = await send(binding, fields);
     expect(doing.spy.mock.calls[0]?.[1]).toMatchObject(fields);
     // Its answer comes in parts, which the door has not been given.
     if (binding.operation.output === feed) return expect(reply).toHaveLength(0);
@@ -186,7 +186,7 @@ describe("over the bus", () => {
     for (const binding of decisions as unknown as AnyBinding[]) {
       using doing = answering((binding.operation as AnyOperation).name);
       const request = { id: "enr-1", force: true, reason: "because" };
-      expect(decode(await ask(binding, request))).toMatchObject({ ok: true });
+      expect(decode(await send(binding, request))).toMatchObject({ ok: true });
       expect(doing.spy).toHaveBeenCalledTimes(1);
     }
     const put = binaryOperations.putChunk as unknown as AnyBinding;
@@ -200,10 +200,10 @@ describe("over the bus", () => {
   test("a list is as long as its page may be over the bus", async () => {
     using doing = answering("jobs.list");
     const list = jobOperations.listJobs as unknown as AnyBinding;
-    expect(decode(await ask(list, { limit: 1_001 }))).toMatchObject({
+    expect(decode(await send(list, { limit: 1_001 }))).toMatchObject({
       error: { message: "limit must be 1 to 1000" },
     });
-    await ask(list, {});
+    await send(list, {});
     expect(doing.spy.mock.calls[0]?.[1]).toMatchObject({ limit: 20 });
   });
 });

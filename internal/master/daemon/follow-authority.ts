@@ -5,7 +5,7 @@ import { renewBusCertificate, renewRootFile } from "../certificate/mod.ts";
 import type { MasterDeps } from "./options.ts";
 import type { Certificate } from "./parts/certificate.ts";
 
-const lookEveryMs = 60 * 60 * 1000;
+const checkEveryMs = 60 * 60 * 1000;
 
 /** Keeps the files of the bus in line with the authority of this master. */
 interface FollowedAuthority {
@@ -39,7 +39,7 @@ export function followAuthority({
   /** Whether a change came before the server was attached. */
   let unread = false;
 
-  const look = async () => {
+  const check = async () => {
     const { inForce } = certificates.current();
     if (inForce === undefined) return;
     try {
@@ -52,16 +52,16 @@ export function followAuthority({
     } catch (thrown) {
       log.error("the certificate of the bus does not follow the authority", {
         error: describeError(thrown),
-        retry_in_ms: lookEveryMs,
+        retry_in_ms: checkEveryMs,
       });
     }
   };
-  const lookInTurn = () => {
-    working = working.then(look);
+  const checkInTurn = () => {
+    working = working.then(check);
   };
-  lookInTurn();
-  const forget = certificates.onChange(lookInTurn);
-  const timer = clock.every(lookEveryMs, lookInTurn);
+  checkInTurn();
+  const forget = certificates.onChange(checkInTurn);
+  const timer = clock.every(checkEveryMs, checkInTurn);
   return {
     settled: () => working,
     attach(started) {

@@ -108,10 +108,10 @@ export function startMasterReactor(options: {
     },
     jobOf: createJobLookup(storage.jobs),
     onSession(session) {
-      const asked = depsOf(session);
+      const requested = depsOf(session);
       const door = { bus, master: self, clock, log, gate, ...defined({ requests: options.requests }) };
-      const operators = serveRoom(door, reactorOperations, asked);
-      const masters = answerMasters({ bus, clock, log }, asked);
+      const operators = serveRoom(door, reactorOperations, requested);
+      const masters = answerMasters({ bus, clock, log }, requested);
       return {
         stop() {
           operators.stop();

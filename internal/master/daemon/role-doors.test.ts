@@ -102,8 +102,8 @@ const { handle } = createHandler({
   clock,
   log,
 });
-let asked = 0;
-const askRest = ({ method, path, body }: Route) =>
+let requested = 0;
+const requestRest = ({ method, path, body }: Route) =>
   handle({
     method,
     target: path.replace(/:[a-z]+/g, "x"),
@@ -112,7 +112,7 @@ const askRest = ({ method, path, body }: Route) =>
       "sec-fetch-site": "same-origin",
     }),
     // Each from another address, because of the rate limits.
-    ip: `192.0.2.${asked++}`,
+    ip: `192.0.2.${requested++}`,
     signal: new AbortController().signal,
     body: async () => Buffer.from(body !== undefined ? JSON.stringify(fields) : ""),
     keepOpen: () => {},
@@ -146,7 +146,7 @@ describe.each([...builtInRoles])("the role %s", (one) => {
     async (_, route) => {
       role = one;
       using door = reached(route.operation ?? "");
-      const response = await askRest(route);
+      const response = await requestRest(route);
       const { error } = (await response.json()) as { error: string };
       expect([response.status, error]).toEqual(
         door.isAllowed() ? [409, expect.stringContaining("reached")] : [403, refusal],

@@ -7,7 +7,7 @@ import { acquireWriter, type Bus, hintSubject } from "../../bus/mod.ts";
 import { type Directory, findByPeel, memberStates, sealingKeyOf } from "../../fleet/enrollment/mod.ts";
 import {
   answerSettings,
-  createKeeper,
+  createSettingsController,
   createSettingsReader,
   createSettingsView,
   followTree,
@@ -117,7 +117,7 @@ export function startSettings(options: {
     return key;
   };
   const tracker = trackSettings(tree, peels);
-  const keeper = createKeeper({
+  const controller = createSettingsController({
     peels,
     recipientOf,
     bucket: storage.settings,
@@ -144,14 +144,14 @@ export function startSettings(options: {
     name: "facts-secrets",
     self: options.name,
     onTenure(tenure) {
-      void keeper.serve(tenure);
+      void controller.serve(tenure);
     },
     clock,
     jitter: options.jitter,
     log,
   });
   return {
-    check: () => keeper.health(),
+    check: () => controller.health(),
     view,
     versions,
     reader: createSettingsReader({ tree, peels, compilerOf }),

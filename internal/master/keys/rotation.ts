@@ -97,7 +97,7 @@ export function followRotation(options: {
     round = newRound();
   });
   waitedFor = keyring.next;
-  const stopHearing = index.onBeat((peel, _, value) => {
+  const unsubscribe = index.onBeat((peel, _, value) => {
     if (keyring.next === undefined) return;
     const keys = readHeartbeat(value)?.knows_command_keys;
     if (keys !== undefined) note(peel, keys);
@@ -154,7 +154,7 @@ export function followRotation(options: {
     },
     stop() {
       forgetKeys();
-      stopHearing();
+      unsubscribe();
       reporting.unsubscribe();
     },
   };

@@ -24,8 +24,8 @@ import { causeToRenew, type HeldCertificate, readHeldCertificate } from "./held-
 import { judgeBusCertificate, type Obstacle } from "./judge.ts";
 
 /** A rotation of the root has phases that an operator starts one after the other. */
-const lookEveryMs = 10 * 60_000;
-const retries = { firstMs: 5_000, maxMs: lookEveryMs };
+const checkEveryMs = 10 * 60_000;
+const retries = { firstMs: 5_000, maxMs: checkEveryMs };
 /** How long a site that was refused, or got nothing better, does not ask for a certificate. */
 const refusedMs = 24 * 3_600_000;
 /** A copy of the files has several. */
@@ -82,7 +82,7 @@ export function followMasters(options: SiteOptions): SiteFollower {
       trusted: roots.kept,
       remedy: `replace ${caPath} by nats-ca.crt of the fleet, and restart svc-master at the site`,
     },
-    keepAnchor() {},
+    storeAnchor() {},
     clock,
     log,
     signal,
@@ -117,10 +117,10 @@ export function followMasters(options: SiteOptions): SiteFollower {
 
   /** @returns the pin of the root that masters issue from */
   const followDocument = async (): Promise<string | undefined> => {
-    const ask = () => fetchDocument({ masters, attempts, commandKeys, roots, log });
-    const reported = await ask();
+    const request = () => fetchDocument({ masters, attempts, commandKeys, roots, log });
+    const reported = await request();
     // Its rotation may be signed by a command key that came with it.
-    return (reported.again ? await ask() : reported).issuing;
+    return (reported.again ? await request() : reported).issuing;
   };
   const renew = async (before: HeldCertificate | undefined): Promise<void> => {
     const key = loadNextKey(files);
@@ -148,7 +148,7 @@ export function followMasters(options: SiteOptions): SiteFollower {
     early = jitter();
     log.info("the certificate of the bus was renewed", { not_after: rfc3339(next.until) });
   };
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     settleFiles(files);
     const issuing = await followDocument();
     // A verifier of the others must know a root before they show a certificate that it signed.
@@ -166,11 +166,11 @@ export function followMasters(options: SiteOptions): SiteFollower {
     reloadIfChanged();
     obstacle = undefined;
   };
-  const lookOrSay = async (): Promise<void> => {
+  const checkOrReport = async (): Promise<void> => {
     timer.cancel();
-    let nextMs = lookEveryMs * (0.9 + jitter() / 10);
+    let nextMs = checkEveryMs * (0.9 + jitter() / 10);
     try {
-      await look();
+      await check();
       backoff.reset();
     } catch (thrown) {
       if (signal.aborted) return;
@@ -183,10 +183,10 @@ export function followMasters(options: SiteOptions): SiteFollower {
         retry_in_ms: nextMs,
       });
     }
-    if (!signal.aborted) timer = clock.after(nextMs, lookInTurn);
+    if (!signal.aborted) timer = clock.after(nextMs, checkInTurn);
   };
-  const lookInTurn = () => {
-    working = working.then(lookOrSay);
+  const checkInTurn = () => {
+    working = working.then(checkOrReport);
   };
 
   settleFiles(files);
@@ -198,11 +198,11 @@ export function followMasters(options: SiteOptions): SiteFollower {
       // An operator may put files here at any time.
       watching = watchDirectory(dir, {
         onChange() {
-          if (reloadIfChanged()) lookInTurn();
+          if (reloadIfChanged()) checkInTurn();
         },
         ...{ settleMs, untilQuiet: true, recursive: false, clock, log },
       });
-      lookInTurn();
+      checkInTurn();
     },
     check: () => judgeBusCertificate(held(), obstacle, clock.now()),
     stop() {

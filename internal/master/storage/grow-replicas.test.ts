@@ -7,7 +7,7 @@ async function anHour(refuses: boolean) {
   const clock = manualClock();
   const cluster = { servers: 1, replicas: 1, provisioned: [] as number[] };
   const start = clock.monotonic();
-  const look = growReplicas({
+  const check = growReplicas({
     clock,
     wanted: () => Math.min(3, cluster.servers),
     async provision() {
@@ -17,7 +17,7 @@ async function anHour(refuses: boolean) {
   });
   for (let seconds = 0; seconds < 3600; seconds += 10) {
     if (seconds === 20) cluster.servers = 3;
-    await look([{ replicas: 3 }, { replicas: cluster.replicas }]);
+    await check([{ replicas: 3 }, { replicas: cluster.replicas }]);
     clock.advance(10_000);
   }
   return cluster.provisioned;

@@ -10,13 +10,13 @@ async function doneWith(measured: readonly (readonly AssetName[])[]): Promise<st
   const done: string[] = [];
   const start = clock.monotonic();
   const at = (text: string) => void done.push(`${(clock.monotonic() - start) / 1000} ${text}`);
-  const look = renewTransient({
+  const check = renewTransient({
     ...{ clock, log: recordingLog() },
     drop: async (asset) => at(asset),
     provision: async () => at("provision"),
   });
   for (const silent of measured) {
-    await look(silent);
+    await check(silent);
     clock.advance(10_000);
   }
   return done;

@@ -95,10 +95,10 @@ export function watchRoom(options: {
   };
   /** What is kept of earlier values must not keep out what peels store now. */
   const dropRevisions = async () => {
-    for (const { stream, bytes, maxBytes, revisions: keeps } of measured) {
-      if (keeps === undefined) continue;
-      const fits = fittingHistory({ bytes, maxBytes }, { wanted: keeps, keeps });
-      if (fits < keeps) await keepFewerRevisions(bus, stream, fits);
+    for (const { stream, bytes, maxBytes, revisions: retains } of measured) {
+      if (retains === undefined) continue;
+      const fits = fittingHistory({ bytes, maxBytes }, { wanted: retains, retains });
+      if (fits < retains) await keepFewerRevisions(bus, stream, fits);
     }
   };
   const widenAudit = async () => {

@@ -59,7 +59,7 @@ export function createSweeper({
     if (found === undefined) return false;
     return found.kind === "schedule" ? isPeel(found.peel) : isJob(found.jid);
   };
-  const look = async (stream: Swept, until: number) => {
+  const check = async (stream: Swept, until: number) => {
     const since = seen.get(stream) ?? (await beginning(bus, stream, until));
     const found = new Map<string, number[]>();
     const note = ({ subject, storedAt }: { subject: string; storedAt: number }, sequence: number) => {
@@ -89,7 +89,7 @@ export function createSweeper({
       // Where no stream says when it was restored, nothing can be removed for sure.
       if (!isKnown || !isWhole() || !storesMetadata(bus)) return;
       if (restoredAt !== undefined && now - restoredAt < settleMs) return;
-      for (const stream of swept) await look(stream, now - youngMs);
+      for (const stream of swept) await check(stream, now - youngMs);
     },
   };
 }

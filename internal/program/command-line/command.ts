@@ -41,7 +41,7 @@ export interface Machine {
    * Asks the person at the terminal, and resolves with the line that is typed, empty at the end of input. Absent
    * where no one can confirm.
    */
-  ask?(question: string): Promise<string>;
+  prompt?(question: string): Promise<string>;
   /** Ends the program at once, whatever is still under way. */
   end?(code: number): void;
 }

@@ -1,6 +1,5 @@
 export { formatAge } from "./age.ts";
 export { choice, flag, value, word } from "./args.ts";
-export { askPerson } from "./ask-person.ts";
 export { endOnBrokenOutput } from "./broken-output.ts";
 export { cutTo } from "./cells.ts";
 export {
@@ -22,6 +21,7 @@ export { globalArgs } from "./globals.ts";
 export { type IdKind, idKinds, idsCommand } from "./id-kinds.ts";
 export { placeNamed } from "./parse.ts";
 export { formatFields, outputFormats, visible } from "./print.ts";
+export { promptPerson } from "./prompt-person.ts";
 export { type CliOptions, runTree } from "./run-tree.ts";
 export { type ColumnKind, type Columns, formatTable, type TableStyle } from "./table.ts";
 export { paint } from "./tone.ts";

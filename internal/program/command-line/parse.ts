@@ -33,7 +33,7 @@ export async function findCommand(root: CommandDef, argv: readonly string[]): Pr
   let command = root;
   const path = [nameOf(root)];
   const rest: string[] = [];
-  const asked = () => {
+  const requested = () => {
     const before = argv.indexOf("--");
     const options = before === -1 ? argv : argv.slice(0, before);
     return {
@@ -44,10 +44,10 @@ export async function findCommand(root: CommandDef, argv: readonly string[]): Pr
   let at = 0;
   for (;;) {
     const children = await childrenOf(command);
-    if (children === undefined) return { command, path, rest: [...rest, ...argv.slice(at)], ...asked() };
+    if (children === undefined) return { command, path, rest: [...rest, ...argv.slice(at)], ...requested() };
     const word = argv[at];
     if (word === undefined) {
-      const found = { command, path, rest, ...asked() };
+      const found = { command, path, rest, ...requested() };
       if (found.help || found.version) return found;
       // The program alone is how one meets it first.
       if (argv.length === 0 && command === root) return { ...found, help: true };

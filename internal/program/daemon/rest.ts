@@ -36,9 +36,9 @@ export function restAfterWork(clock: Clock, process: Process = thisProcess): Res
   let timer: Timer | undefined;
   const dueAt = () => Math.max(lastWork + quietMs, (lastRest ?? Number.NEGATIVE_INFINITY) + apartMs);
   const plan = () => {
-    timer ??= clock.after(dueAt() - clock.monotonic(), look);
+    timer ??= clock.after(dueAt() - clock.monotonic(), check);
   };
-  const look = () => {
+  const check = () => {
     timer = undefined;
     // The end of what runs plans again.
     if (running > 0) return;

@@ -49,7 +49,7 @@ export function busSteps(
       name: "bus name",
       needs: config,
       next: "correct the host in the URL, or fix name resolution on this host",
-      look: ({ urls }) =>
+      check: ({ urls }) =>
         firstOf(urls(), async (url) => {
           const place = placeOf(url);
           return { level: "ok", message: `${place.host} is ${(await resolveHost(place)).join(", ")}` };
@@ -59,7 +59,7 @@ export function busSteps(
       name: "bus connection",
       needs: ["bus name"],
       next: "start the bus, open the port in the firewalls, or correct the URL",
-      look: ({ urls, clock }) =>
+      check: ({ urls, clock }) =>
         firstOf(urls(), async (url) => {
           return { level: "ok", message: `${url}: nats-server ${await greetServer(placeOf(url), clock)}` };
         }),
@@ -68,7 +68,7 @@ export function busSteps(
       name: "bus TLS",
       needs: ["bus connection"],
       next: "check the log of the bus",
-      look: ({ urls, ca, client, clock }) =>
+      check: ({ urls, ca, client, clock }) =>
         firstOf(urls(), async (url) => {
           const options = { ca: ca(), client: client(), clock };
           const { notAfter, problem } = await inspectCertificate(placeOf(url), options);
@@ -90,7 +90,7 @@ export function busSteps(
       name: "bus credentials",
       needs: ["bus TLS", ...identity],
       next: "use credentials of this bus: these may belong to another fleet, or be revoked or expired",
-      async look({ connect }) {
+      async check({ connect }) {
         const { nats } = await connect();
         return { level: "ok", message: `accepted by ${nats.info?.server_name ?? nats.getServer()}` };
       },
@@ -109,7 +109,7 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
       name: "storage",
       needs: ["bus credentials"],
       next: "check the log of the bus: JetStream must be enabled, and its disk must not be full",
-      async look({ connect }) {
+      async check({ connect }) {
         const states = await inspectAssets(await connect(), names);
         const those = (state: string) => names.filter((name) => states.get(name) === state).join(", ");
         const [refused, missing] = [those("refused"), those("missing")];
@@ -131,12 +131,12 @@ export function storageSteps(names: readonly [AssetName, ...AssetName[]]): reado
     {
       name: "bus servers",
       needs: ["storage"],
-      look: (context) => judgeServers(context, (bus) => maxReplicas(bus, names)),
+      check: (context) => judgeServers(context, (bus) => maxReplicas(bus, names)),
     },
     {
       name: "clock",
       needs: ["storage"],
-      async look({ connect }) {
+      async check({ connect }) {
         const bus = await connect();
         const states = await inspectAssets(bus, [names[0]]);
         if (states.get(names[0]) !== "there") {
@@ -177,9 +177,9 @@ export async function judgeServers(
 }
 
 /** The finding of the first healthy server, or of the last server when none is healthy. */
-async function firstOf(urls: readonly string[], look: (url: string) => Promise<Finding>): Promise<Finding> {
+async function firstOf(urls: readonly string[], check: (url: string) => Promise<Finding>): Promise<Finding> {
   const [url = "", ...others] = urls;
-  if (others.length === 0) return look(url);
-  const found = await look(url).catch(() => undefined);
-  return found === undefined || found.level === "fail" ? firstOf(others, look) : found;
+  if (others.length === 0) return check(url);
+  const found = await check(url).catch(() => undefined);
+  return found === undefined || found.level === "fail" ? firstOf(others, check) : found;
 }

@@ -7,14 +7,14 @@ const day = 24 * 3600_000;
 const ok = (name: string, needs?: string[]): Step<unknown> => ({
   name,
   ...(needs === undefined ? {} : { needs }),
-  look: () => ({ level: "ok", message: "well" }),
+  check: () => ({ level: "ok", message: "well" }),
 });
 
 test("steps that depend on a failed step are skipped, transitively; the others run", async () => {
   const broken: Step<unknown> = {
     name: "b",
     next: "mend it",
-    look() {
+    check() {
       throw new SvcError("unavailable", "broken");
     },
   };
@@ -32,7 +32,7 @@ test("when the time is up the current step fails, and the steps after it are ski
   const hanging: Step<unknown> = {
     name: "b",
     next: "look there",
-    look() {
+    check() {
       late.abort(new SvcError("unavailable", "no answer in time"));
       return new Promise(() => {});
     },

@@ -21,8 +21,8 @@ export interface Step<Context> {
   /** Steps that this one depends on: it is skipped when one of them failed or was skipped. */
   readonly needs?: readonly string[];
   /** A thrown error becomes a `fail` with the error as its message. */
-  look(context: Context): Promise<Finding> | Finding;
-  /** The next step when `look` throws. */
+  check(context: Context): Promise<Finding> | Finding;
+  /** The next step when `check` throws. */
   readonly next?: string;
 }
 
@@ -48,7 +48,7 @@ export async function takeSteps<Context>(
     let found: Finding;
     if (missing !== undefined) found = { level: "skip", message: `not checked: it needs ${missing}` };
     else if (late?.aborted === true) found = { level: "skip", message: "not checked: the time is up" };
-    else found = await lookAt(step, context, late);
+    else found = await takeStep(step, context, late);
     if (found.level === "fail" || found.level === "skip") unusable.add(step.name);
     results.push({ step: step.name, ...found });
   }
@@ -79,14 +79,14 @@ export function formatSteps(results: readonly StepResult[], { color }: TableStyl
     .join("\n");
 }
 
-async function lookAt<Context>(
+async function takeStep<Context>(
   step: Step<Context>,
   context: Context,
   late: AbortSignal | undefined,
 ): Promise<Finding> {
   try {
-    const looking = Promise.resolve(step.look(context));
-    return await (late === undefined ? looking : abortable(looking, late));
+    const checking = Promise.resolve(step.check(context));
+    return await (late === undefined ? checking : abortable(checking, late));
   } catch (thrown) {
     const message = thrown instanceof SvcError ? thrown.message : describeError(thrown);
     return { level: "fail", message, ...defined({ next: step.next }) };

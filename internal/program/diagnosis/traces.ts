@@ -9,7 +9,7 @@ export const tracesStep: Step<{ tracing(): TracingConfig }> = {
   name: "traces",
   needs: ["configuration"],
   next,
-  async look({ tracing }) {
+  async check({ tracing }) {
     const { "otlp.endpoint": endpoint } = tracing();
     if (endpoint === "") return { level: "ok", message: "none are sent, as otlp.endpoint is empty" };
     const problem = await inspectReceiver(tracing());

@@ -69,13 +69,14 @@ test("a check that does not answer is down after 2 s, and holds up no other", as
 });
 
 test("a request that would change something is 405, with any path that is served", async () => {
-  const ask = (path: string, method: string) => fetch(`http://127.0.0.1:${server.port}${path}`, { method });
+  const request = (path: string, method: string) =>
+    fetch(`http://127.0.0.1:${server.port}${path}`, { method });
   for (const method of ["POST", "PUT", "DELETE"]) {
-    const refused = await ask("/readyz", method);
+    const refused = await request("/readyz", method);
     expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   }
-  expect((await ask("/nothing", "POST")).status).toBe(404);
-  expect((await ask("/healthz", "HEAD")).status).toBe(200);
+  expect((await request("/nothing", "POST")).status).toBe(404);
+  expect((await request("/healthz", "HEAD")).status).toBe(200);
 });
 
 test("other paths are 404, with any Host header", async () => {

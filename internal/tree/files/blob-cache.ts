@@ -16,7 +16,7 @@ export function createBlobCache(store: Pick<BlobStore, "get">, capacityBytes: nu
   const kept = new Map<string, Uint8Array>();
   const reading = new Map<string, Promise<Uint8Array | undefined>>();
   let bytes = 0;
-  const keep = (digest: string, data: Uint8Array) => {
+  const save = (digest: string, data: Uint8Array) => {
     kept.set(digest, data);
     bytes += data.length + entryBytes;
     for (const [oldest, dropped] of kept) {
@@ -29,7 +29,7 @@ export function createBlobCache(store: Pick<BlobStore, "get">, capacityBytes: nu
     const data = await store.get(digest);
     if (data === undefined) return undefined;
     if (sha256Hex(data) !== digest) throw new SvcError("storage", `the stored blob ${digest} is damaged`);
-    keep(digest, data);
+    save(digest, data);
     return data;
   };
   return {

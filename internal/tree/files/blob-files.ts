@@ -22,7 +22,7 @@ export interface BlobFiles {
   /** Stores a blob atomically. @throws SvcError `storage` naming the file */
   write(digest: string, data: Uint8Array): Promise<void>;
   /** Removes every blob that is not listed. @returns how many */
-  keepOnly(digests: ReadonlySet<string>): number;
+  removeOthers(digests: ReadonlySet<string>): number;
 }
 
 /** @param dir created when the first blob is stored */
@@ -71,7 +71,7 @@ export function openBlobFiles(dir: string): BlobFiles {
       list().add(digest);
     },
 
-    keepOnly(digests) {
+    removeOthers(digests) {
       const doomed = [...list()].filter((digest) => !digests.has(digest));
       for (const digest of doomed) {
         remove(pathOf(digest));

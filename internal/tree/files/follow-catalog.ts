@@ -6,7 +6,7 @@ import { type Catalog, decodeCatalog } from "./catalog.ts";
 import type { HeadSeal } from "./head-seal.ts";
 
 /** The head is polled at this interval, in case an announcement was lost. */
-const lookAgainMs = 60_000;
+const checkAgainMs = 60_000;
 /** After this time servers have agreed on what was announced. */
 const agreedAfterMs = 2_000;
 
@@ -94,7 +94,7 @@ export function followCatalog(options: {
     again = clock.after(agreedAfterMs, start);
   });
   const forget = bus.onReconnect(start);
-  const timer = clock.every(lookAgainMs, start);
+  const timer = clock.every(checkAgainMs, start);
   return {
     async current() {
       await refreshing;

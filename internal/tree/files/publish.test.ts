@@ -278,14 +278,14 @@ function follow(seal = sealOf()) {
   const view = followCatalog({ store, seal, bus: { onReconnect: () => () => {} }, clock, log: records });
   const foreign = { times: 0 };
   view.onForeign(() => foreign.times++);
-  const look = async () => {
+  const check = async () => {
     clock.advance(60_000);
     const current = await view.current();
     return current?.catalog.get("base")?.[0]?.manifest;
   };
   const errors = () =>
     records.records.filter(({ level }) => level === "error").map(({ fields }) => fields.reason);
-  return { ...view, look, errors, foreign };
+  return { ...view, check, errors, foreign };
 }
 
 test("an announcement that comes before the servers agree on the head is looked at again", async () => {
@@ -325,7 +325,7 @@ test("a forged head is not served, and the holder publishes again", async () => 
   await holder.publish([{ ...baseOf({ a: "kept" }), name: "dev" }], ["base"]);
   const genuine = await store.head();
   const master = follow(seal);
-  const served = await master.look();
+  const served = await master.check();
   expect(served).toBeDefined();
   const unsigned = () =>
     store
@@ -349,17 +349,17 @@ test("a forged head is not served, and the holder publishes again", async () => 
     const logged = master.errors().length;
     await tamper();
     expect(await publisher.holds()).toBe(false);
-    expect(await master.look()).toBe(served);
+    expect(await master.check()).toBe(served);
     const errors = master.errors();
     expect(errors.length).toBeGreaterThan(logged);
     expect(errors.at(-1)).toContain(reason);
     // It is logged once.
-    expect(await master.look()).toBe(served);
+    expect(await master.check()).toBe(served);
     expect(master.errors()).toEqual(errors);
     expect(master.foreign.times).toBeGreaterThanOrEqual(at + 1);
     publisher = await take(1, store, seal, master.recall);
     await publisher.publish([baseOf({ a: "one" })], ["dev"]);
-    expect(await master.look()).toBe(served);
+    expect(await master.check()).toBe(served);
     expect(await readFiles()).toEqual({ a: "one" });
     // Fields that only the catalog has come from the last verified one.
     expect(await readFiles("dev")).toEqual({ a: "kept" });
@@ -382,10 +382,10 @@ test("masters that start with an ordinary object named head publish, and serve w
   await putOrdinary();
   const seal = sealOf();
   const started = follow(seal);
-  expect(await started.look()).toBeUndefined();
+  expect(await started.check()).toBeUndefined();
   expect(started.foreign.times).toBeGreaterThan(0);
   await (await take(2, store, seal)).publish([baseOf({ a: "two" })]);
-  expect(await started.look()).toBeDefined();
+  expect(await started.check()).toBeDefined();
   expect(await readFiles()).toEqual({ a: "two" });
   started.stop();
 });
@@ -394,9 +394,9 @@ test("after a rotation of the command key, everything is published again under t
   await (await take(1)).publish([baseOf({ a: "one" })]);
   const next = sealOf(newKeyPair("user", systemRandom));
   const master = follow(next);
-  expect(await master.look()).toBeUndefined();
+  expect(await master.check()).toBeUndefined();
   await (await take(2, store, next)).publish([baseOf({ a: "one" })]);
-  expect(await master.look()).toBeDefined();
+  expect(await master.check()).toBeDefined();
   expect(await readFiles()).toEqual({ a: "one" });
   master.stop();
 });

@@ -69,7 +69,7 @@ export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
           pieces: () => piecesOf(real),
         };
         const settled = clock.now() - stat.ctimeMs > settledMs;
-        next.set(path, { stamp: settled ? stamp : "", real, content: keepSame(before, { real, content }) });
+        next.set(path, { stamp: settled ? stamp : "", real, content: reuseSame(before, { real, content }) });
       }
       const same =
         next.size === seen.size &&
@@ -82,7 +82,7 @@ export function createDirectoryScan(root: string, clock: Clock): DirectoryScan {
 }
 
 /** Returns the previous content object when it is equal, so that results derived from it stay valid. */
-function keepSame(before: Seen | undefined, { real, content }: Omit<Seen, "stamp">): Content {
+function reuseSame(before: Seen | undefined, { real, content }: Omit<Seen, "stamp">): Content {
   if (before === undefined || before.real !== real) return content;
   const same = before.content.digest === content.digest && before.content.executable === content.executable;
   return same ? before.content : content;

@@ -45,13 +45,13 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
       ending ??= stopGroup(child.pid, child.exited, clock);
       return ending;
     };
-    const heard = () => {
+    const confirmed = () => {
       silence?.cancel();
       silence = waiting.length === 0 ? undefined : clock.after(silenceMs, () => void end("hangs"));
     };
     const parse = createParser((object, data) => {
       const first = waiting.shift();
-      heard();
+      confirmed();
       if (first === undefined || (data !== undefined && object !== first.object)) {
         first?.reject(new SvcError("unavailable", "git cat-file returned unexpected output"));
         void end("returned unexpected output");
@@ -66,9 +66,9 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
       .finally(() => void end("ended"));
     const self = {
       end,
-      ask(item: Waiting) {
+      request(item: Waiting) {
         waiting.push(item);
-        if (waiting.length === 1) heard();
+        if (waiting.length === 1) confirmed();
         child.stdin.write(`${item.object}\n`);
         child.stdin.flush();
       },
@@ -81,7 +81,7 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
       new Promise((resolve, reject) => {
         if (stopped) return reject(new SvcError("unavailable", "the reader of this repository is closed"));
         running ??= start();
-        running.ask({ object, resolve, reject });
+        running.request({ object, resolve, reject });
       }),
     async stop() {
       stopped = true;

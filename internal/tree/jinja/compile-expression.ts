@@ -50,7 +50,7 @@ function compileName(expression: Of<"name">, _: Compile, used: Used): Evaluate {
   used.add(name);
   return (frame) => {
     frame.run.budget.step();
-    return orElse(frame.lookUp(name), missing(frame, name));
+    return orElse(frame.resolve(name), missing(frame, name));
   };
 }
 

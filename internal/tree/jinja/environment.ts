@@ -48,8 +48,8 @@ export interface Rendered {
   isAbsent?(name: string): boolean;
   /** A variable that every template has; asked once for each use. @param budget of this rendering */
   global(name: string, budget: Budget): Value | undefined;
-  /** Variables that a template has which is loaded without context; none unless given. @param asked as it was written */
-  ownVariables?(name: string, asked: string): readonly (readonly [string, Value])[];
+  /** Variables that a template has which is loaded without context; none unless given. @param requested as it was written */
+  ownVariables?(name: string, requested: string): readonly (readonly [string, Value])[];
   /** Filters of this rendering alone. */
   filters?: Readonly<Record<string, Filter>>;
   /** Whether what is not defined is written as an empty text. */

@@ -59,9 +59,9 @@ export interface Surroundings {
   /**
    * Variables that a template has which is loaded without context, such as its name.
    *
-   * @param asked its name as the other template wrote it
+   * @param requested its name as the other template wrote it
    */
-  ownVariables(name: string, asked: string): readonly (readonly [string, Value])[];
+  ownVariables(name: string, requested: string): readonly (readonly [string, Value])[];
   /** Whether what is not defined is written as an empty text. */
   readonly isLenient: boolean;
   /** Called for each name that is not defined and was written as an empty text. */
@@ -138,7 +138,7 @@ export class Frame {
     this.own = rendering;
   }
 
-  lookUp(name: string): Value | undefined {
+  resolve(name: string): Value | undefined {
     for (let frame: Frame | undefined = this; frame !== undefined; frame = frame.around) {
       const value = frame.variables.get(name);
       if (value !== undefined) return value;

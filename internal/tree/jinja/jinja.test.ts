@@ -250,9 +250,9 @@ describe("a template has nothing of the host:", () => {
   ];
   test.each(values)("%s", (value) => {
     for (const word of words) {
-      for (const asked of [`(${value}).${word}`, `(${value})['${word}']`, `(${value})|attr('${word}')`]) {
-        const text = `{% from 'lib.jinja' import hi %}{% for x in [1] %}{{ (${asked}) is defined }}{% endfor %}`;
-        expect([asked, attempt(text)]).toEqual([asked, "False"]);
+      for (const requested of [`(${value}).${word}`, `(${value})['${word}']`, `(${value})|attr('${word}')`]) {
+        const text = `{% from 'lib.jinja' import hi %}{% for x in [1] %}{{ (${requested}) is defined }}{% endfor %}`;
+        expect([requested, attempt(text)]).toEqual([requested, "False"]);
       }
     }
   });

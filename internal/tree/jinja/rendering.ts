@@ -81,9 +81,9 @@ export function include(
 }
 
 /** What a template sees that is loaded without context. */
-function alone({ run }: Frame, { name }: Compiled, asked: Value): Frame {
+function alone({ run }: Frame, { name }: Compiled, requested: Value): Frame {
   const around = new Frame(run, undefined);
-  const own = run.surroundings.ownVariables(name, typeof asked === "string" ? asked : name);
+  const own = run.surroundings.ownVariables(name, typeof requested === "string" ? requested : name);
   for (const [each, value] of own) around.set(each, value);
   return around;
 }

@@ -12,7 +12,7 @@ export function compileTarget(target: Target): (frame: Frame, value: Value) => v
     case "attribute": {
       const { of, name } = target;
       return (frame, value) => {
-        const found = frame.lookUp(of);
+        const found = frame.resolve(of);
         if (!(found instanceof Namespace)) throw new Fault("cannot assign attribute on non-namespace object");
         found.values.set(name, value);
       };

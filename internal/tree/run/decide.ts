@@ -38,10 +38,10 @@ export function decide(written: readonly Met[]): Decision {
   // A change in either list of onchanges is a reason to run; each list of onfail is a condition of its own.
   const onchanges = requisites.filter(({ kind }) => kind === "onchanges" || kind === "onchanges_any");
   const conditions = requisites.filter(({ kind }) => waitsForReason(kind)).map((each) => [each]);
-  for (const asked of [onchanges, ...conditions]) {
-    const [first] = asked;
-    if (first === undefined || asked.some(isReason)) continue;
-    const labels = asked.flatMap(idlersOf).map(({ label }) => label);
+  for (const requested of [onchanges, ...conditions]) {
+    const [first] = requested;
+    if (first === undefined || requested.some(isReason)) continue;
+    const labels = requested.flatMap(idlersOf).map(({ label }) => label);
     return { act: "skip", reason: `not run: ${listed(labels)} ${idleOf(first.kind)}` };
   }
   const watched = requisites.some(

@@ -151,14 +151,14 @@ test("states that change the same things take turns; what one sees, another does
 });
 
 test("conditions of a parallel state are judged in its turn, before later states run", async () => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const text = "a cmd.held parallel\nb test.nop";
   const run = runOf(text.replace("parallel", "parallel unless"), {
-    onStart: ({ id }) => void asked.push(id),
+    onStart: ({ id }) => void requested.push(id),
   });
   const { states } = await run.running;
   expect(states[0]).toMatchObject({ id: "a", result: true, skipped: "unless" });
-  expect([run.happened, asked]).toEqual([[], ["a", "b"]]);
+  expect([run.happened, requested]).toEqual([[], ["a", "b"]]);
 });
 
 test("no more than 8 run at the same time, and a cancelled run begins no other", async () => {

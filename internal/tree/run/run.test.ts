@@ -108,16 +108,16 @@ describe("test mode", () => {
 
 describe("conditions", () => {
   test("may call a function of the peel", async () => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const call: RunOptions["call"] = async (name, args) => {
-      asked.push([name, args]);
+      requested.push([name, args]);
       return args.path === "/there";
     };
     const text = (path: string) =>
       `a:\n  ${change}:\n    - onlyif:\n      - fun: file.exists\n        path: ${path}`;
     expect(await brief(text("/there"), { call })).toBe("a:true+");
     expect(await brief(text("/gone"), { call })).toBe("a:true");
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       ["file.exists", { path: "/there" }],
       ["file.exists", { path: "/gone" }],
     ]);
@@ -271,9 +271,11 @@ describe("retry", () => {
 
 describe("the caller", () => {
   test("is notified when a state ends", async () => {
-    const heard: string[] = [];
-    await run(`a: ${ok}\nb: ${ok}`, { onProgress: ({ id }, planned) => heard.push(`${id} of ${planned}`) });
-    expect(heard).toEqual(["a of 2", "b of 2"]);
+    const received: string[] = [];
+    await run(`a: ${ok}\nb: ${ok}`, {
+      onProgress: ({ id }, planned) => received.push(`${id} of ${planned}`),
+    });
+    expect(received).toEqual(["a of 2", "b of 2"]);
   });
 
   test("can end the run: the running state and all later ones", async () => {

@@ -158,7 +158,7 @@ class Run {
   /** Decides before anything else begins: what a parallel state waits for is settled in order. */
   private async decideOn(state: LowState, execution: Execution): Promise<Decided> {
     const met: Met[] = [];
-    for (const requisite of state.requisites) met.push(await this.look(requisite));
+    for (const requisite of state.requisites) met.push(await this.check(requisite));
     const decision = decide(met);
     if (decision.act !== "run") {
       const result = decision.act === "skip";
@@ -207,7 +207,7 @@ class Run {
     return { ...rest, changes: { ...own, ...rest.changes } };
   }
 
-  private async look({ kind, targets, label: written, isMissing }: Requisite): Promise<Met> {
+  private async check({ kind, targets, label: written, isMissing }: Requisite): Promise<Met> {
     if (isMissing) {
       const missing = { label: `${written}, which does not exist,`, result: false, changed: false };
       return { kind: "require", targets: [missing] };
@@ -233,10 +233,10 @@ class Run {
     const { states } = this.compiled;
     let order = states.length;
     for (const state of states) {
-      const heard = state.requisites.some(
+      const isNotified = state.requisites.some(
         ({ kind, targets }) => kind === "listen" && targets.some(this.hasChanged),
       );
-      if (!heard || this.options.signal.aborted) continue;
+      if (!isNotified || this.options.signal.aborted) continue;
       const listener = { ...state, id: `listener_${state.id}`, order: order++ };
       const end = this.timer(listener);
       end(await runWatch(state, this.functionOf(state), this.execution));

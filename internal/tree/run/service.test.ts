@@ -35,8 +35,8 @@ function serviceOf(files: Record<string, string>, options: { commits?: string[];
     compat: "strict",
     hostAccess: "read",
     sources: {
-      async open(...asked): Promise<OpenedFiles> {
-        opened.push(asked.slice(0, 2));
+      async open(...requested): Promise<OpenedFiles> {
+        opened.push(requested.slice(0, 2));
         return Object.assign(memoryFiles(files), options.commits && { commits: options.commits });
       },
     },
@@ -64,13 +64,13 @@ test("the highstate is what the top file assigns, with facts and settings of the
 });
 
 test("progress is reported before each state", async () => {
-  const heard: CallProgress[] = [];
+  const received: CallProgress[] = [];
   const files = { "a.sls": "x:\n  test.fail_without_changes: []\ny:\n  test.nop: []\n" };
   await serviceOf(files).service.run(
     { mods: ["a"] },
-    { signal, progress: (progress) => void heard.push(progress) },
+    { signal, progress: (progress) => void received.push(progress) },
   );
-  expect(heard).toEqual([
+  expect(received).toEqual([
     { done: 0, total: 2, failed: 0, current: "test.fail_without_changes x" },
     { done: 1, total: 2, failed: 1, current: "test.nop y" },
   ]);

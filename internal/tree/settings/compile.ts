@@ -192,7 +192,7 @@ function factTargets({ tree, groups }: TopSource, cache: YamlCache): Top["target
   if (file?.text === undefined || isTopTemplate(tree)) return [];
   try {
     const root = cache.parse(topFile, file.text, topFile);
-    return readTop(root, topFile, groups).targets.filter(({ asksFacts }) => asksFacts);
+    return readTop(root, topFile, groups).targets.filter(({ usesFacts }) => usesFacts);
   } catch {
     // The caller of the compiler gets the error.
     return [];
@@ -262,7 +262,7 @@ function checkNames(node: YamlNode, label: string, depth: number): void {
 }
 
 function refuseFacts({ targets }: Top): void {
-  const found = targets.find(({ asksFacts }) => asksFacts);
+  const found = targets.find(({ usesFacts }) => usesFacts);
   if (found === undefined) return;
   const target = JSON.stringify(found.expression.slice(0, 60));
   throw new SettingsFault(

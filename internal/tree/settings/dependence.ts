@@ -56,7 +56,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
     if (names.isTextual(tokens)) {
       faults.push({ line, reason: `${what} uses text that contains facts: use the fact itself` });
     }
-    if (names.isTold(tokens)) choices.push({ line, reason: `${what} uses facts` });
+    if (names.isTainted(tokens)) choices.push({ line, reason: `${what} uses facts` });
   };
   const chooseWithin = (line: number, tokens: Tokens): void => {
     for (const chooser of partsOf(tokens).choosers) {
@@ -93,7 +93,7 @@ function describe(tags: readonly Tag[], names: Naming): Dependence {
         line,
         reason: "filter blocks are not supported in settings: use the filter in an expression",
       });
-    } else if (isReference(tag) && names.isTold(referenced(tokens))) {
+    } else if (isReference(tag) && names.isTainted(referenced(tokens))) {
       faults.push({ line, reason: `${word}: the name of a file may not depend on facts` });
     }
     if (
@@ -141,7 +141,7 @@ function boundBy(word: string, rest: Tokens): Tokens {
 
 function useOf(tokens: Tokens, names: Naming): Use {
   if (names.isComposed(tokens)) return "composed";
-  if (!names.isTold(tokens)) return "plain";
+  if (!names.isTainted(tokens)) return "plain";
   const { filters } = filtersOf(tokens);
   const last = filters.filter(([filter]) => filter !== "indent").at(-1)?.[0] ?? "";
   return serializers.has(last) ? "told as data" : "told";

@@ -80,7 +80,7 @@ function targetsByFacts(tree: SettingsTree, templates: ReadonlyMap<string, strin
   }
   try {
     return readTop(parseYaml(text, topFile), topFile, () => groupsOf(tree))
-      .targets.filter(({ asksFacts }) => asksFacts)
+      .targets.filter(({ usesFacts }) => usesFacts)
       .map(({ at, expression }) => `${at}: the target uses facts: ${expression.slice(0, 80)}`);
   } catch (thrown) {
     if (thrown instanceof SettingsFault || thrown instanceof SvcError) return [thrown.message];

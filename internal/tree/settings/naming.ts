@@ -79,8 +79,8 @@ export class Naming {
       for (const { name, args } of this.calls) this.passArguments(name, args);
       for (const [name, binding] of this.bindings) {
         const isText = (binding.macro || binding.block) && !binding.other;
-        const usesTold = binding.unknown || binding.values.some((value) => this.isTold(value));
-        if (usesTold) (isText ? this.textual : this.reported).add(name);
+        const usesTainted = binding.unknown || binding.values.some((value) => this.isTainted(value));
+        if (usesTainted) (isText ? this.textual : this.reported).add(name);
         if (!isText && binding.values.some((value) => this.isTextual(value))) {
           this.textual.add(name);
           this.reported.add(name);
@@ -91,9 +91,9 @@ export class Naming {
   }
 
   /** Whether the value of an expression may have text of a fact in it. */
-  isTold(tokens: Tokens): boolean {
+  isTainted(tokens: Tokens): boolean {
     const { names, isStrange } = partsOf(tokens);
-    return isStrange || names.some((one) => this.isNameTold(one.name) || this.isMemberTold(one));
+    return isStrange || names.some((one) => this.isNameTainted(one.name) || this.isMemberTainted(one));
   }
 
   /** Whether a text with held values is in the value. */
@@ -137,14 +137,14 @@ export class Naming {
     return this.bindings.get(name)?.module === true;
   }
 
-  private isNameTold(name: string): boolean {
+  private isNameTainted(name: string): boolean {
     if (facts.has(name) || rendering.has(name) || this.reported.has(name) || this.textual.has(name))
       return true;
     return !fixed.has(name) && !this.bindings.has(name);
   }
 
   /** `module.name` has the value that the name has in the imported file, and a loop knows its neighbors. */
-  private isMemberTold({
+  private isMemberTainted({
     name,
     attribute,
     isCalled,
@@ -155,7 +155,7 @@ export class Naming {
   }) {
     if (name === "loop")
       return attribute === undefined ? !isCalled : /^(?:previtem|nextitem)$/.test(attribute);
-    return this.isModule(name) && (attribute === undefined || this.isNameTold(attribute));
+    return this.isModule(name) && (attribute === undefined || this.isNameTainted(attribute));
   }
 
   private of(name: string): Binding {
@@ -266,7 +266,7 @@ export class Naming {
       const param = isNamed ? arg[0] : params[at];
       const value = isNamed ? arg.slice(2) : arg;
       if (param === undefined || value.length === 0) continue;
-      if (this.isTold(value)) this.reported.add(param);
+      if (this.isTainted(value)) this.reported.add(param);
       if (this.isTextual(value)) this.textual.add(param);
     }
   }

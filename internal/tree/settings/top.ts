@@ -35,7 +35,7 @@ export interface TopTarget {
   readonly expression: string;
   readonly at: string;
   /** Whether it uses facts, which peels report themselves. */
-  readonly asksFacts: boolean;
+  readonly usesFacts: boolean;
   readonly names: readonly { name: string; at: string }[];
 }
 
@@ -80,7 +80,7 @@ export function readTop(root: YamlNode, label: string, groups: () => Groups): To
     const names = items.flatMap((name, item) =>
       typeof name === "string" ? [{ name, at: atLine(label, document.at([...path, item]).line) }] : [],
     );
-    targets.push({ test, expression: key, at, asksFacts: kinds.has("fact"), names });
+    targets.push({ test, expression: key, at, usesFacts: kinds.has("fact"), names });
   }
   return { targets, usesGroups };
 }

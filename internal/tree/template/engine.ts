@@ -60,8 +60,8 @@ export function createEngine(): Engine {
         const rendered = environment.render({
           ...{ name: each, text: (path) => text(treePath(path)), global: own, budget: loaded.budget },
           isAbsent: (path) => loaded.absent.has(treePath(path)),
-          ownVariables: (path, asked) =>
-            scope.compat === "salt" ? Object.entries(loadedVariables(treePath(path), asked)) : [],
+          ownVariables: (path, requested) =>
+            scope.compat === "salt" ? Object.entries(loadedVariables(treePath(path), requested)) : [],
           filters: {
             ...{ svc_hold: holdIn(scope), which: whichOn(scope, loaded.answers) },
             ...(wrapsYaml(scope, name) ? { yaml: yamlFilter(true) } : {}),

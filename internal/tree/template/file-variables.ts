@@ -20,10 +20,10 @@ export function variablesOf(sls: string, path: string, environment: string): Rec
  * The variables that a template has in Salt which is loaded without context: its own path in place of that of the state
  * file. One that is named relative to another template has the directory of the state file (`SaltCacheLoader`).
  *
- * @param asked the name as it was written
+ * @param requested the name as it was written
  */
-export function loadedVariables(path: string, asked: string): Record<string, string> {
-  return /^\.\.?\//.test(asked) ? { tplfile: asked } : placeOf(path);
+export function loadedVariables(path: string, requested: string): Record<string, string> {
+  return /^\.\.?\//.test(requested) ? { tplfile: requested } : placeOf(path);
 }
 
 function placeOf(path: string): Record<string, string> {

@@ -10,7 +10,7 @@ import { storePeels } from "../../harness/stored-peels.ts";
 import { operatorConfig } from "../../harness/svc.ts";
 import { startBenchMaster } from "../enroll/master.ts";
 import { readFlags } from "../flags.ts";
-import { dispatchBenchJob } from "../jobs/ask.ts";
+import { dispatchBenchJob } from "../jobs/requests.ts";
 import { quiet } from "../quiet.ts";
 import { mebibytes, table } from "../table.ts";
 

@@ -67,7 +67,7 @@ const nothing = operation({
   run: async () => ({ jid: `job-${"x".repeat(27)}` }),
 });
 const fields = { target: "web-*", function: "service.restart", args: { name: "nginx" } };
-const ask = (before?: Gate) =>
+const request = (before?: Gate) =>
   invoke(
     nothing,
     {},
@@ -93,11 +93,11 @@ const contenders = {
   },
   "with audit, 1 verify": async () => {
     verifyOnce();
-    await ask(gate);
+    await request(gate);
   },
   "without audit, 1 verify": async () => {
     verifyOnce();
-    await ask();
+    await request();
   },
 } satisfies Record<string, () => Promise<void>>;
 type Contender = keyof typeof contenders;

@@ -5,8 +5,8 @@ import { startBus } from "../../harness/bus.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
 import { readFlags } from "../flags.ts";
-import { runJob } from "../jobs/ask.ts";
 import { startObserver } from "../jobs/observer.ts";
+import { runJob } from "../jobs/requests.ts";
 import { median, quantile } from "../jobs/statistics.ts";
 import { mebibytes, milliseconds, rate, ratio, table } from "../table.ts";
 

@@ -111,7 +111,7 @@ function newPeel(at: number) {
   const trust = createTrust({
     rung: { rung: 3, ca: { path: own("enroll-ca.crt"), pem } },
     followed: roots.counting,
-    keepAnchor: roots.keep,
+    storeAnchor: roots.store,
     ...{ clock, log, signal },
   });
   const masters = createMasterClient({

@@ -13,7 +13,7 @@ import { until } from "../../harness/until.ts";
 import { cpuSecondsOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
 import { readFlags } from "../flags.ts";
-import { dispatchBenchJob } from "../jobs/ask.ts";
+import { dispatchBenchJob } from "../jobs/requests.ts";
 import { median, quantile } from "../jobs/statistics.ts";
 import { mebibytes, milliseconds, table } from "../table.ts";
 import type { Frame } from "./frames.ts";
@@ -51,7 +51,7 @@ await using master = await startBenchMaster(bus, flags.text("master").split(" ")
 await fleet.greeted();
 await using tab = await openTab(bus, master);
 const { page } = tab;
-const asker = await connectTo(bus, "master");
+const requester = await connectTo(bus, "master");
 
 say(`
 ${cpus().length} x ${cpus()[0]?.model ?? "?"}, ${Math.round(totalmem() / 1024 ** 3)} GiB, Linux ${release()}, Bun ${Bun.version}
@@ -103,7 +103,7 @@ for (const half of [1, 2]) {
   await remember(`after ${Math.ceil((half * events) / 2)} events`);
 }
 say(`\nMemory of the tab:\n\n${table(["", "heap MiB", "nodes"], memories)}\n`);
-await asker.nats.close();
+await requester.nats.close();
 
 /** Scrolls to another position in each frame. @param position of `box` in the frame `frame`, in the page */
 function scroll(position: string): Promise<unknown> {
@@ -143,7 +143,7 @@ async function answers() {
     if (slow.length > 0) await fleet.behave(slow, { slowMs: seconds * second * (0.3 + part / parts) });
   }
   const ping = { target: "sim-*", function: "test.ping", args: {} };
-  const jid = await dispatchBenchJob(asker, ping);
+  const jid = await dispatchBenchJob(requester, ping);
   await tab.open(`/jobs/${jid}`);
   await page.until(`document.querySelector("table")?.getAttribute("aria-rowcount") === "${targets + 1}"`);
   await page.until('document.querySelector(".legend") !== null');
@@ -200,7 +200,7 @@ async function reportLost(at: number): Promise<void> {
   // Neighbors in time are far from each other in the list.
   const peel = names[(at * 37) % names.length] ?? "";
   const message = encodeServiceEvent({ data: { peel, peel_id: peel }, source: peel, depth: 0 });
-  await append(asker, eventSubject(masterSource, `svc.peel.${peel}.lost`), message, {});
+  await append(requester, eventSubject(masterSource, `svc.peel.${peel}.lost`), message, {});
 }
 
 /** Resolves when the tab has the last of them. */
@@ -211,7 +211,7 @@ async function reportMany(count: number): Promise<void> {
     );
   }
   const last = `Last ${systemClock.now()}`;
-  await (await openBucket(asker, "facts")).put(names[0] ?? "", encode({ ...facts, os: last }));
+  await (await openBucket(requester, "facts")).put(names[0] ?? "", encode({ ...facts, os: last }));
   await page.evaluate(`document.querySelector(".table").scrollTop = 0`);
   await reportLost(0);
   // After so many events the whole list is read, which a busy master does rarely.

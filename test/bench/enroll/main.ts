@@ -61,7 +61,7 @@ await using bus = await startBus();
 await using master = await startBenchMaster(bus, flags.text("master").split(" "));
 await using floor = startWorker<FloorCommand, number>(join(import.meta.dir, "floor.ts"));
 await using generator = startWorker<Batch, { wallMs: number }>(join(import.meta.dir, "generator.ts"));
-const floorPort = await floor.ask({
+const floorPort = await floor.request({
   start: {
     busUrl: bus.url,
     ca: bus.caPem,
@@ -84,11 +84,11 @@ report();
 
 async function measure(contender: Contender, round: number): Promise<Sample> {
   const isMaster = contender === "master";
-  if (!isMaster) await floor.ask({ parts: contender satisfies Parts });
+  if (!isMaster) await floor.request({ parts: contender satisfies Parts });
   const pids = { server: isMaster ? master.pid : floor.pid, bus: bus.server().pid, generator: generator.pid };
 
   const before = Object.values(pids).map(cpuSecondsOf);
-  const { wallMs } = await generator.ask({
+  const { wallMs } = await generator.request({
     target: { port: isMaster ? master.port : floorPort, ca: bus.caPem },
     token: master.token,
     count: perRound,

@@ -68,13 +68,13 @@ function portOf(logFile: string, exited: Promise<number>): Promise<number> {
       settle();
     };
     const fail = () => finish(() => reject(new Error(`no master: ${readFileSync(logFile, "utf8")}`)));
-    const look = () => {
+    const check = () => {
       const ports = portsOfMaster(readFileSync(logFile, "utf8"));
       if (ports !== undefined) finish(() => resolve(ports.enroll));
     };
-    const watcher = watch(logFile, look);
+    const watcher = watch(logFile, check);
     const late = systemClock.after(patienceMs, fail);
     void exited.then(fail);
-    look();
+    check();
   });
 }

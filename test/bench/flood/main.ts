@@ -7,8 +7,8 @@ import { type FloodKind, floodKinds, startFlood } from "../../harness/flooder.ts
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
 import { readFlags } from "../flags.ts";
-import { runJob } from "../jobs/ask.ts";
 import { startObserver } from "../jobs/observer.ts";
+import { runJob } from "../jobs/requests.ts";
 import { quantile } from "../jobs/statistics.ts";
 import { mebibytes, milliseconds, rate, ratio, table } from "../table.ts";
 
@@ -71,8 +71,8 @@ async function row(kind: FloodKind): Promise<string[]> {
     Math.max(...(await runJob(observer, { target, function: "test.ping", args: {} }, 1)));
   /** A job that is not accepted or not done counts as long as the bench waits for it. */
   const job = async () => {
-    const asked = systemClock.monotonic();
-    const late = sleep(systemClock, seconds * 1_000).then(() => systemClock.monotonic() - asked);
+    const requested = systemClock.monotonic();
+    const late = sleep(systemClock, seconds * 1_000).then(() => systemClock.monotonic() - requested);
     return Promise.race([once().catch(() => late), late]);
   };
   const jobsFor = async (ms: number): Promise<number[]> => {

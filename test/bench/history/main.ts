@@ -10,7 +10,7 @@ import { connectTo, startBus } from "../../harness/bus.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
 import { readFlags } from "../flags.ts";
-import { dispatchBenchJob } from "../jobs/ask.ts";
+import { dispatchBenchJob } from "../jobs/requests.ts";
 import { quiet } from "../quiet.ts";
 import { mebibytes, milliseconds, ratio, table } from "../table.ts";
 
@@ -30,7 +30,7 @@ await using bus = await startBus();
 await using master = await startBenchMaster(bus, flags.text("master").split(" "));
 await using fleet = await startFleet(bus, { size: 1, processes: 1, ramp: 100 });
 await fleet.greeted();
-const asker = await connectTo(bus, "master");
+const requester = await connectTo(bus, "master");
 const [peel = ""] = fleet.peels;
 
 const rows: string[][] = [];
@@ -39,15 +39,15 @@ let stored = 0;
 for (const size of sizes) {
   await store(size);
   await quiet(bus.server().pid);
-  const { bytes } = await streamState(asker, "job-events");
+  const { bytes } = await streamState(requester, "job-events");
   let last = "";
   const lines = {
     "a job, followed to its end": async () => {
-      last = await dispatchBenchJob(asker, { target: peel, function: "test.ping", args: {} });
-      const { status } = await followJob(asker, last);
+      last = await dispatchBenchJob(requester, { target: peel, function: "test.ping", args: {} });
+      const { status } = await followJob(requester, last);
       if (status !== "completed") throw new Error(`the job ${last} is ${status}`);
     },
-    "a job, shown": () => followJob(asker, last, { until: "now" }),
+    "a job, shown": () => followJob(requester, last, { until: "now" }),
   };
   for (const [name, run] of Object.entries(lines)) {
     await run();
@@ -78,7 +78,7 @@ const heads = [
   "bus MiB",
   "master MiB",
 ];
-await asker.nats.close();
+await requester.nats.close();
 process.stdout.write(`
 What a job of one peel costs the bus, ${jobs} jobs one after the other:
 
@@ -87,7 +87,7 @@ ${table(heads, rows)}
 
 /** Stores returns of earlier jobs until there are so many. */
 async function store(size: number): Promise<void> {
-  const { nats } = asker;
+  const { nats } = requester;
   const value = encode({
     success: true,
     retcode: 0,

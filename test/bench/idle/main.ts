@@ -4,7 +4,7 @@ import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { startBus } from "../../harness/bus.ts";
 import { binaries, startMasterBinary, startPeelBinary } from "../../harness/fleet.ts";
 import { freePorts } from "../../harness/free-ports.ts";
-import { ask, expectAnswer } from "../../harness/jobs.ts";
+import { expectAnswer, requestMaster } from "../../harness/jobs.ts";
 import { startProgram } from "../../harness/process.ts";
 import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { readFlags } from "../flags.ts";
@@ -43,13 +43,13 @@ const programs = {
   "floor: a client of the bus": floor.pid,
 };
 await sleep(systemClock, flags.count("settle", 0) * 1000);
-const look = (pid: number) => ({ cpuMs: cpuSecondsOf(pid) * 1000, wakeups: wakeupsOf(pid) });
-const before = Object.values(programs).map(look);
+const measure = (pid: number) => ({ cpuMs: cpuSecondsOf(pid) * 1000, wakeups: wakeupsOf(pid) });
+const before = Object.values(programs).map(measure);
 const begun = systemClock.monotonic();
 await sleep(systemClock, flags.count("seconds") * 1000);
 const seconds = (systemClock.monotonic() - begun) / 1000;
 const rows = Object.entries(programs).map(([name, pid], at) => {
-  const { cpuMs, wakeups } = look(pid);
+  const { cpuMs, wakeups } = measure(pid);
   const memory = memoryOf(pid);
   const mib = [memory.residentMib, memory.privateMib, memory.writtenMib].map(mebibytes);
   const cpu = (cpuMs - (before[at]?.cpuMs ?? 0)) / seconds;
@@ -78,9 +78,9 @@ function wakeupsOf(pid: number): number {
 
 async function approve(): Promise<void> {
   for (let approved = 0; approved < 2; ) {
-    const pending = ask(bus, master, "GET", "/api/v1/enrollments?state=pending");
+    const pending = requestMaster(bus, master, "GET", "/api/v1/enrollments?state=pending");
     for (const { id } of await expectAnswer<{ id: string }[]>(pending)) {
-      await expectAnswer(ask(bus, master, "POST", `/api/v1/enrollments/${id}/approve`, {}));
+      await expectAnswer(requestMaster(bus, master, "POST", `/api/v1/enrollments/${id}/approve`, {}));
       approved++;
     }
     await sleep(systemClock, 200);

@@ -22,18 +22,18 @@ const flags = readFlags({
   master: join(import.meta.dir, "../../../dist/svc-master"),
 });
 const peels = Array.from({ length: flags.count("peels") }, (_, at) => `web-${at}_example_com`);
-const asks = flags.count("asks");
+const requests = flags.count("asks");
 const atOnce = 64;
 
 await using bus = await startBus();
 const command = flags.text("master").split(" ");
-const asker = await connectTo(bus, "master");
+const requester = await connectTo(bus, "master");
 await provision(
-  asker,
+  requester,
   { replicas: 1, onlyRaise: true, offer: { storage: 8 * gibibyte, memory: gibibyte } },
-  asker.log,
+  requester.log,
 );
-const bucket = await openBucket(asker, "jobs");
+const bucket = await openBucket(requester, "jobs");
 const floorSubject = "svc.bench.page";
 let floorReply: Uint8Array = new Uint8Array();
 const floor = await connectTo(bus, "master");
@@ -58,7 +58,7 @@ for (const size of flags.counts("jobs")) {
   for (const [name, query] of Object.entries(lines)) {
     const times = await timesOf(() => page(query));
     floorReply = await page(query);
-    const floorTimes = await timesOf(() => ask(floorSubject, {}));
+    const floorTimes = await timesOf(() => request(floorSubject, {}));
     rows.push([
       name,
       `${size}`,
@@ -71,17 +71,19 @@ for (const size of flags.counts("jobs")) {
     ]);
   }
 }
-await Promise.all([asker.nats.close(), floor.nats.close()]);
+await Promise.all([requester.nats.close(), floor.nats.close()]);
 const heads = ["", "jobs", "p50 ms", "most ms", "floor p50", "of the floor", "start ms", "master MiB"];
 process.stdout.write(`
-A page of the job list over the bus, asked ${asks} times; the floor is a reply of the same bytes from another client:
+A page of the job list over the bus, asked ${requests} times; the floor is a reply of the same bytes from another client:
 
 ${table(heads, rows)}
 `);
 
-async function ask(subject: string, query: Record<string, unknown>): Promise<Uint8Array> {
+async function request(subject: string, query: Record<string, unknown>): Promise<Uint8Array> {
   return (
-    await asker.nats.request(subject, encode({ operator: "bench", ...query } as never), { timeout: 60_000 })
+    await requester.nats.request(subject, encode({ operator: "bench", ...query } as never), {
+      timeout: 60_000,
+    })
   ).data;
 }
 
@@ -100,7 +102,7 @@ async function untilServed(): Promise<void> {
 }
 
 async function page(query: Record<string, unknown>): Promise<Uint8Array> {
-  const reply = await ask(jobDoors.listJobs.bus.subject, query);
+  const reply = await request(jobDoors.listJobs.bus.subject, query);
   const { ok } = decode(reply) as { ok?: boolean };
   if (ok === false) throw new Error(JSON.stringify(decode(reply)));
   return reply;
@@ -108,7 +110,7 @@ async function page(query: Record<string, unknown>): Promise<Uint8Array> {
 
 async function timesOf(run: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
-  for (let time = 0; time < asks; time++) {
+  for (let time = 0; time < requests; time++) {
     const started = systemClock.monotonic();
     await run();
     times.push(systemClock.monotonic() - started);

@@ -9,8 +9,8 @@ import { cpuSecondsOf, memoryOf } from "../../harness/usage.ts";
 import { startBenchMaster } from "../enroll/master.ts";
 import { readFlags } from "../flags.ts";
 import { mebibytes, milliseconds, rate, ratio, spread, table } from "../table.ts";
-import { type Answers, type BenchJob, runFloor, runFloorLanes, runJob } from "./ask.ts";
 import { startObserver } from "./observer.ts";
+import { type Answers, type BenchJob, runFloor, runFloorLanes, runJob } from "./requests.ts";
 import { median, quantile } from "./statistics.ts";
 
 // What jobs cost beside a bare scatter-gather over the same connections, in turns within one run. See

@@ -6,7 +6,7 @@ import type { Bus } from "../../../internal/bus/connect.ts";
 import { connectBus } from "../../../internal/bus/connect.ts";
 import { parseJobSubject } from "../../../internal/bus/subjects.ts";
 import { type KeyPair, keyPairFromSeed } from "../../../internal/identity/nkey.ts";
-import { enlist, mintAsker } from "../../fleet/credentials.ts";
+import { enlist, mintRequester } from "../../fleet/credentials.ts";
 import { answerSubject } from "../../fleet/floor.ts";
 import { connectTo, type TestBus } from "../../harness/bus.ts";
 import { recordingLog } from "../../harness/log.ts";
@@ -14,7 +14,7 @@ import { recordingLog } from "../../harness/log.ts";
 /** Receives answers, with the time of each (milliseconds, monotonic). */
 export interface Observer extends AsyncDisposable {
   /** A connection inside the peels' account: the asking side of the floor. */
-  readonly asker: Bus;
+  readonly requester: Bus;
   /** Signs the floor's asks; the peels know its public half. */
   readonly commandKey: KeyPair;
   /** A connection in the masters' account. */
@@ -43,25 +43,25 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
     const times = arrivals.get(key);
     if (times === undefined) arrivals.set(key, [at]);
     else times.push(at);
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   };
   const wait = (key: string, count: number) =>
     new Promise<readonly number[]>((resolve, reject) => {
       const over = systemClock.after(maxMs, () => {
-        waiting.delete(look);
+        waiting.delete(check);
         reject(
           new Error(`${arrivals.get(key)?.length ?? 0} of ${count} answers (${key}) in ${maxMs / 1000} s`),
         );
       });
-      const look = () => {
+      const check = () => {
         const times = arrivals.get(key);
         if (times === undefined || times.length < count) return;
-        waiting.delete(look);
+        waiting.delete(check);
         over.cancel();
         resolve(times);
       };
-      waiting.add(look);
-      look();
+      waiting.add(check);
+      check();
     });
 
   const master = await connectTo(bus, "master");
@@ -86,9 +86,9 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
   // until then it would look as if the peels did not answer.
   master.onReconnect(() => void retry(follow));
 
-  const member = mintAsker(bus.authDir);
+  const member = mintRequester(bus.authDir);
   await enlist(master, bus.authDir, [member]);
-  const asker = await connectBus({
+  const requester = await connectBus({
     urls: [bus.url],
     name: member.peelId,
     identity: { credentials: member.credentials },
@@ -96,10 +96,10 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
     clock: systemClock,
     log: recordingLog(),
   });
-  asker.nats.subscribe(answerSubject("*"), { callback: () => note(bareAnswers) });
-  await asker.nats.flush();
+  requester.nats.subscribe(answerSubject("*"), { callback: () => note(bareAnswers) });
+  await requester.nats.flush();
   return {
-    asker,
+    requester,
     commandKey: keyPairFromSeed("user", readFileSync(join(bus.authDir, "command.seed"), "utf8")),
     master,
     arrived: wait,
@@ -107,7 +107,7 @@ export async function startObserver(bus: TestBus): Promise<Observer> {
       arrivals.delete(key);
     },
     async [Symbol.asyncDispose]() {
-      await asker.nats.close();
+      await requester.nats.close();
       await master.nats.close();
     },
   };

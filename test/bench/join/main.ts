@@ -49,7 +49,7 @@ await using floor = startWorker<FloorCommand, number>(join(import.meta.dir, "../
 await using generator = startWorker<Batch, { wallMs: number }>(
   join(import.meta.dir, "../enroll/generator.ts"),
 );
-const floorPort = await floor.ask({
+const floorPort = await floor.request({
   start: {
     busUrl: bus.url,
     ca: bus.caPem,
@@ -58,7 +58,7 @@ const floorPort = await floor.ask({
     keyFile: join(bus.dir, "nats-server.key"),
   },
 });
-await floor.ask({ parts: "writes" });
+await floor.request({ parts: "writes" });
 
 for (let round = 0; round < rounds; round++) {
   for (const contender of contenders) samples[contender].push(await measure(contender, round));
@@ -90,7 +90,7 @@ async function measure(contender: Contender, round: number): Promise<Sample> {
   const used = () => [servers, [bus.server().pid], [generator.pid]].map((pids) => sumOf(pids));
   const before = used();
   const port = contender === "floor" ? floorPort : master.port;
-  const { wallMs } = await generator.ask({ ...batch, target: target(port) });
+  const { wallMs } = await generator.request({ ...batch, target: target(port) });
   const [server = 0, busMs = 0, generatorMs = 0] = used().map(
     (seconds, at) => ((seconds - (before[at] ?? 0)) * 1000) / perRound,
   );

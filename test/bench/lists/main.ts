@@ -34,7 +34,7 @@ const flags = readFlags({
   asks: ["50", "2"],
   master: join(import.meta.dir, "../../../dist/svc-master"),
 });
-const asks = flags.count("asks");
+const requests = flags.count("asks");
 
 await using bus = await startBus();
 const mac = macOf(bus);
@@ -112,7 +112,7 @@ await quiet(bus.server().pid);
 const before = memoryOf(master.pid).privateMib;
 const rows: string[][] = [];
 for (const { path, request, run } of [
-  ...paths.map((each) => ({ ...each, run: ask })),
+  ...paths.map((each) => ({ ...each, run: send })),
   { path: "/api/v1/events, the first one", request: "/api/v1/events?since=1h", run: firstEvent },
 ]) {
   const { times, bytes, messages, cpuMs } = await measure(request, run);
@@ -128,7 +128,7 @@ for (const { path, request, run } of [
 }
 await Promise.all([writer.nats.close(), system.nats.close()]);
 process.stdout.write(`
-The first page of each list and each other read, asked ${asks} times over REST; ${flags.text("peels")} peels, ${flags.text("jobs")} jobs:
+The first page of each list and each other read, asked ${requests} times over REST; ${flags.text("peels")} peels, ${flags.text("jobs")} jobs:
 
 ${table(["GET /api/v1/", "p50 ms", "p99 ms", "most ms", "master cpu ms", "KiB", "bus messages", "master MiB"], rows)}
 
@@ -138,14 +138,14 @@ The master answered ${milliseconds(startMs)} ms after its start and ${startCpu.t
 /** Opens a connection for each ten requests, from addresses that have a full budget. */
 async function measure(
   path: string,
-  run: typeof ask,
+  run: typeof send,
 ): Promise<{ times: number[]; bytes: number; messages: number; cpuMs: number }> {
   const times: number[] = [];
   let bytes = 0;
   let connection: Connection | undefined;
   const sent = await sentByBus();
   const cpu = cpuSecondsOf(master.pid);
-  for (let count = 0; count < asks; count++) {
+  for (let count = 0; count < requests; count++) {
     if (count % 10 === 0) {
       connection?.close();
       connection = await openConnection(target, freshAddress());
@@ -155,12 +155,12 @@ async function measure(
     times.push(systemClock.monotonic() - began);
   }
   connection?.close();
-  const cpuMs = ((cpuSecondsOf(master.pid) - cpu) * 1_000) / asks;
-  return { times, bytes, cpuMs, messages: ((await sentByBus()) - sent) / asks };
+  const cpuMs = ((cpuSecondsOf(master.pid) - cpu) * 1_000) / requests;
+  return { times, bytes, cpuMs, messages: ((await sentByBus()) - sent) / requests };
 }
 
 /** @returns the bytes of the answer */
-async function ask(path: string, connection: Connection | undefined): Promise<number> {
+async function send(path: string, connection: Connection | undefined): Promise<number> {
   const answer = await connection?.request("GET", path, headers);
   if (answer?.status === 200) return answer.body.length;
   throw new Error(`${path}: ${answer?.status} ${answer?.body.slice(0, 300)}`);

@@ -88,16 +88,16 @@ const floor = consume(
 );
 
 const lines = [
-  { name: "svc-master", tag: "bench.now", heard: listen(dispatchSubject("*", "web1")) },
-  { name: "floor", tag: "floor.now", heard: listen(floorSubject) },
+  { name: "svc-master", tag: "bench.now", received: listen(dispatchSubject("*", "web1")) },
+  { name: "floor", tag: "floor.now", received: listen(floorSubject) },
 ];
 const send = (tag: string, n: number) =>
   nats.request(eventSubject("web1", tag), encode({ data: { n: String(n) } }), { timeout: 10_000 });
 
-async function oneByOne({ tag, heard }: (typeof lines)[number]): Promise<number[]> {
+async function oneByOne({ tag, received }: (typeof lines)[number]): Promise<number[]> {
   const took: number[] = [];
   for (let n = 0; n < events; n++) {
-    const arrival = heard.next();
+    const arrival = received.next();
     const started = clock.monotonic();
     const stored = send(tag, n);
     await arrival;
@@ -107,8 +107,8 @@ async function oneByOne({ tag, heard }: (typeof lines)[number]): Promise<number[
   return took;
 }
 
-async function atOnce({ tag, heard }: (typeof lines)[number]): Promise<number> {
-  const all = heard.many(burst);
+async function atOnce({ tag, received }: (typeof lines)[number]): Promise<number> {
+  const all = received.many(burst);
   const started = clock.monotonic();
   const stored = Promise.all(Array.from({ length: burst }, (_, n) => send(tag, n)));
   await all;

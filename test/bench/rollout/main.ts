@@ -40,7 +40,7 @@ const operator = await connectTo(bus, "master");
 const rollouts = await followRollouts(operator, 180_000);
 const settled = await followSettled();
 
-async function ask(subject: string, body: Record<string, unknown>): Promise<Record<string, unknown>> {
+async function query(subject: string, body: Record<string, unknown>): Promise<Record<string, unknown>> {
   const request = encode({ operator: "bench", ...call, ...body });
   const reply = decode((await operator.nats.request(subject, request, { timeout: 30_000 })).data);
   const answer = reply as Record<string, unknown>;
@@ -51,13 +51,13 @@ async function ask(subject: string, body: Record<string, unknown>): Promise<Reco
 const wavesOf = { canary: 0, waves: perWave };
 const lines = {
   "svc rollout": async () => {
-    const { id } = await ask(rolloutDoors.startRollout.bus.subject, { target: "sim-*", ...wavesOf });
+    const { id } = await query(rolloutDoors.startRollout.bus.subject, { target: "sim-*", ...wavesOf });
     const rollout = await rollouts.until((one) => one.id === id && !isLive(one));
     if (rollout.status !== "completed") throw new Error(`the rollout ${rollout.status}: ${rollout.reason}`);
   },
   "floor: the same jobs, one after the other": async () => {
     for (let at = 0; at < size; at += perWave) {
-      const { jid } = await ask(jobDoors.createJob.bus.subject, {
+      const { jid } = await query(jobDoors.createJob.bus.subject, {
         targets: fleet.peels.slice(at, at + perWave),
       });
       await settled.until(String(jid));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { connect } from "nats";
 import { parseCredentials } from "../../../internal/identity/credentials.ts";
-import { answerSubject, askSubject } from "../../fleet/floor.ts";
+import { answerSubject, requestSubject } from "../../fleet/floor.ts";
 
 // The bare client beside `svc run`: it connects over TLS, asks each peel with a plain message, and ends when the last
 // one has answered with another. Arguments: the URL of the bus, its CA, the credentials, the number of peels.
@@ -28,7 +28,7 @@ nats.subscribe(answerSubject("*"), {
 });
 /** The first byte says that a bare answer is wanted; the rest is as long as a command. */
 const question = new Uint8Array(339);
-for (const peel of peels) nats.publish(askSubject(peel), question);
+for (const peel of peels) nats.publish(requestSubject(peel), question);
 await all.promise;
 await nats.drain();
 process.stdout.write(`${peels.length} answers\n`);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
-import { enlist, mintAsker } from "../../fleet/credentials.ts";
+import { enlist, mintRequester } from "../../fleet/credentials.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { newOperator, writeOperatorFile } from "../../harness/operators.ts";
@@ -93,12 +93,12 @@ async function stand(name: string, version: string) {
   const master = stack.use(await startBenchMaster(bus, [join(version, "svc-master")]));
   const fleet = stack.use(await startFleet(bus, { size, processes: 1, ramp: 100 }));
   await fleet.greeted();
-  const asker = mintAsker(bus.authDir);
+  const requester = mintRequester(bus.authDir);
   const owner = await connectTo(bus, "master");
-  await enlist(owner, bus.authDir, [asker]);
+  await enlist(owner, bus.authDir, [requester]);
   await owner.nats.close();
   const credentials = join(bus.dir, "asker.creds");
-  writeFileSync(credentials, asker.credentials, { mode: 0o600 });
+  writeFileSync(credentials, requester.credentials, { mode: 0o600 });
   const floor = `${name}: floor: a bare client`;
   return [
     {

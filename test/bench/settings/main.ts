@@ -3,7 +3,7 @@ import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
 import { fenceKey } from "../../../internal/bus/fenced-writer.ts";
-import { createKeeper } from "../../../internal/fleet/settings/keeper.ts";
+import { createSettingsController } from "../../../internal/fleet/settings/controller.ts";
 import { trackSettings } from "../../../internal/fleet/settings/tracker.ts";
 import { builtinFacts, collectFacts } from "../../../internal/host/facts/collect.ts";
 import { systemHost } from "../../../internal/host/facts/host.ts";
@@ -107,7 +107,7 @@ const envelopes = createEnvelopeMaker(command, systemRandom);
 const begin = () => {
   const end = new AbortController();
   const tracker = trackSettings(tree, fleet);
-  const keeper = createKeeper({
+  const controller = createSettingsController({
     peels: fleet,
     recipientOf: async (peelId) => keys.get(peelId),
     bucket,
@@ -134,7 +134,7 @@ const begin = () => {
     clock,
     log,
   });
-  return { serving: keeper.serve({ token: 1, signal: end.signal }), end, tracker };
+  return { serving: controller.serve({ token: 1, signal: end.signal }), end, tracker };
 };
 
 interface Figures {
@@ -150,11 +150,11 @@ async function measure(name: string, act: () => void): Promise<void> {
   const cpu = process.cpuUsage();
   act();
   await new Promise<void>((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       if (log.records.slice(from).some(({ event }) => event === "settings compiled")) resolve();
-      else setImmediate(look);
+      else setImmediate(check);
     };
-    look();
+    check();
   });
   const used = process.cpuUsage(cpu);
   const all = figures.get(name) ?? { ms: [], cpuMs: [], compiled: 0 };

@@ -127,11 +127,11 @@ async function startFleet(dir: string, places: readonly Place[], how: string) {
         authDir: join(dir, "auth"),
         ...{ dataDir: dir, commandKeys: [], light: true },
         ...(hasSites ? { label: name } : {}),
-        ...(how.endsWith("each site") ? { hears: name } : {}),
+        ...(how.endsWith("each site") ? { siteName: name } : {}),
       };
       const peels = Array.from({ length: each }, (_, at) => `${name}-${at}`);
-      await worker.ask({ start: { site, peels, perSecond: 50 } });
-      await worker.ask({ greeted: true });
+      await worker.request({ start: { site, peels, perSecond: 50 } });
+      await worker.request({ greeted: true });
     }),
   );
   const devices = places.map(({ device }) => device);
@@ -175,14 +175,14 @@ async function startFleet(dir: string, places: readonly Place[], how: string) {
     async cut() {
       const [device = ""] = devices;
       const link = (state: string) => runProgram(["ip", "link", "set", device, state]);
-      for (const { worker } of workers) await worker.ask({ reset: true });
+      for (const { worker } of workers) await worker.request({ reset: true });
       await link("down");
       await sleep(systemClock, flags.count("cut") * 1000);
       await link("up");
       const since = systemClock.monotonic();
       const back = await measure(() => until(ping, (count) => count === each * places.length));
       const backMs = systemClock.monotonic() - since;
-      const reports = await Promise.all(workers.map(({ worker }) => worker.ask({ reports: true })));
+      const reports = await Promise.all(workers.map(({ worker }) => worker.request({ reports: true })));
       const again = reports.map(({ connectedAt }) => connectedAt.length);
       process.stdout.write(
         `The link of ${names[0]} was cut for ${flags.count("cut")} s: all peels answered again ${(backMs / 1000).toFixed(1)} s after, both links carried ${kilobytes(back.down + back.up)} kB meanwhile, and ${again.join(" and ")} peels connected again\n`,

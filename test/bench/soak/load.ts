@@ -3,14 +3,14 @@ import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
 import type { Bus } from "../../../internal/bus/connect.ts";
 import { followJob } from "../../../internal/cli/job/follow-job.ts";
 import { rolloutDoors } from "../../../internal/fleet/rollout/doors.ts";
-import { ask as askMaster } from "../../harness/jobs.ts";
+import { requestMaster } from "../../harness/jobs.ts";
 import { sendEvent } from "../../harness/reactor.ts";
-import { dispatchBenchJob } from "../jobs/ask.ts";
+import { dispatchBenchJob } from "../jobs/requests.ts";
 import type { Site } from "./faults.ts";
 
 /** What was asked of the fleet, and what became of it. */
 export interface Tally {
-  asked: number;
+  requested: number;
   /** What no master took or answered, by the reason; most of it while the bus or a master was away. */
   refused: Record<string, number>;
   /** A master took it, and it did not end. */
@@ -41,7 +41,7 @@ export async function startLoad(
 ): Promise<Load> {
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
-  const tally: Tally = { asked: 0, refused: {}, lost: [], ended: {}, times: [] };
+  const tally: Tally = { requested: 0, refused: {}, lost: [], ended: {}, times: [] };
   const everyone = () => [...site.fleet.peels, ...site.peels.keys()];
   const anyone = () => everyone()[Math.floor(random() * everyone().length)] ?? "";
 
@@ -62,7 +62,7 @@ export async function startLoad(
   };
   const run = async (target: string, name: string, args: Record<string, Plain> = {}) => {
     const from = systemClock.monotonic();
-    tally.asked++;
+    tally.requested++;
     let jid: string;
     try {
       jid = await dispatchBenchJob(operator, { target, function: name, args });
@@ -81,7 +81,7 @@ export async function startLoad(
     }
   };
   const rollOut = async () => {
-    tally.asked++;
+    tally.requested++;
     const body = {
       ...{ operator: "bench", target: "sim-000*", function: "test.ping", args: {}, timeout: "60s" },
       ...{ canary: 10, waves: 50, max_failures: 1_000 },
@@ -93,8 +93,8 @@ export async function startLoad(
     if (reply.ok !== true) refuse("a rollout", JSON.stringify(reply));
   };
   const read = async (path: string) => {
-    tally.asked++;
-    const { status } = await askMaster(site.bus, site.steady, "GET", path);
+    tally.requested++;
+    const { status } = await requestMaster(site.bus, site.steady, "GET", path);
     if (status !== 200) refuse(path, status);
   };
   const repeat = (everyMs: number, what: string, act: () => Promise<unknown>) => {
@@ -111,10 +111,10 @@ export async function startLoad(
 
   const short = ["test.ping", "test.true", "test.echo"];
   repeat(1_000 / rate, "a job", () => {
-    const name = short[tally.asked % short.length] ?? "";
+    const name = short[tally.requested % short.length] ?? "";
     return run(anyone(), name, name === "test.echo" ? { text: "x".repeat(500) } : {});
   });
-  repeat(500, "an event", () => sendEvent(operator, anyone(), "soak/beat", { at: tally.asked }));
+  repeat(500, "an event", () => sendEvent(operator, anyone(), "soak/beat", { at: tally.requested }));
   repeat(5_000, "a list", () => read("/api/v1/peels?limit=50"));
   repeat(7_000, "a list", () => read("/api/v1/jobs?limit=50"));
   repeat(11_000, "a list", () => read("/api/v1/states/status"));

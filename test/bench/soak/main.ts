@@ -83,9 +83,9 @@ ending.abort();
 await sampling;
 await load.stop();
 await operator.nats.close();
-const { asked, refused, ended, lost } = load.tally;
+const { requested, refused, ended, lost } = load.tally;
 say(`
-${asked} requests; jobs at their end: ${JSON.stringify(ended)}; ${lost.length} lost
+${requested} requests; jobs at their end: ${JSON.stringify(ended)}; ${lost.length} lost
 not taken or not answered, most of it during a fault: ${JSON.stringify(refused, undefined, 2)}
 ${recoveries.length} faults, ${samples.length} samples; the first ${(warmUpHours * 60).toFixed(0)} minutes of each program are left out
 

@@ -1,7 +1,7 @@
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import type { TestBus } from "../../harness/bus.ts";
 import { type Daemon, type MasterDaemon, startPeelBinary } from "../../harness/fleet.ts";
-import { ask, expectAnswer } from "../../harness/jobs.ts";
+import { expectAnswer, requestMaster } from "../../harness/jobs.ts";
 
 /** All peels share one address, which may make only some requests a minute: the later ones wait. */
 const patienceMs = 120_000;
@@ -14,9 +14,11 @@ export async function startMember(bus: TestBus, master: MasterDaemon, id: string
     while (!peel.program.output().includes('"peel connected"')) {
       if (systemClock.monotonic() > until)
         throw new Error(`${id} did not connect:\n${peel.program.output()}`);
-      const pending = ask(bus, master, "GET", "/api/v1/enrollments?state=pending");
+      const pending = requestMaster(bus, master, "GET", "/api/v1/enrollments?state=pending");
       for (const { id: enrollment } of await expectAnswer<{ id: string }[]>(pending)) {
-        await expectAnswer(ask(bus, master, "POST", `/api/v1/enrollments/${enrollment}/approve`, {}));
+        await expectAnswer(
+          requestMaster(bus, master, "POST", `/api/v1/enrollments/${enrollment}/approve`, {}),
+        );
       }
       await sleep(systemClock, 300);
     }

@@ -46,7 +46,7 @@ for (let i = 0; i < files; i++) {
 
 await using bus = await startBus();
 const master = await connectTo(bus, "master");
-const asked = await connectTo(bus, "master");
+const requested = await connectTo(bus, "master");
 await provision(master, { replicas: 1, onlyRaise: true }, log);
 const store = openBlobStore(master, "states");
 const command = newKeyPair("user", systemRandom);
@@ -86,7 +86,7 @@ let publisher = await takeOverHead({ store, seal, clock, log }, 1);
 const scan = createDirectoryScan(tree, clock);
 const first = await measure("first look: every file is read", () => scan.scan());
 await measure("first publication", () => publisher.publish(base(first.files)), travelled);
-const connection = connectionOver(asked);
+const connection = connectionOver(requested);
 const peel = openStateFiles({
   dir: join(temporary.path, "cache"),
   peelId: "bench",

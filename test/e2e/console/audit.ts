@@ -20,9 +20,9 @@ export function auditCases(at: () => ConsoleFleet): void {
     );
     const chain = `document.querySelector("[aria-label=Chain] [role=status]")?.innerText`;
     await page.until(`/^chain whole\\s+\\d+ entries: masters of this fleet signed each/.test(${chain})`);
-    const asked = page.requests.length;
+    const requested = page.requests.length;
     await page.click("[aria-label=Chain] button");
-    await until(() => page.requests.slice(asked).some((url) => url.includes("/api/v1/audit/chain")));
+    await until(() => page.requests.slice(requested).some((url) => url.includes("/api/v1/audit/chain")));
     await page.until(`${chain}.startsWith("chain whole")`);
     await page.click("tbody tr td:first-child a");
     await page.until(`document.querySelector("#signature-head") !== null`);

@@ -11,7 +11,7 @@ const status = `document.querySelector(".page-head .status")?.innerText`;
 /** What happens to more than 10 hosts, whose number is typed first. */
 export function countCases(at: () => Company): void {
   /** Answers the dialog with keys alone: a wrong number does nothing, the right one acts. */
-  const typeCount = async ({ page }: Visitor, title: string, asked = count) => {
+  const typeCount = async ({ page }: Visitor, title: string, requested = count) => {
     await page.until(`document.querySelector("dialog h2")?.innerText === ${JSON.stringify(title)}`);
     // The reason stands before it.
     await page.until(`document.querySelector("dialog").contains(document.activeElement)`);
@@ -19,10 +19,10 @@ export function countCases(at: () => Company): void {
       await page.press("Tab");
     await page.until(`document.activeElement?.id === "confirm-count"`);
     expect(await page.evaluate<string>(`document.querySelector("label[for=confirm-count]").innerText`)).toBe(
-      `Type ${asked} to confirm that it concerns ${asked} hosts`,
+      `Type ${requested} to confirm that it concerns ${requested} hosts`,
     );
     expect(await page.evaluate<boolean>(`${submit}.disabled`)).toBe(true);
-    for (const wrong of ["1", String(asked + 1), "all"]) {
+    for (const wrong of ["1", String(requested + 1), "all"]) {
       await page.evaluate(`document.activeElement.select()`);
       await page.command("Input.insertText", { text: wrong });
       await page.until(`document.activeElement.value === "${wrong}"`);
@@ -30,7 +30,7 @@ export function countCases(at: () => Company): void {
       expect(await page.evaluate<boolean>(`${submit}.disabled`)).toBe(true);
     }
     await page.evaluate(`document.activeElement.select()`);
-    await page.command("Input.insertText", { text: String(asked) });
+    await page.command("Input.insertText", { text: String(requested) });
     await page.until(`!${submit}.disabled`);
     await page.press("Enter");
     await page.until(`document.querySelector("dialog") === null`);

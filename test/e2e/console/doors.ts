@@ -5,11 +5,11 @@ import { runRecord } from "../../harness/run-record.ts";
 /** Who comes in by which door, what they are offered, and keys that work on every page. */
 export function doorCases(at: () => ConsoleFleet): void {
   test("doors: a link signs in once, leaves no trace in the address, and a viewer is offered only what a viewer may", async () => {
-    const { page, master, peels, open, rest, ask, signIn, signOut } = at();
+    const { page, master, peels, open, rest, request, signIn, signOut } = at();
     const made = await rest("POST", "tokens", { name: "linker", roles: ["viewer"], expires: "1h" });
     const { token } = made.json as { token: string };
     runRecord.register("token", token);
-    const { link } = (await ask(token, "POST", "sessions/links", {})).json as { link: string };
+    const { link } = (await request(token, "POST", "sessions/links", {})).json as { link: string };
     runRecord.register("token", link);
     await open(`/peels/${peels[0]}`, peels[0]);
     await page.until(`document.querySelector(".page-head .button.danger") !== null`);

@@ -88,7 +88,7 @@ export function manyPeelsCases(at: () => ConsoleFleet): void {
           if (row !== null && row.tagName !== "TIME") drawn.add(row.querySelector("a")?.innerText);
         }
       }).observe(${box}, { subtree: true, childList: true, attributes: true, characterData: true })`);
-    const asked = page.requests.length;
+    const requested = page.requests.length;
     const stored = await connectTo(bus, "master");
     await (await openBucket(stored, "facts")).put("n00005", encode({ os: "Changed", osrelease: "9" }));
     await until(async () => (await rest("GET", "peels?target=n00005")).text.includes("Changed"));
@@ -97,7 +97,7 @@ export function manyPeelsCases(at: () => ConsoleFleet): void {
     await stored.drain();
     await page.until(`document.querySelector("table").innerText.includes("Changed 9")`);
     expect(await page.evaluate<string[]>("[...drawn]")).toEqual(["n00005"]);
-    const reads = page.requests.slice(asked).filter((url) => url.includes("/api/v1/peels?"));
+    const reads = page.requests.slice(requested).filter((url) => url.includes("/api/v1/peels?"));
     expect(reads).toEqual([expect.stringContaining("L%40n00005")]);
     await page.command("Page.removeScriptToEvaluateOnNewDocument", { identifier });
 

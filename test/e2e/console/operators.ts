@@ -80,13 +80,13 @@ export function operatorsCases(at: () => ConsoleFleet): void {
     // A viewer has no such pages, and is refused when it asks all the same.
     const links = await page.evaluate<string>(`document.querySelector("nav").innerText`);
     expect(links).not.toContain("Operators");
-    const asked = await page.evaluate<number[]>(`fetch("/api/v1/sessions/current")
+    const requested = await page.evaluate<number[]>(`fetch("/api/v1/sessions/current")
       .then((answer) => answer.json())
       .then(({ csrf }) => Promise.all(
         [["GET", "operators"], ["GET", "roles"], ["DELETE", "tokens/nightly"], ["POST", "approvals/apr-1/approve"], ["GET", "audit"]].map(
           ([method, path]) => fetch("/api/v1/" + path, { method, headers: { "X-CSRF-Token": csrf } })
             .then(({ status }) => status))))`);
-    expect(asked).toEqual([403, 403, 403, 403, 403]);
+    expect(requested).toEqual([403, 403, 403, 403, 403]);
     await signOut();
     await signIn(master.token);
 

@@ -137,11 +137,11 @@ export function restartCases(at: () => Company): void {
       tabs.push(tab);
     }
     await rest("POST", "jobs", { targets: [peels[1]], function: "event.send", args: { tag: "tabs/seen" } });
-    const isTold = `document.querySelector("main").innerText.includes("tabs/seen")`;
-    await tabs.at(-1)?.until(isTold);
-    expect(await tabs[3]?.evaluate<boolean>(isTold)).toBe(false);
+    const isReported = `document.querySelector("main").innerText.includes("tabs/seen")`;
+    await tabs.at(-1)?.until(isReported);
+    expect(await tabs[3]?.evaluate<boolean>(isReported)).toBe(false);
     await tabs[3]?.hide(false);
-    await tabs[3]?.until(isTold);
+    await tabs[3]?.until(isReported);
     for (const tab of tabs) await tab[Symbol.asyncDispose]();
   });
 }

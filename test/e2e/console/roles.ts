@@ -169,7 +169,7 @@ export function roleCases(at: () => Company): void {
           // Whether someone may cancel a job is judged by the job.
           const input = operation.name === "jobs.cancel" ? { jid: things.job } : sample;
           const { path, body } = requestOf(routes[name], input);
-          const { status } = await client.ask(
+          const { status } = await client.request(
             door,
             method,
             path,
@@ -200,10 +200,10 @@ async function makeThings({ fleet, visit }: Company): Promise<Things> {
   };
   const [running, paused] = [await startRollout("web-*"), await startRollout("silent-*")];
   await rest("POST", `rollouts/${paused}/pause`);
-  const asker = await visit("asker", "careful");
-  const asked = await asker.request("POST", "jobs", { target: "*", function: "test.ping" });
-  const { approval } = JSON.parse(asked.text) as { approval: string };
-  await asker.page[Symbol.asyncDispose]();
+  const requester = await visit("asker", "careful");
+  const requested = await requester.request("POST", "jobs", { target: "*", function: "test.ping" });
+  const { approval } = JSON.parse(requested.text) as { approval: string };
+  await requester.page[Symbol.asyncDispose]();
   await openBreaker(fleet);
   return {
     peel,

@@ -16,7 +16,7 @@ export function trustCases(at: () => Company): void {
     const { fleet, visit } = at();
     const door = { url: fleet.master.url, ca: fleet.bus.caPem };
     const { fingerprint } = (await fleet.rest("GET", "enroll/ca")).json as { fingerprint: string };
-    const ask = async (peelId: string, pin: string): Promise<string> => {
+    const send = async (peelId: string, pin: string): Promise<string> => {
       const peel = newEnrollee(peelId);
       const nonce = await takeNonce(door, peel);
       const reply = await submit(
@@ -26,7 +26,7 @@ export function trustCases(at: () => Company): void {
       expect(reply.status).toBe(201);
       return (reply.json as { id: string }).id;
     };
-    const [own, strange] = [await ask("own-1", fingerprint), await ask("strange-1", other)];
+    const [own, strange] = [await send("own-1", fingerprint), await send("strange-1", other)];
     const { page, open, choose, buttons, request } = await visit("porter", "approver");
     await open("/enrollments", "Enrollments");
     await page.until(`${rowOf("strange-1")} !== undefined && ${rowOf("own-1")} !== undefined`);

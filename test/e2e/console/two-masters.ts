@@ -43,8 +43,8 @@ export function twoMastersCases(at: () => Company): void {
     const outcomes = `[...document.querySelectorAll("tbody tr td:nth-child(2)")].map((one) => one.innerText).join()`;
     for (const { page } of [here, there]) await page.until(`${outcomes} === "ok,ok"`);
     const wait = { targets: [peels[0]], function: "cmd.run", args: { command: "sleep 600" }, timeout: "20m" };
-    const asked = await there.request("POST", "jobs", wait);
-    const { jid } = JSON.parse(asked.text) as { jid: string };
+    const requested = await there.request("POST", "jobs", wait);
+    const { jid } = JSON.parse(requested.text) as { jid: string };
     await here.open(`/jobs/${jid}`, "cmd.run");
     await there.open(`/jobs/${jid}`, "cmd.run");
     await there.choose("Cancel the job", ".page-head");

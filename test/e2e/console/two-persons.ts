@@ -8,7 +8,7 @@ const outcomes = `[...document.querySelectorAll("tbody tr td:nth-child(2)")].map
 /** What happens only if a second operator agrees: `approvals: 1` in the role of both. */
 export function twoPersonsCases(at: () => Company): void {
   /** Fills the form of a job, and resolves with the id of the request that waits. */
-  const askFor = async ({ page, open, choose }: Visitor, text: string): Promise<string> => {
+  const requestFrom = async ({ page, open, choose }: Visitor, text: string): Promise<string> => {
     await open(`/jobs/new?function=test.echo&target=${encodeURIComponent("web-*")}`, "New job");
     await page.type("#arg-text", text);
     await choose("Run on 2 peels");
@@ -27,7 +27,7 @@ export function twoPersonsCases(at: () => Company): void {
     // An agreement counts for a person: each has a key of their own.
     const dora = await comeIn(await hire("dora", "careful"));
     const emil = await comeIn(await hire("emil", "careful"));
-    const id = await askFor(dora, "<b>hello</b>");
+    const id = await requestFrom(dora, "<b>hello</b>");
     const heading = "jobs.create of dora";
     await dora.open(`/approvals/${id}`, heading);
     expect(await dora.buttons(".page-head")).toEqual(["Withdraw"]);
@@ -61,12 +61,12 @@ export function twoPersonsCases(at: () => Company): void {
     expect(again.status).toBe(409);
 
     // Who asked can take it back, and another one can deny it: neither of them runs.
-    const withdrawn = await askFor(dora, "first");
+    const withdrawn = await requestFrom(dora, "first");
     await dora.open(`/approvals/${withdrawn}`, heading);
     await dora.choose("Withdraw", ".page-head");
     await dora.choose("Withdraw", "dialog");
     await dora.page.until(`${status} === "denied"`);
-    const denied = await askFor(dora, "second");
+    const denied = await requestFrom(dora, "second");
     await emil.open(`/approvals/${denied}`, heading);
     await emil.choose("Deny", ".page-head");
     await emil.choose("Deny", "dialog");
@@ -112,9 +112,9 @@ export function twoPersonsCases(at: () => Company): void {
     const { fleet, hire, comeIn } = at();
     const { page, open, choose } = await comeIn(await hire("ines", "careful"));
     // Nobody of them answers: both run until they are told otherwise.
-    const asked = { target: "silent-*", function: "test.ping", timeout: "10m" };
-    const { jid } = (await fleet.rest("POST", "jobs", asked)).json as { jid: string };
-    const { id } = (await fleet.rest("POST", "rollouts", { ...asked, canary: 1 })).json as { id: string };
+    const requested = { target: "silent-*", function: "test.ping", timeout: "10m" };
+    const { jid } = (await fleet.rest("POST", "jobs", requested)).json as { jid: string };
+    const { id } = (await fleet.rest("POST", "rollouts", { ...requested, canary: 1 })).json as { id: string };
     const end = async (path: string, verb: string, outlook: string, said: RegExp) => {
       await open(path, "test.ping");
       await choose(verb, ".page-head");

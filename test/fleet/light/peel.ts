@@ -18,7 +18,7 @@ import {
 } from "../../../internal/bus/subjects.ts";
 import { parseCredentials } from "../../../internal/identity/credentials.ts";
 import { readVersion } from "../../../internal/wire/settings-envelope.ts";
-import { answerSubject, askSubject, floorJob, floorModes } from "../floor.ts";
+import { answerSubject, floorJob, floorModes, requestSubject } from "../floor.ts";
 import type { SimulatedPeel, SimulatedPeelOptions } from "../peel.ts";
 import { openWire, pub, type Wire } from "./wire.ts";
 
@@ -67,13 +67,13 @@ const jobOf = (subject: string): string | undefined => {
 /** Connects a peel, and again whenever the connection is lost. */
 export function startLightPeel(
   options: Omit<SimulatedPeelOptions, "dataDir" | "busUrl"> & {
-    hears?: string;
+    siteName?: string;
     /** The servers of the bus, and which of them it tries first. */
     urls: readonly string[];
     first: number;
   },
 ): LightPeel {
-  const { urls, caPem, member, commandKeys, counter, hears } = options;
+  const { urls, caPem, member, commandKeys, counter, siteName } = options;
   const { peelId, credentials } = member;
   const random = systemJitter;
   const spread = createSpread(random);
@@ -85,8 +85,8 @@ export function startLightPeel(
     stopSubject("*", peelId),
     keySubject("secrets", "_cluster_info"),
     hintSubject(peelId),
-    askSubject(peelId),
-    ...(hears === undefined ? [] : [siteDispatchSubject(hears, "*")]),
+    requestSubject(peelId),
+    ...(siteName === undefined ? [] : [siteDispatchSubject(siteName, "*")]),
   ]
     .map((subject, at) => `SUB ${subject} ${at + 1}\r\n`)
     .join("");
@@ -103,7 +103,7 @@ export function startLightPeel(
     peel_id: peelId,
     version,
     started_at: "2026-01-01T00:00:00.000Z",
-    site: hears,
+    site: siteName,
   };
   const beat = pub(keySubject("peel-heartbeat", peelId), `${inbox}.beat`, encode(life));
   const facts = encode({ id: peelId, os: "Light", kernel: "Linux" });
@@ -181,7 +181,7 @@ export function startLightPeel(
     if (subject === hintSubject(peelId)) return soon(ownSpreadMs);
     if (subject === keySubject("secrets", "_cluster_info")) return soon(hintSpreadMs);
     // The floor: a bare answer, or one that the bus stores.
-    if (subject === askSubject(peelId)) {
+    if (subject === requestSubject(peelId)) {
       if (data[0] === floorModes.bare) wire?.write(pub(answerSubject(peelId), "", answer));
       else send(returnSubject(floorJob, peelId), answer);
       return;

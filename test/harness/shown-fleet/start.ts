@@ -55,14 +55,14 @@ export async function startShownFleet(
   listAdministrators(bus.authDir, root);
   const flags = ["--reactor-storm-rate", "3", ...writeTrees(bus), ...more];
   const master = starting.use(await startMasterBinary(bus, flags, {}, within));
-  const ask = (token: string, method: string, path: string, body?: unknown) =>
+  const request = (token: string, method: string, path: string, body?: unknown) =>
     send(master.url, bus.caPem, {
       ...{ method, path: `/api/v1/${path}`, from: freshAddress() },
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   const restOf = (token: string) => async (method: string, path: string, body?: unknown) => {
-    const reply = await ask(token, method, path, body);
+    const reply = await request(token, method, path, body);
     if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`);
     return reply;
   };
@@ -89,10 +89,10 @@ export async function startShownFleet(
   const page = starting.use(await openBrowser({ url: master.url, ca: bus.caPem, as: shownName }));
   const url = `https://${shownName}`;
   const visitor = visitorOf(page, url);
-  const ids = await fill({ bus, master, rest, ask: restOf(ann), peels, clock });
+  const ids = await fill({ bus, master, rest, request: restOf(ann), peels, clock });
   await page.show({ width: 1280 });
   await visitor.signIn(ann);
-  const keep = starting.move();
+  const owned = starting.move();
   const stopMaster = async () => master[Symbol.asyncDispose]();
   return {
     ...visitor,
@@ -104,15 +104,15 @@ export async function startShownFleet(
     viewer,
     ids,
     stopMaster,
-    [Symbol.asyncDispose]: () => keep.disposeAsync(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-type Ask = (method: string, path: string, body?: unknown) => Promise<Reply>;
+type Request = (method: string, path: string, body?: unknown) => Promise<Reply>;
 interface Parts {
   bus: TestBus;
   master: MasterDaemon;
-  rest: Ask;
+  rest: Request;
   clock: Clock;
 }
 
@@ -150,8 +150,8 @@ async function connectPeels({ bus, master, rest, clock }: Parts): Promise<Map<st
 }
 
 /** What operators and hosts did before somebody looks. */
-async function fill(parts: Parts & { ask: Ask; peels: ReadonlyMap<string, ManualPeel> }) {
-  const { bus, master, rest, ask, peels, clock } = parts;
+async function fill(parts: Parts & { request: Request; peels: ReadonlyMap<string, ManualPeel> }) {
+  const { bus, master, rest, request, peels, clock } = parts;
   const door = { url: master.url, ca: bus.caPem };
   const { fingerprint } = (await rest("GET", "enroll/ca")).json as { fingerprint: string };
   for (const [index, hostname] of shownPending.entries()) {
@@ -165,7 +165,7 @@ async function fill(parts: Parts & { ask: Ask; peels: ReadonlyMap<string, Manual
   }
   const hour = { timeout: "1h" };
   const run = async (target: string, name: string, args = {}, more = {}) => {
-    const reply = await ask("POST", "jobs", { target, function: name, args, ...more });
+    const reply = await request("POST", "jobs", { target, function: name, args, ...more });
     return (reply.json as { jid: string }).jid;
   };
   const ended = (jid: string) =>
@@ -183,15 +183,15 @@ async function fill(parts: Parts & { ask: Ask; peels: ReadonlyMap<string, Manual
   await ended(mixed);
   const running = await run("db-* or cache-*", "pkg.upgrade", {}, hour);
   const rollout = { function: "pkg.install", args: { names: ["nginx"] }, ...hour };
-  const started = await ask("POST", "rollouts", {
+  const started = await request("POST", "rollouts", {
     ...rollout,
     ...{ target: "web-* or api-*", canary: 1, waves: ["20%", "40%"], max_failures: 3 },
     check: { function: "test.ping" },
   });
-  const paused = await ask("POST", "rollouts", {
+  const paused = await request("POST", "rollouts", {
     ...{ function: "test.ping", target: "T@tier:data", canary: 1, waves: 3, wave_wait: "10m" },
   });
-  await ask("POST", `rollouts/${(paused.json as { id: string }).id}/pause`, {});
+  await request("POST", `rollouts/${(paused.json as { id: string }).id}/pause`, {});
   const report = async (id: string, tag: string, data: Record<string, string | number>) => {
     const peel = peels.get(id);
     const subject = eventSubject(peel?.peelId ?? "", tag.split("/").join("."));

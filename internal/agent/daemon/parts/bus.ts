@@ -7,7 +7,6 @@ import { assemble, type CheckResult } from "../../../program/health/mod.ts";
 import { sendReports } from "../../compliance/mod.ts";
 import { grantedSite, readPeelCredentials } from "../../joining/mod.ts";
 import {
-  askingAgain,
   type BusSource,
   builtinBusUrl,
   type Connection,
@@ -19,6 +18,7 @@ import {
   returnToSite,
   type Spread,
   startRecovery,
+  withHedging,
 } from "../../link/mod.ts";
 import type { PeelDeps } from "../options.ts";
 import { startSession } from "../session.ts";
@@ -28,7 +28,7 @@ import type { OwnCalls } from "./own-calls.ts";
 import type { Stores } from "./stores.ts";
 
 /** The connected phase: the bus is found, however long that takes, and from then on masters give work. */
-const askMastersEveryMs = 5 * 60_000;
+const requestEveryMs = 5 * 60_000;
 
 export const bus = {
   start: (deps: BusDeps & Stores & LocalPhase & OwnCalls & Masters) =>
@@ -50,9 +50,9 @@ export const bus = {
       const connection = createConnection({ first, open, clock, jitter, log });
       stack.defer(() => connection.stop());
       connection.onConnect(deps.obstacle.clear);
-      deps.attachUpgrades(askingAgain(connection, clock));
-      deps.keeper.attach({ connection, open: openAs, refresh });
-      deps.attachIdentity(deps.keeper);
+      deps.attachUpgrades(withHedging(connection, clock));
+      deps.renewer.attach({ connection, open: openAs, refresh });
+      deps.attachIdentity(deps.renewer);
       const session = startSession({
         ...deps,
         connection,
@@ -63,8 +63,8 @@ export const bus = {
       stack.defer(() => session.stop());
       const reporting = sendReports({
         ...deps,
-        ...{ connection: askingAgain(connection, clock), dir: deps.reports.dir },
-        mayPublish: deps.keeper.mayPublish,
+        ...{ connection: withHedging(connection, clock), dir: deps.reports.dir },
+        mayPublish: deps.renewer.mayPublish,
       });
       stack.defer(() => reporting.stop());
       deps.startup.connected();
@@ -147,11 +147,11 @@ type LinkDeps = BusDeps & { spread: Spread };
  * the root of the bus may have been replaced while this peel was off.
  */
 function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () => Promise<readonly string[]> {
-  let askAt: number | undefined;
+  let nextRequestAt: number | undefined;
   return async () => {
     const now = clock.monotonic();
-    if (askAt !== undefined && now >= askAt) {
-      askAt = now + askMastersEveryMs;
+    if (nextRequestAt !== undefined && now >= nextRequestAt) {
+      nextRequestAt = now + requestEveryMs;
       await refresh?.().catch((thrown) => {
         const level = thrown instanceof TrustError ? "error" : "debug";
         log[level]("the masters could not be asked for the root of the bus", {
@@ -159,7 +159,7 @@ function explicitUrls({ config, refresh, clock, log }: BusDeps & Masters): () =>
         });
       });
     }
-    askAt ??= now;
+    nextRequestAt ??= now;
     return [config.bus_url];
   };
 }

@@ -12,18 +12,18 @@ import {
   acrossRotations,
   CredentialsGone,
   createMasterClient,
-  enrollAndKeep,
+  enrollAndStore,
   fetchDocument,
   findEnrollment,
   grantedSite,
-  keepEnrollmentId,
   type MasterClient,
   masterUrls,
   readEnrollmentId,
   rungOf,
+  storeEnrollmentId,
 } from "../../joining/mod.ts";
 import type { Obstacle } from "../../link/mod.ts";
-import { isShort, type Keeper, startKeeper } from "../../renewal/mod.ts";
+import { isShort, type Renewer, startRenewer } from "../../renewal/mod.ts";
 import type { PeelDeps } from "../options.ts";
 
 const defaultMasterUrl = "https://svc:8443";
@@ -38,12 +38,12 @@ export const masters = {
     const client = clientOf(deps, configured);
     const attempts = Math.max(2, configured.length);
     const isKnown = configured.length > 0 || existsSync(files.anchor);
-    const keeper = startKeeper({
+    const renewer = startRenewer({
       ...deps,
       masters: isKnown ? { client, attempts } : undefined,
       publishes: reportSubjects(deps.peelId),
     });
-    if (!existsSync(files.credentials)) await obtain(deps, client, keeper, attempts);
+    if (!existsSync(files.credentials)) await obtain(deps, client, renewer, attempts);
     const cache = createBootstrapCache({
       path: join(dataDir, "nats-bootstrap.msgpack"),
       masterUrls: configured,
@@ -79,10 +79,10 @@ export const masters = {
       site,
       refresh,
       firstDocument,
-      keeper,
-      checks: { credentials: () => judgeLife(keeper) },
-      view: { renewals: () => ({ ...keeper.counts }) },
-      stop: keeper.stop,
+      renewer,
+      checks: { credentials: () => judgeLife(renewer) },
+      view: { renewals: () => ({ ...renewer.counts }) },
+      stop: renewer.stop,
     };
   },
 };
@@ -102,19 +102,19 @@ interface MastersDeps extends PeelDeps {
 async function obtain(
   deps: MastersDeps,
   client: MasterClient,
-  keeper: Keeper,
+  renewer: Renewer,
   attempts: number,
 ): Promise<void> {
   const { files, keys, log } = deps;
   const recover = (id: string) => {
     try {
-      keepEnrollmentId(files.enrollment, id);
+      storeEnrollmentId(files.enrollment, id);
     } catch (thrown) {
       // A full disk ends no peel: the keeper looks the id up again, as often as it takes.
       log.warn("credentials not recovered yet", { reason: describeError(thrown) });
     }
     log.warn("the credentials of this peel are missing: recovering them", { enrollment_id: id });
-    return keeper.recover();
+    return renewer.recover();
   };
   const known = readEnrollmentId(files.enrollment);
   if (known !== undefined && existsSync(files.seed)) return recover(known);
@@ -123,7 +123,7 @@ async function obtain(
     : undefined;
   if (found !== undefined && ["issued", "active"].includes(found.state)) return recover(found.id);
   try {
-    await enrollAndKeep({
+    await enrollAndStore({
       ...deps,
       masters: client,
       ...defined({ prove: createProver(deps.config, deps) }),
@@ -134,7 +134,7 @@ async function obtain(
   }
 }
 
-function judgeLife({ life, problem }: Keeper): CheckResult {
+function judgeLife({ life, problem }: Renewer): CheckResult {
   if (life === undefined) return { status: "down", message: "no credentials that can be used" };
   const because = problem === undefined ? "" : `: ${problem}`;
   if (life.leftMs <= 0) return { status: "down", message: `the bus credentials have ended${because}` };
@@ -151,7 +151,7 @@ function clientOf(deps: PeelDeps, configured: readonly string[]): MasterClient {
   const trust = createTrust({
     rung: rungOf(config, files),
     ...acrossRotations(deps, files, deps.roots),
-    keepAnchor: deps.roots.keep,
+    storeAnchor: deps.roots.store,
     clock,
     log,
     signal,

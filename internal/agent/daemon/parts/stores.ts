@@ -1,7 +1,13 @@
 import { join } from "node:path";
 import { displayPeelId } from "../../../base/peel-id.ts";
 import { version } from "../../../base/version.ts";
-import { type Facts, keepFresh, openFactStore, runFactProgram, systemHost } from "../../../host/facts/mod.ts";
+import {
+  type Facts,
+  openFactStore,
+  refreshPeriodically,
+  runFactProgram,
+  systemHost,
+} from "../../../host/facts/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { openAuditHeads } from "../../link/mod.ts";
 import { openPeelSettings } from "../../settings/mod.ts";
@@ -30,7 +36,7 @@ export const stores = {
     deps.refusedStatements.onChange(() => void facts.refresh());
     const settings = openPeelSettings(deps);
     const stateFiles = openStateFiles({ ...deps, dir: config.states_cache });
-    const freshness = keepFresh({ ...deps, facts });
+    const freshness = refreshPeriodically({ ...deps, facts });
     const audit = openAuditHeads({ ...deps, path: join(dataDir, "audit-heads") });
     return { facts, settings, stateFiles, audit, stop: () => freshness.stop() };
   },

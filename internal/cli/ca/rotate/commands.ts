@@ -20,8 +20,8 @@ import {
   readFlag,
   value,
 } from "../../../program/command-line/mod.ts";
-import { ask, NoMaster } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
+import { NoMaster, request } from "../../request.ts";
 import { dirArg } from "../args.ts";
 import { formatSurvey } from "./format.ts";
 import { updatePeelFile } from "./peel-file.ts";
@@ -175,7 +175,7 @@ const surveyFleet = ({ current, next }: Rotating, cli: Cli): Promise<TrustSurvey
   withBus(cli, (bus) =>
     surveyTrust(bus, { current: current.pin, next }, async () => {
       try {
-        return (await ask(bus, clusterOperations.showCluster, {}, { timeoutMs })).sites ?? [];
+        return (await request(bus, clusterOperations.showCluster, {}, { timeoutMs })).sites ?? [];
       } catch (thrown) {
         // Masters of a version before clusters have no sites.
         if (thrown instanceof NoMaster) return [];

@@ -2,7 +2,7 @@ import type { Bus } from "../../../bus/mod.ts";
 import { masterOperations } from "../../../fleet/masters/mod.ts";
 import { peelOperations } from "../../../fleet/peels/mod.ts";
 import type { Rotation } from "../../../identity/ca/mod.ts";
-import { type AnswerTo, ask } from "../../ask.ts";
+import { type AnswerTo, request } from "../../request.ts";
 
 /** Which roots a fleet trusts, while one is rotated. */
 export interface TrustSurvey {
@@ -21,17 +21,17 @@ type ShownSite = { site: string; certificate_root?: string };
 /**
  * Asks which masters have noticed a rotation, and which peels trust the next root.
  *
- * @param askSites what masters show of sites
+ * @param readSites what masters show of sites
  */
 export async function surveyTrust(
   bus: Bus,
   { current, next }: { current: string; next: Rotation["next"] },
-  askSites: () => Promise<readonly ShownSite[]>,
+  readSites: () => Promise<readonly ShownSite[]>,
 ): Promise<TrustSurvey> {
   const [{ masters }, { counts, lacking }, sites] = await Promise.all([
-    ask(bus, masterOperations.listMasters, {}),
-    ask(bus, peelOperations.surveyRoots, { current, next: next.pin }),
-    askSites(),
+    request(bus, masterOperations.listMasters, {}),
+    request(bus, peelOperations.surveyRoots, { current, next: next.pin }),
+    readSites(),
   ]);
   return {
     sites: sites.flatMap(({ site, certificate_root: root }) =>

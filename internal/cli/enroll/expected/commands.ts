@@ -2,8 +2,8 @@ import { displayPeelId, encodePeelId } from "../../../base/peel-id.ts";
 import type { ShownHost } from "../../../fleet/expected/mod.ts";
 import { expectedOperations } from "../../../fleet/expected/mod.ts";
 import { command, formatTable, group, type TableStyle, word } from "../../../program/command-line/mod.ts";
-import { ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
+import { request } from "../../request.ts";
 import { formatLabels } from "../policy/format-labels.ts";
 
 const listCommand = command({
@@ -17,7 +17,7 @@ const listCommand = command({
       let cursor: string | undefined;
       do {
         const after = cursor === undefined ? {} : { cursor };
-        const page = await ask(bus, expectedOperations.listExpected, { limit: 1_000, ...after });
+        const page = await request(bus, expectedOperations.listExpected, { limit: 1_000, ...after });
         found.push(...page.hosts);
         cursor = page.next;
       } while (cursor !== undefined);
@@ -59,7 +59,7 @@ const removeCommand = command({
     withBus(cli, async (bus) => {
       const removed: ShownHost[] = [];
       for (const one of [peel, ...more.words, ...more.literal]) {
-        removed.push((await ask(bus, expectedOperations.unexpectHost, { peel: encodePeelId(one) })).host);
+        removed.push((await request(bus, expectedOperations.unexpectHost, { peel: encodePeelId(one) })).host);
       }
       await cli.print(removed, () =>
         removed.map(({ peel_id, state }) => `removed ${displayPeelId(peel_id)} (${state})`).join("\n"),

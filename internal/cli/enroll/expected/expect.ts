@@ -1,8 +1,8 @@
 import { displayPeelId } from "../../../base/peel-id.ts";
 import { expectedOperations, maxHosts } from "../../../fleet/expected/mod.ts";
 import { command, Exit, value, visible, word } from "../../../program/command-line/mod.ts";
-import { ask, askerName } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
+import { request, requesterName } from "../../request.ts";
 import type { HostOfFile } from "./read-hosts.ts";
 import { readInput } from "./read-input.ts";
 
@@ -26,9 +26,9 @@ export const expectCommand = command({
       throw new Exit(2);
     }
     await withBus(cli, async (bus) => {
-      const as = askerName(bus);
+      const as = requesterName(bus);
       const send = (part: HostOfFile[], check: boolean) =>
-        ask(bus, expectedOperations.expectHosts, { hosts: part, ttl, check }, { as, timeoutMs });
+        request(bus, expectedOperations.expectHosts, { hosts: part, ttl, check }, { as, timeoutMs });
       const parts = inParts(hosts);
       // One request looks at all of its hosts itself.
       if (parts.length > 1) for (const part of parts) await send(part, true);

@@ -1,8 +1,8 @@
 import type { ShownWay } from "../../../fleet/policy/mod.ts";
 import { policyOperations } from "../../../fleet/policy/mod.ts";
 import { command, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
+import { type AnswerTo, request } from "../../request.ts";
 import { formatLabels } from "./format-labels.ts";
 
 export const explainCommand = command({
@@ -13,7 +13,7 @@ export const explainCommand = command({
   args: {},
   run: (_, cli) =>
     withBus(cli, async (bus) => {
-      const answer = await ask(bus, policyOperations.explainWays, {});
+      const answer = await request(bus, policyOperations.explainWays, {});
       const { master, file, problem, ways, networks } = answer;
       await cli.print(answer, () =>
         networks.length === 0

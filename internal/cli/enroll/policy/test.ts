@@ -15,8 +15,8 @@ import {
   value,
   word,
 } from "../../../program/command-line/mod.ts";
-import { ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
+import { request } from "../../request.ts";
 import { formatLabels } from "./format-labels.ts";
 import { readHost } from "./read-host.ts";
 
@@ -49,7 +49,7 @@ export const testCommand = command({
     if (file === undefined) {
       if (run === true) throw new SvcError("usage", "--run is for a FILE: a master runs nothing for a test");
       return withBus(cli, async (bus) => {
-        const { master, problem, ...verdict } = await ask(bus, policyOperations.testPolicy, host);
+        const { master, problem, ...verdict } = await request(bus, policyOperations.testPolicy, host);
         await show(verdict, cli);
         if (problem !== undefined) cli.say(`the policy file of ${master} cannot be used: ${problem}`);
       });

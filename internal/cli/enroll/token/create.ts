@@ -4,8 +4,8 @@ import { SvcError } from "../../../base/errors.ts";
 import { joinTokenOperations, sealContext } from "../../../fleet/join-tokens/mod.ts";
 import { deriveCurveKey, newKeyPair, openSealed } from "../../../identity/mod.ts";
 import { choice, command, flag, value } from "../../../program/command-line/mod.ts";
-import { ask } from "../../ask.ts";
 import { operatorBus, withBus } from "../../operator.ts";
+import { request } from "../../request.ts";
 import { readChange } from "../label-change.ts";
 import { formats, formatToken } from "./format.ts";
 import { vouchedToken } from "./vouched.ts";
@@ -42,7 +42,7 @@ export const createCommand = command({
     await withBus(cli, async (bus) => {
       // Made for this answer alone: an attacker who controls the bus cannot read the token.
       const key = deriveCurveKey(newKeyPair("user", cli.random));
-      const made = await ask(bus, joinTokenOperations.createJoinToken, {
+      const made = await request(bus, joinTokenOperations.createJoinToken, {
         ...{ peel, uses, ttl, label: labels, url: [...url], hold: hold === true, seal_to: key.publicKey },
         ...defined({ note }),
       });

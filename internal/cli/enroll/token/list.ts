@@ -1,7 +1,7 @@
 import { joinTokenOperations } from "../../../fleet/join-tokens/mod.ts";
 import { command, flag, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
-import { type AnswerTo, ask } from "../../ask.ts";
 import { withBus } from "../../operator.ts";
+import { type AnswerTo, request } from "../../request.ts";
 
 export const listCommand = command({
   name: "list",
@@ -10,7 +10,7 @@ export const listCommand = command({
   args: { all: flag("Also those that let no host in any more") },
   run: ({ all }, cli) =>
     withBus(cli, async (bus) => {
-      const found = (await ask(bus, joinTokenOperations.listJoinTokens, {})).tokens;
+      const found = (await request(bus, joinTokenOperations.listJoinTokens, {})).tokens;
       const tokens = found.filter(({ state }) => all === true || state === "open");
       await cli.print(tokens, () => formatJoinTokens(tokens, cli));
       const hidden = found.length - tokens.length;

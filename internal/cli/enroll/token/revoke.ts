@@ -1,8 +1,8 @@
 import { joinTokenOperations } from "../../../fleet/join-tokens/mod.ts";
 import { command } from "../../../program/command-line/mod.ts";
-import { ask } from "../../ask.ts";
 import { fullId } from "../../ids/full-id.ts";
 import { withBus } from "../../operator.ts";
+import { request } from "../../request.ts";
 import { tokenIdArg } from "./show.ts";
 
 export const revokeCommand = command({
@@ -13,7 +13,7 @@ export const revokeCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await fullId("jtk", args.id, bus, cli);
-      const { token } = await ask(bus, joinTokenOperations.revokeJoinToken, { id });
+      const { token } = await request(bus, joinTokenOperations.revokeJoinToken, { id });
       await cli.print(token, () => `revoked ${token.id}: ${token.uses_left} of ${token.uses} uses were left`);
     }),
 });

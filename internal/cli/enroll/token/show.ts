@@ -7,9 +7,9 @@ import {
   type TableStyle,
   word,
 } from "../../../program/command-line/mod.ts";
-import { ask } from "../../ask.ts";
 import { fullId } from "../../ids/full-id.ts";
 import { withBus } from "../../operator.ts";
+import { request } from "../../request.ts";
 import { formatLabels } from "../label-change.ts";
 
 export const tokenIdArg = word("Id of the token, jtk-…", { required: true });
@@ -23,7 +23,7 @@ export const showCommand = command({
   run: (args, cli) =>
     withBus(cli, async (bus) => {
       const id = await fullId("jtk", args.id, bus, cli);
-      const token = await ask(bus, joinTokenOperations.showJoinToken, { id });
+      const token = await request(bus, joinTokenOperations.showJoinToken, { id });
       await cli.print(token, () => {
         const fields = formatFields([
           ["Token", token.id],

@@ -2,7 +2,7 @@ import type { App } from "../../api/mod.ts";
 import type { Column } from "../../kit/column.ts";
 import { monoColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Status } from "../../kit/status.tsx";
-import { type AuditEntry, looksOf, subjectText } from "./entry.ts";
+import { type AuditEntry, outcomeOf, subjectText } from "./entry.ts";
 
 const [unsorted, wide] = [{ unsorted: true }, { unsorted: true, wide: true }] as const;
 
@@ -15,7 +15,7 @@ export const entryColumns = ({ now }: Pick<App, "now">): readonly Column<AuditEn
   {
     id: "outcome",
     title: "Outcome",
-    show: (entry) => <Status word={entry.outcome} outcome={looksOf(entry)} />,
+    show: (entry) => <Status word={entry.outcome} outcome={outcomeOf(entry)} />,
   },
   textColumn("via", "Via", ({ via }) => via, wide),
   {

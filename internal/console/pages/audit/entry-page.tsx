@@ -8,7 +8,7 @@ import { Problem } from "../../kit/problem.tsx";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
 import { Time } from "../../kit/time.tsx";
-import { looksOf, type ShownEntry } from "./entry.ts";
+import { outcomeOf, type ShownEntry } from "./entry.ts";
 
 /** One entry of the audit in full. */
 export function EntryPage({ app, seq }: { app: App; seq: string }) {
@@ -23,7 +23,7 @@ export function EntryPage({ app, seq }: { app: App; seq: string }) {
   return (
     <Page
       title={`Entry ${seq}`}
-      beside={entry !== undefined && <Status word={entry.outcome} outcome={looksOf(entry)} />}
+      beside={entry !== undefined && <Status word={entry.outcome} outcome={outcomeOf(entry)} />}
       actions={
         <>
           {entry !== undefined && entry.seq > 1 && (

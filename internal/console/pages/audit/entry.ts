@@ -10,7 +10,7 @@ export type ShownEntry = NonNullable<(typeof routes.getAudit)["types"]>["answer"
 /** What an entry can say of its request. */
 export const entryOutcomes = ["done", "refused", "failed", "begun", "unknown"] as const;
 
-const looks: Readonly<Record<AuditEntry["outcome"], Outcome>> = {
+const outcomes: Readonly<Record<AuditEntry["outcome"], Outcome>> = {
   done: "ok",
   refused: "timeout",
   failed: "failed",
@@ -19,7 +19,7 @@ const looks: Readonly<Record<AuditEntry["outcome"], Outcome>> = {
 };
 
 /** How the outcome of an entry looks. */
-export const looksOf = ({ outcome }: Pick<AuditEntry, "outcome">): Outcome => looks[outcome];
+export const outcomeOf = ({ outcome }: Pick<AuditEntry, "outcome">): Outcome => outcomes[outcome];
 
 /** What an entry is about, on one line: `peel=web-1 job=j-1`. */
 export const subjectText = ({ subjects }: Pick<AuditEntry, "subjects">): string =>

@@ -25,7 +25,7 @@ export function useChain(app: App): {
     const over = new AbortController();
     let busy = false;
     let wanted = false;
-    const look = async () => {
+    const check = async () => {
       if (busy) return;
       busy = true;
       try {
@@ -44,10 +44,10 @@ export function useChain(app: App): {
     };
     anew.current = () => {
       wanted = true;
-      look();
+      check();
     };
-    look();
-    const timer = app.clock.every(everyMs, look);
+    check();
+    const timer = app.clock.every(everyMs, check);
     return () => {
       over.abort();
       timer.cancel();

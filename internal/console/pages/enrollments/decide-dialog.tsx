@@ -48,7 +48,7 @@ export function DecideDialog(props: {
     // What was done before the dialog said that something failed is not done again.
     .filter((one) => !done.value.includes(one));
   // With nobody but those that trusted another root, one must insist before anything happens.
-  const asked = meant.length === 0 ? strange : meant;
+  const requested = meant.length === 0 ? strange : meant;
   const act = async () => {
     const decided = await decideAll(meant, (one) => decide(app, action, one, reason.value.trim()));
     done.value = [...done.value, ...decided.done, ...decided.waiting];
@@ -56,7 +56,7 @@ export function DecideDialog(props: {
   };
   return (
     <Confirm
-      title={asked.length === 1 ? `${verb} ${asked[0]?.peel}?` : `${verb} ${asked.length} hosts?`}
+      title={requested.length === 1 ? `${verb} ${requested[0]?.peel}?` : `${verb} ${requested.length} hosts?`}
       verb={verb}
       count={meant.length}
       blocked={meant.length === 0}
@@ -66,16 +66,17 @@ export function DecideDialog(props: {
     >
       <p>
         {meant.length === 0 && "Nothing happens unless you insist. "}
-        {asked.length === 1 ? "1 host" : `${asked.length} hosts`} {asked.length === 1 ? means : mean}
+        {requested.length === 1 ? "1 host" : `${requested.length} hosts`}{" "}
+        {requested.length === 1 ? means : mean}
       </p>
-      <DecisionOutlook app={app} question={{ kind: "enrollments", action }} count={asked.length} />
+      <DecisionOutlook app={app} question={{ kind: "enrollments", action }} count={requested.length} />
       <ul class="stack small">
-        {asked.slice(0, maxNamed).map(({ id, peel, fingerprint }) => (
+        {requested.slice(0, maxNamed).map(({ id, peel, fingerprint }) => (
           <li key={id}>
             <strong>{peel}</strong> <span class="mono">{fingerprint}</span>
           </li>
         ))}
-        {asked.length > maxNamed && <li class="muted">and {asked.length - maxNamed} more</li>}
+        {requested.length > maxNamed && <li class="muted">and {requested.length - maxNamed} more</li>}
       </ul>
       {strange.length > 0 && <Insist strange={strange} force={force} />}
       {action !== "approve" && (

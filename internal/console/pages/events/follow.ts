@@ -94,12 +94,12 @@ export function useEvents(app: App, { tag, source, since }: Filter): Feed {
 
 /** The message of a master that refuses the request itself; `undefined` for one that would stream, or says nothing. */
 async function refusalOf(query: URLSearchParams, signal: AbortSignal): Promise<string | undefined> {
-  const asking = new AbortController();
+  const reading = new AbortController();
   try {
     const response = await fetch(`/api/v1/events?${query}`, {
       credentials: "same-origin",
       headers: { Accept: "text/event-stream" },
-      signal: AbortSignal.any([asking.signal, signal]),
+      signal: AbortSignal.any([reading.signal, signal]),
     });
     if (![400, 403, 429].includes(response.status)) return undefined;
     const { error } = (await response.json()) as { error?: unknown };
@@ -107,6 +107,6 @@ async function refusalOf(query: URLSearchParams, signal: AbortSignal): Promise<s
   } catch {
     return undefined;
   } finally {
-    asking.abort();
+    reading.abort();
   }
 }

@@ -26,7 +26,7 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
     job: { value: job, problem, reload },
     reported,
   } = useJob(app, jid);
-  const asking = useDialog<"cancel" | "again">();
+  const dialog = useDialog<"cancel" | "again">();
   const rowsOf = useMemo(createRows, [jid]);
   const rows = useMemo(() => (job === undefined ? [] : rowsOf(job, reported)), [rowsOf, job, reported]);
   const counts = useMemo(() => countsOf(rows), [rows]);
@@ -52,7 +52,7 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
         </>
       }
       actions={
-        <JobActions app={app} isRunning={job.status === "running"} bad={bad.length} ask={asking.open} />
+        <JobActions app={app} isRunning={job.status === "running"} bad={bad.length} open={dialog.open} />
       }
     >
       <Problem problem={problem} />
@@ -62,10 +62,10 @@ export function JobPage({ app, jid, place }: { app: App; jid: string; place: Pla
       </Card>
       {counts.size > 1 && <OutcomeChoices place={place} counts={counts} all={rows.length} />}
       <JobTable app={app} jid={jid} rows={shown} />
-      {asking.about === "cancel" && (
-        <CancelJob {...{ app, job, pending, close: asking.close }} cancelled={reload} />
+      {dialog.about === "cancel" && (
+        <CancelJob {...{ app, job, pending, close: dialog.close }} cancelled={reload} />
       )}
-      {asking.about === "again" && <AgainDialog app={app} job={job} rows={bad} close={asking.close} />}
+      {dialog.about === "again" && <AgainDialog app={app} job={job} rows={bad} close={dialog.close} />}
     </Page>
   );
 }
@@ -89,20 +89,20 @@ function JobActions(props: {
   isRunning: boolean;
   /** On how many peels another try is worth it. */
   bad: number;
-  ask(what: "cancel" | "again"): void;
+  open(what: "cancel" | "again"): void;
 }) {
-  const { app, isRunning, bad, ask } = props;
+  const { app, isRunning, bad, open } = props;
   if (isRunning) {
     if (!app.session.may("jobs", "cancel")) return null;
     return (
-      <Button kind="danger" onClick={() => ask("cancel")}>
+      <Button kind="danger" onClick={() => open("cancel")}>
         Cancel the job
       </Button>
     );
   }
   if (bad === 0 || !app.session.may("jobs", "run")) return null;
   return (
-    <Button kind="primary" onClick={() => ask("again")}>
+    <Button kind="primary" onClick={() => open("again")}>
       Again for {bad.toLocaleString("en")} that failed or were away
     </Button>
   );

@@ -21,7 +21,7 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
   const target = useTarget(app, place.query.get("target") ?? "");
   const timeout = useSignal("1m");
   /** It was submitted: what is missing is shown until it is entered. */
-  const asked = useSignal(false);
+  const requested = useSignal(false);
   const refused = useSignal("");
   const confirming = useDialog();
   const { known, args } = call;
@@ -29,7 +29,7 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
   const total = preview?.total ?? 0;
   const name = call.name.value.trim();
   const lacking = call.lacking() || target.lacking();
-  const problem = (asked.value && lacking) || refused.value;
+  const problem = (requested.value && lacking) || refused.value;
 
   const run = () =>
     startAndGo(app, "job", async () => {
@@ -39,7 +39,7 @@ export function NewJob({ app, place }: { app: App; place: Place }) {
     });
   const submit = async () => {
     call.tried.value = true;
-    asked.value = true;
+    requested.value = true;
     refused.value = "";
     if (lacking !== "" || !call.isReady()) return;
     if (known?.readOnly !== true) {

@@ -33,8 +33,8 @@ function Operators({ app, place }: { app: App; place: Place }) {
   const [, , name] = place.path.split("/");
   if (name !== undefined) return <OperatorPage key={name} app={app} name={name} />;
   const offered = views.filter(({ may }) => may(app.session));
-  const asked = place.query.get("view");
-  const shown = asked === null ? offered[0] : offered.find(({ id }) => id === asked);
+  const requested = place.query.get("view");
+  const shown = requested === null ? offered[0] : offered.find(({ id }) => id === requested);
   const choices = offered.map(({ id, title }) => ({
     to: id === "" ? "/operators" : `/operators?view=${id}`,
     words: title,

@@ -12,7 +12,7 @@ export interface JudgedMaster extends Pick<Master, "name" | "version" | "since" 
   duties: string[];
 }
 
-const looks: Readonly<Record<Master["readiness"], { rank: number; word: string; outcome: Outcome }>> = {
+const shownAs: Readonly<Record<Master["readiness"], { rank: number; word: string; outcome: Outcome }>> = {
   silent: { rank: 0, word: "silent", outcome: "offline" },
   down: { rank: 1, word: "not ready", outcome: "failed" },
   degraded: { rank: 2, word: "degraded", outcome: "timeout" },
@@ -40,7 +40,7 @@ export interface JudgedMasters {
 /** Judges the masters: first those that need a look, then those that hold nothing, then the others. */
 export function judgeMasters({ masters, leases }: Answer): JudgedMasters {
   const judged = masters.map(({ readiness, leases: held, rollouts, ...master }) => {
-    const { rank, word, outcome } = looks[readiness];
+    const { rank, word, outcome } = shownAs[readiness];
     const own = held.map((name) => duties[name] ?? `holds ${name}`);
     if (rollouts > 0) own.push(`drives ${rollouts} ${rollouts === 1 ? "rollout" : "rollouts"}`);
     const place = own.length === 0 ? Math.min(rank, holdsNothing) : rank;

@@ -20,14 +20,14 @@ import { WaveFields } from "./wave-fields.tsx";
 export function NewRollout({ app, place }: { app: App; place: Place }) {
   const form = useRolloutForm(app, place);
   /** It was submitted: what is missing is shown until it is entered. */
-  const asked = useSignal(false);
+  const requested = useSignal(false);
   const confirming = useDialog();
   const { call, check, target, timeout, checkTimeout, hasCheck, total } = form;
   const lacking = form.lacking();
   const submit = () => {
     call.tried.value = true;
     check.tried.value = true;
-    asked.value = true;
+    requested.value = true;
     if (lacking === "" && form.isReady()) confirming.open(true);
   };
   return (
@@ -73,7 +73,7 @@ export function NewRollout({ app, place }: { app: App; place: Place }) {
         </Card>
         <Card id="waves-head" title="In which waves" body="stack">
           <WaveFields form={form} />
-          <SubmitFields problem={asked.value ? lacking : ""} verb="Start" total={total} />
+          <SubmitFields problem={requested.value ? lacking : ""} verb="Start" total={total} />
         </Card>
       </div>
     </CallPage>

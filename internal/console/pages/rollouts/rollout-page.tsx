@@ -52,7 +52,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
     problem,
     reload,
   } = useAnswer(app, routes.getRollout, { id }, [`svc/rollout/${id}/`, "svc/job/"]);
-  const asking = useDialog<Action>(reload);
+  const dialog = useDialog<Action>(reload);
   if (rollout === undefined) {
     return (
       <Page title="Rollout">
@@ -60,7 +60,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
       </Page>
     );
   }
-  const action = asking.about;
+  const action = dialog.about;
   return (
     <Page
       {...{ title: rollout.function, mono: true }}
@@ -73,7 +73,7 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
         </>
       }
       actions={offeredFor(rollout, app).map((one) => (
-        <Button key={one} kind={one === "abort" ? "danger" : "primary"} onClick={() => asking.open(one)}>
+        <Button key={one} kind={one === "abort" ? "danger" : "primary"} onClick={() => dialog.open(one)}>
           {texts[one].verb}
         </Button>
       ))}
@@ -86,10 +86,10 @@ export function RolloutPage({ app, id }: { app: App; id: string }) {
       <RolloutFacts app={app} rollout={rollout} />
       <WaveTable app={app} rollout={rollout} />
       {action !== undefined && (
-        <Ask
+        <ConfirmAction
           {...{ app, action, id, count: concernedBy(action, rollout) }}
           title={`${texts[action].verb} the rollout of ${rollout.function}?`}
-          close={asking.close}
+          close={dialog.close}
         />
       )}
     </Page>
@@ -131,7 +131,14 @@ function Notices({ rollout }: { rollout: ShownRollout }) {
   );
 }
 
-function Ask(props: { app: App; action: Action; title: string; id: string; count: number; close(): void }) {
+function ConfirmAction(props: {
+  app: App;
+  action: Action;
+  title: string;
+  id: string;
+  count: number;
+  close(): void;
+}) {
   const { app, action, title, id, count, close } = props;
   const { verb, means, done, waiting } = texts[action];
   const route = { pause: routes.pauseRollout, resume: routes.resumeRollout, abort: routes.abortRollout }[

@@ -5,7 +5,7 @@ import { aptPackages } from "./apt.ts";
 import type { PackageManager } from "./manager.ts";
 import { rpmPackages } from "./rpm.ts";
 
-const looked = "apt-get, dnf, yum, apk";
+const supported = "apt-get, dnf, yum, apk";
 
 /**
  * Opens the package manager of a host: the one named by the fact `pkg_manager`, or else an installed one.
@@ -24,5 +24,8 @@ function open(system: System): PackageManager {
   }
   if (system.has("apk")) return apkPackages(system);
   const found = fact === undefined ? "" : `; ${fact} is not supported`;
-  throw new SvcError("bad_request", `pkg: no supported package manager found: looked for ${looked}${found}`);
+  throw new SvcError(
+    "bad_request",
+    `pkg: no supported package manager found: looked for ${supported}${found}`,
+  );
 }

@@ -19,7 +19,7 @@ import type { Connected } from "./connect.ts";
 import { untilDone } from "./until-done.ts";
 
 /** How often a master looks for what others wrote in the audit. */
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 
 /** The record of every decision, and what masters remember from it. */
 export const audit = {
@@ -40,17 +40,17 @@ export const audit = {
         head: () => audit.head,
       });
       /** One look at the ends of the audit serves all who follow it. */
-      const look = async () => {
+      const check = async () => {
         const known = audit.head;
         const ends = await memory.refresh();
         await Promise.all([audit.refresh(ends, known), versionFloors.refresh(ends), readRevokedTokens(ends)]);
       };
-      const refresh = shareRuns(look);
+      const refresh = shareRuns(check);
       await abortable(untilDone(refresh, base), signal);
-      const looking = clock.every(lookEveryMs, () => {
+      const checking = clock.every(checkEveryMs, () => {
         refresh().catch((thrown) => log.debug("the audit cannot be read", { reason: describeError(thrown) }));
       });
-      stack.defer(() => looking.cancel());
+      stack.defer(() => checking.cancel());
       const verification = createVerification({ bus, keys, memory, clock });
       const repeats = createRepeats({ bus, keys, clock });
       const recorder = createRecorder({ audit, repeats, clock, log });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { defined } from "../../../base/defined.ts";
-import { keepRoomForEvents, publishRollouts } from "../../../fleet/events/mod.ts";
+import { makeRoomForEvents, publishRollouts } from "../../../fleet/events/mod.ts";
 import { rolloutTiming } from "../../../fleet/rollout/mod.ts";
 import { dataDir } from "../../../program/config/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -63,7 +63,7 @@ export const automation = {
       stack.defer(() => stateFiles.stop());
       // The lease that every fleet has: the one of the reactor has a holder only where there is a reactor.
       const isTurn = () => stateFiles.lease.tenure !== undefined;
-      const eventRoom = keepRoomForEvents({ bus, isTurn, metrics, lines, clock, log });
+      const eventRoom = makeRoomForEvents({ bus, isTurn, metrics, lines, clock, log });
       stack.defer(() => eventRoom.stop());
       const guard = guardAssets(guardOptions(need, isTurn));
       stack.defer(() => guard.stop());

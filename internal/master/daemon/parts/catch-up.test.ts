@@ -45,11 +45,12 @@ test("a bucket that was read is not waited for", async () => {
 test("what a lagging server left out of the first reading is waited for", async () => {
   const clock = manualClock();
   const signal = new AbortController().signal;
-  let asked = 0;
+  let requested = 0;
   const caughtUp = async () => {
-    if (++asked < 3) throw new SvcError("unavailable", "the bucket enrollments is not read completely yet");
+    if (++requested < 3)
+      throw new SvcError("unavailable", "the bucket enrollments is not read completely yet");
   };
   const waiting = untilWhole({ ready: Promise.resolve(), caughtUp }, { clock, log: recordingLog(), signal });
   await clock.until(waiting, 10_000);
-  expect(asked).toBe(3);
+  expect(requested).toBe(3);
 });

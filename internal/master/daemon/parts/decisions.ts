@@ -9,7 +9,7 @@ import {
   createMemoryLog,
   type DecisionLog,
   openDecisionLog,
-  startDecisionKeeper,
+  startDecisionReconciler,
 } from "../../../fleet/decisions/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
@@ -33,7 +33,7 @@ export const decisions = {
       const { storage, vouchers } = opened;
       const outside = openLog(resolve(config.decisions_log), clock, log);
       stack.defer(() => outside.close());
-      const keeper = startDecisionKeeper({
+      const reconciler = startDecisionReconciler({
         buckets: { enrollments: storage.enrollments, revocations: storage.revocations },
         log: outside.log,
         readSingly: (bucket, until) => readSingly(bus, bucket, until),
@@ -45,19 +45,19 @@ export const decisions = {
         clock,
         report: log,
       });
-      stack.defer(() => keeper.stop());
-      await catchUp("decisions", keeper.ready, base);
+      stack.defer(() => reconciler.stop());
+      await catchUp("decisions", reconciler.ready, base);
       return {
-        decisions: keeper,
+        decisions: reconciler,
         /** All buckets; what is written to those of decisions is logged before it is acknowledged. */
         storage: {
           ...storage,
-          ...keeper.buckets,
-          enrollments: { ...storage.enrollments, ...keeper.buckets.enrollments },
+          ...reconciler.buckets,
+          enrollments: { ...storage.enrollments, ...reconciler.buckets.enrollments },
         },
         checks: {
           decisions: () => {
-            const { problem: message } = keeper;
+            const { problem: message } = reconciler;
             if (message === undefined) return { status: "up" } as const;
             // While its log cannot be written, this master decides nothing: another one must be asked.
             const isStuck = outside.onDisk && outside.log.failure !== undefined;
@@ -66,8 +66,8 @@ export const decisions = {
         },
         view: {
           decisions: () => ({
-            lost: keeper.lost,
-            restored: keeper.restored,
+            lost: reconciler.lost,
+            restored: reconciler.restored,
             failed: outside.log.failure !== undefined,
           }),
         },

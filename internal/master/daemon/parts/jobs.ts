@@ -1,12 +1,12 @@
 import { abortable } from "../../../base/abortable.ts";
-import { tellsStored } from "../../../bus/mod.ts";
+import { reportsStored } from "../../../bus/mod.ts";
 import { publishJobs } from "../../../fleet/events/mod.ts";
 import {
   createCommands,
   createJobController,
   createOwnRecords,
   createRecentEvents,
-  keepRoomForReturns,
+  makeRoomForReturns,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
@@ -48,7 +48,7 @@ export const jobs = {
       stack.defer(() => schedules.stop());
       const { siteOf, stop: stopSites } = followSitesOfPeels(index);
       stack.defer(stopSites);
-      const resends = () => tellsStored(bus) && !claims.relayed();
+      const resends = () => reportsStored(bus) && !claims.relayed();
       const commands = createCommands({
         ...{ bus, key: signer, mac, recordsOf: requests.recordsOf },
         ...{ siteOf, sitesOf: origins.sitesOf, resends, log },
@@ -63,13 +63,13 @@ export const jobs = {
       const controller = createJobController({
         // It sends again what peels did not accept.
         ...{ ...settle, peelBus, send: resend, publisher: reporter, tracer, jitter, log },
-        ...{ tellsStored: resends, recent },
+        ...{ reportsStored: resends, recent },
         admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
       });
       stack.defer(() => controller.stop());
       await catchUp("jobs", controller.ready, base);
       const { oldestRunning } = controller;
-      const room = keepRoomForReturns({ bus, oldestRunning, metrics, clock, log });
+      const room = makeRoomForReturns({ bus, oldestRunning, metrics, clock, log });
       stack.defer(() => room.stop());
       // Otherwise /readyz may say for a moment that it does not run, after the log says that the master is ready.
       await abortable(schedules.attempted, signal);

@@ -173,7 +173,7 @@ function sitesDeps({
       ...{ clock, random },
     }),
     ...{ bucket: storage.sites, mac, sites: sites.sites, system: connection.system, clock, random },
-    ...{ accounts: sites.siteAccounts, keeper: sites.siteKeeper, enforcer: claims.enforcer },
+    ...{ accounts: sites.siteAccounts, reconciler: sites.siteReconciler, enforcer: claims.enforcer },
   };
 }
 

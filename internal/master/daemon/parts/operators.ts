@@ -1,10 +1,10 @@
 import { subjectsOfScopes } from "../../../doors/rooms/mod.ts";
 import { createDisconnections } from "../../../fleet/enrollment/mod.ts";
 import {
-  createAccountKeeper,
+  createAccountReconciler,
   createOperatorRevocations,
   createRegistry,
-  createUnsignedAskers,
+  createUnsignedRequesters,
   followStatements,
   type OperatorDeps,
 } from "../../../fleet/operators/mod.ts";
@@ -55,7 +55,7 @@ export const operators = {
       await catchUp("operators", Promise.all([registry.ready, statements.ready]), base);
       const revocations = createOperatorRevocations({ bucket: storage.operatorRevocations, log });
       stack.defer(() => revocations.stop());
-      const keeper = createAccountKeeper({
+      const reconciler = createAccountReconciler({
         ...{ revocations, system, account, signer: keys.operatorSigning, clock, log },
         signingKey: () => files.signer?.publicKey,
         async disabledKeys() {
@@ -64,19 +64,19 @@ export const operators = {
         },
         mayPrune: () => sound.check().status !== "down",
       });
-      const keeping = keeper.start();
-      stack.defer(() => keeping.stop());
-      stack.defer(files.onChange(() => void keeper.enforce().catch(() => false)));
+      const reconciling = reconciler.start();
+      stack.defer(() => reconciling.stop());
+      stack.defer(files.onChange(() => void reconciler.enforce().catch(() => false)));
       const disconnections = createDisconnections(system, account, clock);
       stack.defer(() => disconnections.stop());
-      const unsigned = createUnsignedAskers(clock);
+      const unsigned = createUnsignedRequesters(clock);
       const operation: OperatorDeps = {
         adoption: {
           requireSigned: config["operators.require_signed"],
           unsigned,
           connected: async () => (await system.connectedUsers(account)).users,
         },
-        ...{ registry, revocations, keeper, disconnections, clock, log },
+        ...{ registry, revocations, reconciler, disconnections, clock, log },
         bucket: storage.operators,
         mint: { signer: () => files.signer, scopesOf: roles.scopesOf, subjects: subjectsOfScopes },
         scopesOf: roles.scopesOf,

@@ -49,8 +49,8 @@ export const peelDoor = {
         ...{ account, directory, revocations, enforcer, clock, log },
         connections: {
           ...refused,
-          heard(connection) {
-            if (!refused.heard(connection)) return;
+          connected(connection) {
+            if (!refused.connected(connection)) return;
             lines.say("warn", "a connection named another key than that of its credentials", connection.name);
           },
         },

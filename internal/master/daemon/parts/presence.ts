@@ -38,7 +38,7 @@ export const presence = {
       stack.defer(() => silences.stop());
       const following = followPresence({
         ...{ bus, clock, log, index, members: directory.members },
-        onLook: silences.look,
+        onCheck: silences.check,
         isMember: (peel) => memberStates.has(directory.stateOf(peel) ?? "pending"),
       });
       stack.defer(() => following.stop());

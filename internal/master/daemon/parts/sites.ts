@@ -34,14 +34,14 @@ export const sites = {
         system: readClaims(parseCredentials(keys.systemCredentials).jwt).iss,
       };
       const signer = keys.operatorSigning;
-      const siteKeeper = maintainSiteAccounts({
+      const siteReconciler = maintainSiteAccounts({
         ...{ sites, system, accounts: siteAccounts, signer, clock, log },
       });
-      const keeping = siteKeeper.start();
-      stack.defer(() => keeping.stop());
+      const reconciling = siteReconciler.start();
+      stack.defer(() => reconciling.stop());
       const siteLinks = watchLinks({ sites, system, systemAccount: siteAccounts.system, clock, log });
       stack.defer(() => siteLinks.stop());
-      return { others, sites, siteAccounts, siteKeeper, siteLinks, checks: { sites: siteLinks.check } };
+      return { others, sites, siteAccounts, siteReconciler, siteLinks, checks: { sites: siteLinks.check } };
     }),
 };
 

@@ -22,7 +22,7 @@ import {
   requireOwner,
   setLinkOwner,
 } from "../file/attributes.ts";
-import { kindOf, lookAt, touching } from "../file/look.ts";
+import { kindOf, statIfPresent, touching } from "../file/inspect.ts";
 import { makeDirectoryIn } from "../file/parents.ts";
 import { pathOf } from "../file/path.ts";
 import { walk } from "../file/walk.ts";
@@ -82,12 +82,12 @@ const archiveExtracted = defineState({
   warn: warnOfHash,
   async plan(name, args, context) {
     const target = pathOf(name);
-    if (args.if_missing !== undefined && lookAt(args.if_missing) !== undefined) {
+    if (args.if_missing !== undefined && statIfPresent(args.if_missing) !== undefined) {
       return { changes: {}, comment: `${args.if_missing} exists` };
     }
     const named = findSource(args.source, undefined, context);
     const isRemote = /^https?:/.test(named.name);
-    const before = lookAt(target);
+    const before = statIfPresent(target);
     // All files are missing from a directory that has none, so an archive on a server is not fetched to see which.
     const isKnown = isRemote && (before === undefined || isEmpty(target));
     const verified = async () => {
@@ -192,7 +192,7 @@ async function membersOf(wish: Wish, file: string, context: StateContext): Promi
 function missingFrom({ target, attributes }: Wish, members: readonly Member[]): string[] {
   return members
     .filter(({ path, directory }) => {
-      const stats = lookAt(join(target, path));
+      const stats = statIfPresent(join(target, path));
       if (stats === undefined || stats.isDirectory() !== directory) return true;
       return attributesDiffer(stats, attributes);
     })

@@ -52,7 +52,7 @@ export function openEngine(
   context: StateContext,
 ): Engine {
   const seconds = Number(client_timeout ?? defaultSeconds) || defaultSeconds;
-  const ask = async (
+  const request = async (
     method: string,
     path: string,
     body?: Json,
@@ -82,13 +82,13 @@ export function openEngine(
   };
   return {
     async get(path) {
-      const { status, text } = await ask("GET", path);
+      const { status, text } = await request("GET", path);
       if (status === 404) return undefined;
       if (status >= 400) throw new StateFailure(`Docker answers ${status}: ${messageOf(text)}`);
       return objectOf(text);
     },
     async send(purpose, method, path, body, headers) {
-      const { status, text } = await ask(method, path, body, headers);
+      const { status, text } = await request(method, path, body, headers);
       if (status >= 400) throw new StateFailure(`cannot ${purpose}: ${messageOf(text)}`);
       // A pull answers with 200, and with a line for each step; the last one may be an error.
       const error = text.split("\n").flatMap((line) => errorIn(line));
@@ -97,7 +97,7 @@ export function openEngine(
     },
     async exitWithin(name, ms) {
       try {
-        const { status, text } = await ask("POST", `/containers/${part(name)}/wait`, undefined, {}, ms);
+        const { status, text } = await request("POST", `/containers/${part(name)}/wait`, undefined, {}, ms);
         const code = status === 200 ? objectOf(text).StatusCode : undefined;
         return typeof code === "number" ? code : undefined;
       } catch (thrown) {

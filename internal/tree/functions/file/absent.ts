@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { openParent } from "../../../base/opened-directory.ts";
 import { isRootDirectory } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
-import { failureOf, kindOf, lookAt, realPathOf } from "./look.ts";
+import { failureOf, kindOf, realPathOf, statIfPresent } from "./inspect.ts";
 import { mountsAt } from "./mounts.ts";
 import { pathOf, removalProblem } from "./path.ts";
 
@@ -13,7 +13,7 @@ export const fileAbsent = defineState({
   args: {},
   plan(name) {
     const path = pathOf(name);
-    const before = lookAt(path);
+    const before = statIfPresent(path);
     if (before === undefined) return { changes: {}, comment: `${path} does not exist` };
     const problem = problemOf(path, before);
     if (problem !== undefined) throw new StateFailure(problem);

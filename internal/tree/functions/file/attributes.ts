@@ -6,7 +6,7 @@ import { setOwnerAndMode } from "../../../base/owner-and-mode.ts";
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../../base/process/account.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
-import { touching } from "./look.ts";
+import { touching } from "./inspect.ts";
 
 /** Desired owner, group and permission bits; `undefined` leaves an attribute unchanged. */
 export interface Attributes {

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type Changes, type StateContext, StateFailure } from "../../function/mod.ts";
-import { kindOf, touching } from "./look.ts";
+import { kindOf, touching } from "./inspect.ts";
 import { mountsAt } from "./mounts.ts";
 import { removalProblem } from "./path.ts";
 import { readPatterns } from "./pattern.ts";

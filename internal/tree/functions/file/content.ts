@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
-import { readRegular } from "./look.ts";
+import { readRegular } from "./inspect.ts";
 
 /** The desired content of a file. */
 export interface Content {

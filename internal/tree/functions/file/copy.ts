@@ -3,7 +3,7 @@ import { openForReading } from "../../../base/open-for-reading.ts";
 import { defineState } from "../../function/mod.ts";
 import { attributesOf, modeText, ownerArgs } from "./attributes.ts";
 import { contentOf } from "./content.ts";
-import { lookAt, touching } from "./look.ts";
+import { statIfPresent, touching } from "./inspect.ts";
 import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { planFile, showChangesArg } from "./plan-file.ts";
@@ -22,7 +22,7 @@ export const fileCopy = defineState({
   },
   async plan(name, args, context) {
     const path = pathOf(name);
-    if (args.force !== true && lookAt(path) !== undefined) {
+    if (args.force !== true && statIfPresent(path) !== undefined) {
       return { changes: {}, comment: `${path} exists` };
     }
     using source = touching("read", args.source, () => openForReading(args.source));

@@ -15,7 +15,7 @@ import {
   setLinkOwner,
 } from "./attributes.ts";
 import { planClean } from "./clean.ts";
-import { kindOf, lookAt, realPathOf, touching } from "./look.ts";
+import { kindOf, realPathOf, statIfPresent, touching } from "./inspect.ts";
 import { makeDirectoryIn, makedirsArg, openParents } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { followSymlinksArg } from "./plan-file.ts";
@@ -68,7 +68,7 @@ export const fileDirectory = defineState({
       context,
     );
     const below = await belowOf(args, attributes, context);
-    const isThere = lookAt(path)?.isDirectory() === true;
+    const isThere = statIfPresent(path)?.isDirectory() === true;
     const differing = isThere ? await differencesBelow(path, below, context) : {};
     const clean =
       args.clean === true && isThere
@@ -95,7 +95,7 @@ export async function planDirectory(
   context: StateContext,
 ): Promise<Plan> {
   const { path, attributes } = wish;
-  const before = lookAt(path);
+  const before = statIfPresent(path);
   const directory = before?.isDirectory() === true ? before : undefined;
   if (directory !== undefined && !attributesDiffer(directory, attributes)) {
     return { changes: {}, comment: `The directory ${path} is in the desired state` };

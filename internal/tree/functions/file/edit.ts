@@ -2,7 +2,7 @@ import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
 import { contentOf } from "./content.ts";
-import { kindOf, lookAt, readFixed, realPathOf } from "./look.ts";
+import { kindOf, readFixed, realPathOf, statIfPresent } from "./inspect.ts";
 import { pathOf } from "./path.ts";
 import { backupArg, followSymlinksArg, planFile, showChangesArg } from "./plan-file.ts";
 
@@ -39,7 +39,7 @@ export async function planEdit(
 ): Promise<Plan> {
   const named = pathOf(wish.name);
   const path = wish.follow_symlinks === true ? realPathOf(named) : named;
-  const before = lookAt(path);
+  const before = statIfPresent(path);
   if (before === undefined && wish.whenMissing !== "create") {
     if (wish.whenMissing === "ignore") return { changes: {}, comment: `${path} does not exist` };
     throw new StateFailure(`${path} does not exist`);

@@ -1,5 +1,5 @@
 import { defineState, StateFailure } from "../../function/mod.ts";
-import { lookAt } from "./look.ts";
+import { statIfPresent } from "./inspect.ts";
 import { pathOf } from "./path.ts";
 
 export const fileExists = defineState({
@@ -8,7 +8,7 @@ export const fileExists = defineState({
   args: {},
   plan(name) {
     const path = pathOf(name);
-    if (lookAt(path) === undefined) throw new StateFailure(`${path} does not exist`);
+    if (statIfPresent(path) === undefined) throw new StateFailure(`${path} does not exist`);
     return { changes: {}, comment: `${path} exists` };
   },
 });
@@ -19,7 +19,7 @@ export const fileMissing = defineState({
   args: {},
   plan(name) {
     const path = pathOf(name);
-    if (lookAt(path) !== undefined) throw new StateFailure(`${path} exists`);
+    if (statIfPresent(path) !== undefined) throw new StateFailure(`${path} exists`);
     return { changes: {}, comment: `${path} does not exist` };
   },
 });

@@ -9,7 +9,7 @@ import { fileVariables } from "../sources/template-variables.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { checkArg, checkWith } from "./check-command.ts";
 import { type Content, contentOf, readOnce } from "./content.ts";
-import { lookAt } from "./look.ts";
+import { statIfPresent } from "./inspect.ts";
 import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { backupArg, followSymlinksArg, planFile, refuseBackup, showChangesArg } from "./plan-file.ts";
@@ -76,7 +76,7 @@ export const fileManaged = defineState({
   warn: warnOfHash,
   async plan(name, args, context) {
     const path = pathOf(name);
-    const isNew = lookAt(path) === undefined;
+    const isNew = statIfPresent(path) === undefined;
     if (args.create === false && isNew) {
       return { changes: {}, comment: `The file ${path} does not exist and is not created` };
     }

@@ -3,7 +3,7 @@ import { type OpenedDirectory, openDirectory } from "../../../base/opened-direct
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
 import type { Attributes } from "./attributes.ts";
-import { touching } from "./look.ts";
+import { touching } from "./inspect.ts";
 
 export const makedirsArg = {
   type: "boolean",

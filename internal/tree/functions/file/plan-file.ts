@@ -20,7 +20,7 @@ import {
   setAttributes,
 } from "./attributes.ts";
 import { type Content, hasContent } from "./content.ts";
-import { kindOf, lookAt, readEntry, readRegular, realPathOf, touching } from "./look.ts";
+import { kindOf, readEntry, readRegular, realPathOf, statIfPresent, touching } from "./inspect.ts";
 import { openParents } from "./parents.ts";
 import { putFile } from "./put.ts";
 
@@ -69,7 +69,7 @@ export function refuseBackup(backup: string | undefined): string | undefined {
 const newFileMode = 0o644;
 const everybodyReads = 0o004;
 const hidden = {
-  asked: "not shown: show_changes is false",
+  requested: "not shown: show_changes is false",
   secret: "not shown: comes from the settings; set show_changes: true to show it",
   mode: "not shown: the file is not readable by everyone; set show_changes: true to show it",
 };
@@ -77,7 +77,7 @@ const hidden = {
 /** Plans the change of a file to its desired state. */
 export async function planFile(wish: FileWish, context: StateContext): Promise<Plan> {
   const path = wish.followSymlinks === true ? realPathOf(wish.path) : wish.path;
-  const before = lookAt(path);
+  const before = statIfPresent(path);
   if (before !== undefined && !before.isFile() && !before.isSymbolicLink()) {
     throw new StateFailure(`${path} is a ${kindOf(path, before)} and is not replaced by a file`);
   }
@@ -149,7 +149,7 @@ function reasonToHide(
   file: Stats | undefined,
   { content, attributes, showChanges }: FileWish,
 ): string | undefined {
-  if (showChanges !== undefined) return showChanges ? undefined : hidden.asked;
+  if (showChanges !== undefined) return showChanges ? undefined : hidden.requested;
   if (content?.secret === true) return hidden.secret;
   const modes = [file?.mode ?? everybodyReads, attributes.mode ?? file?.mode ?? newFileMode];
   return modes.every((mode) => (mode & everybodyReads) !== 0) ? undefined : hidden.mode;

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { OpenedDirectory } from "../../../base/opened-directory.ts";
 import { replaceEntry, writeWhole } from "../../../base/replace-entry.ts";
 import type { Attributes } from "./attributes.ts";
-import { failureOf } from "./look.ts";
+import { failureOf } from "./inspect.ts";
 
 /**
  * Atomically replaces a file in an open directory.

@@ -5,7 +5,7 @@ import { fileVariables } from "../sources/template-variables.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { planClean } from "./clean.ts";
 import { planDirectory } from "./directory.ts";
-import { lookAt } from "./look.ts";
+import { statIfPresent } from "./inspect.ts";
 import { keptMode, refuseMode, rendered, templateArgs } from "./managed.ts";
 import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
@@ -86,7 +86,7 @@ export const fileRecurse = defineState({
       );
     }
     const clean =
-      args.clean === true && lookAt(path)?.isDirectory() === true
+      args.clean === true && statIfPresent(path)?.isDirectory() === true
         ? planClean(path, args.exclude_pat, { files, directories }, context)
         : undefined;
     const due = plans.filter(({ apply }) => apply !== undefined);

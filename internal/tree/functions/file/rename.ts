@@ -4,7 +4,7 @@ import { isErrno } from "../../../base/file.ts";
 import { type OpenedDirectory, openParent } from "../../../base/opened-directory.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
-import { failureOf, kindOf, lookAt, readEntry, touching } from "./look.ts";
+import { failureOf, kindOf, readEntry, statIfPresent, touching } from "./inspect.ts";
 import { makedirsArg, openParents } from "./parents.ts";
 import { pathOf, removalProblem } from "./path.ts";
 import { putFile } from "./put.ts";
@@ -21,9 +21,9 @@ export const fileRename = defineState({
     const [path, from] = [pathOf(name), pathOf(source)];
     const problem = removalProblem(from);
     if (problem !== undefined) throw new StateFailure(problem);
-    const found = lookAt(from);
+    const found = statIfPresent(from);
     if (found === undefined) return { changes: {}, comment: `${from} does not exist and is not moved` };
-    const there = lookAt(path);
+    const there = statIfPresent(path);
     if (there !== undefined && force !== true) {
       return { changes: {}, comment: `${path} exists and is not replaced; set force: true to replace it` };
     }

@@ -7,7 +7,7 @@ import { yamlLikeSalt } from "../../template/mod.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
 import { checkArg, checkWith } from "./check-command.ts";
 import { type Content, contentOf } from "./content.ts";
-import { lookAt, readFixed } from "./look.ts";
+import { readFixed, statIfPresent } from "./inspect.ts";
 import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { backupArg, planFile, refuseBackup, showChangesArg } from "./plan-file.ts";
@@ -57,7 +57,7 @@ export const fileSerialize = defineState({
   },
   async plan(name, args, context) {
     const path = pathOf(name);
-    const before = lookAt(path);
+    const before = statIfPresent(path);
     if (args.create === false && before === undefined) {
       return { changes: {}, comment: `The file ${path} does not exist and is not created` };
     }

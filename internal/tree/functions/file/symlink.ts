@@ -13,7 +13,7 @@ import {
   requireOwner,
   setLinkOwner,
 } from "./attributes.ts";
-import { kindOf, lookAt, touching } from "./look.ts";
+import { kindOf, statIfPresent, touching } from "./inspect.ts";
 import { makedirsArg, openParents } from "./parents.ts";
 import { pathOf } from "./path.ts";
 
@@ -31,7 +31,7 @@ export const fileSymlink = defineState({
     const path = pathOf(name);
     const { target } = args;
     const attributes = await attributesOf({ user: args.user, group: args.group }, context);
-    const before = lookAt(path);
+    const before = statIfPresent(path);
     const link = before?.isSymbolicLink() === true ? before : undefined;
     const same = link !== undefined && touching("read", path, () => readlinkSync(path)) === target;
     if (same && !attributesDiffer(link, attributes)) {

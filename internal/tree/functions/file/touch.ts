@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { openParent } from "../../../base/opened-directory.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
-import { kindOf, lookAt, touching } from "./look.ts";
+import { kindOf, statIfPresent, touching } from "./inspect.ts";
 import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { planFile } from "./plan-file.ts";
@@ -17,7 +17,7 @@ export const fileTouch = defineState({
   args: { makedirs: makedirsArg, atime: time("access"), mtime: time("change") },
   async plan(name, { makedirs, atime, mtime }, context) {
     const path = pathOf(name);
-    const before = lookAt(path);
+    const before = statIfPresent(path);
     if (before?.isFile() === false) throw new StateFailure(`${path} is a ${kindOf(path, before)}`);
     const plan = await planFile({ path, content: undefined, attributes: noAttributes, makedirs }, context);
     const seconds = (ms: number | undefined) => (ms === undefined ? undefined : Math.floor(ms / 1000));

@@ -5,7 +5,7 @@ import { proveHonest } from "../../../../test/harness/honesty.ts";
 import { temporaryDirectory } from "../../../../test/harness/temporary.ts";
 import { noAttributes, setAttributes } from "./attributes.ts";
 import { fileStates } from "./index.ts";
-import { readRegular } from "./look.ts";
+import { readRegular } from "./inspect.ts";
 import { walk } from "./walk.ts";
 
 /** A directory `root/sub/file`, and one next to it that must not be entered. */

@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { join } from "node:path";
 import { type OpenedDirectory, openDirectory } from "../../../base/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
-import { touching } from "./look.ts";
+import { touching } from "./inspect.ts";
 
 /** An entry below a directory. */
 export interface Entry {

@@ -53,7 +53,7 @@ export const firewalldStates: readonly StateFunction[] = deferring([
       const system = systemOf(context);
       const zone = zoneName(name);
       const firewall = await openFirewall(system);
-      const exists = (await firewall.ask("--get-zones")).split(/\s+/).includes(zone);
+      const exists = (await firewall.query("--get-zones")).split(/\s+/).includes(zone);
       const inZone = (option: string) => firewall.change(`--zone=${zone}`, option);
       const steps: Step[] = [];
       if (!exists) {
@@ -61,7 +61,7 @@ export const firewalldStates: readonly StateFunction[] = deferring([
         steps.push({ changes: { [zone]: "created" }, run: create });
       }
       // Each command of firewalld takes a while, so that one is asked for all.
-      const zoneNow = exists ? parseZone(await firewall.ask(`--zone=${zone}`, "--list-all")) : undefined;
+      const zoneNow = exists ? parseZone(await firewall.query(`--zone=${zone}`, "--list-all")) : undefined;
       for (const { arg, label, add, remove } of lists) {
         const wanted = args[arg];
         if (wanted === undefined) continue;
@@ -100,7 +100,7 @@ export const firewalldStates: readonly StateFunction[] = deferring([
       }
       if (steps.length > 0) steps.push({ changes: {}, run: () => firewall.reload() });
       if (args.default === true) {
-        const now = (await firewall.askNow("--get-default-zone")).trim();
+        const now = (await firewall.queryNow("--get-default-zone")).trim();
         const run = () => firewall.setDefault(zone);
         if (now !== zone) steps.push({ changes: { default: { old: now, new: zone } }, run });
       }
@@ -121,13 +121,13 @@ export const firewalldStates: readonly StateFunction[] = deferring([
     async plan(name, { ports, protocols }, context) {
       const firewall = await openFirewall(systemOf(context));
       const service = zoneName(name);
-      const exists = (await firewall.ask("--get-services")).split(/\s+/).includes(service);
+      const exists = (await firewall.query("--get-services")).split(/\s+/).includes(service);
       const steps: Step[] = exists
         ? []
         : [{ changes: { [service]: "created" }, run: () => firewall.change(`--new-service=${service}`) }];
       for (const [what, wanted] of Object.entries({ port: ports, protocol: protocols })) {
         if (wanted === undefined) continue;
-        const text = exists ? await firewall.ask(`--service=${service}`, `--get-${what}s`) : "";
+        const text = exists ? await firewall.query(`--service=${service}`, `--get-${what}s`) : "";
         const now = text.split(/\s+/).filter((each) => each !== "");
         const added = wanted.filter((each) => !now.includes(each));
         const removed = now.filter((each) => !wanted.includes(each));
@@ -153,9 +153,9 @@ export const firewalldStates: readonly StateFunction[] = deferring([
 
 /** The permanent configuration of firewalld, whether the daemon runs or not. */
 interface Firewall {
-  ask(...options: string[]): Promise<string>;
+  query(...options: string[]): Promise<string>;
   /** Asks for what is not part of the permanent configuration. */
-  askNow(...options: string[]): Promise<string>;
+  queryNow(...options: string[]): Promise<string>;
   change(...options: string[]): Promise<void>;
   setDefault(zone: string): Promise<void>;
   /** Makes the daemon use the permanent configuration. */
@@ -170,8 +170,8 @@ async function openFirewall(system: System): Promise<Firewall> {
   const run = (argv: readonly string[], options: readonly string[]) =>
     succeed(system, `use firewalld: ${options.join(" ")}`, [...argv, ...options]);
   return {
-    ask: (...options) => run(permanent, options),
-    askNow: (...options) => run(now, options),
+    query: (...options) => run(permanent, options),
+    queryNow: (...options) => run(now, options),
     change: async (...options) => void (await run(permanent, isRunning ? options : options.map(offline))),
     setDefault: async (zone) => void (await run(now, [`--set-default-zone=${zone}`])),
     reload: async () => void (isRunning ? await run(now, ["--reload"]) : undefined),

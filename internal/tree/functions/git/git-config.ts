@@ -7,7 +7,7 @@ import {
   StateFailure,
   type StateFunction,
 } from "../../function/mod.ts";
-import { lookAt } from "../file/look.ts";
+import { statIfPresent } from "../file/inspect.ts";
 import { pathOf } from "../file/path.ts";
 import { unchanged } from "../steps.ts";
 import { type Git, openGit } from "./git-program.ts";
@@ -115,12 +115,12 @@ interface Config {
 async function configOf(args: Place, context: StateContext): Promise<Config | undefined> {
   const account = await findAccountIfPresent(args.user ?? `${process.geteuid?.()}`, context);
   const repo = args.repo === undefined ? undefined : pathOf(args.repo);
-  if (account === undefined || (repo !== undefined && lookAt(repo) === undefined)) return undefined;
+  if (account === undefined || (repo !== undefined && statIfPresent(repo) === undefined)) return undefined;
   const user = repo === undefined ? account.name : await userFor(repo, args.user, context);
   const git: Git = await openGit({ user, identity: undefined, target: repo ?? account.home }, context);
   const config = ["config", repo === undefined ? "--global" : "--local"];
   // Without a match git fails, and says nothing.
-  const asked = (rest: readonly string[]) =>
+  const requested = (rest: readonly string[]) =>
     git([...config, "--null", ...rest], repo).then(
       (text) => text.split("\0").slice(0, -1),
       (thrown: unknown) => {
@@ -129,8 +129,8 @@ async function configOf(args: Place, context: StateContext): Promise<Config | un
       },
     );
   return {
-    values: (name, pattern) => asked(["--get-all", name, ...(pattern === undefined ? [] : [pattern])]),
-    names: async (expression) => [...new Set(await asked(["--name-only", "--get-regexp", expression]))],
+    values: (name, pattern) => requested(["--get-all", name, ...(pattern === undefined ? [] : [pattern])]),
+    names: async (expression) => [...new Set(await requested(["--name-only", "--get-regexp", expression]))],
     change: (rest) => git([...config, ...rest], repo),
   };
 }

@@ -1,7 +1,7 @@
 import { findForeignDirectory } from "../../../base/foreign-directory.ts";
 import { findAccount, findAccountIfPresent } from "../../../base/process/account.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
-import { touching } from "../file/look.ts";
+import { touching } from "../file/inspect.ts";
 
 /**
  * The user that git runs as. Git follows paths, so it never runs as root where another user can replace them: it

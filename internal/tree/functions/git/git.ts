@@ -10,7 +10,7 @@ import {
   type StateFunction,
 } from "../../function/mod.ts";
 import { noAttributes } from "../file/attributes.ts";
-import { kindOf, lookAt } from "../file/look.ts";
+import { kindOf, statIfPresent } from "../file/inspect.ts";
 import { makeDirectoryIn, openParents } from "../file/parents.ts";
 import { pathOf } from "../file/path.ts";
 import { credentialArgs, remoteOf } from "./git-credentials.ts";
@@ -66,11 +66,11 @@ const gitLatest = defineState({
     const user = await userFor(target, args.user, context);
     const git = await openGit({ user, identity: args.identity, remote: repository, target }, context);
     const wish: Wish = { ...args, url, target, remote: args.remote ?? "origin", user };
-    const before = lookAt(target);
+    const before = statIfPresent(target);
     if (before !== undefined && !before.isDirectory()) {
       throw new StateFailure(`${target} is a ${kindOf(target, before)}`);
     }
-    const isClone = before !== undefined && lookAt(`${target}/.git`) !== undefined;
+    const isClone = before !== undefined && statIfPresent(`${target}/.git`) !== undefined;
     if (!isClone && before !== undefined && readdirSync(target).length > 0 && args.force_clone !== true) {
       throw new StateFailure(
         `${target} is not empty and is not a clone; set force_clone: true to clone into it and replace files`,
@@ -100,7 +100,7 @@ const gitCloned = defineState({
     const remote = remoteOf(name, args);
     const { url } = remote;
     const target = pathOf(args.target);
-    const before = lookAt(target);
+    const before = statIfPresent(target);
     if (before !== undefined && !before.isDirectory()) {
       throw new StateFailure(`${target} is a ${kindOf(target, before)}`);
     }
@@ -108,7 +108,7 @@ const gitCloned = defineState({
       const user = await userFor(target, args.user, context);
       return { user, git: await openGit({ user, identity: args.identity, remote, target }, context) };
     };
-    if (before !== undefined && lookAt(`${target}/.git`) !== undefined) {
+    if (before !== undefined && statIfPresent(`${target}/.git`) !== undefined) {
       return planBranch((await open()).git, target, args.branch);
     }
     if (before !== undefined && readdirSync(target).length > 0) {
@@ -212,7 +212,7 @@ async function planClone(git: Git, wish: Wish, context: StateContext): Promise<P
     changes: { [target]: { created: true, url: shownUrl(url), revision: wanted.commit } },
     comment: `${shownUrl(url)} would be cloned to ${target}`,
     apply: async () => {
-      if (lookAt(target) === undefined) {
+      if (statIfPresent(target) === undefined) {
         const account = wish.user === undefined ? undefined : await findAccount(wish.user, context);
         using parent = openParents(target, true, noAttributes);
         makeDirectoryIn(parent, basename(target), { uid: account?.uid, gid: account?.gid, mode: undefined });

@@ -62,7 +62,7 @@ export async function openMysql(connection: Connection, context: StateContext): 
   const file = connection.connection_default_file;
   // In the environment, because other users can read the arguments of a program.
   const env = connection.connection_pass === undefined ? {} : { MYSQL_PWD: connection.connection_pass };
-  const ask = async (purpose: string, statements: readonly string[]) => {
+  const query = async (purpose: string, statements: readonly string[]) => {
     // The option for a file must be the first one.
     const argv = [program, ...(file === undefined ? [] : [`--defaults-file=${file}`]), ...options];
     const stdin = `SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES';\n${statements.map((each) => `${each};\n`).join("")}`;
@@ -77,14 +77,14 @@ export async function openMysql(connection: Connection, context: StateContext): 
     throw new StateFailure(`cannot ${purpose}: ${said}`);
   };
   const rows = async (sql: string) => {
-    const text = await ask("read the state of the server", [sql]);
+    const text = await query("read the state of the server", [sql]);
     return text.split("\n").flatMap((line) => (line === "" ? [] : [line.split("\t").map(unescaped)]));
   };
   const [[version = ""] = []] = await rows("SELECT VERSION()");
   return {
     isMariadb: /mariadb/i.test(version),
     rows,
-    run: async (purpose, statements) => void (await ask(purpose, statements)),
+    run: async (purpose, statements) => void (await query(purpose, statements)),
   };
 }
 

@@ -29,7 +29,7 @@ export const alternativesStates: readonly StateFunction[] = [
       priority: { type: "integer", required: true, doc: "In automatic mode the highest priority is used." },
     },
     plan(name, { link, path, priority }, context) {
-      const found = look(name, context);
+      const found = inspect(name, context);
       const known = found?.all.find((each) => each.path === path);
       if (known?.priority === priority && found?.link === link) {
         return unchanged(`${path} is an alternative of ${name} with priority ${priority}`);
@@ -48,7 +48,7 @@ export const alternativesStates: readonly StateFunction[] = [
     doc: "Ensures that a path is not one of the alternatives of a name.",
     args: { path },
     plan(name, { path }, context) {
-      const found = look(name, context);
+      const found = inspect(name, context);
       if (found?.all.some((each) => each.path === path) !== true) {
         return unchanged(`${path} is not an alternative of ${name}`);
       }
@@ -65,7 +65,7 @@ export const alternativesStates: readonly StateFunction[] = [
     doc: "Ensures that a name stands for this path, whatever the priorities are.",
     args: { path },
     plan(name, { path }, context) {
-      const found = look(name, context);
+      const found = inspect(name, context);
       const isKnown = found?.all.some((each) => each.path === path) === true;
       if (!isKnown && !isInstalledByRun(name, context)) {
         throw new StateFailure(`${path} is not an alternative of ${name}; add it with alternatives.install`);
@@ -85,7 +85,7 @@ export const alternativesStates: readonly StateFunction[] = [
     doc: "Ensures that a name stands for the path with the highest priority.",
     args: {},
     plan(name, _, context) {
-      const found = look(name, context);
+      const found = inspect(name, context);
       if (found === undefined && !isInstalledByRun(name, context)) {
         throw new StateFailure(`this host has no alternatives of ${name}; add one with alternatives.install`);
       }
@@ -118,7 +118,7 @@ function change(context: StateContext, purpose: string, { argv, changes, due, do
 }
 
 /** @throws StateFailure for an invalid name */
-function look(name: string, context: StateContext): Alternatives | undefined {
+function inspect(name: string, context: StateContext): Alternatives | undefined {
   refuseWith(refuseName(name));
   const text = textOf(name, systemOf(context));
   return text === undefined ? undefined : parseAlternatives(text);

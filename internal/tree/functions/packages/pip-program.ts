@@ -3,7 +3,7 @@ import { findForeignDirectory } from "../../../base/foreign-directory.ts";
 import { findAccount } from "../../../base/process/account.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
-import { touching } from "../file/look.ts";
+import { touching } from "../file/inspect.ts";
 import { normalName } from "./requirement.ts";
 
 const timeoutMs = 30 * 60_000;

@@ -55,9 +55,9 @@ export async function planInstalled(
   for (const { name, version } of wanted) {
     const versions = installed.get(name);
     if (await isThere(packages, name, versions, version, newest)) continue;
-    const asked = version === "latest" ? undefined : version;
-    due.push(asked === undefined ? { name } : { name, version: asked });
-    changes[name] = { old: versions?.at(-1) ?? "", new: asked ?? newest.get(name) ?? "latest" };
+    const requested = version === "latest" ? undefined : version;
+    due.push(requested === undefined ? { name } : { name, version: requested });
+    changes[name] = { old: versions?.at(-1) ?? "", new: requested ?? newest.get(name) ?? "latest" };
   }
   const holding = await holdChange(namesOf(wanted), hold, packages, system);
   const options = defined({ from: fromrepo, recommends: install_recommends, changesHeld: update_holds });

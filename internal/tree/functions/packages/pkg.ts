@@ -23,8 +23,8 @@ const together: StateFunction["together"] = {
   args(states) {
     if (states.some(({ args }) => Object.keys(args).some((each) => !joined.has(each)))) return undefined;
     const wanted = states.flatMap(({ name, args }) => ofState(name, args));
-    const asked = new Set(states.map(({ args }) => args.refresh));
-    const refresh = asked.has(true) ? true : asked.size === 1 ? states[0]?.args.refresh : undefined;
+    const requested = new Set(states.map(({ args }) => args.refresh));
+    const refresh = requested.has(true) ? true : requested.size === 1 ? states[0]?.args.refresh : undefined;
     return {
       pkgs: wanted.map(({ name, version }) => (version === undefined ? name : { [name]: version })),
       ...(refresh === undefined ? {} : { refresh }),

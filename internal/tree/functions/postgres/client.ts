@@ -67,7 +67,7 @@ export async function openPostgres(connection: Connection, context: StateContext
     PGCONNECT_TIMEOUT: "30",
     PGAPPNAME: "svc",
   });
-  const ask = async (purpose: string, sql: string) => {
+  const query = async (purpose: string, sql: string) => {
     const argv = ["psql", "-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1"];
     const stdin = `SET standard_conforming_strings = on;\n${sql}\n`;
     const { code, stdout, stderr } = await system.run(argv, { account, env, stdin, timeoutMs, outputLimit });
@@ -79,14 +79,14 @@ export async function openPostgres(connection: Connection, context: StateContext
   };
   return {
     async rows<Row>(sql: string) {
-      const text = await ask(
+      const text = await query(
         "read the state of PostgreSQL",
         `SELECT row_to_json(answer_row) FROM (${sql}) answer_row;`,
       );
       return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as Row]));
     },
     run: async (purpose, statements) =>
-      void (await ask(purpose, statements.map((each) => `${each};`).join("\n"))),
+      void (await query(purpose, statements.map((each) => `${each};`).join("\n"))),
   };
 }
 

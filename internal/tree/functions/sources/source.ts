@@ -60,7 +60,7 @@ export function findSource(
   { files, signal }: { files: FileSource; signal: AbortSignal },
 ): Source {
   for (const name of names) {
-    const content = look(name, hash, files, signal);
+    const content = inspect(name, hash, files, signal);
     if (content !== undefined) return { name, ...content };
   }
   const where = names.some((name) => treePath(name) !== undefined)
@@ -73,7 +73,7 @@ export function findSource(
   );
 }
 
-function look(
+function inspect(
   name: string,
   hash: SourceHash | undefined,
   files: FileSource,
@@ -94,7 +94,7 @@ function look(
     return { executable: found.executable, content: { size: found.size, digest, bytes } };
   }
   const local = localPath(name);
-  if (local !== undefined) return lookAtHost(local, hash);
+  if (local !== undefined) return inspectHost(local, hash);
   if (hash !== undefined) {
     const bytes = () => fetchWhole(name, hash, signal);
     return { executable: false, content: { size: undefined, digest: hash, bytes } };
@@ -108,7 +108,7 @@ function look(
   return { executable: false, content: { size: undefined, bytes } };
 }
 
-function lookAtHost(path: string, hash: SourceHash | undefined): Omit<Source, "name"> | undefined {
+function inspectHost(path: string, hash: SourceHash | undefined): Omit<Source, "name"> | undefined {
   try {
     using found = openForReading(path);
     const { size, mode } = found.stats;

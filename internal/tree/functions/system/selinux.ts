@@ -204,8 +204,8 @@ export const selinuxStates: readonly StateFunction[] = deferring([
       const system = systemOf(context);
       need(system, "restorecon");
       const options = recursive ? ["-R"] : [];
-      const look = ["restorecon", "-n", "-v", ...options, pathPattern(name)];
-      const lines = (await succeed(system, `look at ${name}`, look, slow)).split("\n");
+      const probe = ["restorecon", "-n", "-v", ...options, pathPattern(name)];
+      const lines = (await succeed(system, `look at ${name}`, probe, slow)).split("\n");
       const due = lines.flatMap((line) => {
         const [, path = "", from = "", to = ""] =
           /^(?:Would relabel|Relabeled|restorecon reset) (.+?)(?: context)? (?:from )?(\S+?)(?: to |->)(\S+)$/.exec(

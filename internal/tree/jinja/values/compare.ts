@@ -1,5 +1,5 @@
-import { defined, itemsOf } from "./ask.ts";
 import { Fault } from "./fault.ts";
+import { defined, itemsOf } from "./inspect.ts";
 import { isNumber, toNumber } from "./number.ts";
 import { Tuple, typeName, Undefined, type Value, ValueMap, View } from "./value.ts";
 

@@ -1,6 +1,6 @@
-export { defined, itemsOf, iterate, settled, truthy } from "./ask.ts";
 export { compare, equals } from "./compare.ts";
 export { Fault } from "./fault.ts";
+export { defined, itemsOf, iterate, settled, truthy } from "./inspect.ts";
 export { float, isFloat, isInteger, isNumber, toNumber } from "./number.ts";
 export { copyOf, fromPlain, toPlain } from "./plain.ts";
 export {

@@ -1,6 +1,6 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import { defined, itemsOf } from "./ask.ts";
 import { Fault } from "./fault.ts";
+import { defined, itemsOf } from "./inspect.ts";
 import { Float, Tuple, typeName, type Value, ValueMap, View } from "./value.ts";
 
 /** A value of a peel or a file as templates see it; a copy, since templates change what they have. */

@@ -2,7 +2,7 @@ import type { Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import type { Bucket } from "../../bus/mod.ts";
-import { compare, createReader, judgeOf, type KeeperOptions, type Keeping } from "./compare.ts";
+import { compare, createReader, judgeOf, type ReconcilerOptions, type RenewerState } from "./compare.ts";
 import { type DecisionBucket, decisionBuckets } from "./decision.ts";
 import { isLost } from "./order.ts";
 import { recordDecisions } from "./recorded.ts";
@@ -12,13 +12,13 @@ import { type Verification, verificationOf } from "./verify.ts";
 /** How often the number of stored records is compared: a bucket of records never has fewer than earlier. */
 const countMs = 60_000;
 /** After this number of comparisons of the numbers, all records are compared: a replica that diverged shows no other sign. */
-const looksPerComparison = 10;
+const checksPerComparison = 10;
 const retryMs = 5_000;
 /** How long suspicions are collected, so that many lost records are restored together. */
 const suspicionMs = 1_000;
 
 /** Keeps the decisions of the bus and of this master's log equal. */
-export interface DecisionKeeper {
+export interface DecisionReconciler {
   /** The buckets, with every decision logged. */
   readonly buckets: DecisionBuckets;
   /** Resolves when the first comparison has ended, whether it succeeded or not. */
@@ -37,18 +37,18 @@ export interface DecisionKeeper {
 }
 
 /** When the next comparison is. */
-interface Schedule extends Keeping {
+interface Schedule extends RenewerState {
   /** Compares, once more when a comparison is under way. It does not fail. */
   run(): Promise<void>;
   /** What a watch or a reading showed less of. */
   readonly suspicious: Map<string, { bucket: DecisionBucket; key: string }>;
   /** Comparisons of the numbers so far. */
-  looks: number;
+  checks: number;
   timer: Timer | undefined;
 }
 
 /** Starts comparing. */
-export function startDecisionKeeper(options: KeeperOptions): DecisionKeeper {
+export function startDecisionReconciler(options: ReconcilerOptions): DecisionReconciler {
   const { buckets, log, clock } = options;
   const schedule: Schedule = {
     ...options,
@@ -59,7 +59,7 @@ export function startDecisionKeeper(options: KeeperOptions): DecisionKeeper {
       highest: [],
       lost: 0,
       restored: 0,
-      looks: 0,
+      checks: 0,
       stuck: undefined,
       timer: undefined,
       mayBeDamaged: true,
@@ -72,8 +72,8 @@ export function startDecisionKeeper(options: KeeperOptions): DecisionKeeper {
   ) as Record<DecisionBucket, Bucket>;
   const ready = schedule.run();
   const forget = options.onReconnect(() => void schedule.run());
-  const looking = clock.every(countMs, () => {
-    look(schedule).catch(() => {
+  const checking = clock.every(countMs, () => {
+    check(schedule).catch(() => {
       // The bus is away: a comparison follows its return.
     });
   });
@@ -101,7 +101,7 @@ export function startDecisionKeeper(options: KeeperOptions): DecisionKeeper {
     async stop() {
       schedule.stopping.abort(new Error("the master stops"));
       forget();
-      looking.cancel();
+      checking.cancel();
       schedule.timer?.cancel();
       // The one that is under way ends first.
       await schedule.run();
@@ -132,9 +132,9 @@ function later(schedule: Schedule, ms: number, run: () => Promise<void>): void {
 }
 
 /** Compares the numbers of stored records, and everything where fewer are stored. */
-async function look(schedule: Schedule): Promise<void> {
-  schedule.looks++;
-  const isDue = schedule.looks % looksPerComparison === 0;
+async function check(schedule: Schedule): Promise<void> {
+  schedule.checks++;
+  const isDue = schedule.checks % checksPerComparison === 0;
   const counts = await schedule.counts();
   const isLess = counts.some((count, i) => count < (schedule.highest[i] ?? 0));
   if (!isLess) schedule.highest = counts;

@@ -6,9 +6,9 @@ import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { word } from "../../program/command-line/mod.ts";
-import { ask, NoMaster } from "../ask.ts";
 import { withHint } from "../hints.ts";
 import { fullId } from "../ids/full-id.ts";
+import { NoMaster, request } from "../request.ts";
 
 /** How long one master has to answer a command, and how many are asked. */
 const timeoutMs = 2_000;
@@ -32,7 +32,7 @@ export async function commandRollout(
   const input = { id: await rolloutId(text, bus, cli) };
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await ask(bus, rolloutOperations[`${action}Rollout`], input, { timeoutMs })).rollout;
+      return (await request(bus, rolloutOperations[`${action}Rollout`], input, { timeoutMs })).rollout;
     } catch (thrown) {
       const isSilence = thrown instanceof SvcError && thrown.kind === "unavailable";
       if (!isSilence || thrown instanceof NoMaster || attempt === attempts) throw thrown;

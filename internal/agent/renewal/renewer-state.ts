@@ -11,7 +11,7 @@ import { isForNow } from "./send-renewal.ts";
 /** How often the credentials were renewed and recovered since the start, and how often that failed. */
 export type RenewalCounts = Record<"renewed" | "recovered" | "rekeyed" | "refused" | "failed", number>;
 
-export interface KeeperOptions extends ChangeOptions {
+export interface RenewerOptions extends ChangeOptions {
   obstacle: Pick<Obstacle, "blocked" | "onBlocked" | "report" | "clear">;
   /** What this version publishes on: credentials that lack it are renewed before their time. */
   publishes?: readonly string[];
@@ -21,7 +21,7 @@ export interface KeeperOptions extends ChangeOptions {
 }
 
 /** A keeper at work. Moments are on the monotonic clock. */
-export interface Keeping extends KeeperOptions {
+export interface RenewerState extends RenewerOptions {
   readonly changes: Changes;
   readonly counts: RenewalCounts;
   readonly backoff: Backoff;
@@ -42,7 +42,7 @@ export interface Keeping extends KeeperOptions {
   /** No renewal for what credentials lack is tried before this. */
   lackingNotBefore: number;
   /** Until the next look at what keeps the peel off the bus. */
-  lookTimer: Timer | undefined;
+  checkTimer: Timer | undefined;
   /** No recovery is tried before this. */
   recoverNotBefore: number;
   /** A recovery runs. */
@@ -50,39 +50,39 @@ export interface Keeping extends KeeperOptions {
 }
 
 /** Runs one step at a time. */
-export function inTurn<Result>(keeping: Keeping, run: () => Promise<Result>): Promise<Result> {
-  const mine = keeping.turn.then(() => {
-    keeping.stopping.signal.throwIfAborted();
+export function inTurn<Result>(renewer: RenewerState, run: () => Promise<Result>): Promise<Result> {
+  const mine = renewer.turn.then(() => {
+    renewer.stopping.signal.throwIfAborted();
     return run();
   });
-  keeping.turn = mine.catch(() => {});
+  renewer.turn = mine.catch(() => {});
   return mine;
 }
 
-export const isConnected = ({ link }: Keeping): boolean => link?.connection.connected === true;
+export const isConnected = ({ link }: RenewerState): boolean => link?.connection.connected === true;
 
 /** Counts a failed step. @returns why it failed */
-export function failed(keeping: Keeping, thrown: unknown): string {
+export function failed(renewer: RenewerState, thrown: unknown): string {
   const problem = describeError(thrown);
-  keeping.problem = problem;
+  renewer.problem = problem;
   const isRefused = thrown instanceof RenewalRefused || thrown instanceof EnrollmentEnded;
-  keeping.counts[isRefused && !isForNow(thrown) ? "refused" : "failed"]++;
+  renewer.counts[isRefused && !isForNow(thrown) ? "refused" : "failed"]++;
   return problem;
 }
 
-export async function renew({ changes, link, counts, log }: Keeping): Promise<void> {
+export async function renew({ changes, link, counts, log }: RenewerState): Promise<void> {
   await changes.renew(link);
   counts.renewed++;
   log.info("credentials renewed", shown(changes));
 }
 
-export async function rekey({ changes, link, counts, log }: Keeping): Promise<void> {
+export async function rekey({ changes, link, counts, log }: RenewerState): Promise<void> {
   await changes.rekey(link);
   counts.rekeyed++;
   log.info("credentials renewed", shown(changes));
 }
 
-export async function recover({ changes, obstacle, counts, log }: Keeping): Promise<void> {
+export async function recover({ changes, obstacle, counts, log }: RenewerState): Promise<void> {
   await changes.recover();
   obstacle.clear();
   counts.recovered++;

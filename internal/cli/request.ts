@@ -46,7 +46,7 @@ export class NoMaster extends SvcError {
 }
 
 /** How a request differs from most. */
-interface Asking {
+interface RequestOptions {
   /** For what a master needs longer for. */
   timeoutMs?: number;
   /** Whether to give up at once when no master serves the operation: there is another way, or there are more masters. */
@@ -66,7 +66,7 @@ interface Asking {
  * @throws SvcError what the master answered, `unavailable` when none answers in time, `forbidden` without the
  *   permission to ask
  */
-export async function ask<
+export async function request<
   Deps,
   Input extends InputSchema,
   Output extends FieldsSchema,
@@ -75,7 +75,7 @@ export async function ask<
   bus: Bus,
   binding: BusBinding<Deps, Input, Output, Key>,
   input: v.InferInput<Input>,
-  { timeoutMs = usualTimeoutMs, isHasty = false, as, master = "" }: Asking = {},
+  { timeoutMs = usualTimeoutMs, isHasty = false, as, master = "" }: RequestOptions = {},
 ): Promise<Pick<v.InferOutput<Output>, Key>> {
   const { operation, bus: lines, hints } = binding;
   const { bulk, token } = lines;
@@ -83,7 +83,7 @@ export async function ask<
   const { [token ?? ""]: inSubject, ...fields } = input as Record<string, Plain>;
   const subject = lines.subject.replace("*", String(inSubject)).replace("{master}", master);
   // The system is asked for the caller, which takes too long for each of hundreds.
-  const operator = bulk === true ? undefined : (as ?? askerName(bus));
+  const operator = bulk === true ? undefined : (as ?? requesterName(bus));
   const payload = encode({ ...fields, operator, request_id: requestId });
   // The pattern of the subject: no id is in the name of a span.
   const span = bus.span?.begin(`ask ${lines.subject}`, {
@@ -116,7 +116,7 @@ export async function ask<
 }
 
 /** The caller of this connection: the operator who signs, or else the user at the keyboard. */
-export function askerName(bus: Pick<Bus, "requester">): string {
+export function requesterName(bus: Pick<Bus, "requester">): string {
   return bus.requester?.name ?? operatorName();
 }
 

@@ -26,7 +26,7 @@ export class NoAnswer extends Error {
   }
 }
 
-export interface AskDeps {
+export interface ExternalDeps {
   clock: Clock;
   webhook: Omit<PostDeps, "clock" | "signal" | "allowOption">;
   /** Aborts when the master stops. */
@@ -43,7 +43,11 @@ const maxSaid = 200;
  *
  * @throws NoAnswer for a failure, a time-out or nonsense; SvcError `unavailable` when the master stops
  */
-export async function requestExternal(decider: External, record: Enrollment, deps: AskDeps): Promise<Answer> {
+export async function requestExternal(
+  decider: External,
+  record: Enrollment,
+  deps: ExternalDeps,
+): Promise<Answer> {
   const body = JSON.stringify(jsonOf(toStored(record) as unknown as Plain));
   const text =
     "program" in decider
@@ -56,7 +60,7 @@ export async function requestExternal(decider: External, record: Enrollment, dep
   }
 }
 
-async function runProgram({ argv, timeoutMs }: Program, body: string, deps: AskDeps): Promise<string> {
+async function runProgram({ argv, timeoutMs }: Program, body: string, deps: ExternalDeps): Promise<string> {
   const { clock, signal } = deps;
   const ran = await runProcess({
     ...{ argv, timeoutMs, clock, signal, stdin: body, cwd: "/", outputLimit: answerBytes },
@@ -79,7 +83,7 @@ function saidBy(stderr: string): string {
   return line === "" ? "" : `: ${JSON.stringify(line.slice(0, maxSaid))}`;
 }
 
-async function callWebhook(webhook: Webhook, body: string, deps: AskDeps): Promise<string> {
+async function callWebhook(webhook: Webhook, body: string, deps: ExternalDeps): Promise<string> {
   const { url, timeoutMs, secretFile, caFile } = webhook;
   const { secret, ca } = readFiles(secretFile, caFile);
   const signature = createHmac("sha256", secret).update(body).digest("hex");

@@ -9,7 +9,7 @@ export interface ToSign {
 }
 
 /** What a master asks for. */
-export interface Asked extends ToSign {
+export interface EvidenceRequest extends ToSign {
   /** The types of evidence that this master accepts. */
   accepts: readonly string[];
   /**
@@ -37,4 +37,4 @@ export type EvidenceBody = { type: EvidenceType } & Record<string, string>;
  *
  * @throws SvcError `bad_request` naming the key of the configuration whose file cannot be used
  */
-export type Prove = (asked: Asked) => Promise<EvidenceBody | undefined>;
+export type Prove = (request: EvidenceRequest) => Promise<EvidenceBody | undefined>;

@@ -5,7 +5,7 @@ import type { Facts } from "./fact.ts";
  * Finds the fact at a path: `mounts:/var:fstype`, or `ipv4:0` for the first item of a list. A key may contain
  * a colon itself; the shortest key that leads to a value wins.
  */
-export function lookUpFact(facts: Facts, path: string): Plain | undefined {
+export function findFact(facts: Facts, path: string): Plain | undefined {
   return descend(facts, path.split(":"));
 }
 

@@ -17,7 +17,7 @@ import {
 import type { DirectWords } from "../direct-args.ts";
 import { directOf } from "../direct-credentials.ts";
 import { readDirectly } from "../direct-reads.ts";
-import { askFleet } from "../fleet-reads.ts";
+import { readFleet } from "../fleet-reads.ts";
 import { inTime } from "../in-time.ts";
 import { operatorBus, operatorSpan, operatorTracing } from "../operator.ts";
 import type { DoctorContext } from "./context.ts";
@@ -30,13 +30,13 @@ const steps: readonly Step<DoctorContext>[] = [
   {
     name: "configuration",
     next: "create ~/.svc/config.yaml, or use --config with the file that svc init wrote",
-    look: ({ urls }) => ({ level: "ok", message: `the bus is ${urls().join(", ")}` }),
+    check: ({ urls }) => ({ level: "ok", message: `the bus is ${urls().join(", ")}` }),
   },
   {
     name: "credentials",
     needs: ["configuration"],
     next: "set master.creds_file to the admin.creds that svc nats-auth init wrote",
-    look({ identity, clock }) {
+    check({ identity, clock }) {
       const found = identity();
       if ("seed" in found) return { level: "ok", message: "a bare seed, which does not expire" };
       const ofOperator = judgeOperatorFile(found.credentials, clock.now());
@@ -89,7 +89,8 @@ export async function findTrouble(
     const bus = once(async () =>
       connect({ ...options(), log: quietLog(cli), span: await operatorSpan(cli) }),
     );
-    const reads = async () => (direct === undefined ? askFleet(await bus()) : readDirectly(await bus(), cli));
+    const reads = async () =>
+      direct === undefined ? readFleet(await bus()) : readDirectly(await bus(), cli);
     const context: DoctorContext = {
       clock: cli.clock,
       urls: () => options().urls,
@@ -102,10 +103,10 @@ export async function findTrouble(
       masters: once(async () => (await reads()).masters()),
       probe: once(async () => {
         const reader = await reads();
-        const askedAt = cli.clock.now();
+        const requestedAt = cli.clock.now();
         const begun = cli.clock.monotonic();
         const found = await reader.probe();
-        return { ...found, askedAt, roundTripMs: cli.clock.monotonic() - begun };
+        return { ...found, requestedAt, roundTripMs: cli.clock.monotonic() - begun };
       }),
     };
     const all = peel === undefined ? steps : [...steps, ...peelSteps(peel)];

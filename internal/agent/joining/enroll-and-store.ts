@@ -6,11 +6,11 @@ import { displayPeelId } from "../../base/peel-id.ts";
 import type { Administrators } from "./administrators.ts";
 import type { CommandKeys } from "./command-keys.ts";
 import { type EnrollOptions, enrollPeel } from "./enroll.ts";
-import { keepEnrollmentId } from "./enrollment-id.ts";
+import { storeEnrollmentId } from "./enrollment-id.ts";
 import { type IdentityFiles, loadOrCreateKey } from "./identity.ts";
 import type { RecoveryKeys } from "./recovery-keys.ts";
 
-export interface EnrollAndKeepOptions extends Omit<EnrollOptions, "key" | "metadata"> {
+export interface EnrollAndStoreOptions extends Omit<EnrollOptions, "key" | "metadata"> {
   files: Pick<IdentityFiles, "seed" | "enrollment" | "credentials">;
   commandKeys: Pick<CommandKeys, "replace">;
   recoveryKeys: Pick<RecoveryKeys, "learn">;
@@ -24,7 +24,7 @@ export interface EnrollAndKeepOptions extends Omit<EnrollOptions, "key" | "metad
  * @returns the id of the enrollment
  * @throws as `enrollPeel`; SvcError `storage` when it cannot be stored
  */
-export async function enrollAndKeep(options: EnrollAndKeepOptions): Promise<string> {
+export async function enrollAndStore(options: EnrollAndStoreOptions): Promise<string> {
   const { files, peelId, log } = options;
   const enrolled = await enrollPeel({
     ...options,
@@ -36,7 +36,7 @@ export async function enrollAndKeep(options: EnrollAndKeepOptions): Promise<stri
     options.commandKeys.replace(enrolled.commandKeys);
     options.recoveryKeys.learn(enrolled.recoveryKeys);
     options.administrators.learn(enrolled.administrators);
-    keepEnrollmentId(files.enrollment, enrolled.enrollmentId);
+    storeEnrollmentId(files.enrollment, enrolled.enrollmentId);
     writing(files.credentials, () => writeFileAtomic(files.credentials, enrolled.credentials, secretMode));
   } catch (cause) {
     const reason = cause instanceof SvcError ? cause.message : describeError(cause);

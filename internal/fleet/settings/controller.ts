@@ -15,7 +15,7 @@ const retryMs = 2_000;
 /** Number of peels processed concurrently; most of the time is spent on bus requests. */
 const lanes = 16;
 
-export interface SettingsKeeperDeps extends Omit<RenewDeps, "peels" | "bucket"> {
+export interface SettingsControllerDeps extends Omit<RenewDeps, "peels" | "bucket"> {
   peels: Peels;
   bucket: Pick<Bucket, "get" | "watch">;
   tree: FollowedTree;
@@ -28,13 +28,13 @@ export interface SettingsKeeperDeps extends Omit<RenewDeps, "peels" | "bucket"> 
 }
 
 /** A controller that keeps the stored settings of the fleet up to date while this master holds the lease. */
-export interface Keeper {
+export interface SettingsController {
   /** Runs until the tenure ends. */
   serve(tenure: Tenure): Promise<void>;
   health(): SettingsHealth;
 }
 
-export function createKeeper(deps: SettingsKeeperDeps): Keeper {
+export function createSettingsController(deps: SettingsControllerDeps): SettingsController {
   const { tree, tracker, clock, log } = deps;
   const report = createReport(log);
   /** The tree with a broken top file: nothing is compiled until the tree changes. */

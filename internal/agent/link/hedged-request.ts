@@ -17,19 +17,19 @@ const newestWeight = 0.3;
  * @returns the first answer
  * @throws when no master answers in time, or the bus is unreachable
  */
-export type Ask = (subject: string, data: Uint8Array, timeoutMs: number) => Promise<Uint8Array>;
+export type HedgedRequest = (subject: string, data: Uint8Array, timeoutMs: number) => Promise<Uint8Array>;
 
 /**
  * Asks the masters for what may be asked twice. The bus gives each request to one master at random, also to one
  * that is frozen: without an answer the request is sent again, and probably meets another.
  */
-export function createAsk({
+export function createHedgedRequest({
   connection,
   clock,
 }: {
   connection: Pick<Connection, "request">;
   clock: Clock;
-}): Ask {
+}): HedgedRequest {
   let usualMs = 0;
   return (subject, data, timeoutMs) =>
     new Promise((resolve, reject) => {
@@ -76,8 +76,8 @@ export function createAsk({
 }
 
 /** The same connection, whose requests may all be asked twice. */
-export function askingAgain<C extends Pick<Connection, "request">>(connection: C, clock: Clock): C {
-  return Object.create(connection, { request: { value: createAsk({ connection, clock }) } });
+export function withHedging<C extends Pick<Connection, "request">>(connection: C, clock: Clock): C {
+  return Object.create(connection, { request: { value: createHedgedRequest({ connection, clock }) } });
 }
 
 function isRefusedForNow(answer: Uint8Array): boolean {

@@ -9,7 +9,7 @@ import { decode, encode } from "../../base/msgpack.ts";
 import { encodeJwt, formatCredentials, newKeyPair, parseCredentials } from "../../identity/mod.ts";
 import { createAdministrators, createKeyRing, identityFiles, type MasterClient } from "../joining/mod.ts";
 import type { Connection } from "../link/mod.ts";
-import { startKeeper } from "./keeper.ts";
+import { startRenewer } from "./renewer.ts";
 
 // The keeper on a clock that a test moves, with masters in memory: what is asked when, and what every crash leaves.
 
@@ -30,7 +30,7 @@ function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
     away: false,
     administrators: [] as object[],
     permits: [] as string[],
-    onAsked: () => {},
+    onRequest: () => {},
   };
   const mint = (subject: string) => {
     const issuedAt = Math.floor(clock.now() / 1000);
@@ -54,10 +54,10 @@ function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
       return formatCredentials(take(first.publicKey).jwt, first.seed);
     },
     async request(subject: string, data: Uint8Array): Promise<Uint8Array> {
-      state.onAsked();
+      state.onRequest();
       if (state.away) throw new Error("no answer");
-      const asked = decode(data) as Record<string, string>;
-      const { renews, bus_public_key: next = "", public_key: renamed } = asked;
+      const requested = decode(data) as Record<string, string>;
+      const { renews, bus_public_key: next = "", public_key: renamed } = requested;
       const current = record.busKeys.at(-1);
       const isRepeat = next === current && renews === record.busKeys.at(-2);
       if (subject.endsWith(".rekey")) {
@@ -76,13 +76,13 @@ function fleet(clock: ReturnType<typeof manualClock>, lifetimeMs: number) {
           return { status: 200, body: { id: enrollmentId, state: record.state } };
         if (method === "GET")
           return { status: 200, body: { challenge: "A".repeat(43).concat("="), challenge_id: "c" } };
-        const asked = options?.body?.(undefined) ?? {};
+        const requested = options?.body?.(undefined) ?? {};
         if (!["issued", "active"].includes(record.state)) return { status: 403, body: {} };
-        if (asked.public_key !== record.publicKey) return { status: 401, body: { error: "wrong key" } };
-        if (record.busKeys.includes(String(asked.bus_public_key))) return { status: 400, body: {} };
+        if (requested.public_key !== record.publicKey) return { status: 401, body: { error: "wrong key" } };
+        if (record.busKeys.includes(String(requested.bus_public_key))) return { status: 400, body: {} };
         state.recoveries++;
-        if (asked.revoke_previous === true) record.busKeys = [];
-        return { status: 200, body: take(String(asked.bus_public_key)) };
+        if (requested.revoke_previous === true) record.busKeys = [];
+        return { status: 200, body: take(String(requested.bus_public_key)) };
       },
     } satisfies Pick<MasterClient, "request">,
   };
@@ -136,7 +136,7 @@ function peel(
     },
     async restart() {},
   };
-  const keeper = startKeeper({
+  const renewer = startRenewer({
     files,
     peelId,
     keys: createKeyRing(files, log),
@@ -151,7 +151,7 @@ function peel(
       clear() {
         Object.assign(blocked, { unusable: false, refusals: 0, since: undefined });
       },
-    } as Parameters<typeof startKeeper>[0]["obstacle"],
+    } as Parameters<typeof startRenewer>[0]["obstacle"],
     again: "enroll again",
     publishes,
     clock,
@@ -173,7 +173,7 @@ function peel(
   const wake = () => {
     for (const run of wakes) run();
   };
-  return { files, log, keeper, link, connection, blocked, reported, wake, busKey };
+  return { files, log, renewer, link, connection, blocked, reported, wake, busKey };
 }
 
 test("renewals follow one another at two thirds of each lifetime, with none in between", async () => {
@@ -181,16 +181,16 @@ test("renewals follow one another at two thirds of each lifetime, with none in b
   const clock = manualClock();
   const masters = fleet(clock, 18 * day);
   enrolled(directory.path, masters);
-  const { keeper, link, busKey } = peel(directory.path, masters, clock);
-  keeper.attach(link);
+  const { renewer, link, busKey } = peel(directory.path, masters, clock);
+  renewer.attach(link);
   await clock.pass(11.9 * day);
   expect(masters.state.renewals).toBe(0);
   await clock.pass(0.2 * day);
   expect([masters.state.renewals, masters.record.busKeys.at(-1)]).toEqual([1, busKey()]);
   await clock.pass(4 * 12.1 * day);
   expect(masters.state.renewals).toBe(5);
-  expect(keeper.counts).toMatchObject({ renewed: 5, failed: 0, refused: 0 });
-  keeper.stop();
+  expect(renewer.counts).toMatchObject({ renewed: 5, failed: 0, refused: 0 });
+  renewer.stop();
   expect(clock.pending).toBe(0);
 });
 
@@ -200,18 +200,18 @@ test("credentials that lack what this version publishes on are renewed at once, 
   const masters = fleet(clock, 90 * day);
   enrolled(directory.path, masters);
   const subject = `$KV.compliance.${peelId}`;
-  const { keeper, link } = peel(directory.path, masters, clock, () => {}, true, [subject]);
-  keeper.attach(link);
+  const { renewer, link } = peel(directory.path, masters, clock, () => {}, true, [subject]);
+  renewer.attach(link);
   await clock.pass(10 * minute);
-  expect([masters.state.renewals, keeper.mayPublish(subject)]).toEqual([1, false]);
+  expect([masters.state.renewals, renewer.mayPublish(subject)]).toEqual([1, false]);
   await clock.pass(20 * 60 * minute);
   expect(masters.state.renewals).toBe(1);
   masters.state.permits = [subject];
   await clock.pass(6 * 60 * minute);
-  expect([masters.state.renewals, keeper.mayPublish(subject)]).toEqual([2, true]);
+  expect([masters.state.renewals, renewer.mayPublish(subject)]).toEqual([2, true]);
   await clock.pass(10 * day);
   expect(masters.state.renewals).toBe(2);
-  keeper.stop();
+  renewer.stop();
 });
 
 test.each([
@@ -224,8 +224,8 @@ test.each([
     const clock = manualClock();
     const masters = fleet(clock, 18 * day);
     enrolled(directory.path, masters);
-    const { keeper, link, files, log, busKey } = peel(directory.path, masters, clock, () => {}, hasMaster);
-    keeper.attach(link);
+    const { renewer, link, files, log, busKey } = peel(directory.path, masters, clock, () => {}, hasMaster);
+    renewer.attach(link);
     const root = newKeyPair("user", systemRandom).publicKey;
     masters.state.administrators = [{ name: "root", public_key: root }];
     await clock.pass(12.1 * day);
@@ -239,7 +239,7 @@ test.each([
     await clock.pass(12.1 * day);
     expect([masters.state.renewals, masters.state.recoveries]).toEqual([2, recoveries]);
     expect(readFileSync(files.administrators, "utf8")).toBe(`${root} root\n`);
-    keeper.stop();
+    renewer.stop();
   },
 );
 
@@ -248,11 +248,11 @@ test("while masters are away it is tried after a minute, and then ever more seld
   const clock = manualClock();
   const masters = fleet(clock, 18 * day);
   enrolled(directory.path, masters);
-  const { keeper, link } = peel(directory.path, masters, clock);
+  const { renewer, link } = peel(directory.path, masters, clock);
   const at: number[] = [];
   masters.state.away = true;
-  masters.state.onAsked = () => at.push(clock.monotonic());
-  keeper.attach(link);
+  masters.state.onRequest = () => at.push(clock.monotonic());
+  renewer.attach(link);
   await clock.pass(12.5 * day);
   const gaps = at.slice(1).map((each, index) => each - (at[index] ?? 0));
   const waits = gaps.filter((each) => each > 30_000);
@@ -262,7 +262,7 @@ test("while masters are away it is tried after a minute, and then ever more seld
   masters.state.away = false;
   await clock.pass(61 * minute);
   expect(masters.state.renewals).toBe(1);
-  keeper.stop();
+  renewer.stop();
 });
 
 test("nothing is asked while the bus is away, whatever is due, and what is late comes after the connection", async () => {
@@ -270,12 +270,12 @@ test("nothing is asked while the bus is away, whatever is due, and what is late 
   const clock = manualClock();
   const masters = fleet(clock, 10 * day);
   enrolled(directory.path, masters);
-  const { keeper, link, connection } = peel(directory.path, masters, clock);
+  const { renewer, link, connection } = peel(directory.path, masters, clock);
   connection.connected = false;
-  keeper.attach(link);
+  renewer.attach(link);
   await clock.pass(8 * day);
   expect([masters.state.renewals, clock.pending]).toEqual([0, 0]);
-  keeper.stop();
+  renewer.stop();
 });
 
 test("a host clock that jumps costs one renewal for each jump, and no storm", async () => {
@@ -285,8 +285,8 @@ test("a host clock that jumps costs one renewal for each jump, and no storm", as
   enrolled(directory.path, masters);
   let jumpMs = 0;
   const host = { ...clock, now: () => clock.now() + jumpMs } as typeof clock;
-  const { keeper, link } = peel(directory.path, masters, host);
-  keeper.attach(link);
+  const { renewer, link } = peel(directory.path, masters, host);
+  renewer.attach(link);
   jumpMs = 3650 * day;
   await clock.pass(day);
   expect(masters.state.renewals).toBe(1);
@@ -295,7 +295,7 @@ test("a host clock that jumps costs one renewal for each jump, and no storm", as
   expect(masters.state.renewals).toBe(1);
   await clock.pass(30 * day);
   expect(masters.state.renewals).toBe(2);
-  keeper.stop();
+  renewer.stop();
 });
 
 test("a peel that is off the bus recovers once, and after that only as often as the backoff allows", async () => {
@@ -303,7 +303,7 @@ test("a peel that is off the bus recovers once, and after that only as often as 
   const clock = manualClock();
   const masters = fleet(clock, 180 * day);
   enrolled(directory.path, masters);
-  const { keeper, blocked, wake } = peel(directory.path, masters, clock);
+  const { renewer, blocked, wake } = peel(directory.path, masters, clock);
   Object.assign(blocked, { refusals: 2, since: clock.monotonic() });
   wake();
   await settle();
@@ -316,7 +316,7 @@ test("a peel that is off the bus recovers once, and after that only as often as 
     await clock.pass(3_600);
   }
   expect(masters.state.recoveries).toBeLessThan(12);
-  keeper.stop();
+  renewer.stop();
 });
 
 test("an enrollment that has ended is said once, and asked for about once an hour", async () => {
@@ -325,14 +325,14 @@ test("an enrollment that has ended is said once, and asked for about once an hou
   const masters = fleet(clock, 180 * day);
   enrolled(directory.path, masters);
   masters.record.state = "revoked";
-  const { keeper, blocked, reported, wake } = peel(directory.path, masters, clock);
+  const { renewer, blocked, reported, wake } = peel(directory.path, masters, clock);
   for (let refused = 0; refused < 60; refused++) {
     Object.assign(blocked, { refusals: 3, since: 0 });
     wake();
     await clock.pass(minute);
   }
   expect(reported).toEqual([`the enrollment ${masters.enrollmentId} of this peel was revoked`]);
-  keeper.stop();
+  renewer.stop();
 });
 
 test("whatever a crash leaves of a renewal or a change of keys, the next start completes it", async () => {
@@ -348,14 +348,14 @@ test("whatever a crash leaves of a renewal or a change of keys, the next start c
       cpSync(dir, to, { recursive: true });
       left.push({ name, dir: to, record: JSON.stringify(masters.record) });
     };
-    const { keeper, link } = peel(dir, masters, clock, snapshot);
+    const { renewer, link } = peel(dir, masters, clock, snapshot);
     snapshot("before");
-    masters.state.onAsked = () => snapshot("as it is asked");
-    keeper.attach(link);
-    await keeper[act]();
+    masters.state.onRequest = () => snapshot("as it is asked");
+    renewer.attach(link);
+    await renewer[act]();
     snapshot("after");
-    keeper.stop();
-    masters.state.onAsked = () => {};
+    renewer.stop();
+    masters.state.onRequest = () => {};
     expect(left.length).toBeGreaterThanOrEqual(5);
     const answered = JSON.stringify(masters.record);
     for (const crash of left) {
@@ -366,7 +366,7 @@ test("whatever a crash leaves of a renewal or a change of keys, the next start c
         rmSync(again, { recursive: true, force: true });
         cpSync(crash.dir, again, { recursive: true });
         const restarted = peel(again, masters, clock);
-        restarted.keeper.attach(restarted.link);
+        restarted.renewer.attach(restarted.link);
         await clock.pass(20 * minute);
         const key = createKeyRing(restarted.files, restarted.log).current().publicKey;
         expect([crash.name, restarted.busKey(), key]).toEqual([
@@ -374,7 +374,7 @@ test("whatever a crash leaves of a renewal or a change of keys, the next start c
           masters.record.busKeys.at(-1) ?? "",
           masters.record.publicKey,
         ]);
-        restarted.keeper.stop();
+        restarted.renewer.stop();
       }
     }
   }
@@ -390,12 +390,12 @@ test("credentials that were cut off at any byte are recovered", async () => {
   for (let bytes = 0; bytes < whole.length - 70; bytes += 41) {
     writeFileSync(credentials, whole);
     truncateSync(credentials, bytes);
-    const { keeper, blocked, wake, busKey } = peel(directory.path, masters, clock);
+    const { renewer, blocked, wake, busKey } = peel(directory.path, masters, clock);
     blocked.unusable = true;
     wake();
     await clock.pass(1_000);
     expect(masters.record.busKeys).toEqual([busKey()]);
-    keeper.stop();
+    renewer.stop();
   }
 });
 
@@ -407,10 +407,10 @@ test("an enrollment id that was cut off at any byte is looked up again by the ne
   const { enrollment } = filesIn(directory.path);
   for (let bytes = 0; bytes < masters.enrollmentId.length; bytes++) {
     writeFileSync(enrollment, masters.enrollmentId.slice(0, bytes));
-    const { keeper, link } = peel(directory.path, masters, clock);
-    keeper.attach(link);
-    await keeper.renew();
+    const { renewer, link } = peel(directory.path, masters, clock);
+    renewer.attach(link);
+    await renewer.renew();
     expect(readFileSync(enrollment, "utf8")).toBe(`${masters.enrollmentId}\n`);
-    keeper.stop();
+    renewer.stop();
   }
 });

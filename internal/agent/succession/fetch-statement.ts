@@ -9,7 +9,7 @@ import { createMasterClient } from "../joining/mod.ts";
 const timeoutMs = 15_000;
 const maxBytes = 256 * 1024;
 
-export interface AskOptions {
+export interface FetchOptions {
   clock: Clock;
   /** A number in [0, 1). */
   jitter: () => number;
@@ -30,7 +30,7 @@ export async function satisfies(
     key,
     across,
     ...options
-  }: AskOptions & {
+  }: FetchOptions & {
     rung: Rung;
     key: KeyPair | undefined;
     /** What counts in addition to the rung. */
@@ -40,7 +40,7 @@ export async function satisfies(
   const trust = createTrust({
     // A peel that knows recovery keys has been in a fleet: a stranger at the first contact is not it.
     rung: rung.rung === 4 ? { ...rung, firstUse: false } : rung,
-    keepAnchor: () => {},
+    storeAnchor: () => {},
     ...across,
     ...options,
   });
@@ -67,7 +67,7 @@ export async function satisfies(
  * @returns `undefined` when that fleet has none
  * @throws SvcError `unavailable`; errors of the network
  */
-export async function fetchStatement(url: string, { clock, signal }: AskOptions): Promise<unknown> {
+export async function fetchStatement(url: string, { clock, signal }: FetchOptions): Promise<unknown> {
   const { status, text } = await exchange({
     url: `${url}/api/v1/enroll/succession`,
     headers: { Accept: "application/json" },

@@ -6,7 +6,7 @@ import type { FactStore } from "./store.ts";
 const everyMs = 10 * 60_000;
 
 /** Collects the facts of a peel about every 10 minutes, with or without a connection to the bus. */
-export function keepFresh(options: {
+export function refreshPeriodically(options: {
   facts: Pick<FactStore, "refresh">;
   clock: Clock;
   /** Returns a number in [0, 1), which spreads the hosts of a fleet over time. */

@@ -7,7 +7,7 @@ import { merkleTree } from "../../../internal/identity/merkle.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { encodeCall } from "../../../internal/wire/call.ts";
 import { signCommand } from "../../../internal/wire/command.ts";
-import { askSubject, type Floor, floorJob, floorModes, signedFrom } from "../../fleet/floor.ts";
+import { type Floor, floorJob, floorModes, requestSubject, signedFrom } from "../../fleet/floor.ts";
 import { requestAs, signedBy, type TestOperator } from "../../harness/operators.ts";
 import { bareAnswers, type Observer } from "./observer.ts";
 
@@ -68,11 +68,11 @@ export async function runJob(
   targets: number,
   signed?: Parameters<typeof dispatchBenchJob>[2],
 ): Promise<Answers> {
-  const asked = systemClock.monotonic();
+  const requested = systemClock.monotonic();
   const jid = await dispatchBenchJob(observer.master, job, signed);
   const times = await observer.arrived(jid, targets);
   observer.forget(jid);
-  return times.map((at) => at - asked);
+  return times.map((at) => at - requested);
 }
 
 /** Sends plain messages to one peel, with a number in flight at once. Its answers are stored. */
@@ -83,14 +83,14 @@ export async function runFloorLanes(
   atOnce: number,
 ): Promise<Answers> {
   observer.forget(floorJob);
-  const asked: number[] = [];
+  const requested: number[] = [];
   for (let at = 0; at < count; at++) {
     if (at >= atOnce) await observer.arrived(floorJob, at - atOnce + 1);
-    asked.push(systemClock.monotonic());
-    observer.asker.publish(askSubject(peel), questionOf("stored"));
+    requested.push(systemClock.monotonic());
+    observer.requester.publish(requestSubject(peel), questionOf("stored"));
   }
   const came = await observer.arrived(floorJob, count);
-  return came.map((at, index) => at - (asked[index] ?? at));
+  return came.map((at, index) => at - (requested[index] ?? at));
 }
 
 /**
@@ -107,15 +107,15 @@ export async function runFloor(
   const key = floor === "bare" ? bareAnswers : floorJob;
   observer.forget(key);
   const question = questionOf(floor);
-  const asked = systemClock.monotonic();
+  const requested = systemClock.monotonic();
   for (let time = 0; time < times; time++) {
     for (const peel of peels) {
       if (floor === "signed") question.set(observer.commandKey.sign(question.subarray(signedFrom)), 1);
-      observer.asker.publish(askSubject(peel), question);
+      observer.requester.publish(requestSubject(peel), question);
     }
   }
   const came = await observer.arrived(key, peels.length * times);
-  return came.map((at) => at - asked);
+  return came.map((at) => at - requested);
 }
 
 function questionOf(floor: Floor): Uint8Array {

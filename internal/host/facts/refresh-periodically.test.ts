@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import { keepFresh } from "./keep-fresh.ts";
+import { refreshPeriodically } from "./refresh-periodically.ts";
 
 const minute = 60_000;
 
-function keeping(jitter: number) {
+function refreshing(jitter: number) {
   const clock = manualClock();
   const log = recordingLog();
   const facts = {
@@ -16,7 +16,7 @@ function keeping(jitter: number) {
       return facts.answer();
     },
   };
-  return { clock, log, facts, running: keepFresh({ facts, clock, jitter: () => jitter, log }) };
+  return { clock, log, facts, running: refreshPeriodically({ facts, clock, jitter: () => jitter, log }) };
 }
 
 test.each([
@@ -24,7 +24,7 @@ test.each([
   [0.5, 10],
   [0.999_999, 11],
 ])("with the jitter %p every %i minutes", async (jitter, minutes) => {
-  const { clock, facts } = keeping(jitter);
+  const { clock, facts } = refreshing(jitter);
   for (let count = 0; count < 3; count++) {
     clock.advance(minutes * minute - 1_000);
     expect(facts.count).toBe(count);
@@ -35,7 +35,7 @@ test.each([
 });
 
 test("continues after a logged failure, until it is stopped", async () => {
-  const { clock, log, facts, running } = keeping(0.5);
+  const { clock, log, facts, running } = refreshing(0.5);
   facts.answer = () => Promise.reject(new Error("broken"));
   clock.advance(10 * minute);
   await settle();
@@ -50,7 +50,7 @@ test("continues after a logged failure, until it is stopped", async () => {
 });
 
 test("a long collection does not overlap with another one", async () => {
-  const { clock, facts } = keeping(0.5);
+  const { clock, facts } = refreshing(0.5);
   facts.answer = () => new Promise(() => {});
   clock.advance(60 * minute);
   await settle();

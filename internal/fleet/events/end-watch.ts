@@ -3,12 +3,12 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { isBeyond, isSamePosition, type Position } from "./position.ts";
 
-const lookEveryMs = 500;
+const checkEveryMs = 500;
 /** After this time without an answer of the bus nobody waits any longer: another master may reach it. */
 const giveUpMs = 30_000;
 
 /** Where the feed ends, looked up once for everyone who waits. */
-export interface Looks {
+export interface EndWatch {
   /**
    * Waits until there is more than was read.
    *
@@ -30,28 +30,28 @@ interface Waiting {
  * Looks for the end of the feed while someone waits for it. Those who wait learn of the same end, so that they read
  * the same parts.
  */
-export function createLooks(options: {
+export function watchEnd(options: {
   endOf(): Promise<Position>;
   /** Called with each new end, before those who wait learn of it. */
   onEnd(): void;
   clock: Clock;
   log: Log;
-}): Looks {
+}): EndWatch {
   const { clock, log } = options;
   const waiting = new Set<Waiting>();
   let timer: Timer | undefined;
-  let isLooking = false;
+  let isChecking = false;
   let latest: Position | undefined;
   let answeredAt = clock.monotonic();
 
-  const look = async () => {
+  const check = async () => {
     // A reader that comes during the request may have read further than its answer.
-    const asked = [...waiting];
+    const requested = [...waiting];
     const end = await options.endOf();
     latest = end;
     answeredAt = clock.monotonic();
     options.onEnd();
-    for (const one of asked) {
+    for (const one of requested) {
       if (isSamePosition(one.read, end)) continue;
       waiting.delete(one);
       one.resolve(end);
@@ -63,9 +63,9 @@ export function createLooks(options: {
   };
   const tick = () => {
     if (waiting.size === 0) return stop();
-    if (isLooking) return;
-    isLooking = true;
-    look()
+    if (isChecking) return;
+    isChecking = true;
+    check()
       .catch((thrown) => {
         log.debug("the end of the events is not known", { reason: describeError(thrown) });
         if (clock.monotonic() - answeredAt < giveUpMs) return;
@@ -73,7 +73,7 @@ export function createLooks(options: {
         waiting.clear();
       })
       .finally(() => {
-        isLooking = false;
+        isChecking = false;
       });
   };
   return {
@@ -90,7 +90,7 @@ export function createLooks(options: {
       waiting.add(one);
       if (timer === undefined) {
         answeredAt = clock.monotonic();
-        timer = clock.every(lookEveryMs, tick);
+        timer = clock.every(checkEveryMs, tick);
         // Nobody looked until now: what is there already is not waited for.
         tick();
       }

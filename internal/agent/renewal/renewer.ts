@@ -4,18 +4,18 @@ import { SvcError } from "../../base/errors.ts";
 import { TrustError } from "../../identity/trust/mod.ts";
 import { createChanges } from "./changes.ts";
 import type { PeelLink } from "./changing.ts";
+import type { Life } from "./life.ts";
+import { arm, onConnect, worked } from "./renew-in-time.ts";
 import {
   failed,
   inTurn,
-  type KeeperOptions,
-  type Keeping,
   type RenewalCounts,
+  type RenewerOptions,
+  type RenewerState,
   recover,
   rekey,
   renew,
-} from "./keeping.ts";
-import type { Life } from "./life.ts";
-import { arm, onConnect, worked } from "./renew-in-time.ts";
+} from "./renewer-state.ts";
 import { reportFailed, unblock } from "./unblock.ts";
 
 /** After a failed renewal. Each wait is up to half as long again, so that none is shorter than this. */
@@ -24,7 +24,7 @@ const pauses = { firstMs: 60_000, maxMs: 40 * 60_000 };
 const recoveryPauses = { firstMs: 10_000, maxMs: 15 * 60_000 };
 
 /** Keeps the credentials of a peel valid: renews them in time, and recovers them when they cannot be used. */
-export interface Keeper {
+export interface Renewer {
   /**
    * Recovers credentials, as often as it takes.
    *
@@ -47,72 +47,72 @@ export interface Keeper {
   stop(): void;
 }
 
-export function startKeeper(options: KeeperOptions): Keeper {
-  const keeping: Keeping = {
+export function startRenewer(options: RenewerOptions): Renewer {
+  const renewer: RenewerState = {
     ...options,
     changes: createChanges(options),
     counts: { renewed: 0, recovered: 0, rekeyed: 0, refused: 0, failed: 0 },
     backoff: createBackoff(pauses),
     recoveryBackoff: createBackoff({ ...recoveryPauses, jitter: options.jitter }),
     stopping: new AbortController(),
-    ...{ link: undefined, problem: undefined, drawn: undefined, timer: undefined, lookTimer: undefined },
+    ...{ link: undefined, problem: undefined, drawn: undefined, timer: undefined, checkTimer: undefined },
     notBefore: Number.NEGATIVE_INFINITY,
     lackingNotBefore: Number.NEGATIVE_INFINITY,
     recoverNotBefore: Number.NEGATIVE_INFINITY,
     unblocking: false,
     turn: Promise.resolve(),
   };
-  const { changes, stopping } = keeping;
-  const detach = [options.obstacle.onBlocked(() => void unblock(keeping))];
+  const { changes, stopping } = renewer;
+  const detach = [options.obstacle.onBlocked(() => void unblock(renewer))];
   return {
-    recover: () => recoverAtLast(keeping),
+    recover: () => recoverAtLast(renewer),
     attach(link) {
-      keeping.link = link;
-      detach.push(link.connection.onConnect(() => onConnect(keeping)));
+      renewer.link = link;
+      detach.push(link.connection.onConnect(() => onConnect(renewer)));
     },
-    renew: () => byHand(keeping, renew),
-    rekey: () => byHand(keeping, rekey),
+    renew: () => byHand(renewer, renew),
+    rekey: () => byHand(renewer, rekey),
     mayPublish: (subject) => changes.held?.publishes.includes(subject) === true,
-    counts: keeping.counts,
+    counts: renewer.counts,
     get life() {
       return changes.life;
     },
     get problem() {
-      return keeping.problem;
+      return renewer.problem;
     },
     stop() {
       stopping.abort(new SvcError("unavailable", "the peel stops"));
-      keeping.timer?.cancel();
-      keeping.lookTimer?.cancel();
+      renewer.timer?.cancel();
+      renewer.checkTimer?.cancel();
       for (const run of detach) run();
     },
   };
 }
 
 /** Recovers as often as it takes. @throws TrustError, the reason of the signal */
-async function recoverAtLast(keeping: Keeping): Promise<void> {
+async function recoverAtLast(renewer: RenewerState): Promise<void> {
   for (;;) {
     try {
-      return await inTurn(keeping, () => recover(keeping));
+      return await inTurn(renewer, () => recover(renewer));
     } catch (thrown) {
-      keeping.stopping.signal.throwIfAborted();
-      keeping.signal.throwIfAborted();
+      renewer.stopping.signal.throwIfAborted();
+      renewer.signal.throwIfAborted();
       if (thrown instanceof TrustError) throw thrown;
-      await sleep(keeping.clock, reportFailed(keeping, thrown), keeping.signal);
+      await sleep(renewer.clock, reportFailed(renewer, thrown), renewer.signal);
     }
   }
 }
 
 /** An operator asked for it, who gets the reason when it fails. */
-async function byHand(keeping: Keeping, run: (keeping: Keeping) => Promise<void>) {
+async function byHand(renewer: RenewerState, run: (renewer: RenewerState) => Promise<void>) {
   try {
-    await inTurn(keeping, () => run(keeping));
-    worked(keeping);
+    await inTurn(renewer, () => run(renewer));
+    worked(renewer);
   } catch (thrown) {
-    failed(keeping, thrown);
+    failed(renewer, thrown);
     throw thrown;
   } finally {
-    arm(keeping);
+    arm(renewer);
   }
-  return { publicKey: keeping.keys.current().publicKey, expiresAt: keeping.changes.held?.expiresAt };
+  return { publicKey: renewer.keys.current().publicKey, expiresAt: renewer.changes.held?.expiresAt };
 }

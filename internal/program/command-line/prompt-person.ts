@@ -4,7 +4,7 @@
  *
  * @returns the line that was typed, empty at the end of input
  */
-export async function askPerson(question: string): Promise<string> {
+export async function promptPerson(question: string): Promise<string> {
   const { createInterface } = await import("node:readline");
   process.stderr.write(question);
   const lines = createInterface({ input: process.stdin, terminal: false });

@@ -17,7 +17,7 @@ import { StateFailure } from "../../function/mod.ts";
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Stats of a path; `undefined` when it does not exist. Does not follow a symbolic link. */
-export function lookAt(path: string): Stats | undefined {
+export function statIfPresent(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (cause) {

@@ -7,8 +7,8 @@ import { encode } from "../../base/msgpack.ts";
 import type { Entry } from "../../bus/mod.ts";
 import { indexKey } from "../enrollment/mod.ts";
 import { decodeRecord, encodeRecord } from "../enrollment/record.ts";
-import { startDecisionKeeper } from "./keeper.ts";
 import { createMemoryLog } from "./memory-log.ts";
+import { startDecisionReconciler } from "./reconciler.ts";
 
 function world({ pendingTtlMs = Number.POSITIVE_INFINITY } = {}) {
   const clock = manualClock();
@@ -22,7 +22,7 @@ function world({ pendingTtlMs = Number.POSITIVE_INFINITY } = {}) {
   return {
     clock,
     enrollments,
-    log: Object.assign(log, { known: decisions.known, get: decisions.get, keep: decisions.keep }),
+    log: Object.assign(log, { known: decisions.known, get: decisions.get, store: decisions.store }),
     report,
     setCounts: (next: number[]) => {
       counts = next;
@@ -31,7 +31,7 @@ function world({ pendingTtlMs = Number.POSITIVE_INFINITY } = {}) {
       for (const run of reconnects) run();
     },
     start: (readSingly: () => Promise<Entry[]> = () => Promise.reject(new Error("no leader"))) =>
-      startDecisionKeeper({
+      startDecisionReconciler({
         buckets: { enrollments, revocations },
         log,
         readSingly: (bucket) => (bucket === "enrollments" ? readSingly() : revocations.entries()),
@@ -55,14 +55,14 @@ const stateOf = (value: Uint8Array | undefined) =>
 
 test("what is written while a key is read is not missing in the answer", async () => {
   const { clock, start, enrollments } = world();
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  const { enrollments: bucket } = keeper.buckets;
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  const { enrollments: bucket } = reconciler.buckets;
   const get = enrollments.get;
   const index = indexKey(sampleRecord("a").peelId);
   for (const [key, value] of [[active.key, active.value] as const, [index, encode(active.key)] as const]) {
-    enrollments.get = async (asked) => {
-      const before = await get(asked);
+    enrollments.get = async (requested) => {
+      const before = await get(requested);
       enrollments.get = get;
       await bucket.create(key, value);
       return before;
@@ -70,55 +70,55 @@ test("what is written while a key is read is not missing in the answer", async (
     expect(await bucket.get(key)).toBeUndefined();
     expect((await bucket.get(key))?.value).toEqual(value);
   }
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("a master with an empty log fills it from the bus", async () => {
   const { clock, start, enrollments, log } = world();
   await enrollments.put(active.key, active.value);
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
   expect(log.get(active)?.value).toEqual(active.value);
-  expect([keeper.problem, keeper.lost, keeper.restored]).toEqual([undefined, 0, 0]);
-  await keeper.stop();
+  expect([reconciler.problem, reconciler.lost, reconciler.restored]).toEqual([undefined, 0, 0]);
+  await reconciler.stop();
 });
 
 test("what the bus lost is put back at the start, each with a record in the log of the daemon", async () => {
   const { clock, start, enrollments, log, report } = world();
-  await log.keep(revoked);
+  await log.store(revoked);
   await enrollments.put(active.key, active.value);
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
   expect(stateOf((await enrollments.get(active.key))?.value)).toBe("revoked");
   expect(report.records.map(({ event }) => event)).toEqual([
     "the bus has lost decisions",
     "a decision that the bus had lost was put back",
   ]);
-  expect(keeper.restored).toBe(1);
-  await keeper.stop();
+  expect(reconciler.restored).toBe(1);
+  await reconciler.stop();
 });
 
 test("a write is logged before it returns, and what its log refuses is not answered", async () => {
   const { clock, start, log, enrollments } = world();
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  await keeper.buckets.enrollments.create(active.key, active.value);
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  await reconciler.buckets.enrollments.create(active.key, active.value);
   expect(log.get(active)?.value).toEqual(active.value);
-  Object.assign(log, { keep: () => Promise.reject(new Error("disk full")) });
-  await expect(keeper.buckets.enrollments.put(revoked.key, revoked.value)).rejects.toThrow("disk full");
+  Object.assign(log, { store: () => Promise.reject(new Error("disk full")) });
+  await expect(reconciler.buckets.enrollments.put(revoked.key, revoked.value)).rejects.toThrow("disk full");
   // The next write does not reach the bus while the earlier decision is not on disk.
   Object.assign(log, { flush: () => Promise.reject(new Error("disk full")) });
   const other = sampleStored("b");
-  await expect(keeper.buckets.enrollments.create(other.key, other.value)).rejects.toThrow("disk full");
+  await expect(reconciler.buckets.enrollments.create(other.key, other.value)).rejects.toThrow("disk full");
   expect(enrollments.keys).not.toContain(other.key);
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("what the watch shows of other masters is logged; a pending record may go, a decided one may not", async () => {
   const { start, log, enrollments, clock } = world();
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  const watch = keeper.buckets.enrollments.watch(() => {});
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  const watch = reconciler.buckets.enrollments.watch(() => {});
   const pending = sampleStored("p", { state: "pending" });
   const first = await enrollments.put(pending.key, pending.value);
   await enrollments.put(active.key, active.value);
@@ -130,14 +130,14 @@ test("what the watch shows of other masters is logged; a pending record may go, 
   await clock.pass(2_000);
   expect(stateOf((await enrollments.get(active.key))?.value)).toBe("active");
   watch.stop();
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("a bucket that was emptied behind the watch is noticed by its number of messages", async () => {
   const { start, enrollments, clock, setCounts } = world();
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  await keeper.buckets.enrollments.create(active.key, active.value);
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  await reconciler.buckets.enrollments.create(active.key, active.value);
   setCounts([2, 0]);
   await clock.pass(60_000);
   // As a rollup does it: without a message for each key.
@@ -148,15 +148,15 @@ test("a bucket that was emptied behind the watch is noticed by its number of mes
   setCounts([1, 0]);
   await clock.pass(62_000);
   expect(stateOf((await enrollments.get(active.key))?.value)).toBe("active");
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("a replica that diverged is noticed after a reconnect, and within ten minutes without one", async () => {
   const { start, enrollments, clock, reconnect } = world();
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  await keeper.buckets.enrollments.create(active.key, active.value);
-  await keeper.buckets.enrollments.put(revoked.key, revoked.value);
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  await reconciler.buckets.enrollments.create(active.key, active.value);
+  await reconciler.buckets.enrollments.put(revoked.key, revoked.value);
   await enrollments.put(active.key, active.value);
   reconnect();
   await clock.pass(1_000);
@@ -165,20 +165,20 @@ test("a replica that diverged is noticed after a reconnect, and within ten minut
   await enrollments.put(active.key, active.value);
   await clock.pass(10 * 60_000 + 2_000);
   expect(stateOf((await enrollments.get(active.key))?.value)).toBe("revoked");
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("a bus that cannot be read is reported as a problem until it can", async () => {
   const { start, enrollments, clock } = world();
   const { entries } = enrollments;
   enrollments.entries = () => Promise.reject(new Error("no leader"));
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  expect(keeper.problem).toContain("no leader");
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  expect(reconciler.problem).toContain("no leader");
   enrollments.entries = entries;
   await clock.pass(5_000);
-  expect(keeper.problem).toBeUndefined();
-  await keeper.stop();
+  expect(reconciler.problem).toBeUndefined();
+  await reconciler.stop();
 });
 
 test("a field that this version does not know survives in the log and comes back with the record", async () => {
@@ -186,18 +186,18 @@ test("a field that this version does not know survives in the log and comes back
   const { encode, decode } = await import("../../base/msgpack.ts");
   const plain = decode(encodeRecord(sampleRecord("a", { state: "active" }))) as Record<string, never>;
   const value = encode({ ...plain, from_a_later_version: "v" });
-  await log.keep({ bucket: "enrollments", key: enrollmentId("a"), value });
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
+  await log.store({ bucket: "enrollments", key: enrollmentId("a"), value });
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
   const stored = (await enrollments.get(enrollmentId("a")))?.value ?? new Uint8Array();
   expect(Buffer.from(stored).equals(Buffer.from(value))).toBe(true);
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("what one reading lacks and the next has was not lost: nothing is written, and no one is alarmed", async () => {
   const { clock, start, enrollments, log, report } = world();
   await enrollments.put(revoked.key, revoked.value);
-  await log.keep(revoked);
+  await log.store(revoked);
   const entries = enrollments.entries;
   let readings = 0;
   // As from a server that has just become the leader and has not applied everything yet.
@@ -206,18 +206,18 @@ test("what one reading lacks and the next has was not lost: nothing is written, 
   enrollments.beforeWrite = () => {
     writes++;
   };
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  expect([writes, keeper.restored, keeper.problem, readings]).toEqual([0, 0, undefined, 2]);
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  expect([writes, reconciler.restored, reconciler.problem, readings]).toEqual([0, 0, undefined, 2]);
   expect(report.records).toEqual([]);
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("a key that the bus should have is unavailable while it has less, and never not found", async () => {
   const { clock, start, enrollments, report } = world();
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  const kept = keeper.buckets.enrollments;
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  const kept = reconciler.buckets.enrollments;
   const index = indexKey("peel-a");
   await kept.put(active.key, active.value);
   await kept.put(revoked.key, revoked.value);
@@ -235,44 +235,44 @@ test("a key that the bus should have is unavailable while it has less, and never
   expect(stateOf((await kept.get(active.key))?.value)).toBe("revoked");
   // The suspicion was false.
   await clock.pass(5_000);
-  expect([keeper.restored, report.records.length]).toEqual([0, 0]);
-  await keeper.stop();
+  expect([reconciler.restored, report.records.length]).toEqual([0, 0]);
+  await reconciler.stop();
 });
 
 test("an enrollment that was pending for too long is not put back, and leaves the log", async () => {
   const { clock, start, enrollments, log, report } = world({ pendingTtlMs: 60_000 });
   const old = sampleStored("old", { state: "pending", createdAt: clock.now() - 60_000 });
   const young = sampleStored("young", { state: "pending", createdAt: clock.now() });
-  await log.keep(old);
-  await log.keep(young);
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
+  await log.store(old);
+  await log.store(young);
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
   expect(enrollments.keys).toEqual([young.key, indexKey("peel-young")]);
   expect(log.get(old)).toBeUndefined();
   expect(report.records.map(({ fields }) => fields.key ?? fields.records)).toEqual([1, young.key]);
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("what another master wrote later stays in the log, although the own write is answered after it", async () => {
   const { clock, start, enrollments, log } = world();
-  const keeper = start();
-  await clock.until(keeper.ready, 5_000);
-  const watch = keeper.buckets.enrollments.watch(() => {});
+  const reconciler = start();
+  await clock.until(reconciler.ready, 5_000);
+  const watch = reconciler.buckets.enrollments.watch(() => {});
   const put = enrollments.put;
   enrollments.put = async (key, value) => {
     const revision = await put(key, value);
     await put(revoked.key, revoked.value);
     return revision;
   };
-  await keeper.buckets.enrollments.put(active.key, active.value);
+  await reconciler.buckets.enrollments.put(active.key, active.value);
   expect(stateOf(log.get(active)?.value)).toBe("revoked");
   watch.stop();
-  await keeper.stop();
+  await reconciler.stop();
 });
 
 test("a record whose last message is damaged is overwritten, and the bus is degraded until it lists again", async () => {
   const { clock, start, enrollments, log, report } = world();
-  await log.keep(revoked);
+  await log.store(revoked);
   await enrollments.put(active.key, active.value);
   const { entries, get, create, put } = enrollments;
   let damaged = true;
@@ -288,12 +288,12 @@ test("a record whose last message is damaged is overwritten, and the bus is degr
       throw new Error("TIMEOUT");
     },
   });
-  const keeper = start(entries);
-  await clock.until(keeper.ready, 5_000);
+  const reconciler = start(entries);
+  await clock.until(reconciler.ready, 5_000);
   expect(stateOf((await enrollments.get(active.key))?.value)).toBe("revoked");
-  expect(keeper.problem).toBe("the bus stopped listing");
+  expect(reconciler.problem).toBe("the bus stopped listing");
   expect(report.records.map(({ event }) => event)).toContain("a bucket is read message by message");
   await clock.pass(6_000);
-  expect(keeper.problem).toBeUndefined();
-  await keeper.stop();
+  expect(reconciler.problem).toBeUndefined();
+  await reconciler.stop();
 });

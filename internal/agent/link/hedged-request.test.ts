@@ -5,7 +5,7 @@ import { encode } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connect.ts";
 import { encodeRateLimited } from "../../bus/envelope.ts";
 import { mastersQueue } from "../../bus/subjects.ts";
-import { createAsk } from "./ask.ts";
+import { createHedgedRequest } from "./hedged-request.ts";
 
 const request = new Uint8Array([0x80]);
 const answerOf = (name: string) => encode({ name });
@@ -14,14 +14,14 @@ const answerOf = (name: string) => encode({ name });
 function masters() {
   const clock = manualClock();
   const startedAt = clock.monotonic();
-  const asked: { at: number; answer(bytes: Uint8Array): Promise<void>; fail(): Promise<void> }[] = [];
-  const ask = createAsk({
+  const requested: { at: number; answer(bytes: Uint8Array): Promise<void>; fail(): Promise<void> }[] = [];
+  const send = createHedgedRequest({
     clock,
     connection: {
       request: (_subject, _data, timeoutMs) =>
         new Promise((resolve, reject) => {
           clock.after(timeoutMs, () => reject(new Error("TIMEOUT")));
-          asked.push({
+          requested.push({
             at: clock.monotonic() - startedAt,
             async answer(bytes) {
               resolve(bytes);
@@ -37,7 +37,7 @@ function masters() {
   });
   const begin = (timeoutMs = 5_000) => {
     const reported: unknown[] = [];
-    ask("svc.peel.web-1.hello", request, timeoutMs).then(
+    send("svc.peel.web-1.hello", request, timeoutMs).then(
       (bytes) => reported.push(bytes),
       (thrown) => reported.push(String(thrown)),
     );
@@ -49,77 +49,77 @@ function masters() {
       await settle();
     }
   };
-  return { clock, asked, begin, pass };
+  return { clock, requested, begin, pass };
 }
 
 test("what is answered within a second is asked once", async () => {
-  const { asked, begin, pass } = masters();
+  const { requested, begin, pass } = masters();
   const reported = begin();
   await pass(750);
-  await asked[0]?.answer(answerOf("one"));
+  await requested[0]?.answer(answerOf("one"));
   await pass(5_000);
-  expect([asked.length, reported]).toEqual([1, [answerOf("one")]]);
+  expect([requested.length, reported]).toEqual([1, [answerOf("one")]]);
 });
 
 test("a master that is frozen holds a request up for a second, and the requests are bounded", async () => {
-  const { asked, begin, pass } = masters();
+  const { requested, begin, pass } = masters();
   const reported = begin();
   await pass(1_000);
-  await asked[1]?.answer(answerOf("two"));
-  expect([asked.length, reported]).toEqual([2, [answerOf("two")]]);
+  await requested[1]?.answer(answerOf("two"));
+  expect([requested.length, reported]).toEqual([2, [answerOf("two")]]);
   // All of them are.
   const later = begin();
   await pass(6_000);
-  expect(asked.map(({ at }) => at).slice(2)).toEqual([1_000, 2_000, 3_000, 4_000]);
+  expect(requested.map(({ at }) => at).slice(2)).toEqual([1_000, 2_000, 3_000, 4_000]);
   expect(later).toEqual(["Error: TIMEOUT"]);
 });
 
 test("the first master may still answer, and what comes later is dropped", async () => {
-  const { asked, begin, pass } = masters();
+  const { requested, begin, pass } = masters();
   const reported = begin();
   await pass(1_250);
-  await asked[0]?.answer(answerOf("one"));
-  await asked[1]?.answer(answerOf("two"));
+  await requested[0]?.answer(answerOf("one"));
+  await requested[1]?.answer(answerOf("two"));
   expect(reported).toEqual([answerOf("one")]);
 });
 
 test("a refusal because of the request before does not outrun its answer", async () => {
-  const { asked, begin, pass } = masters();
+  const { requested, begin, pass } = masters();
   const reported = begin();
   await pass(1_000);
-  await asked[1]?.answer(encodeRateLimited());
+  await requested[1]?.answer(encodeRateLimited());
   expect(reported).toEqual([]);
-  await asked[0]?.answer(answerOf("one"));
+  await requested[0]?.answer(answerOf("one"));
   expect(reported).toEqual([answerOf("one")]);
   // Nothing better came.
   const other = begin();
   await pass(1_000);
-  await asked[3]?.answer(encodeRateLimited());
+  await requested[3]?.answer(encodeRateLimited());
   await pass(6_000);
   expect(other).toEqual([encodeRateLimited()]);
 });
 
 test("without any master it fails at once", async () => {
-  const { asked, begin, pass } = masters();
+  const { requested, begin, pass } = masters();
   const reported = begin();
-  await asked[0]?.fail();
+  await requested[0]?.fail();
   await pass(5_000);
-  expect([asked.length, reported]).toEqual([1, ["Error: no responders"]]);
+  expect([requested.length, reported]).toEqual([1, ["Error: no responders"]]);
 });
 
 test("masters that are busy are not asked more often", async () => {
-  const { asked, begin, pass } = masters();
+  const { requested, begin, pass } = masters();
   for (let i = 0; i < 12; i++) {
     const reported = begin(30_000);
-    const first = asked.at(-1);
+    const first = requested.at(-1);
     await pass(4_000);
     await first?.answer(answerOf("one"));
     expect(reported).toHaveLength(1);
   }
-  const before = asked.length;
+  const before = requested.length;
   begin(30_000);
   await pass(8_000);
-  expect(asked.length - before).toBe(1);
+  expect(requested.length - before).toBe(1);
 });
 
 let server: TestBus;
@@ -146,14 +146,14 @@ test("on a real bus: one member of the queue takes the request and is silent, an
       live();
     },
   });
-  const ask = createAsk({
+  const send = createHedgedRequest({
     clock: bus.clock,
     connection: {
       request: async (to, data, timeout) => (await bus.nats.request(to, data, { timeout })).data,
     },
   });
   const startedAt = bus.clock.monotonic();
-  expect(Buffer.from(await ask(subject, request, 5_000))).toEqual(Buffer.from(answerOf("live")));
+  expect(Buffer.from(await send(subject, request, 5_000))).toEqual(Buffer.from(answerOf("live")));
   expect(taken).toBe(1);
   expect(bus.clock.monotonic() - startedAt).toBeLessThan(4_000);
   frozen.unsubscribe();

@@ -25,7 +25,7 @@ const measures = `
 `;
 
 /** How pages follow what the system of the reader asks for: fewer colors, less motion, paper. */
-export function looksCases(at: () => ShownFleet): void {
+export function appearanceCases(at: () => ShownFleet): void {
   const emulate = (features: Features, media = "") =>
     at().page.command("Emulation.setEmulatedMedia", {
       media,

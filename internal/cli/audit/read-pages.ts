@@ -1,8 +1,8 @@
 import type { Bus } from "../../bus/mod.ts";
 import { auditOperations } from "../../fleet/audit/mod.ts";
 import { choice, value } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { readPastTime } from "../past-time.ts";
+import { request } from "../request.ts";
 
 /** An entry, as masters show it. */
 export type AuditView = Awaited<ReturnType<typeof requestPage>>["entries"][number];
@@ -41,7 +41,7 @@ export function requestPage(
   bus: Bus,
   input: Parameters<typeof auditOperations.listAudit.operation.run>[1] | object,
 ) {
-  return ask(bus, auditOperations.listAudit, input);
+  return request(bus, auditOperations.listAudit, input);
 }
 
 /**

@@ -11,7 +11,7 @@ import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createCompilers } from "../../tree/settings/compile.ts";
 import { createEnvelopeMaker, encodeSettings, openEnvelope } from "../../wire/settings-envelope.ts";
-import { createKeeper } from "./keeper.ts";
+import { createSettingsController } from "./controller.ts";
 import { decodeSettingsRecord, encodeSettingsRecord } from "./record.ts";
 import { trackSettings } from "./tracker.ts";
 import { createSettingsView } from "./view.ts";
@@ -57,7 +57,7 @@ function fleet(texts: Record<string, string> = files) {
     const counts: Record<string, number> = {};
     const tracker = trackSettings(tree, peels);
     const end = new AbortController();
-    const keeper = createKeeper({
+    const controller = createSettingsController({
       peels,
       recipientOf: async (peelId) => keys.get(peelId)?.publicKey,
       bucket,
@@ -84,8 +84,8 @@ function fleet(texts: Record<string, string> = files) {
       clock,
       log,
     });
-    const serve = () => keeper.serve({ token: 1, signal: end.signal });
-    return { keeper, serve, log, hints, counts, stop: () => end.abort() };
+    const serve = () => controller.serve({ token: 1, signal: end.signal });
+    return { controller, serve, log, hints, counts, stop: () => end.abort() };
   };
   return {
     bucket,
@@ -212,14 +212,14 @@ test("a failing peel keeps its settings, is reported by name, and recovers with 
   const at = fleet();
   at.join("web-1", { os: "Debian" });
   at.join("web-2", { os: "Debian" });
-  const { keeper, serve, log, stop } = at.master();
+  const { controller, serve, log, stop } = at.master();
   const serving = serve();
   await settle();
   const before = await at.shown("web-1");
   at.report("web-1", {});
   await settle();
   expect(await at.shown("web-1")).toEqual({ ...before, error: "common.sls:1: undefined: facts.os" });
-  expect(keeper.health()).toEqual({
+  expect(controller.health()).toEqual({
     status: "degraded",
     message: "1 peels keep older settings, such as web-1: common.sls:1: undefined: facts.os",
   });
@@ -232,14 +232,14 @@ test("a failing peel keeps its settings, is reported by name, and recovers with 
   at.report("web-1", { os: "Debian" });
   await settle();
   expect(await at.shown("web-1")).toEqual(before as object);
-  expect(keeper.health()).toEqual({ status: "up" });
+  expect(controller.health()).toEqual({ status: "up" });
 
   at.tree.become({ ...files, "common.sls": "os: {{ facts.typo }}\n" });
   await settle();
-  expect(keeper.health().message).toStartWith("2 peels keep older settings");
+  expect(controller.health().message).toStartWith("2 peels keep older settings");
   at.tree.become(files);
   await settle();
-  expect(keeper.health()).toEqual({ status: "up" });
+  expect(controller.health()).toEqual({ status: "up" });
   expect(await at.shown("web-1")).toEqual(before as object);
   stop();
   await serving;
@@ -261,21 +261,24 @@ test("a peel that never had settings only has the reason", async () => {
 test("a broken top file changes no settings; nothing is compiled until it is fixed", async () => {
   const at = fleet();
   at.join("web-1", { os: "Debian" });
-  const { keeper, serve, log, counts, stop } = at.master();
+  const { controller, serve, log, counts, stop } = at.master();
   const serving = serve();
   await settle();
   at.tree.become({ ...files, "top.sls": "base: [" });
   at.report("web-1", { os: "SUSE" });
   at.join("web-2", { os: "SUSE" });
   await settle();
-  expect(keeper.health()).toMatchObject({ status: "degraded", message: expect.stringContaining("top.sls:") });
+  expect(controller.health()).toMatchObject({
+    status: "degraded",
+    message: expect.stringContaining("top.sls:"),
+  });
   expect(log.records.filter(({ level }) => level === "error")).toHaveLength(1);
   expect(await at.shown("web-1")).toMatchObject({ settings: { os: "Debian" } });
   expect(await at.shown("web-2")).toBeUndefined();
   expect(counts).toEqual({ written: 1 });
   at.tree.become(files);
   await settle();
-  expect(keeper.health()).toEqual({ status: "up" });
+  expect(controller.health()).toEqual({ status: "up" });
   expect(await at.shown("web-1")).toMatchObject({ settings: { os: "SUSE" } });
   expect(await at.shown("web-2")).toMatchObject({ settings: { os: "SUSE" } });
   stop();
@@ -288,27 +291,30 @@ test.each([
 ])("a broken top file shows while %s, and no longer after another master took over", async (_, waiting) => {
   const at = fleet();
   if (waiting !== undefined) at.join(waiting);
-  const { keeper, serve, stop } = at.master();
+  const { controller, serve, stop } = at.master();
   const serving = serve();
   await settle();
-  expect(keeper.health()).toEqual({ status: "up" });
+  expect(controller.health()).toEqual({ status: "up" });
   at.tree.become({ ...files, "top.sls": "base:\n  '*': [common\n" });
   await settle();
-  expect(keeper.health()).toMatchObject({ status: "degraded", message: expect.stringContaining("top.sls:") });
+  expect(controller.health()).toMatchObject({
+    status: "degraded",
+    message: expect.stringContaining("top.sls:"),
+  });
   at.tree.become(files);
   await settle();
-  expect(keeper.health()).toEqual({ status: "up" });
+  expect(controller.health()).toEqual({ status: "up" });
   at.tree.become({ ...files, "top.sls": "dev: {}\n" });
-  expect(keeper.health().message).toContain("top.sls:1: the environment");
+  expect(controller.health().message).toContain("top.sls:1: the environment");
   stop();
   await serving;
-  expect(keeper.health()).toEqual({ status: "up" });
+  expect(controller.health()).toEqual({ status: "up" });
 });
 
 test("without files settings are empty, and deleted files do not remove settings", async () => {
   const at = fleet({});
   at.join("web-1", { os: "Debian" });
-  const { keeper, serve, stop } = at.master();
+  const { controller, serve, stop } = at.master();
   const serving = serve();
   await settle();
   expect(await at.shown("web-1")).toMatchObject({ settings: {} });
@@ -318,12 +324,12 @@ test("without files settings are empty, and deleted files do not remove settings
   at.tree.become({});
   await settle();
   expect(await at.shown("web-1")).toMatchObject({ settings: { os: "Debian" } });
-  expect(keeper.health().status).toBe("degraded");
+  expect(controller.health().status).toBe("degraded");
   // An empty top file removes settings.
   at.tree.become({ "top.sls": "base: {}\n" });
   await settle();
   expect(await at.shown("web-1")).toMatchObject({ settings: {} });
-  expect(keeper.health()).toEqual({ status: "up" });
+  expect(controller.health()).toEqual({ status: "up" });
   stop();
   await serving;
 });
@@ -419,14 +425,14 @@ test("without a top file, a peel with a new key still gets its empty settings se
   const at = fleet();
   at.tree.become({});
   at.join("web-1", { os: "Debian" });
-  const { keeper, serve, stop } = at.master();
+  const { controller, serve, stop } = at.master();
   const serving = serve();
   await settle();
   expect(await at.shown("web-1")).toMatchObject({ settings: {} });
   at.join("web-1", { os: "Debian" });
   await settle();
   expect(await at.shown("web-1")).toMatchObject({ settings: {} });
-  expect(keeper.health()).toEqual({ status: "up" });
+  expect(controller.health()).toEqual({ status: "up" });
   stop();
   await serving;
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import { createLooks } from "./looks.ts";
+import { watchEnd } from "./end-watch.ts";
 import type { Position } from "./position.ts";
 
 const at = (events: number): Position => ({ events, "job-events": 0, enrollments: 0 });
@@ -9,10 +9,10 @@ const never = new AbortController().signal;
 
 function setup() {
   const clock = manualClock();
-  const state = { end: at(5), asked: 0, fails: false, held: undefined as Promise<void> | undefined };
-  const looks = createLooks({
+  const state = { end: at(5), requested: 0, fails: false, held: undefined as Promise<void> | undefined };
+  const endWatch = watchEnd({
     async endOf() {
-      state.asked++;
+      state.requested++;
       const { end, held } = state;
       await held;
       if (state.fails) throw new Error("no answer");
@@ -22,31 +22,35 @@ function setup() {
     clock,
     log: recordingLog(),
   });
-  return { clock, state, looks };
+  return { clock, state, endWatch };
 }
 
 test("the bus is asked once for all who wait, and not at all when nobody waits", async () => {
-  const { clock, state, looks } = setup();
-  const waiting = [looks.beyond(at(5), never), looks.beyond(at(5), never), looks.beyond(at(5), never)];
+  const { clock, state, endWatch } = setup();
+  const waiting = [
+    endWatch.beyond(at(5), never),
+    endWatch.beyond(at(5), never),
+    endWatch.beyond(at(5), never),
+  ];
   clock.advance(500);
   await settle();
   state.end = at(6);
   clock.advance(500);
   expect(await Promise.all(waiting)).toEqual([at(6), at(6), at(6)]);
-  expect(state.asked).toBe(2);
+  expect(state.requested).toBe(2);
   clock.advance(500);
-  expect([state.asked, clock.pending]).toEqual([2, 0]);
+  expect([state.requested, clock.pending]).toEqual([2, 0]);
   // A reader that is behind need not wait.
-  expect(await looks.beyond(at(4), never)).toEqual(at(6));
+  expect(await endWatch.beyond(at(4), never)).toEqual(at(6));
 });
 
 test("an answer to an earlier question is not taken for another stream", async () => {
-  const { clock, state, looks } = setup();
-  const first = looks.beyond(at(4), never);
+  const { clock, state, endWatch } = setup();
+  const first = endWatch.beyond(at(4), never);
   const held = Promise.withResolvers<void>();
   state.held = held.promise;
   clock.advance(500);
-  const later = looks.beyond(at(7), never);
+  const later = endWatch.beyond(at(7), never);
   held.resolve();
   expect(await first).toEqual(at(5));
   await settle();
@@ -56,20 +60,20 @@ test("an answer to an earlier question is not taken for another stream", async (
 });
 
 test("the end of another stream, which is shorter, ends the waiting as well", async () => {
-  const { clock, looks } = setup();
-  const waiting = looks.beyond(at(9), never);
+  const { clock, endWatch } = setup();
+  const waiting = endWatch.beyond(at(9), never);
   clock.advance(500);
   expect(await waiting).toEqual(at(5));
 });
 
 test("an abort ends the waiting, and so does a bus that does not answer for 30 s", async () => {
-  const { clock, state, looks } = setup();
+  const { clock, state, endWatch } = setup();
   const leaving = new AbortController();
-  const left = looks.beyond(at(5), leaving.signal);
+  const left = endWatch.beyond(at(5), leaving.signal);
   leaving.abort(new Error("left"));
   await expect(left).rejects.toThrow("left");
   state.fails = true;
-  const waiting = looks.beyond(at(5), never);
+  const waiting = endWatch.beyond(at(5), never);
   waiting.catch(() => {});
   for (let passed = 0; passed < 31_000; passed += 500) {
     clock.advance(500);

@@ -3,8 +3,8 @@ import { SvcError, toSvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/mod.ts";
 import { roleOperations } from "../../fleet/roles/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
-import { ask } from "../ask.ts";
 import { withBus } from "../operator.ts";
+import { request } from "../request.ts";
 
 /** What a master is asked about. */
 export interface Question {
@@ -25,14 +25,14 @@ type Answer = Awaited<ReturnType<(typeof roleOperations.mayDo)["operation"]["run
  * @param roles to ask for in place of those of the operator
  * @throws Exit 1 when not
  */
-export async function askWhether(
+export async function printMayDo(
   words: readonly string[],
   roles: string[] | undefined,
   cli: Cli,
 ): Promise<void> {
   const question = { ...questionOf(words), ...defined({ roles }) };
   await withBus(cli, async (bus) => {
-    const answer = await ask(bus, roleOperations.mayDo, question);
+    const answer = await request(bus, roleOperations.mayDo, question);
     await cli.print(answer, () => `${answer.allowed ? "yes" : "no"}: ${explain(answer)}`);
     if (!answer.allowed) throw new Exit(1);
   });
@@ -45,7 +45,7 @@ export async function askWhether(
  */
 export async function approvalsFor(bus: Bus, question: Question): Promise<number> {
   try {
-    const { allowed, approvals = 0 } = await ask(bus, roleOperations.mayDo, question);
+    const { allowed, approvals = 0 } = await request(bus, roleOperations.mayDo, question);
     return allowed ? approvals : 0;
   } catch (thrown) {
     const { kind } = toSvcError(thrown);
@@ -65,7 +65,7 @@ export async function sayWhether(
   cli: Pick<Cli, "say">,
 ): Promise<boolean | undefined> {
   try {
-    const answer = await ask(bus, roleOperations.mayDo, question);
+    const answer = await request(bus, roleOperations.mayDo, question);
     if (!answer.allowed) cli.say(`you may not do this: ${explain(answer)}`);
     else if ((answer.approvals ?? 0) > 0) cli.say(explain(answer));
     return answer.allowed;
