@@ -28,6 +28,8 @@ interface Parsed {
   code: string;
   /** The comments alone. */
   comments: string;
+  /** Every identifier: of values, types, properties and JSX. */
+  names: ReadonlySet<string>;
   /** What strings and templates say, one to a line; what is put into a template is left out. */
   strings: string;
 }
@@ -96,7 +98,12 @@ export function parse(source: Source): Parsed {
   const loads: string[] = [];
   const prose: { start: number; end: number }[] = [...comments];
   const strings: string[] = [];
+  const names = new Set<string>();
+  const note = ({ name }: { name: string }) => void names.add(name);
   new Visitor({
+    Identifier: note,
+    JSXIdentifier: note,
+    PrivateIdentifier: note,
     ImportDeclaration: (node) => {
       imports.push(node.source.value);
       const names = node.specifiers.map((one) =>
@@ -137,6 +144,7 @@ export function parse(source: Source): Parsed {
     loads,
     code: blank(source.text, prose),
     comments: comments.map((comment) => comment.value).join("\n"),
+    names,
     // A phrase does not lead from one text into the next.
     strings: strings.join("\n…\n"),
   };

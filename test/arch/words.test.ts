@@ -23,8 +23,6 @@ const planted = new Map<string, Source>([
   ["@ts-ignore", { path: "internal/jobs/run.ts", text: "// @ts-ignore\nconst n = m;" }],
   ["@ts-expect-error", { path: "internal/jobs/run.ts", text: "/* @ts-expect-error */ const n = m;" }],
   ["@ts-nocheck", { path: "internal/jobs/run.ts", text: "// @ts-nocheck\n" }],
-  ["most and least", { path: "internal/jobs/run.ts", text: "const mostBytes = 5;" }],
-  ["tell and hear", { path: "internal/jobs/run.ts", text: "function tellPeels() {}" }],
   ["TODO", { path: "internal/jobs/run.ts", text: "// FIXME: later\n" }],
 ]);
 

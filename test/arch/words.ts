@@ -43,19 +43,6 @@ export const bans: readonly Ban[] = [
   ban("@ts-ignore", /@ts-ignore\b/g, "fix the type", isCode, "comments"),
   ban("@ts-expect-error", /@ts-expect-error\b/g, "fix the type", isCode, "comments"),
   ban("@ts-nocheck", /@ts-nocheck\b/g, "fix the types", isCode, "comments"),
-  // One vocabulary: what is searched for under one name has one name.
-  ban(
-    "most and least",
-    /(?<!\bat )\b(?:most|least|longest|shortest)(?:[A-Z]\w*)?\b/g,
-    "name bounds with max and min",
-    isProduction,
-  ),
-  ban(
-    "tell and hear",
-    /\b(?:tell|told)(?:[A-Z]\w*)?\b|\bhear[A-Z]\w*/g,
-    "use report, notify, publish, receive or subscribe",
-    isProduction,
-  ),
   ban("TODO", /\b(?:TODO|FIXME|XXX)\b/g, "do it, or file it", isCode, "comments"),
 ];
 

@@ -3,7 +3,7 @@ import { type Question, useOutlook } from "./outlook.ts";
 import { OutlookNotes } from "./outlook-notes.tsx";
 
 const unsaid = {
-  asked: "Asking whether others must agree first …",
+  pending: "Asking whether others must agree first …",
   unknown: "This master cannot say whether others must agree first.",
 } as const;
 

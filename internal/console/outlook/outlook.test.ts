@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { outlookOf } from "./outlook.ts";
 
 test("what will happen is said as a master decides it", () => {
-  expect(outlookOf("asked")).toEqual({ words: "It runs", open: "asked" });
+  expect(outlookOf("pending")).toEqual({ words: "It runs", open: "pending" });
   expect(outlookOf({ allowed: true, rule: "role admin, built in", approvals: 0 })).toEqual({
     words: "It runs at once",
   });
@@ -23,7 +23,7 @@ test("what will happen is said as a master decides it", () => {
 
 test("of a decision the same is said, and what no master has said is distinguished", () => {
   const decision = { subject: "Each decision", does: "takes effect", infinitive: "take effect" };
-  const wordsOf = (...requested: Parameters<typeof outlookOf>) => outlookOf(...requested).words;
+  const wordsOf = (...pending: Parameters<typeof outlookOf>) => outlookOf(...pending).words;
   expect(wordsOf({ allowed: true }, decision)).toBe("Each decision takes effect at once");
   expect(wordsOf({ allowed: true, approvals: 1 }, decision)).toBe(
     "Each decision waits until another operator agrees, and then takes effect",

@@ -12,8 +12,8 @@ export interface Outlook {
   rule?: string;
   /** Why it would be refused, in a sentence; absent when it would not. */
   refused?: string;
-  /** Nobody has said it: it is `asked`, or a master cannot say it. */
-  open?: "asked" | "unknown";
+  /** Nobody has said it: it is `pending`, or a master cannot say it. */
+  open?: "pending" | "unknown";
 }
 
 /** How a sentence speaks of it. */
@@ -34,12 +34,12 @@ const running: Speech = { subject: "It", does: "runs", infinitive: "run" };
  */
 export function useOutlook(app: App, question: Question, speech: Speech = running): Outlook {
   const { value, problem } = useAnswer(app, routes.mayDo, question);
-  return outlookOf(value ?? (problem === undefined ? "asked" : "unknown"), speech);
+  return outlookOf(value ?? (problem === undefined ? "pending" : "unknown"), speech);
 }
 
 /** What the answer of a master means for the person who is about to send the request. */
 export function outlookOf(
-  answer: Pick<Types["answer"], "allowed" | "approvals" | "rule" | "reason"> | "asked" | "unknown",
+  answer: Pick<Types["answer"], "allowed" | "approvals" | "rule" | "reason"> | "pending" | "unknown",
   { subject, does, infinitive }: Speech = running,
 ): Outlook {
   if (typeof answer === "string") return { words: `${subject} ${does}`, open: answer };

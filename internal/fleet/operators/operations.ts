@@ -217,13 +217,11 @@ export const adoptionStatus = operation({
       signing_key: mint.signer() !== undefined,
       administrators: registry.administrators().map((one) => one.name),
       operators: active.length,
-      unsigned: adoption.unsigned
-        .list()
-        .map(({ name: requester, lastAt, ...rest }) => ({
-          name: requester,
-          ...rest,
-          last_at: rfc3339(lastAt),
-        })),
+      unsigned: adoption.unsigned.list().map(({ name: requester, lastAt, ...rest }) => ({
+        name: requester,
+        ...rest,
+        last_at: rfc3339(lastAt),
+      })),
       shared_credentials: [...shared].map(([user, connections]) => ({ name: user, connections })),
     };
   },
