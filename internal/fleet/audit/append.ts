@@ -67,111 +67,29 @@ export interface AppendDeps {
   log: Log;
 }
 
+/** The end of the chain as this master knows it, and what waits to be written behind it. */
+interface Writing extends AppendDeps {
+  readonly waiting: Waiting[];
+  /** What the next entry follows; absent while that is not known. */
+  head: Link | undefined;
+  /** The newest entry that was seen, which `head` may be behind of for a moment. */
+  newest: (Link & { at: number }) | undefined;
+  running: boolean;
+  isCut: boolean;
+}
+
 /**
  * A writer of the audit. What arrives while a batch is under way waits and goes with the next one: on a lone server
  * the entries of a batch follow each other without waiting, and each names the one before, so that the bus stores
  * none after one that it refuses.
  */
-export function createAuditWriter({ bus, master, signer, keys, clock, log }: AppendDeps): AuditWriter {
+export function createAuditWriter(deps: AppendDeps): AuditWriter {
+  const { clock, master } = deps;
   const waiting: Waiting[] = [];
-  let head: Link | undefined;
-  /** The newest entry that was seen, which `head` may be behind of for a moment. */
-  let newest: (Link & { at: number }) | undefined;
-  let running = false;
-  let isCut = false;
-  /**
-   * A batch names the message before by its ID, for one that is not stored yet. Servers of a cluster stop the whole
-   * stream when that ID does not match ("critical write error: last msgid mismatch", seen with all of its replicas).
-   */
-  const maxAtOnce = () => (isClustered(bus) ? 1 : batchSize);
-
-  const note = (link: Link, at: number) => {
-    if (newest === undefined || link.seq > newest.seq) newest = { ...link, at };
+  const writing: Writing = {
+    ...deps,
+    ...{ waiting, head: undefined, newest: undefined, running: false, isCut: false },
   };
-  const read = async ({ last }: Pick<StreamEnds, "last">, known: Link | undefined): Promise<Link> => {
-    const isShort = known !== undefined && last < known.seq;
-    if (isShort && !isCut) {
-      log.error("the audit ends before an entry that this master knows", {
-        ...{ last, known: known.seq },
-        next: "compare it with the peels: svc audit verify --witness '*'",
-      });
-    }
-    isCut = isShort;
-    if (last === 0) return beginning();
-    const message = await lastOn(bus, auditStream, auditSubject(">"));
-    // Everything is older than the retention, or the last one was removed.
-    if (message === undefined || message.sequence < last)
-      return newest?.seq === last ? newest : { seq: last, hash: beginning().hash };
-    const link = { seq: message.sequence, hash: sha256(message.data) };
-    const at = genuineEntry(message.data, link.seq, keys())?.at;
-    // Peels get no head that another party wrote. The chain continues after it, and the verification finds it.
-    if (at !== undefined) note(link, at);
-    return link;
-  };
-  const settle = (one: Waiting, run: () => void) => {
-    if (one.isOver) return;
-    one.isOver = true;
-    one.timer.cancel();
-    run();
-  };
-
-  /** Sends a batch. @returns what must be sent again, because other masters were faster */
-  const send = async (batch: readonly Waiting[]): Promise<Waiting[]> => {
-    if (head === undefined) {
-      const known = newest;
-      head = await read(await streamEnds(bus, auditStream), known);
-    }
-    let at = head;
-    const sent = batch.map((one, index) => {
-      const { bytes, link } = writeEntry(one.content, at, signer);
-      const afterId = index === 0 ? undefined : idOf(at);
-      const options = {
-        id: idOf(link),
-        after: at.seq,
-        timeoutMs: attemptMs,
-        ...(afterId === undefined ? {} : { afterId }),
-      };
-      at = link;
-      return {
-        one,
-        link,
-        result: appendNext(bus, auditStream, auditSubject(one.content.action), bytes, options),
-      };
-    });
-    const results = await Promise.allSettled(sent.map(({ result }) => result));
-    // An entry that is stored proves that those before it are.
-    const last = results.findLastIndex(
-      (result) => result.status === "fulfilled" && result.value === "stored",
-    );
-    for (const { one, link } of sent.slice(0, last + 1)) {
-      note(link, one.content.at);
-      head = link;
-      settle(one, () => one.stored(link));
-    }
-    const rest = sent.slice(last + 1);
-    if (rest.length === 0) return [];
-    head = undefined;
-    const failure = results.slice(last + 1).find((result) => result.status === "rejected");
-    if (failure === undefined) return rest.map(({ one }) => one);
-    for (const { one } of rest) settle(one, () => one.failed(failure.reason));
-    return [];
-  };
-
-  const run = async () => {
-    running = true;
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, maxAtOnce()).filter(({ isOver }) => !isOver);
-      if (batch.length === 0) continue;
-      try {
-        waiting.unshift(...(await send(batch)));
-      } catch (thrown) {
-        head = undefined;
-        for (const one of batch) settle(one, () => one.failed(thrown));
-      }
-    }
-    running = false;
-  };
-
   return {
     append(draft) {
       const { promise, resolve, reject } = Promise.withResolvers<Link>();
@@ -189,22 +107,117 @@ export function createAuditWriter({ bus, master, signer, keys, clock, log }: App
         ),
       };
       waiting.push(one);
-      if (!running) void run();
+      if (!writing.running) void run(writing);
       return promise;
     },
     async refresh(ends, known) {
       // Nobody wrote since the last look. Whether the entry is still the same, `openAuditMemory` compares.
-      if (ends.last === newest?.seq) {
-        isCut = false;
+      if (ends.last === writing.newest?.seq) {
+        writing.isCut = false;
         return;
       }
-      const link = await read(ends, known);
-      if (!running && (head === undefined || link.seq > head.seq)) head = link;
+      const link = await readEnd(writing, ends, known);
+      const { running, head } = writing;
+      if (!running && (head === undefined || link.seq > head.seq)) writing.head = link;
     },
     get head() {
-      return newest;
+      return writing.newest;
     },
   };
+}
+
+function settle(one: Waiting, run: () => void): void {
+  if (one.isOver) return;
+  one.isOver = true;
+  one.timer.cancel();
+  run();
+}
+
+function note(writing: Writing, link: Link, at: number): void {
+  if (writing.newest === undefined || link.seq > writing.newest.seq) writing.newest = { ...link, at };
+}
+
+async function readEnd(
+  writing: Writing,
+  { last }: Pick<StreamEnds, "last">,
+  known: Link | undefined,
+): Promise<Link> {
+  const { bus, log, newest, keys } = writing;
+  const isShort = known !== undefined && last < known.seq;
+  if (isShort && !writing.isCut) {
+    log.error("the audit ends before an entry that this master knows", {
+      ...{ last, known: known.seq },
+      next: "compare it with the peels: svc audit verify --witness '*'",
+    });
+  }
+  writing.isCut = isShort;
+  if (last === 0) return beginning();
+  const message = await lastOn(bus, auditStream, auditSubject(">"));
+  // Everything is older than the retention, or the last one was removed.
+  if (message === undefined || message.sequence < last)
+    return newest?.seq === last ? newest : { seq: last, hash: beginning().hash };
+  const link = { seq: message.sequence, hash: sha256(message.data) };
+  const at = genuineEntry(message.data, link.seq, keys())?.at;
+  // Peels get no head that another party wrote. The chain continues after it, and the verification finds it.
+  if (at !== undefined) note(writing, link, at);
+  return link;
+}
+
+async function run(writing: Writing): Promise<void> {
+  const { waiting, bus } = writing;
+  writing.running = true;
+  while (waiting.length > 0) {
+    // A batch names the message before by its ID, for one that is not stored yet. Servers of a cluster stop the whole
+    // stream when that ID does not match ("critical write error: last msgid mismatch", seen with all of its replicas).
+    const maxAtOnce = isClustered(bus) ? 1 : batchSize;
+    const batch = waiting.splice(0, maxAtOnce).filter(({ isOver }) => !isOver);
+    if (batch.length === 0) continue;
+    try {
+      waiting.unshift(...(await send(writing, batch)));
+    } catch (thrown) {
+      writing.head = undefined;
+      for (const one of batch) settle(one, () => one.failed(thrown));
+    }
+  }
+  writing.running = false;
+}
+
+/** Sends a batch. @returns what must be sent again, because other masters were faster */
+async function send(writing: Writing, batch: readonly Waiting[]): Promise<Waiting[]> {
+  if (writing.head === undefined) {
+    const known = writing.newest;
+    writing.head = await readEnd(writing, await streamEnds(writing.bus, auditStream), known);
+  }
+  const sent = publish(writing, batch, writing.head);
+  const results = await Promise.allSettled(sent.map(({ result }) => result));
+  // An entry that is stored proves that those before it are.
+  const last = results.findLastIndex((result) => result.status === "fulfilled" && result.value === "stored");
+  for (const { one, link } of sent.slice(0, last + 1)) {
+    note(writing, link, one.content.at);
+    writing.head = link;
+    settle(one, () => one.stored(link));
+  }
+  const rest = sent.slice(last + 1);
+  if (rest.length === 0) return [];
+  writing.head = undefined;
+  const failure = results.slice(last + 1).find((result) => result.status === "rejected");
+  if (failure === undefined) return rest.map(({ one }) => one);
+  for (const { one } of rest) settle(one, () => one.failed(failure.reason));
+  return [];
+}
+
+/** Sends entries that follow each other, without waiting in between. */
+function publish({ bus, signer }: Writing, batch: readonly Waiting[], head: Link) {
+  let before = head;
+  return batch.map((one, index) => {
+    const { bytes, link } = writeEntry(one.content, before, signer);
+    const result = appendNext(bus, auditStream, auditSubject(one.content.action), bytes, {
+      ...{ id: idOf(link), after: before.seq, timeoutMs: attemptMs },
+      ...(index === 0 ? {} : { afterId: idOf(before) }),
+    });
+    before = link;
+    return { one, link, result };
+  });
 }
 
 const idOf = ({ hash }: Link): string => Buffer.from(hash).toString("hex");

@@ -69,54 +69,8 @@ export interface BinariesDeps {
 
 /** Opens the binaries in a provisioned store. Sends no request. */
 export function openBinaries(deps: BinariesDeps): Binaries {
-  const { store, named, clock, jitter, log, capacityBytes = maxStoredBytes } = deps;
-  const content = openContentStore(store, graceMs, clock);
-
-  const current = async (): Promise<BinaryCatalog & { revision: number; digest?: string }> => {
-    const head = await store.head();
-    if (head === undefined) return { binaries: [], floor: 0, revision: 0 };
-    const { revision, digest } = head;
-    const data = digest === undefined ? undefined : await readBlob(store, digest);
-    if (digest === undefined || data === undefined) {
-      log.error("the catalog of binaries is damaged: commit the binaries again");
-      // A chunk stored before this catalog may already be selected for removal.
-      return { binaries: [], floor: revision, revision, ...defined({ digest }) };
-    }
-    return { ...decodeBinaryCatalog(data), revision, digest };
-  };
-  const replace = async (catalog: BinaryCatalog, revision: number): Promise<boolean> => {
-    const data = encodeBinaryCatalog(catalog);
-    return (await content.commit({ digest: sha256Hex(data), data, token: 0 }, revision)) !== undefined;
-  };
-  /** All manifests and chunks of the binaries. */
-  const partsOf = async (binaries: readonly StoredBinary[]): Promise<Set<string>> => {
-    const parts = new Set<string>();
-    for (const { manifest } of binaries) {
-      const data = await readBlob(store, manifest);
-      if (data === undefined) {
-        log.error("a binary cannot be read: commit it again", { manifest });
-        continue;
-      }
-      parts.add(manifest);
-      for (const chunk of decodeBinaryManifest(data).chunks) parts.add(chunk);
-    }
-    return parts;
-  };
-
-  /** The binaries that a commit keeps besides the new one. */
-  const save = async (added: StoredBinary, before: readonly StoredBinary[]): Promise<StoredBinary[]> => {
-    const others = before.filter(({ manifest }) => manifest !== added.manifest);
-    const needed = others.length < keptBinaries ? new Set<string>() : await named();
-    const kept = [added, ...others].filter(
-      ({ manifest }, index) => index < keptBinaries || needed.has(manifest),
-    );
-    if (kept.length <= maxBinaries) return kept;
-    throw new SvcError(
-      "conflict",
-      `unfinished jobs and rollouts need ${maxBinaries} binaries, the maximum: wait until one of them ends`,
-    );
-  };
-
+  const { store, clock, jitter, log, capacityBytes = maxStoredBytes } = deps;
+  const open: Open = { ...deps, content: openContentStore(store, graceMs, clock) };
   return {
     async put(digest, data) {
       if (data.length === 0) throw new SvcError("bad_request", "a chunk must not be empty");
@@ -139,31 +93,7 @@ export function openBinaries(deps: BinariesDeps): Binaries {
         throw new SvcError("too_large", `a manifest must have at most ${maxManifestBytes} bytes`);
       }
       const manifest = decodeBinaryManifest(encoded);
-      const digest = sha256Hex(encoded);
-      const attempt = async (): Promise<Committed | typeof conflict> => {
-        const { binaries, floor, revision } = await current();
-        const parts = await partsOf(binaries);
-        const missing = await verify(store, manifest, (chunk, place) => parts.has(chunk) || place > floor);
-        if (missing.length > 0) return { missing };
-        const { sha256, size, platform, version } = manifest;
-        const at = rfc3339(clock.now());
-        const binary = { manifest: digest, sha256, size, platform, version, at, by: operator };
-        const kept = await save(binary, binaries);
-        await store.put(digest, encoded);
-        if (!(await replace({ binaries: kept, floor }, revision))) return conflict;
-        const gone = binaries.filter((one) => !kept.some((other) => other.manifest === one.manifest));
-        log.info("binary committed", {
-          manifest: digest,
-          sha256,
-          size,
-          platform,
-          version,
-          operator,
-          dropped: gone.map((one) => one.manifest),
-        });
-        return { binary };
-      };
-      return retryOnConflict(attempt, {
+      return retryOnConflict(() => tryCommit(open, manifest, encoded, operator), {
         exhausted: "other binaries were committed at the same time: run the command again",
         // Each attempt reads the whole binary.
         pause: { clock, jitter },
@@ -171,24 +101,101 @@ export function openBinaries(deps: BinariesDeps): Binaries {
     },
 
     async collect() {
-      const { binaries, floor, revision, digest } = await current();
+      const { binaries, floor, revision, digest } = await current(open);
       if (digest === undefined) {
         // Uploads that were never committed are listed once a head exists.
-        if ((await store.size()) > 0) await replace({ binaries, floor }, revision);
+        if ((await store.size()) > 0) await replace(open, { binaries, floor }, revision);
         return 0;
       }
-      const parts = await partsOf(binaries);
-      const removed = await content.collect(parts.add(digest), async (doomed) => {
+      const parts = await partsOf(open, binaries);
+      const removed = await open.content.collect(parts.add(digest), async (doomed) => {
         // The previous catalog is always among them, and does not alone justify a new one.
         if (doomed.size < 2) return false;
         // A commit that starts now requests these chunks again. One that has already read the catalog is
         // refused, or moves the head first: then nothing is removed.
-        return replace({ binaries, floor: Math.max(floor, ...[...doomed.values()].flat()) }, revision);
+        const next = { binaries, floor: Math.max(floor, ...[...doomed.values()].flat()) };
+        return replace(open, next, revision);
       });
       if (removed > 0) log.info("chunks that no binary names were removed", { chunks: removed });
       return removed;
     },
   };
+}
+
+type Open = BinariesDeps & { readonly content: ReturnType<typeof openContentStore> };
+
+async function tryCommit(
+  open: Open,
+  manifest: BinaryManifest,
+  encoded: Uint8Array,
+  operator: string,
+): Promise<Committed | typeof conflict> {
+  const { store, clock, log } = open;
+  const { binaries, floor, revision } = await current(open);
+  const parts = await partsOf(open, binaries);
+  const missing = await verify(store, manifest, (chunk, place) => parts.has(chunk) || place > floor);
+  if (missing.length > 0) return { missing };
+  const digest = sha256Hex(encoded);
+  const { sha256, size, platform, version } = manifest;
+  const described = { manifest: digest, sha256, size, platform, version };
+  const binary = { ...described, at: rfc3339(clock.now()), by: operator };
+  const kept = await save(open, binary, binaries);
+  await store.put(digest, encoded);
+  if (!(await replace(open, { binaries: kept, floor }, revision))) return conflict;
+  const gone = binaries.filter((one) => !kept.some((other) => other.manifest === one.manifest));
+  log.info("binary committed", { ...described, operator, dropped: gone.map((one) => one.manifest) });
+  return { binary };
+}
+
+async function current({ store, log }: Open): Promise<BinaryCatalog & { revision: number; digest?: string }> {
+  const head = await store.head();
+  if (head === undefined) return { binaries: [], floor: 0, revision: 0 };
+  const { revision, digest } = head;
+  const data = digest === undefined ? undefined : await readBlob(store, digest);
+  if (digest === undefined || data === undefined) {
+    log.error("the catalog of binaries is damaged: commit the binaries again");
+    // A chunk stored before this catalog may already be selected for removal.
+    return { binaries: [], floor: revision, revision, ...defined({ digest }) };
+  }
+  return { ...decodeBinaryCatalog(data), revision, digest };
+}
+
+async function replace({ content }: Open, catalog: BinaryCatalog, revision: number): Promise<boolean> {
+  const data = encodeBinaryCatalog(catalog);
+  return (await content.commit({ digest: sha256Hex(data), data, token: 0 }, revision)) !== undefined;
+}
+
+/** All manifests and chunks of the binaries. */
+async function partsOf({ store, log }: Open, binaries: readonly StoredBinary[]): Promise<Set<string>> {
+  const parts = new Set<string>();
+  for (const { manifest } of binaries) {
+    const data = await readBlob(store, manifest);
+    if (data === undefined) {
+      log.error("a binary cannot be read: commit it again", { manifest });
+      continue;
+    }
+    parts.add(manifest);
+    for (const chunk of decodeBinaryManifest(data).chunks) parts.add(chunk);
+  }
+  return parts;
+}
+
+/** The binaries that a commit keeps besides the new one. */
+async function save(
+  { named }: Open,
+  added: StoredBinary,
+  before: readonly StoredBinary[],
+): Promise<StoredBinary[]> {
+  const others = before.filter(({ manifest }) => manifest !== added.manifest);
+  const needed = others.length < keptBinaries ? new Set<string>() : await named();
+  const kept = [added, ...others].filter(
+    ({ manifest }, index) => index < keptBinaries || needed.has(manifest),
+  );
+  if (kept.length <= maxBinaries) return kept;
+  throw new SvcError(
+    "conflict",
+    `unfinished jobs and rollouts need ${maxBinaries} binaries, the maximum: wait until one of them ends`,
+  );
 }
 
 /**

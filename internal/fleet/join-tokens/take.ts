@@ -6,7 +6,7 @@ import type { RecordMac } from "../../identity/mod.ts";
 import { type Choice, chooseUse, holdMs, type Place, placeOf, settledMs } from "./choose.ts";
 import type { JoinTokenRecord } from "./record.ts";
 import { encodeUse, type Use, useKey } from "./use.ts";
-import type { JoinTokenView, StoredUse } from "./view.ts";
+import type { JoinTokenView } from "./view.ts";
 
 /** A host that joins with a token. */
 export interface Joining {
@@ -52,6 +52,13 @@ const readAtOnce = 64;
 /** How many lost races in a row are bad luck. */
 const maxLost = 64;
 
+interface Taking extends TakeDeps {
+  /** Slots that this master is writing, by their key. */
+  readonly writing: Set<string>;
+  /** Writes of uses whose enrollment was found, by token. */
+  readonly settled: Map<string, Set<string>>;
+}
+
 /**
  * Takes uses of tokens, one write for each. Of two masters that want the same use, one gets it.
  *
@@ -60,66 +67,8 @@ const maxLost = 64;
  * first master may still be at work.
  */
 export function createTakings(deps: TakeDeps) {
-  const { bucket, view, mac, clock, jitter, log } = deps;
-  /** Slots that this master is writing, by their key. */
-  const writing = new Set<string>();
-  /** Writes of uses whose enrollment was found, by token. */
-  const settled = new Map<string, Set<string>>();
-  const settle = (token: string, { slot, n }: { slot: number; n: number }) => {
-    const known = settled.get(token) ?? new Set<string>();
-    if (known.size === 0) for (const id of settled.keys()) if (view.get(id) === undefined) settled.delete(id);
-    settled.set(token, known.add(`${slot}/${n}`));
-  };
-
-  const resultOf = async (token: string, use: StoredUse & { slot: number }): Promise<UseResult> => {
-    const result = await deps.resultOf(use.enrollment);
-    if (result !== "none") settle(token, use);
-    return result;
-  };
-  const firstOfNothing = async (token: string, uses: Choice["doubtful"]): Promise<Place | undefined> => {
-    for (let from = 0; from < uses.length; from += readAtOnce) {
-      const some = uses.slice(from, from + readAtOnce);
-      const found = await Promise.all(some.map((use) => resultOf(token, use)));
-      const use = some[found.indexOf("none")];
-      if (use !== undefined) return placeOf(use);
-    }
-    return undefined;
-  };
-  const write = async (token: string, { slot, revision, n }: Place, use: Omit<Use, "n">) => {
-    const key = useKey(token, slot);
-    writing.add(key);
-    try {
-      const value = encodeUse(mac, { ...use, n }, key);
-      const written = await (revision === undefined
-        ? bucket.create(key, value)
-        : bucket.update(key, value, revision));
-      if (written !== undefined) view.apply({ key, value, revision: written });
-      return written;
-    } finally {
-      writing.delete(key);
-    }
-  };
-  const pick = async (token: JoinTokenRecord, choice: Choice): Promise<Place | undefined> => {
-    const { own, free, doubtful } = choice;
-    const result = own === undefined ? "over" : await deps.resultOf(own.enrollment);
-    // A host that was admitted does not come here, unless its master died between the record and its index: masters
-    // complete that within a minute.
-    if (result === "live") throw busy(repairMs);
-    if (own !== undefined && result === "none") {
-      const leftMs = own.at + settledMs - clock.now();
-      if (leftMs <= 0) return placeOf(own);
-      throw busy(leftMs);
-    }
-    if (free !== undefined) return free;
-    return firstOfNothing(token.id, doubtful);
-  };
-  const choose = (token: JoinTokenRecord, publicKey: string) =>
-    chooseUse(token, view.usesOf(token.id), {
-      ...{ own: view.slotOf(token.id, publicKey), now: clock.now(), start: jitter() },
-      busy: (slot) => writing.has(useKey(token.id, slot)),
-      isSettled: (slot, n) => settled.get(token.id)?.has(`${slot}/${n}`) === true,
-    });
-
+  const { view, clock } = deps;
+  const taking: Taking = { ...deps, writing: new Set(), settled: new Map() };
   return {
     /**
      * Takes one use for a host.
@@ -129,35 +78,110 @@ export function createTakings(deps: TakeDeps) {
      */
     async take(token: JoinTokenRecord, host: Joining): Promise<Taken | undefined> {
       for (let lost = 0; lost < maxLost; lost++) {
-        const place = await pick(token, choose(token, host.publicKey));
+        const place = await pick(taking, token, host.publicKey);
         if (place === undefined) return undefined;
         const since = clock.monotonic();
         const use = { free: false, ...host, at: clock.now() };
-        const revision = await write(token.id, place, use);
-        if (revision === undefined) {
-          await view.caughtUp();
-          continue;
+        const revision = await write(taking, token.id, place, use);
+        if (revision !== undefined) {
+          return taken(taking, token.id, { slot: place.slot, revision, n: place.n + 1 }, use, since);
         }
-        const held: Place = { slot: place.slot, revision, n: place.n + 1 };
-        return {
-          assertHeld() {
-            if (clock.monotonic() - since < holdMs) return;
-            throw new SvcError("unavailable", "the enrollment with the join token took too long: try again");
-          },
-          async giveBack() {
-            try {
-              await write(token.id, held, { ...use, free: true });
-            } catch (thrown) {
-              log.warn("a use of a join token is free again later", {
-                ...{ token: token.id, peel_id: host.peelId, reason: describeError(thrown) },
-              });
-            }
-          },
-        };
+        await view.caughtUp();
       }
       throw new SvcError("unavailable", "many hosts join with this token at the same time: try again");
     },
   };
+}
+
+/** @param since when it was taken, on the monotonic clock */
+function taken(taking: Taking, token: string, held: Place, use: Omit<Use, "n">, since: number): Taken {
+  return {
+    assertHeld() {
+      if (taking.clock.monotonic() - since < holdMs) return;
+      throw new SvcError("unavailable", "the enrollment with the join token took too long: try again");
+    },
+    async giveBack() {
+      try {
+        await write(taking, token, held, { ...use, free: true });
+      } catch (thrown) {
+        taking.log.warn("a use of a join token is free again later", {
+          ...{ token, peel_id: use.peelId, reason: describeError(thrown) },
+        });
+      }
+    },
+  };
+}
+
+/** The place of the use that this host gets; `undefined` when all are taken. */
+async function pick(taking: Taking, token: JoinTokenRecord, publicKey: string): Promise<Place | undefined> {
+  const { own, free, doubtful } = choose(taking, token, publicKey);
+  const result = own === undefined ? "over" : await taking.resultOf(own.enrollment);
+  // A host that was admitted does not come here, unless its master died between the record and its index: masters
+  // complete that within a minute.
+  if (result === "live") throw busy(repairMs);
+  if (own !== undefined && result === "none") {
+    const leftMs = own.at + settledMs - taking.clock.now();
+    if (leftMs <= 0) return placeOf(own);
+    throw busy(leftMs);
+  }
+  if (free !== undefined) return free;
+  return firstOfNothing(taking, token.id, doubtful);
+}
+
+function choose(
+  { view, clock, jitter, writing, settled }: Taking,
+  token: JoinTokenRecord,
+  publicKey: string,
+): Choice {
+  const { id } = token;
+  return chooseUse(token, view.usesOf(id), {
+    ...{ own: view.slotOf(id, publicKey), now: clock.now(), start: jitter() },
+    busy: (slot) => writing.has(useKey(id, slot)),
+    isSettled: (slot, n) => settled.get(id)?.has(`${slot}/${n}`) === true,
+  });
+}
+
+/** The first of these uses that no enrollment came of. */
+async function firstOfNothing(
+  taking: Taking,
+  token: string,
+  uses: Choice["doubtful"],
+): Promise<Place | undefined> {
+  for (let from = 0; from < uses.length; from += readAtOnce) {
+    const some = uses.slice(from, from + readAtOnce);
+    const found = await Promise.all(some.map(({ enrollment }) => taking.resultOf(enrollment)));
+    for (const [at, use] of some.entries()) if (found[at] !== "none") settle(taking, token, use);
+    const use = some[found.indexOf("none")];
+    if (use !== undefined) return placeOf(use);
+  }
+  return undefined;
+}
+
+/** Notes that the enrollment of a use was found. */
+function settle({ settled, view }: Taking, token: string, { slot, n }: { slot: number; n: number }): void {
+  const known = settled.get(token) ?? new Set<string>();
+  if (known.size === 0) for (const id of settled.keys()) if (view.get(id) === undefined) settled.delete(id);
+  settled.set(token, known.add(`${slot}/${n}`));
+}
+
+async function write(
+  { bucket, view, mac, writing }: Taking,
+  token: string,
+  { slot, revision, n }: Place,
+  use: Omit<Use, "n">,
+): Promise<number | undefined> {
+  const key = useKey(token, slot);
+  writing.add(key);
+  try {
+    const value = encodeUse(mac, { ...use, n }, key);
+    const written = await (revision === undefined
+      ? bucket.create(key, value)
+      : bucket.update(key, value, revision));
+    if (written !== undefined) view.apply({ key, value, revision: written });
+    return written;
+  } finally {
+    writing.delete(key);
+  }
 }
 
 function busy(retryAfterMs: number): SvcError {

@@ -33,85 +33,31 @@ export interface JoinTokenView {
   stop(): void;
 }
 
-/**
- * A record counts when a master vouches for it, and when it is not older than what was known under its key: an attacker who
- * controls the bus can put back an earlier revision, in which a token was not revoked or a use was free.
- */
-export function createJoinTokenView({
-  bucket,
-  mac,
-  ended,
-  clock,
-  log,
-}: {
+export interface JoinTokenViewDeps {
   bucket: Pick<Bucket, "watch">;
   mac: RecordMac;
   /** Tokens that were revoked, whatever the bus says. */
   ended: EndedTokens;
   clock: Pick<Clock, "after" | "now">;
   log: Log;
-}): JoinTokenView {
-  const tokens = new Map<string, JoinTokenRecord>();
-  const uses = new Map<string, Map<number, StoredUse>>();
+}
+
+interface Known extends JoinTokenViewDeps {
+  readonly tokens: Map<string, JoinTokenRecord>;
+  readonly uses: Map<string, Map<number, StoredUse>>;
   /** Slots by the public key of their host, by token. */
-  const owners = new Map<string, Map<string, number>>();
-  const own = (id: string, slot: number, before: StoredUse | undefined, use: Use) => {
-    const slots = owners.get(id) ?? new Map<string, number>();
-    if (before !== undefined && slots.get(before.publicKey) === slot) slots.delete(before.publicKey);
-    if (!use.free) slots.set(use.publicKey, slot);
-    owners.set(id, slots);
-  };
-  const distrust = (key: string, reason: string) =>
-    log.error("a stored join token does not count", { key, reason });
-  const read = <T>(key: string, decodeIt: () => T | undefined): T | undefined => {
-    try {
-      const found = decodeIt();
-      if (found === undefined) distrust(key, "no master made it");
-      return found;
-    } catch (thrown) {
-      distrust(key, describeError(thrown));
-      return undefined;
-    }
-  };
-  const applyToken = (id: string, value: Uint8Array | undefined) => {
-    const token = value === undefined ? undefined : read(id, () => decodeToken(mac, id, value));
-    if (token === undefined) {
-      tokens.delete(id);
-      return;
-    }
-    if (token.revokedAt === undefined && ended.has(id)) {
-      tokens.delete(id);
-      return distrust(id, "it was revoked, and an earlier record was put back");
-    }
-    if (token.revokedAt !== undefined) ended.add(token);
-    tokens.set(id, token);
-  };
-  const applyUse = (id: string, slot: number, key: string, value: Uint8Array, revision: number) => {
-    const use = read(key, () => decodeUse(mac, key, value));
-    if (use === undefined) return;
-    const known = uses.get(id) ?? new Map<number, StoredUse>();
-    const before = known.get(slot);
-    if (before !== undefined && use.n < before.n) {
-      // The watch repeats earlier values after a reconnect; a later revision of them was put back.
-      if (revision > before.revision) distrust(key, "an earlier record of it was put back");
-      return;
-    }
-    uses.set(id, known.set(slot, { ...use, revision }));
-    own(id, slot, before, use);
-  };
-  const apply: JoinTokenView["apply"] = ({ key, value, revision }) => {
-    const { token, slot } = parseKey(key);
-    if (slot === undefined) return applyToken(token, value);
-    if (value !== undefined) return applyUse(token, slot, key, value, revision);
-    // Masters remove the uses of a token that ended long ago; of another one a use stays taken.
-    if ((tokens.get(token)?.expiresAt ?? 0) > clock.now()) return distrust(key, "others removed a use of it");
-    const left = uses.get(token);
-    if (left?.delete(slot) === true && left.size === 0) {
-      uses.delete(token);
-      owners.delete(token);
-    }
-  };
-  const watch = bucket.watch(apply);
+  readonly owners: Map<string, Map<string, number>>;
+}
+
+/**
+ * A record counts when a master vouches for it, and when it is not older than what was known under its key: an attacker who
+ * controls the bus can put back an earlier revision, in which a token was not revoked or a use was free.
+ */
+export function createJoinTokenView(deps: JoinTokenViewDeps): JoinTokenView {
+  const known: Known = { ...deps, tokens: new Map(), uses: new Map(), owners: new Map() };
+  const { tokens, uses, owners } = known;
+  const apply: JoinTokenView["apply"] = (change) => applyChange(known, change);
+  const watch = deps.bucket.watch(apply);
   const none: ReadonlyMap<number, StoredUse> = new Map();
   return {
     apply,
@@ -120,7 +66,79 @@ export function createJoinTokenView({
     usesOf: (id) => uses.get(id) ?? none,
     slotOf: (id, publicKey) => owners.get(id)?.get(publicKey),
     used: (id) => [...(uses.get(id) ?? none).values()].filter(({ free }) => !free).length,
-    caughtUp: shareRuns(() => caughtUpInTime(watch, "join tokens", clock)),
+    caughtUp: shareRuns(() => caughtUpInTime(watch, "join tokens", deps.clock)),
     stop: () => watch.stop(),
   };
 }
+
+function applyChange(known: Known, { key, value, revision }: Parameters<JoinTokenView["apply"]>[0]) {
+  const { token, slot } = parseKey(key);
+  if (slot === undefined) return applyToken(known, token, value);
+  if (value !== undefined) return applyUse(known, { id: token, slot, key, value, revision });
+  const { tokens, uses, owners, clock } = known;
+  // Masters remove the uses of a token that ended long ago; of another one a use stays taken.
+  if ((tokens.get(token)?.expiresAt ?? 0) > clock.now()) {
+    return distrust(known, key, "others removed a use of it");
+  }
+  const left = uses.get(token);
+  if (left?.delete(slot) === true && left.size === 0) {
+    uses.delete(token);
+    owners.delete(token);
+  }
+}
+
+function applyToken(known: Known, id: string, value: Uint8Array | undefined) {
+  const { tokens, ended, mac } = known;
+  const token = value === undefined ? undefined : read(known, id, () => decodeToken(mac, id, value));
+  if (token === undefined) {
+    tokens.delete(id);
+    return;
+  }
+  if (token.revokedAt === undefined && ended.has(id)) {
+    tokens.delete(id);
+    return distrust(known, id, "it was revoked, and an earlier record was put back");
+  }
+  if (token.revokedAt !== undefined) ended.add(token);
+  tokens.set(id, token);
+}
+
+function applyUse(
+  known: Known,
+  {
+    id,
+    slot,
+    key,
+    value,
+    revision,
+  }: { id: string; slot: number; key: string; value: Uint8Array; revision: number },
+): void {
+  const { uses, owners } = known;
+  const use = read(known, key, () => decodeUse(known.mac, key, value));
+  if (use === undefined) return;
+  const stored = uses.get(id) ?? new Map<number, StoredUse>();
+  const before = stored.get(slot);
+  if (before !== undefined && use.n < before.n) {
+    // The watch repeats earlier values after a reconnect; a later revision of them was put back.
+    if (revision > before.revision) distrust(known, key, "an earlier record of it was put back");
+    return;
+  }
+  uses.set(id, stored.set(slot, { ...use, revision }));
+  const slots = owners.get(id) ?? new Map<string, number>();
+  if (before !== undefined && slots.get(before.publicKey) === slot) slots.delete(before.publicKey);
+  if (!use.free) slots.set(use.publicKey, slot);
+  owners.set(id, slots);
+}
+
+function read<T>(known: Known, key: string, decodeIt: () => T | undefined): T | undefined {
+  try {
+    const found = decodeIt();
+    if (found === undefined) distrust(known, key, "no master made it");
+    return found;
+  } catch (thrown) {
+    distrust(known, key, describeError(thrown));
+    return undefined;
+  }
+}
+
+const distrust = ({ log }: Known, key: string, reason: string): void =>
+  log.error("a stored join token does not count", { key, reason });
