@@ -59,6 +59,16 @@ interface Stored {
   revision: number;
 }
 
+interface Following extends SilencesDeps {
+  readonly stored: Map<string, Stored>;
+  /** The mark as it was when this master started, and as it is. */
+  firstMark: number | undefined;
+  mark: number | undefined;
+  isReady: boolean;
+  checking: Promise<void> | undefined;
+  stopped: boolean;
+}
+
 /**
  * Follows and keeps the bucket `presence`: an entry for each member that is silent. Every master compares it with what
  * it hears, and writes what differs, so that one entry is written when a peel falls silent and one when it is back,
@@ -66,92 +76,100 @@ interface Stored {
  * was alive then.
  */
 export function followSilences(deps: SilencesDeps): Silences {
-  const { bucket, index, clock, log } = deps;
-  const stored = new Map<string, Stored>();
-  /** The mark as it was when this master started, and as it is. */
-  let [firstMark, mark]: (number | undefined)[] = [];
-  let isReady = false;
-  let checking: Promise<void> | undefined;
-  let stopped = false;
-
-  const watch = bucket.watch(({ key, value, revision }: Change) => {
-    if (key === markKey) {
-      mark = value && readTime(seen, value);
-      if (!isReady) firstMark = mark;
-      return;
-    }
-    if (revision <= (stored.get(key)?.revision ?? 0)) return;
-    const since = value && readTime(silence, value);
-    if (since === undefined) stored.delete(key);
-    else stored.set(Buffer.from(key).toString(), { since, revision });
-  });
+  const { log } = deps;
+  const following: Following = {
+    ...{ ...deps, stored: new Map(), firstMark: undefined, mark: undefined },
+    ...{ isReady: false, checking: undefined, stopped: false },
+  };
+  const watch = deps.bucket.watch((change) => receive(following, change));
   const ready = watch.ready.then(() => {
-    isReady = true;
+    following.isReady = true;
   });
-
-  /** The last sign of life of a peel that this master never heard. */
-  const lastSign = (peel: string, entry: Stored | undefined): number | undefined => {
-    const reported = [index.factsStoredAt(peel), deps.compliance.runOf(peel)?.storedAt].filter(
-      (at) => at !== undefined,
-    );
-    if (entry !== undefined) return Math.max(entry.since, ...reported);
-    // One that never reported was never alive.
-    return reported.length === 0 ? undefined : Math.max(firstMark ?? 0, ...reported);
-  };
-  const sinceOf = (peel: string): number | undefined => {
-    const entry = stored.get(peel);
-    const since = index.lifeOf(peel).since ?? lastSign(peel, entry);
-    // Two masters differ by moments in what they heard, but not in what is stored.
-    return since !== undefined && entry !== undefined && isOf(entry, since) ? entry.since : since;
-  };
-  /** @returns what must be written; `undefined` when the entry of the peel is as it should be */
-  const changeOf = (peel: string): (() => Promise<unknown>) | undefined => {
-    const entry = stored.get(peel);
-    const life = index.lifeOf(peel);
-    if (life.alive) return entry && (() => bucket.remove(peel, entry.revision));
-    const since = life.since ?? lastSign(peel, entry);
-    if (since === undefined || clock.now() - since < restartMs) return undefined;
-    if (entry !== undefined && isOf(entry, since)) return undefined;
-    const value = encode({ silent_since: rfc3339(Math.floor(since)) });
-    return () =>
-      entry === undefined ? bucket.create(peel, value) : bucket.update(peel, value, entry.revision);
-  };
-  const write = async () => {
-    const members = deps.members();
-    const isMember = new Set(members);
-    // Masters begin at different peels, and so leave work to each other.
-    const from = Math.floor(deps.jitter() * members.length);
-    const changes: (() => Promise<unknown>)[] = [];
-    for (const peel of [...members.slice(from), ...members.slice(0, from)]) {
-      const change = changeOf(peel);
-      if (change !== undefined && changes.push(change) === maxAtOnce.check) break;
-    }
-    for (const [peel, { revision }] of stored) {
-      if (changes.length >= maxAtOnce.check) break;
-      if (!isMember.has(peel)) changes.push(() => bucket.remove(peel, revision));
-    }
-    await mapBounded(changes, { atOnce: maxAtOnce.writes }, async (change) => stopped || (await change()));
-    if (stopped || changes.length > 0 || clock.now() - (mark ?? 0) < markEveryMs) return;
-    await bucket.put(markKey, encode({ seen_at: rfc3339(Math.floor(clock.now())) }));
-  };
-
   return {
     ready,
-    sinceOf,
+    sinceOf(peel) {
+      const entry = following.stored.get(peel);
+      const since = deps.index.lifeOf(peel).since ?? lastSign(following, peel, entry);
+      // Two masters differ by moments in what they heard, but not in what is stored.
+      return since !== undefined && entry !== undefined && isOf(entry, since) ? entry.since : since;
+    },
     check() {
-      if (!isReady || stopped || checking !== undefined) return;
-      checking = write()
+      if (!following.isReady || following.stopped || following.checking !== undefined) return;
+      following.checking = write(following)
         .catch((thrown) => log.warn("silent peels not written down yet", { reason: describeError(thrown) }))
         .finally(() => {
-          checking = undefined;
+          following.checking = undefined;
         });
     },
     async stop() {
-      stopped = true;
+      following.stopped = true;
       watch.stop();
-      await checking;
+      await following.checking;
     },
   };
+}
+
+function receive(following: Following, { key, value, revision }: Change): void {
+  const { stored } = following;
+  if (key === markKey) {
+    following.mark = value && readTime(seen, value);
+    if (!following.isReady) following.firstMark = following.mark;
+    return;
+  }
+  if (revision <= (stored.get(key)?.revision ?? 0)) return;
+  const since = value && readTime(silence, value);
+  if (since === undefined) stored.delete(key);
+  else stored.set(Buffer.from(key).toString(), { since, revision });
+}
+
+/** The last sign of life of a peel that this master never heard. */
+function lastSign(
+  { index, compliance, firstMark }: Following,
+  peel: string,
+  entry: Stored | undefined,
+): number | undefined {
+  const reported = [index.factsStoredAt(peel), compliance.runOf(peel)?.storedAt].filter(
+    (at) => at !== undefined,
+  );
+  if (entry !== undefined) return Math.max(entry.since, ...reported);
+  // One that never reported was never alive.
+  return reported.length === 0 ? undefined : Math.max(firstMark ?? 0, ...reported);
+}
+
+/** @returns what must be written; `undefined` when the entry of the peel is as it should be */
+function changeOf(following: Following, peel: string): (() => Promise<unknown>) | undefined {
+  const { bucket, index, clock, stored } = following;
+  const entry = stored.get(peel);
+  const life = index.lifeOf(peel);
+  if (life.alive) return entry && (() => bucket.remove(peel, entry.revision));
+  const since = life.since ?? lastSign(following, peel, entry);
+  if (since === undefined || clock.now() - since < restartMs) return undefined;
+  if (entry !== undefined && isOf(entry, since)) return undefined;
+  const value = encode({ silent_since: rfc3339(Math.floor(since)) });
+  return () =>
+    entry === undefined ? bucket.create(peel, value) : bucket.update(peel, value, entry.revision);
+}
+
+async function write(following: Following): Promise<void> {
+  const { bucket, clock, stored, jitter } = following;
+  const members = following.members();
+  const isMember = new Set(members);
+  // Masters begin at different peels, and so leave work to each other.
+  const from = Math.floor(jitter() * members.length);
+  const changes: (() => Promise<unknown>)[] = [];
+  for (const peel of [...members.slice(from), ...members.slice(0, from)]) {
+    const change = changeOf(following, peel);
+    if (change !== undefined && changes.push(change) === maxAtOnce.check) break;
+  }
+  for (const [peel, { revision }] of stored) {
+    if (changes.length >= maxAtOnce.check) break;
+    if (!isMember.has(peel)) changes.push(() => bucket.remove(peel, revision));
+  }
+  const carryOut = async (change: () => Promise<unknown>) => following.stopped || (await change());
+  await mapBounded(changes, { atOnce: maxAtOnce.writes }, carryOut);
+  const isMarked = clock.now() - (following.mark ?? 0) < markEveryMs;
+  if (following.stopped || changes.length > 0 || isMarked) return;
+  await bucket.put(markKey, encode({ seen_at: rfc3339(Math.floor(clock.now())) }));
 }
 
 /** Whether an entry is about the silence that began at this time. */

@@ -34,11 +34,21 @@ export interface SettingsController {
   health(): SettingsHealth;
 }
 
+interface Compiling {
+  /** Not copied: who signs may change. */
+  readonly deps: SettingsControllerDeps;
+  readonly health: ReturnType<typeof createReport>;
+  /** The tree with a broken top file: nothing is compiled until the tree changes. */
+  broken: SettingsTree | undefined;
+}
+
+/** What was stored when the work began, and who may write now. */
+type Shelf = { writer: FencedWriter; stored: Map<string, Stored> };
+
 export function createSettingsController(deps: SettingsControllerDeps): SettingsController {
   const { tree, tracker, clock, log } = deps;
-  const report = createReport(log);
-  /** The tree with a broken top file: nothing is compiled until the tree changes. */
-  let broken: SettingsTree | undefined;
+  const health = createReport(log);
+  const compiling: Compiling = { deps, health, broken: undefined };
   let serving = false;
   let examined: { tree: SettingsTree; problem: string | undefined } | undefined;
   /** Also while no peel needs the top file: none may be a member yet, or have sent its facts. */
@@ -48,54 +58,6 @@ export function createSettingsController(deps: SettingsControllerDeps): Settings
     if (examined?.tree !== now) examined = { tree: now, problem: deps.compilerOf(now).topProblem() };
     return examined.problem;
   };
-
-  const one = async (writer: FencedWriter, stored: Map<string, Stored>, peelId: string) => {
-    const uses = new Set<string>();
-    const from = tree.tree;
-    try {
-      const { renewal, reason } = await renewPeel(
-        deps,
-        deps.compilerOf(from),
-        { writer, stored },
-        peelId,
-        uses,
-      );
-      report.add(peelId, renewal, reason);
-      deps.onRenewal(renewal);
-      tracker.done(peelId, uses.size === 0 ? undefined : uses);
-    } catch (thrown) {
-      tracker.mark(peelId);
-      tracker.done(peelId);
-      if (!(thrown instanceof SettingsFault && thrown.wholeTree)) throw thrown;
-      broken = from;
-      report.treeBroken(thrown.message);
-    }
-  };
-  const lane = async (writer: FencedWriter, stored: Map<string, Stored>, signal: AbortSignal) => {
-    while (!signal.aborted) {
-      const changed = tracker.changed();
-      const peelId = broken === tree.tree ? undefined : tracker.take();
-      if (peelId !== undefined) {
-        await one(writer, stored, peelId);
-        continue;
-      }
-      if (tracker.idle || broken === tree.tree) report.pause();
-      await changed;
-    }
-  };
-  const work = async (token: number, signal: AbortSignal) => {
-    const writer = await deps.acquireWriter(token);
-    const stored = await readStored(deps.bucket, clock.now());
-    for (const peelId of stored.keys()) if (!deps.peels.isMember(peelId)) tracker.mark(peelId);
-    const end = new AbortController();
-    const both = AbortSignal.any([signal, end.signal]);
-    both.addEventListener("abort", () => tracker.wake(), { once: true });
-    const running = Array.from({ length: lanes }, () => lane(writer, stored, both));
-    // A failing lane ends all lanes; the work is then retried from the stored state.
-    await Promise.all(running.map((lane) => lane.finally(() => end.abort()))).finally(() =>
-      Promise.allSettled(running),
-    );
-  };
   return {
     async serve({ token, signal }) {
       log.info("this master compiles the settings", { token });
@@ -103,7 +65,7 @@ export function createSettingsController(deps: SettingsControllerDeps): Settings
       serving = true;
       while (!signal.aborted) {
         try {
-          await work(token, signal);
+          await work(compiling, token, signal);
         } catch (thrown) {
           if (signal.aborted) break;
           log.warn("settings are not up to date", { reason: describeError(thrown), retry_in_ms: retryMs });
@@ -113,8 +75,58 @@ export function createSettingsController(deps: SettingsControllerDeps): Settings
         }
       }
       serving = false;
-      report.clear();
+      health.clear();
     },
-    health: () => report.health(tree.problem ?? topProblem()),
+    health: () => health.health(tree.problem ?? topProblem()),
   };
+}
+
+/** Renews peel after peel in several lanes, until the signal aborts or one of them fails. */
+async function work(compiling: Compiling, token: number, signal: AbortSignal): Promise<void> {
+  const { peels, tracker, clock, bucket, acquireWriter } = compiling.deps;
+  const writer = await acquireWriter(token);
+  const stored = await readStored(bucket, clock.now());
+  for (const peelId of stored.keys()) if (!peels.isMember(peelId)) tracker.mark(peelId);
+  const end = new AbortController();
+  const both = AbortSignal.any([signal, end.signal]);
+  both.addEventListener("abort", () => tracker.wake(), { once: true });
+  const running = Array.from({ length: lanes }, () => runLane(compiling, { writer, stored }, both));
+  // A failing lane ends all lanes; the work is then retried from the stored state.
+  await Promise.all(running.map((lane) => lane.finally(() => end.abort()))).finally(() =>
+    Promise.allSettled(running),
+  );
+}
+
+async function runLane(compiling: Compiling, shelf: Shelf, signal: AbortSignal): Promise<void> {
+  const { tree, tracker } = compiling.deps;
+  const isBroken = () => compiling.broken === tree.tree;
+  while (!signal.aborted) {
+    const changed = tracker.changed();
+    const peelId = isBroken() ? undefined : tracker.take();
+    if (peelId !== undefined) {
+      await renewOne(compiling, shelf, peelId);
+      continue;
+    }
+    if (tracker.idle || isBroken()) compiling.health.pause();
+    await changed;
+  }
+}
+
+async function renewOne(compiling: Compiling, shelf: Shelf, peelId: string): Promise<void> {
+  const { deps, health } = compiling;
+  const { tracker } = deps;
+  const uses = new Set<string>();
+  const from = deps.tree.tree;
+  try {
+    const { renewal, reason } = await renewPeel(deps, deps.compilerOf(from), shelf, peelId, uses);
+    health.add(peelId, renewal, reason);
+    deps.onRenewal(renewal);
+    tracker.done(peelId, uses.size === 0 ? undefined : uses);
+  } catch (thrown) {
+    tracker.mark(peelId);
+    tracker.done(peelId);
+    if (!(thrown instanceof SettingsFault && thrown.wholeTree)) throw thrown;
+    compiling.broken = from;
+    health.treeBroken(thrown.message);
+  }
 }

@@ -33,6 +33,13 @@ export interface Keyring {
   onChange(run: () => void): () => void;
 }
 
+/** What the auth directory held, and how it is used. */
+interface Followed {
+  keys: CommandKeyFiles;
+  usesNext: boolean;
+  problem: string | undefined;
+}
+
 /** @param options.keys as they were read at the start */
 export function followCommandKeys(options: {
   authDir: string;
@@ -41,79 +48,41 @@ export function followCommandKeys(options: {
   log: Log;
 }): Keyring & { stop(): void } {
   const { authDir, clock, log } = options;
-  let keys = options.keys;
-  let usesNext = false;
-  let problem: string | undefined;
+  const followed: Followed = { keys: options.keys, usesNext: false, problem: undefined };
   const listeners = new Set<() => void>();
-  const macs = new WeakMap<KeyPair, RecordMac>();
-  const macOf = (pair: KeyPair): RecordMac => {
-    const known = macs.get(pair);
-    if (known !== undefined) return known;
-    const made = createRecordMac(pair);
-    macs.set(pair, made);
-    return made;
-  };
-  const all = (): KeyPair[] => (keys.next === undefined ? [keys.current] : [keys.current, keys.next]);
-  const inUse = (): KeyPair => (usesNext ? (keys.next ?? keys.current) : keys.current);
-  const others = (id: string): RecordMac[] => [
-    ...all()
-      .filter((pair) => pair !== inUse())
-      .map(macOf),
-    ...keys.earlier.filter(({ records }) => records.has(id)).map(({ mac }) => mac),
-  ];
-  const mac: RecordMac = Object.assign((kind: string, content: unknown) => macOf(inUse())(kind, content), {
-    others,
-  });
   const announce = () => {
     for (const run of [...listeners]) run();
   };
-  const namesOf = () => all().map(({ publicKey }) => publicKey);
-
-  const read = () => {
-    let found: CommandKeyFiles;
-    try {
-      found = readCommandKeys(authDir);
-    } catch (thrown) {
-      const reason = describeError(thrown);
-      if (problem !== reason) {
-        log.error("the command keys cannot be read; those that were read before stay in use", { reason });
-      }
-      problem = reason;
-      return;
-    }
-    problem = undefined;
-    const before = namesOf();
-    const signedWith = inUse().publicKey;
-    keys = found;
-    // The next key may have become the current one meanwhile, and another one may be next.
-    usesNext = keys.next?.publicKey === signedWith;
-    if (before.join() === namesOf().join()) return;
-    log.info("command keys reloaded", { keys: namesOf(), signs_with: inUse().publicKey });
-    announce();
+  const onChange = () => {
+    if (readKeys(followed, authDir, log)) announce();
   };
-  const watching = watchDirectory(authDir, { onChange: read, recursive: false, clock, log });
+  const watching = watchDirectory(authDir, { onChange, recursive: false, clock, log });
   return {
-    signer: followingSigner(inUse, all),
+    signer: followingSigner(
+      () => inUse(followed),
+      () => all(followed),
+    ),
     get first() {
-      return keys.current;
+      return followed.keys.current;
     },
     get next() {
-      return keys.next?.publicKey;
+      return followed.keys.next?.publicKey;
     },
     get publicKeys() {
-      return namesOf();
+      return namesOf(followed);
     },
     get everyPublicKey() {
-      return [...namesOf(), ...keys.earlier.map(({ publicKey }) => publicKey)];
+      return [...namesOf(followed), ...followed.keys.earlier.map(({ publicKey }) => publicKey)];
     },
-    mac,
+    mac: followingMac(followed),
     get problem() {
-      return problem;
+      return followed.problem;
     },
     useNext() {
-      if (usesNext || keys.next === undefined) return;
-      usesNext = true;
-      log.info("commands are signed with the next command key", { key: keys.next.publicKey });
+      const { next } = followed.keys;
+      if (followed.usesNext || next === undefined) return;
+      followed.usesNext = true;
+      log.info("commands are signed with the next command key", { key: next.publicKey });
       announce();
     },
     onChange(run) {
@@ -125,4 +94,54 @@ export function followCommandKeys(options: {
       listeners.clear();
     },
   };
+}
+
+const all = ({ keys }: Followed): KeyPair[] =>
+  keys.next === undefined ? [keys.current] : [keys.current, keys.next];
+
+const inUse = ({ keys, usesNext }: Followed): KeyPair =>
+  usesNext ? (keys.next ?? keys.current) : keys.current;
+
+const namesOf = (followed: Followed): string[] => all(followed).map(({ publicKey }) => publicKey);
+
+/** Codes of the key that signs now; the others verify. */
+function followingMac(followed: Followed): RecordMac {
+  const macs = new WeakMap<KeyPair, RecordMac>();
+  const macOf = (pair: KeyPair): RecordMac => {
+    const mac = macs.get(pair) ?? createRecordMac(pair);
+    macs.set(pair, mac);
+    return mac;
+  };
+  return Object.assign((kind: string, content: unknown) => macOf(inUse(followed))(kind, content), {
+    others: (id: string) => [
+      ...all(followed)
+        .filter((pair) => pair !== inUse(followed))
+        .map(macOf),
+      ...followed.keys.earlier.filter(({ records }) => records.has(id)).map(({ mac }) => mac),
+    ],
+  });
+}
+
+/** @returns whether other keys are there than before */
+function readKeys(followed: Followed, authDir: string, log: Log): boolean {
+  let found: CommandKeyFiles;
+  try {
+    found = readCommandKeys(authDir);
+  } catch (thrown) {
+    const reason = describeError(thrown);
+    if (followed.problem !== reason) {
+      log.error("the command keys cannot be read; those that were read before stay in use", { reason });
+    }
+    followed.problem = reason;
+    return false;
+  }
+  followed.problem = undefined;
+  const before = namesOf(followed);
+  const signedWith = inUse(followed).publicKey;
+  followed.keys = found;
+  // The next key may have become the current one meanwhile, and another one may be next.
+  followed.usesNext = found.next?.publicKey === signedWith;
+  if (before.join() === namesOf(followed).join()) return false;
+  log.info("command keys reloaded", { keys: namesOf(followed), signs_with: inUse(followed).publicKey });
+  return true;
 }

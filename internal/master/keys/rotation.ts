@@ -61,11 +61,7 @@ export interface Rotation {
   stop(): void;
 }
 
-/**
- * Peels confirm the next command key in their hello, which reaches one master, who tells the others; and in their
- * heartbeats, so that a master that starts later knows it too. Nothing is stored for it.
- */
-export function followRotation(options: {
+export interface RotationOptions {
   keyring: Keyring;
   bus: Pick<Bus, "publish" | "nats">;
   index: Pick<FleetIndex, "alive" | "onBeat" | "running">;
@@ -73,84 +69,63 @@ export function followRotation(options: {
   members(): readonly string[];
   others: OtherMasters;
   clock: Clock;
-}): Rotation {
-  const { keyring, bus, index, members, others, clock } = options;
-  const confirmed = new Set<string>();
-  let waitedFor: string | undefined;
-  const newRound = () => ({
-    at: clock.monotonic() + hintPauses.firstMs,
-    pauseMs: hintPauses.firstMs,
-    sent: 0,
-  });
-  let round = newRound();
+}
 
-  const note = (peel: string, keys: readonly string[]) => {
-    const { next } = keyring;
-    if (next === undefined) return;
-    if (keys.includes(next)) confirmed.add(peel);
-    else confirmed.delete(peel);
+interface Following extends RotationOptions {
+  /** Peels that confirmed the next key. */
+  readonly confirmed: Set<string>;
+  waitedFor: string | undefined;
+  round: ReturnType<typeof newRound>;
+}
+
+/**
+ * Peels confirm the next command key in their hello, which reaches one master, who tells the others; and in their
+ * heartbeats, so that a master that starts later knows it too. Nothing is stored for it.
+ */
+export function followRotation(options: RotationOptions): Rotation {
+  const { keyring, bus, index, others, clock } = options;
+  const following: Following = {
+    ...options,
+    confirmed: new Set(),
+    waitedFor: keyring.next,
+    round: newRound(clock),
   };
   const forgetKeys = keyring.onChange(() => {
-    if (keyring.next === waitedFor) return;
-    waitedFor = keyring.next;
-    confirmed.clear();
-    round = newRound();
+    if (keyring.next === following.waitedFor) return;
+    following.waitedFor = keyring.next;
+    following.confirmed.clear();
+    following.round = newRound(clock);
   });
-  waitedFor = keyring.next;
   const unsubscribe = index.onBeat((peel, _, value) => {
     if (keyring.next === undefined) return;
     const keys = readHeartbeat(value)?.knows_command_keys;
-    if (keys !== undefined) note(peel, keys);
+    if (keys !== undefined) note(following, peel, keys);
   });
   const reporting = bus.nats.subscribe(knownKeysSubject, {
     callback(error, message) {
       const reported = error === null ? readKnown(message.data) : undefined;
-      if (reported !== undefined) note(reported.peel, reported.keys);
+      if (reported !== undefined) note(following, reported.peel, reported.keys);
     },
   });
-  const alive = others.current;
-  const missing = (): string[] | undefined =>
-    index.running ? members().filter((peel) => index.alive(peel) && !confirmed.has(peel)) : undefined;
-  /**
-   * Masters get the key one after the other, so that the hello of a peel may have reached one without it. Such peels
-   * are asked again, ever more seldom.
-   */
-  const remind = (peels: readonly string[]) => {
-    if (clock.monotonic() < round.at) return;
-    for (const peel of peels.slice(round.sent, round.sent + hintsAtOnce)) bus.nats.publish(hintSubject(peel));
-    round.sent += hintsAtOnce;
-    if (round.sent < peels.length) return;
-    const pauseMs = Math.min(2 * round.pauseMs, hintPauses.maxMs);
-    round = { at: clock.monotonic() + round.pauseMs, pauseMs, sent: 0 };
-  };
-  const decide = (peels = missing()) => {
-    const { next } = keyring;
-    if (next === undefined) return;
-    if (mayUseNext(next, alive(), peels?.length)) keyring.useNext();
-  };
   return {
-    ready: others.ready.then(() => decide()),
+    ready: others.ready.then(() => decide(following, missing(following))),
     reported(peel, keys) {
       if (keyring.next === undefined) return;
-      note(peel, keys);
+      note(following, peel, keys);
       bus.publish(knownKeysSubject, known.encode({ peel, keys: [...keys] }));
     },
     get unconfirmed() {
-      return missing()?.length;
+      return missing(following)?.length;
     },
     report() {
       const { next } = keyring;
       if (next === undefined) return reportKeys(keyring);
-      const peels = missing();
-      decide(peels);
-      if (peels !== undefined && alive().every(({ commandKeys }) => commandKeys.includes(next)))
-        remind(peels);
-      return {
-        ...reportKeys(keyring),
-        ...(peels === undefined
-          ? {}
-          : { unconfirmed_peels: peels.slice(0, maxNamed), unconfirmed_count: peels.length }),
-      };
+      const peels = missing(following);
+      decide(following, peels);
+      if (peels === undefined) return reportKeys(keyring);
+      if (others.current().every(({ commandKeys }) => commandKeys.includes(next))) remind(following, peels);
+      const unconfirmed = { unconfirmed_peels: peels.slice(0, maxNamed), unconfirmed_count: peels.length };
+      return { ...reportKeys(keyring), ...unconfirmed };
     },
     stop() {
       forgetKeys();
@@ -158,6 +133,43 @@ export function followRotation(options: {
       reporting.unsubscribe();
     },
   };
+}
+
+const newRound = (clock: Clock) => ({
+  at: clock.monotonic() + hintPauses.firstMs,
+  pauseMs: hintPauses.firstMs,
+  sent: 0,
+});
+
+function note({ keyring: { next }, confirmed }: Following, peel: string, keys: readonly string[]): void {
+  if (next === undefined) return;
+  if (keys.includes(next)) confirmed.add(peel);
+  else confirmed.delete(peel);
+}
+
+/** The alive peels that have not confirmed the next key; `undefined` while the fleet is not known. */
+function missing({ index, members, confirmed }: Following): string[] | undefined {
+  if (!index.running) return undefined;
+  return members().filter((peel) => index.alive(peel) && !confirmed.has(peel));
+}
+
+function decide({ keyring, others }: Following, peels: readonly string[] | undefined): void {
+  const { next } = keyring;
+  if (next !== undefined && mayUseNext(next, others.current(), peels?.length)) keyring.useNext();
+}
+
+/**
+ * Masters get the key one after the other, so that the hello of a peel may have reached one without it. Such peels
+ * are asked again, ever more seldom.
+ */
+function remind(following: Following, peels: readonly string[]): void {
+  const { round, bus, clock } = following;
+  if (clock.monotonic() < round.at) return;
+  for (const peel of peels.slice(round.sent, round.sent + hintsAtOnce)) bus.nats.publish(hintSubject(peel));
+  round.sent += hintsAtOnce;
+  if (round.sent < peels.length) return;
+  const pauseMs = Math.min(2 * round.pauseMs, hintPauses.maxMs);
+  following.round = { at: clock.monotonic() + round.pauseMs, pauseMs, sent: 0 };
 }
 
 function readKnown(bytes: Uint8Array) {
