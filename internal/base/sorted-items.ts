@@ -23,61 +23,16 @@ const maxWaiting = 1_024;
  *
  * @param compare never 0 for items of different keys
  */
-export function createSortedItems<Item extends object | string>(
-  compare: (a: Item, b: Item) => number,
-): SortedItems<Item> {
+export function createSortedItems<Item extends object | string>(compare: Compare<Item>): SortedItems<Item> {
   const items = new Map<string, Item>();
-  let sorted: Item[] = [];
-  /** Whether a caller has the list, which must then stay unchanged. */
-  let isLent = false;
-  /** The keys that changed since the last look, with the items that `sorted` has for them. */
-  const changed = new Map<string, Item | undefined>();
+  const order: Order<Item> = { sorted: [], isLent: false, changed: new Map() };
+  const { changed } = order;
   const touch = (key: string) => {
     if (!changed.has(key)) changed.set(key, items.get(key));
   };
-  const positionOf = (wanted: Item, from = 0) => {
-    let low = from;
-    let high = sorted.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const candidate = sorted[middle];
-      if (candidate !== undefined && compare(candidate, wanted) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-  /** @param added in order */
-  const insert = (added: readonly Item[]) => {
-    const merged: Item[] = [];
-    let from = 0;
-    for (const item of added) {
-      const to = positionOf(item, from);
-      for (const before of sorted.slice(from, to)) merged.push(before);
-      merged.push(item);
-      from = to;
-    }
-    sorted = merged.concat(sorted.slice(from));
-  };
-  const settle = () => {
-    if (changed.size === 0) return;
-    if (changed.size > maxInPlace) {
-      const old = new Set(changed.values());
-      if (old.size > 1 || !old.has(undefined)) sorted = sorted.filter((item) => !old.has(item));
-      insert([...changed.keys()].flatMap((key) => items.get(key) ?? []).sort(compare));
-    } else {
-      if (isLent) sorted = sorted.slice();
-      for (const [key, old] of changed) {
-        const now = items.get(key);
-        if (old !== undefined && now !== undefined && compare(old, now) === 0) {
-          sorted[positionOf(old)] = now;
-          continue;
-        }
-        if (old !== undefined) sorted.splice(positionOf(old), 1);
-        if (now !== undefined) sorted.splice(positionOf(now), 0, now);
-      }
-    }
-    isLent = false;
-    changed.clear();
+  const settled = () => {
+    settle(order, items, compare);
+    return order.sorted;
   };
   return {
     get size() {
@@ -89,7 +44,7 @@ export function createSortedItems<Item extends object | string>(
       if (items.get(key) === item) return;
       touch(key);
       items.set(key, item);
-      if (changed.size > maxWaiting) settle();
+      if (changed.size > maxWaiting) settled();
     },
     delete(key) {
       if (!items.has(key)) return;
@@ -97,20 +52,88 @@ export function createSortedItems<Item extends object | string>(
       items.delete(key);
     },
     values() {
-      settle();
-      isLent = true;
+      const sorted = settled();
+      order.isLent = true;
       return sorted;
     },
-    first() {
-      settle();
-      return sorted[0];
-    },
+    first: () => settled()[0],
     *backwards(from) {
-      settle();
-      for (let at = from === undefined ? sorted.length : positionOf(from); at > 0; at--) {
+      const sorted = settled();
+      for (let at = from === undefined ? sorted.length : positionOf(sorted, from, compare); at > 0; at--) {
         const item = sorted[at - 1];
         if (item !== undefined) yield item;
       }
     },
   };
+}
+
+type Compare<Item> = (a: Item, b: Item) => number;
+
+interface Order<Item> {
+  sorted: Item[];
+  /** Whether a caller has the list, which must then stay unchanged. */
+  isLent: boolean;
+  /** The keys that changed since the last look, with the items that `sorted` has for them. */
+  readonly changed: Map<string, Item | undefined>;
+}
+
+/** Puts the items that changed in their places. */
+function settle<Item>(order: Order<Item>, items: ReadonlyMap<string, Item>, compare: Compare<Item>): void {
+  const { changed } = order;
+  if (changed.size === 0) return;
+  if (changed.size > maxInPlace) {
+    const old = new Set(changed.values());
+    const isOnlyNew = old.size === 1 && old.has(undefined);
+    const rest = isOnlyNew ? order.sorted : order.sorted.filter((item) => !old.has(item));
+    order.sorted = merge(
+      rest,
+      [...changed.keys()].flatMap((key) => items.get(key) ?? []).sort(compare),
+      compare,
+    );
+  } else {
+    if (order.isLent) order.sorted = order.sorted.slice();
+    for (const [key, old] of changed) exchange(order.sorted, old, items.get(key), compare);
+  }
+  order.isLent = false;
+  changed.clear();
+}
+
+/** Replaces one item of a list by another one. */
+function exchange<Item>(
+  sorted: Item[],
+  old: Item | undefined,
+  now: Item | undefined,
+  compare: Compare<Item>,
+): void {
+  if (old !== undefined && now !== undefined && compare(old, now) === 0) {
+    sorted[positionOf(sorted, old, compare)] = now;
+    return;
+  }
+  if (old !== undefined) sorted.splice(positionOf(sorted, old, compare), 1);
+  if (now !== undefined) sorted.splice(positionOf(sorted, now, compare), 0, now);
+}
+
+/** Both are in order. */
+function merge<Item>(sorted: Item[], added: readonly Item[], compare: Compare<Item>): Item[] {
+  const merged: Item[] = [];
+  let from = 0;
+  for (const item of added) {
+    const to = positionOf(sorted, item, compare, from);
+    for (const before of sorted.slice(from, to)) merged.push(before);
+    merged.push(item);
+    from = to;
+  }
+  return merged.concat(sorted.slice(from));
+}
+
+function positionOf<Item>(sorted: readonly Item[], wanted: Item, compare: Compare<Item>, from = 0): number {
+  let low = from;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const candidate = sorted[middle];
+    if (candidate !== undefined && compare(candidate, wanted) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

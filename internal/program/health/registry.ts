@@ -72,13 +72,7 @@ export function createRegistry(): MetricsRegistry {
     if (!isCollecting) collectProcessMetrics(registry);
     isCollecting = true;
   };
-  const build = new Gauge({
-    name: "svc_build_info",
-    help: "Always 1, labeled with the version of the program",
-    labelNames: ["version"],
-    registers,
-  });
-  build.set({ version }, 1);
+  addBuildInfo(registers);
   return {
     gauge(name, help, read) {
       new Gauge({
@@ -150,14 +144,15 @@ export function createRegistry(): MetricsRegistry {
       collectProcess();
       return registry.getMetricsAsArray().map((metric) => {
         // These fields exist, but are not in the types.
-        const { name, help, type, labelNames } = metric as unknown as {
-          name: string;
-          help: string;
-          type: string;
-          labelNames: string[];
-        };
-        return { name, help, type, labels: labelNames };
+        const { labelNames: labels, ...info } = metric as unknown as MetricInfo & { labelNames: string[] };
+        return { name: info.name, type: info.type, help: info.help, labels };
       });
     },
   };
+}
+
+function addBuildInfo(registers: Registry[]): void {
+  const help = "Always 1, labeled with the version of the program";
+  const build = new Gauge({ name: "svc_build_info", help, labelNames: ["version"], registers });
+  build.set({ version }, 1);
 }

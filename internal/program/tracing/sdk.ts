@@ -1,7 +1,7 @@
 import {
   type Context,
   ROOT_CONTEXT,
-  type Span as SdkSpan,
+  type Tracer as SdkTracer,
   SpanKind,
   SpanStatusCode,
   trace,
@@ -15,8 +15,9 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { type Clock, sleep } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
-import type { Span, SpanOptions, Tracer } from "../../base/trace.ts";
+import type { Span, SpanOptions } from "../../base/trace.ts";
 import { version } from "../../base/version.ts";
 import { bounded } from "./bounded.ts";
 import type { Tracing } from "./tracing.ts";
@@ -56,39 +57,11 @@ const kinds = {
 } as const;
 
 /** Sends spans with the OpenTelemetry SDK, in the background: nobody waits for the receiver. */
-export function createSdk({
-  service,
-  instance,
-  endpoint,
-  sample,
-  headers,
-  ca,
-  exportMs = usualExportMs,
-  clock,
-  log,
-}: SdkOptions): Tracing {
-  const exporter = unaware(
-    () =>
-      new OTLPTraceExporter({
-        url: `${endpoint.replace(/\/$/, "")}/v1/traces`,
-        timeoutMillis: exportMs,
-        // At the end all batches leave at once.
-        concurrencyLimit: Math.ceil(maxWaiting / batch),
-        headers: async () => {
-          try {
-            return headers();
-          } catch (error) {
-            log.warn("the headers for traces cannot be read", { error: String(error) });
-            return {};
-          }
-        },
-        // Explicit, so that no variable of the environment turns it off.
-        httpAgentOptions: { keepAlive: true, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
-      }),
-  );
+export function createSdk(options: SdkOptions): Tracing {
+  const { service, instance, endpoint, sample, exportMs = usualExportMs, clock, log } = options;
   const limits = { maxQueueSize: maxWaiting, maxExportBatchSize: batch, scheduledDelayMillis: pauseMs };
   const { processor, spans } = bounded({
-    exporter,
+    exporter: unaware(() => createExporter(options)),
     batched: (exporter) => new BatchSpanProcessor({ exporter, exportTimeoutMillis: exportMs, ...limits }),
     max: maxWaiting,
     endpoint,
@@ -105,43 +78,54 @@ export function createSdk({
     spanProcessors: [processor],
   });
   const sdk = provider.getTracer("svc", version);
-  const begin = (name: string, { kind = "internal", attributes, startedAt }: SpanOptions, parent: Context) =>
-    spanOf(
-      sdk.startSpan(
-        name,
-        {
-          kind: kinds[kind],
-          ...(attributes === undefined ? {} : { attributes }),
-          ...(startedAt === undefined ? {} : { startTime: startedAt }),
-        },
-        parent,
-      ),
-    );
-  const spanOf = (span: SdkSpan): Span => {
-    const { traceId, spanId, traceFlags } = span.spanContext();
-    return {
-      traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`,
-      begin: (name, options = {}) => begin(name, options, trace.setSpan(ROOT_CONTEXT, span)),
-      set: (attributes) => void span.setAttributes(attributes),
-      end(failure) {
-        if (failure !== undefined) {
-          span.setAttribute("error.type", failure);
-          span.setStatus({ code: SpanStatusCode.ERROR });
-        }
-        span.end();
-      },
-    };
-  };
-  const tracer: Tracer = {
-    begin: (name, { parent, ...options } = {}) => begin(name, options, contextOf(parent)),
-  };
   return {
-    tracer,
+    tracer: { begin: (name, { parent, ...how } = {}) => beginSpan(sdk, name, how, contextOf(parent)) },
     spans,
     async stop() {
       const giveUp = new AbortController();
       const limit = sleep(clock, stopMs, giveUp.signal).catch(() => {});
       await Promise.race([provider.shutdown().catch(() => {}), limit]).finally(() => giveUp.abort());
+    },
+  };
+}
+
+const createExporter = ({ endpoint, headers, ca, exportMs = usualExportMs, log }: SdkOptions) =>
+  new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/$/, "")}/v1/traces`,
+    timeoutMillis: exportMs,
+    // At the end all batches leave at once.
+    concurrencyLimit: Math.ceil(maxWaiting / batch),
+    headers: async () => {
+      try {
+        return headers();
+      } catch (error) {
+        log.warn("the headers for traces cannot be read", { error: String(error) });
+        return {};
+      }
+    },
+    // Explicit, so that no variable of the environment turns it off.
+    httpAgentOptions: { keepAlive: true, rejectUnauthorized: true, ...defined({ ca }) },
+  });
+
+function beginSpan(
+  sdk: SdkTracer,
+  name: string,
+  { kind = "internal", attributes, startedAt }: SpanOptions,
+  parent: Context,
+): Span {
+  const options = { kind: kinds[kind], ...defined({ attributes, startTime: startedAt }) };
+  const span = sdk.startSpan(name, options, parent);
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return {
+    traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`,
+    begin: (inner, how = {}) => beginSpan(sdk, inner, how, trace.setSpan(ROOT_CONTEXT, span)),
+    set: (attributes) => void span.setAttributes(attributes),
+    end(failure) {
+      if (failure !== undefined) {
+        span.setAttribute("error.type", failure);
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end();
     },
   };
 }
