@@ -75,45 +75,22 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
   const state = transitions[record.state][event.type];
   // Any other approved peel has no credentials yet that it could have lost.
   const isEarly = event.type === "recover" && record.state === "approved" && !awaitsRecovery(record);
-  if (state === undefined || isEarly) {
-    throw new SvcError(
-      "invalid_transition",
-      `cannot ${event.type} the enrollment ${record.id} of ${displayPeelId(record.peelId)}: it is ${record.state}`,
-    );
-  }
+  if (state === undefined || isEarly) throw refused(record, event.type, `it is ${record.state}`);
   // It says how the last decision was made.
   const { direct: _, directSignature: __, ...kept } = record;
   // Always later than before, whatever the clocks of two masters show: it orders versions of one state.
   const next: Enrollment = { ...kept, state, updatedAt: Math.max(now, record.updatedAt + 1) };
   switch (event.type) {
     case "approve":
-      if (record.trustMismatch === true && !event.force) {
-        throw new SvcError(
-          "trust_mismatch",
-          `the peel ${displayPeelId(record.peelId)} trusted another CA root than this fleet's: find out the reason before you approve it`,
-        );
-      }
-      return {
-        ...next,
-        decidedBy: event.operator,
-        decidedAt: now,
-        ...(event.labels === undefined ? {} : labelled(event.labels)),
-      };
+      assertTrusted(record, event.force);
+      return { ...decided(next, event, now), ...(event.labels === undefined ? {} : labelled(event.labels)) };
     case "reject":
-      return {
-        ...next,
-        decidedBy: event.operator,
-        decidedAt: now,
-        ...(event.reason ? { rejectReason: event.reason } : {}),
-      };
-    case "issue":
-      return {
-        ...next,
-        issuedAt: now,
-        busPublicKey: event.busPublicKey,
-        credsExpiresAt: event.credsExpiresAt,
-        busKeys: [{ publicKey: event.busPublicKey, expiresAt: event.credsExpiresAt }],
-      };
+      return { ...decided(next, event, now), ...(event.reason ? { rejectReason: event.reason } : {}) };
+    case "issue": {
+      const { busPublicKey, credsExpiresAt } = event;
+      const busKeys = [{ publicKey: busPublicKey, expiresAt: credsExpiresAt }];
+      return { ...next, issuedAt: now, busPublicKey, credsExpiresAt, busKeys };
+    }
     case "activate":
       return { ...next, activatedAt: now };
     case "revoke":
@@ -125,57 +102,29 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
         revokedAt: now,
         ...(event.reason ? { revokeReason: event.reason } : {}),
       };
-    case "suspend":
+    case "suspend": {
       // The first reason stays: what follows is said of a peel that is off the bus already.
-      return {
-        ...next,
-        decidedBy: event.operator,
-        suspended: record.suspended ?? { at: now, reason: event.reason },
-      };
+      const { suspended = { at: now, reason: event.reason } } = record;
+      return { ...next, decidedBy: event.operator, suspended };
+    }
     case "resume":
-      if (record.suspended === undefined) {
-        throw new SvcError(
-          "invalid_transition",
-          `cannot resume the enrollment ${record.id} of ${displayPeelId(record.peelId)}: it is not suspended`,
-        );
-      }
+      if (record.suspended === undefined) throw refused(record, "resume", "it is not suspended");
       return { ...withoutSuspension(next), decidedBy: event.operator };
     case "renew":
       refuseSuspended(record);
       return renewed(next, event.key, now);
-    case "recover": {
+    case "recover":
       refuseSuspended(record);
-      const { succeeded: _, ...rest } = withKey(next, event.key, now, event.revokePrevious);
-      return {
-        ...rest,
-        ...(record.state === "approved" ? { issuedAt: now } : {}),
-        recoveredAt: now,
-        recoveries: (record.recoveries ?? 0) + 1,
-      };
-    }
-    case "rekey": {
+      return recovered(record, next, event, now);
+    case "rekey":
       refuseSuspended(record);
-      const { enrollChallenge: _, enrollSignature: __, ...rest } = renewed(next, event.key, now);
-      return {
-        ...rest,
-        publicKey: event.publicKey,
-        curvePublicKey: event.curvePublicKey,
-        previousPublicKey: record.publicKey,
-        rekeyedAt: now,
-        rekeyProof: event.proof,
-      };
-    }
+      return rekeyed(record, next, event, now);
     case "suspect-clone":
       return { ...next, cloneSuspected: true, cloneSeenAt: now };
     case "clear-clone": {
-      if (record.cloneSuspected !== true) {
-        throw new SvcError(
-          "invalid_transition",
-          `cannot clear the clone mark of the enrollment ${record.id} of ${displayPeelId(record.peelId)}: no clone is suspected`,
-        );
-      }
-      const { cloneSuspected: _, ...cleared } = next;
-      return { ...cleared, decidedBy: event.operator };
+      const { cloneSuspected, ...cleared } = next;
+      if (cloneSuspected === true) return { ...cleared, decidedBy: event.operator };
+      throw refused(record, "clear the clone mark of", "no clone is suspected");
     }
     case "prove":
       return { ...next, evidence: event.evidence };
@@ -184,6 +133,54 @@ export function transition(record: Enrollment, event: EnrollmentEvent, now: numb
       return { ...unlabelled, ...labelled(event.labels), ...leavingSites(record, event.labels, now) };
     }
   }
+}
+
+type EventOf<Type extends EnrollmentEvent["type"]> = EnrollmentEvent & { type: Type };
+
+function refused({ id, peelId }: Enrollment, what: string, why: string): SvcError {
+  const message = `cannot ${what} the enrollment ${id} of ${displayPeelId(peelId)}: ${why}`;
+  return new SvcError("invalid_transition", message);
+}
+
+/** @throws SvcError `trust_mismatch` */
+function assertTrusted({ peelId, trustMismatch }: Enrollment, force: boolean): void {
+  if (trustMismatch !== true || force) return;
+  throw new SvcError(
+    "trust_mismatch",
+    `the peel ${displayPeelId(peelId)} trusted another CA root than this fleet's: find out the reason before you approve it`,
+  );
+}
+
+const decided = (next: Enrollment, { operator }: { operator: string }, now: number): Enrollment => ({
+  ...next,
+  decidedBy: operator,
+  decidedAt: now,
+});
+
+function recovered(
+  before: Enrollment,
+  next: Enrollment,
+  { key, revokePrevious }: EventOf<"recover">,
+  now: number,
+): Enrollment {
+  const { succeeded: _, ...rest } = withKey(next, key, now, revokePrevious);
+  return {
+    ...rest,
+    ...(before.state === "approved" ? { issuedAt: now } : {}),
+    recoveredAt: now,
+    recoveries: (before.recoveries ?? 0) + 1,
+  };
+}
+
+function rekeyed(
+  before: Enrollment,
+  next: Enrollment,
+  { key, publicKey, curvePublicKey, proof }: EventOf<"rekey">,
+  now: number,
+): Enrollment {
+  const { enrollChallenge: _, enrollSignature: __, ...rest } = renewed(next, key, now);
+  const previousPublicKey = before.publicKey;
+  return { ...rest, publicKey, curvePublicKey, previousPublicKey, rekeyedAt: now, rekeyProof: proof };
 }
 
 /** A record without labels has no field for them. */
