@@ -36,11 +36,7 @@ const subjects: Record<CommandKind, (jid: string, peel: string) => string> = {
   stop: stopSubject,
 };
 
-/**
- * Signs commands only about jobs that masters created: jobs are read from the bus, which must not be able to
- * create commands.
- */
-export function createCommands(deps: {
+export interface CommandDeps {
   bus: Pick<Bus, "publish">;
   key: KeyPair;
   mac: RecordMac;
@@ -53,117 +49,158 @@ export function createCommands(deps: {
   /** Whether a command is sent again until its return is known to be stored. */
   resends?(): boolean;
   log: Log;
-}): Commands {
-  const { bus, key, mac, log, recordsOf = () => [], resends = () => false } = deps;
-  const { siteOf = () => undefined, sitesOf = () => [] } = deps;
-  /** By the record as it was read: a whole fleet may ask for the same one. */
-  const judged: Record<CommandKind, WeakMap<Job, boolean>> = { dispatch: new WeakMap(), stop: new WeakMap() };
-  const mayBeSigned = (kind: CommandKind, job: Job): boolean => {
-    const known = judged[kind].get(job);
-    if (known !== undefined) return known;
-    const genuine = isGenuineJob(mac, kind, job);
-    judged[kind].set(job, genuine);
-    if (!genuine) log.error("a stored job was changed by others: nothing is sent", { jid: job.jid, kind });
-    return genuine;
-  };
-  /** A reconnecting fleet asks for one command each, about the same job. */
-  const trees = new WeakMap<Job, ProvingTree>();
-  const treeOf = (job: Job) => {
-    const part = job.request?.part;
-    const tree =
-      trees.get(job) ?? (part === undefined ? merkleTree(job.targets) : partialTree(part, job.targets));
-    trees.set(job, tree);
-    return tree;
-  };
-  /** What a command for peels of a site is signed for: the tree that an operator signed for, if one did. */
-  const targetsAt = (job: Job, peels: readonly string[], evidence: Evidence | undefined): SiteTargets => {
-    if (evidence === undefined) return { peels };
-    const { part } = job.request ?? {};
-    if (part !== undefined) return { peels: job.targets, part };
-    return { peels, part: merkleTree(job.targets).partOf(peels) };
-  };
-  const callOf = (job: Job, evidence: Evidence | undefined): Uint8Array =>
-    encodeCall(
-      { ...job, ...(resends() ? { resends: true as const } : {}) },
-      job.requestId,
-      evidence,
-      job.traceparent,
-    );
-  /** The body of a command, without what differs from peel to peel. */
-  const bodyFor = (kind: CommandKind, job: Job): { body: Uint8Array; evidence: Evidence | undefined } => {
-    const { createdBy, cancelledBy = createdBy } = job;
-    if (kind === "stop") {
-      const evidence = evidenceOf(job.cancelRequest, cancelledBy);
-      return { body: encodeStop(job.cancelRequestId, evidence), evidence };
-    }
-    const evidence = evidenceOf(job.request, createdBy);
-    return { body: callOf(job, evidence), evidence };
-  };
-  /** Signs for one peel. The body of a job that an operator signed has the proof that the peel is one of its targets. */
-  const signFor = (kind: CommandKind, job: Job, peel: string): Uint8Array => {
-    const { jid, deadline } = job;
-    const { body, evidence } = bodyFor(kind, job);
-    const own =
-      kind === "stop" || evidence === undefined
-        ? body
-        : callOf(job, { ...evidence, proof: treeOf(job).proofOf(peel) ?? [] });
-    return signCommand({ kind, jid, deadline, body: own, peel }, key);
-  };
-  /** Signs once. Where an operator signed for the targets, it is the same tree, so that one proof is for both. */
-  const signerForAll = (kind: CommandKind, job: Job, peels: readonly string[]) => {
-    const { jid, deadline } = job;
-    const { body, evidence } = bodyFor(kind, job);
-    const tree = kind === "dispatch" && evidence !== undefined ? treeOf(job) : merkleTree(peels);
-    return signForAll({ kind, jid, deadline, body }, tree, key);
-  };
-  /** Sends one command for the peels of each site that has enough of them. @returns the other peels */
-  const sendToSites = (kind: CommandKind, job: Job, peels: readonly string[]): readonly string[] => {
-    if (kind !== "dispatch") return peels;
-    const { jid, deadline } = job;
-    const bySite = Map.groupBy(peels, (peel) => siteOf(peel));
-    const rest = [...(bySite.get(undefined) ?? [])];
-    bySite.delete(undefined);
-    for (const [site = "", there] of bySite) {
-      const { body, evidence } = bodyFor(kind, job);
-      const bytes =
-        there.length < fewestOfSite
-          ? undefined
-          : signForSite({ kind, jid, deadline, body }, targetsAt(job, there, evidence), key);
-      if (bytes === undefined) rest.push(...there);
-      else bus.publish(siteDispatchSubject(site, jid), bytes);
-    }
-    return rest;
-  };
-  const evidenceOf = (signed: SignedRequestOf | undefined, operator: string): Evidence | undefined =>
-    signed && {
-      request: signed.envelope,
-      records: recordsOf(operator),
-      ...defined({
-        approvals: signed.approvals?.map(({ operator: by, envelope }) => ({
-          request: envelope,
-          records: recordsOf(by),
-        })),
-        step: signed.step,
-      }),
-    };
-  const publish = (kind: CommandKind, job: Job, peels: readonly string[]) => {
-    const sign =
-      peels.length > 1 ? signerForAll(kind, job, peels) : (peel: string) => signFor(kind, job, peel);
-    for (const peel of peels) {
-      const subject = subjects[kind](job.jid, peel);
-      const command = sign(peel);
-      bus.publish(subject, command);
-      for (const site of sitesOf(peel)) bus.publish(toSiteSubject(site, subject), command);
-    }
+}
+
+interface Signing extends Required<CommandDeps> {
+  /** By the record as it was read: a whole fleet may request the same one. */
+  readonly judged: Record<CommandKind, WeakMap<Job, boolean>>;
+  /** A reconnecting fleet requests one command each, about the same job. */
+  readonly trees: WeakMap<Job, ProvingTree>;
+}
+
+/**
+ * Signs commands only about jobs that masters created: jobs are read from the bus, which must not be able to
+ * create commands.
+ */
+export function createCommands(deps: CommandDeps): Commands {
+  const signing: Signing = {
+    ...{ recordsOf: () => [], siteOf: () => undefined, sitesOf: () => [], resends: () => false },
+    ...deps,
+    judged: { dispatch: new WeakMap(), stop: new WeakMap() },
+    trees: new WeakMap(),
   };
   return {
     send(kind, job, peels) {
-      if (!mayBeSigned(kind, job)) return;
-      publish(kind, job, sendToSites(kind, job, [...peels]));
+      if (!mayBeSigned(signing, kind, job)) return;
+      publish(signing, kind, job, sendToSites(signing, kind, job, [...peels]));
     },
     resend(kind, job, peels) {
-      if (mayBeSigned(kind, job)) publish(kind, job, [...peels]);
+      if (mayBeSigned(signing, kind, job)) publish(signing, kind, job, [...peels]);
     },
-    sign: (kind, job, peel) => (mayBeSigned(kind, job) ? signFor(kind, job, peel) : undefined),
+    sign: (kind, job, peel) =>
+      mayBeSigned(signing, kind, job) ? signFor(signing, kind, job, peel) : undefined,
   };
+}
+
+function mayBeSigned({ mac, log, judged }: Signing, kind: CommandKind, job: Job): boolean {
+  const known = judged[kind].get(job);
+  if (known !== undefined) return known;
+  const genuine = isGenuineJob(mac, kind, job);
+  judged[kind].set(job, genuine);
+  if (!genuine) log.error("a stored job was changed by others: nothing is sent", { jid: job.jid, kind });
+  return genuine;
+}
+
+function treeOf({ trees }: Signing, job: Job): ProvingTree {
+  const part = job.request?.part;
+  const tree =
+    trees.get(job) ?? (part === undefined ? merkleTree(job.targets) : partialTree(part, job.targets));
+  trees.set(job, tree);
+  return tree;
+}
+
+/** The body of a command, without what differs from peel to peel. */
+function bodyFor(
+  signing: Signing,
+  kind: CommandKind,
+  job: Job,
+): { body: Uint8Array; evidence: Evidence | undefined } {
+  const { createdBy, cancelledBy = createdBy } = job;
+  if (kind === "stop") {
+    const evidence = evidenceOf(signing, job.cancelRequest, cancelledBy);
+    return { body: encodeStop(job.cancelRequestId, evidence), evidence };
+  }
+  const evidence = evidenceOf(signing, job.request, createdBy);
+  return { body: callOf(signing, job, evidence), evidence };
+}
+
+const callOf = ({ resends }: Signing, job: Job, evidence: Evidence | undefined): Uint8Array =>
+  encodeCall(
+    { ...job, ...(resends() ? { resends: true as const } : {}) },
+    job.requestId,
+    evidence,
+    job.traceparent,
+  );
+
+const evidenceOf = (
+  { recordsOf }: Signing,
+  signed: SignedRequestOf | undefined,
+  operator: string,
+): Evidence | undefined =>
+  signed && {
+    request: signed.envelope,
+    records: recordsOf(operator),
+    ...defined({
+      approvals: signed.approvals?.map(({ operator: by, envelope }) => ({
+        request: envelope,
+        records: recordsOf(by),
+      })),
+      step: signed.step,
+    }),
+  };
+
+/** Signs for one peel. The body of a job that an operator signed has the proof that the peel is one of its targets. */
+function signFor(signing: Signing, kind: CommandKind, job: Job, peel: string): Uint8Array {
+  const { jid, deadline } = job;
+  const { body, evidence } = bodyFor(signing, kind, job);
+  const own =
+    kind === "stop" || evidence === undefined
+      ? body
+      : callOf(signing, job, { ...evidence, proof: treeOf(signing, job).proofOf(peel) ?? [] });
+  return signCommand({ kind, jid, deadline, body: own, peel }, signing.key);
+}
+
+/** Signs once. Where an operator signed for the targets, it is the same tree, so that one proof is for both. */
+function signerForAll(signing: Signing, kind: CommandKind, job: Job, peels: readonly string[]) {
+  const { jid, deadline } = job;
+  const { body, evidence } = bodyFor(signing, kind, job);
+  const tree = kind === "dispatch" && evidence !== undefined ? treeOf(signing, job) : merkleTree(peels);
+  return signForAll({ kind, jid, deadline, body }, tree, signing.key);
+}
+
+/** What a command for peels of a site is signed for: the tree that an operator signed for, if one did. */
+function targetsAt(job: Job, peels: readonly string[], evidence: Evidence | undefined): SiteTargets {
+  if (evidence === undefined) return { peels };
+  const { part } = job.request ?? {};
+  if (part !== undefined) return { peels: job.targets, part };
+  return { peels, part: merkleTree(job.targets).partOf(peels) };
+}
+
+/** Sends one command for the peels of each site that has enough of them. @returns the other peels */
+function sendToSites(
+  signing: Signing,
+  kind: CommandKind,
+  job: Job,
+  peels: readonly string[],
+): readonly string[] {
+  if (kind !== "dispatch") return peels;
+  const { bus, key, siteOf } = signing;
+  const { jid, deadline } = job;
+  const bySite = Map.groupBy(peels, (peel) => siteOf(peel));
+  const rest = [...(bySite.get(undefined) ?? [])];
+  bySite.delete(undefined);
+  for (const [site = "", there] of bySite) {
+    const { body, evidence } = bodyFor(signing, kind, job);
+    const bytes =
+      there.length < fewestOfSite
+        ? undefined
+        : signForSite({ kind, jid, deadline, body }, targetsAt(job, there, evidence), key);
+    if (bytes === undefined) rest.push(...there);
+    else bus.publish(siteDispatchSubject(site, jid), bytes);
+  }
+  return rest;
+}
+
+function publish(signing: Signing, kind: CommandKind, job: Job, peels: readonly string[]): void {
+  const { bus, sitesOf } = signing;
+  const sign =
+    peels.length > 1
+      ? signerForAll(signing, kind, job, peels)
+      : (peel: string) => signFor(signing, kind, job, peel);
+  for (const peel of peels) {
+    const subject = subjects[kind](job.jid, peel);
+    const command = sign(peel);
+    bus.publish(subject, command);
+    for (const site of sitesOf(peel)) bus.publish(toSiteSubject(site, subject), command);
+  }
 }

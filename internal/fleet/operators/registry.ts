@@ -56,28 +56,90 @@ export interface Registry {
   stop(): void;
 }
 
-export function createRegistry(deps: {
+export interface RegistryDeps {
   bucket: Pick<Bucket, "watch">;
   administrators(): readonly Administrator[];
   /** The greatest versions of names, which outlive a restart. */
   floors: VersionFloors;
   clock: Pick<Clock, "now">;
   log: Log;
-}): Registry {
-  const { bucket, administrators, clock, log } = deps;
-  const byKey = new Map<string, Set<string>>();
+}
+
+export function createRegistry({ bucket, administrators, floors, clock, log }: RegistryDeps): Registry {
   const listeners = new Set<() => void>();
-  /** A record does not change in memory: its signature is verified once. */
-  const signed = new WeakMap<SignedOperatorRecord, boolean>();
-  const isSigned = (record: SignedOperatorRecord) => {
-    const known = signed.get(record) ?? isSignedOperator(record);
-    signed.set(record, known);
-    return known;
-  };
-  const floorOf = (name: string) => deps.floors.of(name);
   const report = () => {
     for (const run of [...listeners]) run();
   };
+  const { view, standing } = createStanding({ administrators, floors, log });
+  const floorOf = (name: string) => floors.of(name);
+  /** Only what an administrator signed raises the floor: who may only write to the bus cannot shut anyone out. */
+  const noteVersion = (record: SignedOperatorRecord) => {
+    if (record.version <= floorOf(record.name) || !standing.isSigned(record)) return;
+    if (chainAbove(standing, record, clock.now()) === undefined) return;
+    floors.note(record.name, record.version);
+  };
+  const records = () => view.kept().map(({ item }) => item);
+  let isWhole = false;
+  const watch = bucket.watch((change) => {
+    view.apply(change);
+    if (!isWhole) return;
+    const record = view.get(change.key)?.item;
+    if (record !== undefined) noteVersion(record);
+    // Those whose signer comes after them.
+    for (const one of records()) if (one.key === record?.publicKey) noteVersion(one);
+    report();
+  });
+  const ready = watch.ready.then(() => {
+    isWhole = true;
+    for (const record of records()) noteVersion(record);
+    report();
+  });
+  return {
+    ready,
+    caughtUp: () => watch.caughtUp(),
+    judge: (name, key, at) => judgeOperator(standing, name, key, at),
+    find: standing.find,
+    list: records,
+    administrators,
+    administratorsNow(at) {
+      const named = [...administrators(), ...records().filter(({ roles }) => roles.includes(adminRole))];
+      const names = [...new Set(named.map(({ name }) => name))].sort();
+      return names.filter((name) => operatorNow(standing, name, at)?.roles.includes(adminRole) === true);
+    },
+    versionFloor: floorOf,
+    rolesNow: (name, at) => operatorNow(standing, name, at)?.roles,
+    chainOf(name, at) {
+      if (operatorNow(standing, name, at) === undefined) return undefined;
+      if (administrators().some((one) => one.name === name)) return [];
+      const record = standing.find(name);
+      return record === undefined ? undefined : chainAbove(standing, record, at);
+    },
+    standing,
+    noteVersion,
+    disabledKeys: () =>
+      records()
+        .filter((record) => record.disabled === true && standing.isSigned(record))
+        .filter((record) => chainAbove(standing, record, clock.now()) !== undefined)
+        .map(({ publicKey }) => publicKey),
+    dependents(name, at) {
+      const gone = without(standing, name);
+      return records()
+        .filter((one) => one.name !== name && counts(standing, one, at) && !counts(gone, one, at))
+        .map((one) => one.name);
+    },
+    onChange(run) {
+      listeners.add(run);
+      return () => listeners.delete(run);
+    },
+    stop: () => watch.stop(),
+  };
+}
+
+/** The records in memory, and what they are judged against. */
+function createStanding({ administrators, floors, log }: Omit<RegistryDeps, "bucket" | "clock">) {
+  const byKey = new Map<string, Set<string>>();
+  /** A record does not change in memory: its signature is verified once. */
+  const signed = new WeakMap<SignedOperatorRecord, boolean>();
   const unlink = ({ publicKey, name }: SignedOperatorRecord) => {
     const names = byKey.get(publicKey);
     names?.delete(name);
@@ -101,89 +163,31 @@ export function createRegistry(deps: {
     },
     find: (name) => view.get(name)?.item,
     holdersOf: (publicKey) => [...(byKey.get(publicKey) ?? [])].flatMap((name) => view.get(name)?.item ?? []),
-    versionFloor: floorOf,
-    isSigned,
+    versionFloor: (name) => floors.of(name),
+    isSigned(record) {
+      const known = signed.get(record) ?? isSignedOperator(record);
+      signed.set(record, known);
+      return known;
+    },
   };
-  /** Only what an administrator signed raises the floor: who may only write to the bus cannot shut anyone out. */
-  const noteVersion = (record: SignedOperatorRecord) => {
-    if (record.version <= floorOf(record.name) || !isSigned(record)) return;
-    if (chainAbove(standing, record, clock.now()) === undefined) return;
-    deps.floors.note(record.name, record.version);
-  };
-  const records = () => view.kept().map(({ item }) => item);
-  let isWhole = false;
-  const watch = bucket.watch((change) => {
-    view.apply(change);
-    if (!isWhole) return;
-    const record = view.get(change.key)?.item;
-    if (record !== undefined) noteVersion(record);
-    // Those whose signer comes after them.
-    for (const one of records()) if (one.key === record?.publicKey) noteVersion(one);
-    report();
-  });
-  const ready = watch.ready.then(() => {
-    isWhole = true;
-    for (const record of records()) noteVersion(record);
-    report();
-  });
-  const judge = (name: string, key: string, at: number) => judgeOperator(standing, name, key, at);
-  const judgeNow = (name: string, at: number) => {
-    const listed = administrators().find((one) => one.name === name);
-    const key = listed?.publicKey ?? standing.find(name)?.publicKey;
-    return key === undefined ? undefined : judge(name, key, at);
-  };
-  const counts = (against: Standing, record: SignedOperatorRecord, at: number) =>
-    "operator" in judgeOperator(against, record.name, record.publicKey, at);
-  return {
-    ready,
-    caughtUp: () => watch.caughtUp(),
-    judge,
-    find: standing.find,
-    list: records,
-    administrators,
-    administratorsNow(at) {
-      const named = [...administrators(), ...records().filter(({ roles }) => roles.includes(adminRole))];
-      const names = [...new Set(named.map(({ name }) => name))].sort();
-      return names.filter((name) => {
-        const judged = judgeNow(name, at);
-        return judged !== undefined && "operator" in judged && judged.operator.roles.includes(adminRole);
-      });
-    },
-    versionFloor: floorOf,
-    rolesNow(name, at) {
-      const judged = judgeNow(name, at);
-      return judged !== undefined && "operator" in judged ? judged.operator.roles : undefined;
-    },
-    chainOf(name, at) {
-      const judged = judgeNow(name, at);
-      if (judged === undefined || "refused" in judged) return undefined;
-      if (administrators().some((one) => one.name === name)) return [];
-      const record = standing.find(name);
-      return record === undefined ? undefined : chainAbove(standing, record, at);
-    },
-    standing,
-    noteVersion,
-    disabledKeys: () =>
-      records()
-        .filter((record) => record.disabled === true && isSigned(record))
-        .filter((record) => chainAbove(standing, record, clock.now()) !== undefined)
-        .map(({ publicKey }) => publicKey),
-    dependents(name, at) {
-      const gone: Standing = {
-        administrators: administrators().filter((one) => one.name !== name),
-        find: (other) => (other === name ? undefined : standing.find(other)),
-        holdersOf: (key) => standing.holdersOf(key).filter((one) => one.name !== name),
-        versionFloor: floorOf,
-        isSigned,
-      };
-      return records()
-        .filter((one) => one.name !== name && counts(standing, one, at) && !counts(gone, one, at))
-        .map((one) => one.name);
-    },
-    onChange(run) {
-      listeners.add(run);
-      return () => listeners.delete(run);
-    },
-    stop: () => watch.stop(),
-  };
+  return { view, standing };
 }
+
+/** An operator with the key that is registered now; `undefined` for one who does not count. */
+function operatorNow(standing: Standing, name: string, at: number) {
+  const listed = standing.administrators.find((one) => one.name === name);
+  const key = listed?.publicKey ?? standing.find(name)?.publicKey;
+  const judged = key === undefined ? undefined : judgeOperator(standing, name, key, at);
+  return judged !== undefined && "operator" in judged ? judged.operator : undefined;
+}
+
+const counts = (against: Standing, { name, publicKey }: SignedOperatorRecord, at: number): boolean =>
+  "operator" in judgeOperator(against, name, publicKey, at);
+
+/** What the others would be judged against without this one. */
+const without = (standing: Standing, name: string): Standing => ({
+  ...standing,
+  administrators: standing.administrators.filter((one) => one.name !== name),
+  find: (other) => (other === name ? undefined : standing.find(other)),
+  holdersOf: (key) => standing.holdersOf(key).filter((one) => one.name !== name),
+});
