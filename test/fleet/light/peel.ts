@@ -18,6 +18,7 @@ import {
 } from "../../../internal/bus/subjects.ts";
 import { parseCredentials } from "../../../internal/identity/credentials.ts";
 import { readVersion } from "../../../internal/wire/settings-envelope.ts";
+import { encodeReport } from "../../../internal/wire/state-report.ts";
 import { answerSubject, floorJob, floorModes, requestSubject } from "../floor.ts";
 import type { SimulatedPeel, SimulatedPeelOptions } from "../peel.ts";
 import { openWire, pub, type Wire } from "./wire.ts";
@@ -51,12 +52,13 @@ const answer = encode({
   started_at: "2026-01-01T00:00:00.000Z",
   duration_ms: 0,
 });
-const report = encode({
-  run_id: "run-000000000000000000000000000",
-  started_at: "2026-01-01T00:00:00.000Z",
-  duration_ms: 12,
-  counts: { unchanged: 40, changed: 0, failed: 0 },
-});
+/** Of a run that begins now and changes nothing. */
+export const unchangedReport = () =>
+  encodeReport({
+    ...{ run_at: rfc3339(systemClock.now()), trigger: "schedule", environment: "base", commit: "" },
+    ...{ test: false, ok: 40, changed: 0, failed: 0, skipped: 0, would_change: 0, duration_ms: 12 },
+    ...{ failures: [], drift: [] },
+  });
 
 /** The job of a subject of a command. */
 const jobOf = (subject: string): string | undefined => {
@@ -269,7 +271,7 @@ export function startLightPeel(
   open();
   return {
     ...{ peelId, url },
-    report: () => send(keySubject("compliance", peelId), report),
+    report: () => send(keySubject("compliance", peelId), unchangedReport()),
     behave() {
       throw new Error("a light peel does what a peel does, and nothing else");
     },
