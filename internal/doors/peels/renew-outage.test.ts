@@ -83,6 +83,7 @@ async function simulate(seed: number, firstAt: (chance: number) => number, backA
     const record: Enrollment = {
       ...{ id, peelId, publicKey: key.publicKey, curvePublicKey: "", busPublicKey, state: "active" },
       ...{ createdAt: now, updatedAt: now, credsExpiresAt: now + lengthMs / 3 },
+      busKeys: [{ publicKey: busPublicKey, expiresAt: now + lengthMs / 3 }],
     };
     await insertEnrollment(bucket, record, undefined);
     const backoff = createBackoff({ firstMs: minute, maxMs: 40 * minute });

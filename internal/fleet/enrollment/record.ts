@@ -59,7 +59,7 @@ export const enrollmentFields = {
   credsExpiresAt: ["creds_expires_at", optional(time), "When the credentials expire"],
   /** The `U…` key of the JWT that the peel uses now, the last one of `busKeys`. */
   busPublicKey: ["bus_public_key", optional(text), "Public key of the credentials"],
-  /** Absent before the first credentials. */
+  /** There exactly where `busPublicKey` is: transitions set both, and a voucher covers both. */
   busKeys: ["bus_keys", optional(list(busKey)), "All unexpired keys of credentials, the current one last"],
   renewedAt: ["renewed_at", optional(time), "When the credentials were last renewed"],
   renewals: ["renewals", optional(count), "How often the credentials were renewed"],
