@@ -136,9 +136,40 @@ test("who accepts server-sent events gets the entries from now on, as they are l
   // All others get a page.
   const page = await call(master, { path: "/api/v1/audit", headers: { ...bearer, accept: "*/*" } });
   expect(Array.isArray(page.json)).toBe(true);
-  const filtered = await call(master, {
-    path: "/api/v1/audit?outcome=done",
+  const paged = await call(master, {
+    path: "/api/v1/audit?limit=5",
     headers: { ...bearer, accept: "text/event-stream" },
   });
-  expect(filtered.status).toBe(400);
+  expect([paged.status, JSON.stringify(paged.json)]).toEqual([
+    400,
+    expect.stringContaining('unknown key \\"limit\\"'),
+  ]);
+});
+
+test("a stream has a filter and a beginning, and continues behind the last entry that was received", async () => {
+  const open = (query: string, more = "") =>
+    openWire(
+      master,
+      `GET /api/v1/audit/stream${query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${testToken}\r\n${more}\r\n`,
+    );
+  const sentOn = (text: string) =>
+    [...text.matchAll(/^id: (\d+)\nevent: entry\ndata: (.+)$/gm)].map(([, id, data = ""]) => {
+      const entry = JSON.parse(data) as Entry;
+      expect(entry.seq).toBe(Number(id));
+      return entry;
+    });
+  const jobs = (await list("action=jobs.create")).toReversed();
+  const last = jobs.at(-1)?.seq ?? 0;
+  using all = await open("?action=jobs.create&since=2026-01-01T00:00:00Z");
+  await all.waitFor(`"seq":${last}`);
+  expect(sentOn(all.received())).toEqual(jobs);
+  using begun = await open("?action=jobs.*&outcome=begun&after=0");
+  await begun.waitFor(`"seq":${last - 1}`);
+  expect(sentOn(begun.received())).toEqual(jobs.filter(({ outcome }) => outcome === "begun"));
+  const middle = jobs.at(Math.floor(jobs.length / 2))?.seq ?? 0;
+  using rest = await open("?action=jobs.create&after=0", `Last-Event-ID: ${middle}\r\n`);
+  await rest.waitFor(`"seq":${last}`);
+  expect(sentOn(rest.received())).toEqual(jobs.filter(({ seq }) => seq > middle));
+  using wrong = await open("?after=-1");
+  await wrong.waitFor("must be the number of an entry");
 });

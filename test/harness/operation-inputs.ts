@@ -81,7 +81,7 @@ export const inputs: Readonly<Record<string, [fields: Fields, wrong: Fields]>> =
   ...peelInputs,
   "targets.resolve": [{ target: "web-*" }, {}],
   "exports.prometheus": [{ target: "web-*", port: 9256, fact: ["os", "a:b"] }, { port: 0 }],
-  "exports.inventory": [{ target: "web-*", facts: ["os"], limit: 3, cursor: "web-1" }, { facts: "os" }],
+  "exports.inventory": [{ target: "web-*", facts: ["os"], limit: 3, cursor: "web-1" }, { facts: "" }],
   "cluster.add": [{ hosts: ["n2.example.com"] }, { hosts: [] }],
   "cluster.remove": [{ host: "n2.example.com", dry_run: true }, { host: "a b" }],
   "cluster.add-site": [
@@ -119,8 +119,12 @@ export const inputs: Readonly<Record<string, [fields: Fields, wrong: Fields]>> =
   "approvals.approve": [{ id: "apr-1" }, { id: 5 }],
   "approvals.deny": [{ id: "apr-1" }, { id: 5 }],
   "audit.list": [{ limit: 3, outcome: "done", action: "jobs.*" }, { outcome: "lost" }],
+  "audit.follow": [
+    { by: "ann", action: "jobs.*", peel: "web-1", outcome: "done", after: "0" },
+    { outcome: "unknown", after: "-1", since: "soon" },
+  ],
   "audit.show": [{ seq: "5" }, { seq: 5 }],
-  "audit.chain": [{ from: 1 }, { from: "1" }],
+  "audit.chain": [{ from: 1 }, { from: 0 }],
   "enrollments.show": [{ id: "enr-1" }, { id: 5 }],
   "keys.dependents": [{ command_key: "UKEY" }, { issued_before: "yesterday" }],
   "audit.verify": [{ again: "yes" }, { again: "no" }],

@@ -1,5 +1,7 @@
 import type { Plain } from "../../internal/base/msgpack.ts";
 
+const pin = `sha256:${"0".repeat(64)}`;
+
 /**
  * Fields that the operations on peels, their facts and their settings take, and for each door some value that it does
  * not.
@@ -15,6 +17,6 @@ export const peelInputs: Record<string, [fields: Record<string, Plain>, wrong: R
   "settings.explain": [{ id: "web-1", name: "app:port" }, { name: "" }],
   "settings.reveal-explained": [{ id: "web-1", name: "app:port" }, { name: "" }],
   "peels.heartbeat": [{ id: "web-1" }, { id: 5 }],
-  "peels.roots": [{ current: "sha256:0", next: "sha256:1" }, { current: 5 }],
+  "peels.roots": [{ current: pin, next: pin }, { current: "sha256:" }],
   "peels.show": [{ id: "web-1" }, { id: 5 }],
 };

@@ -1,25 +1,34 @@
 import { SvcError } from "../../base/errors.ts";
-import { command, formatTable, readFlag, type TableStyle, value } from "../../program/command-line/mod.ts";
+import { command, flag, formatTable, readFlag, type TableStyle, value } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
-import { type AuditView, filterArgs, filterOf, readPages, subjectLine } from "./read-pages.ts";
+import { type AuditView, aboutLine, filterArgs, filterOf, outcomeWord, readPages } from "./read-pages.ts";
 
+const usualEntries = 50;
 const maxEntries = 10_000;
 
 export const listCommand = command({
   name: "list",
-  description: "List what was decided, newest first.",
+  description: "List what was decided, newest first; or follow it.",
   examples: [
     "svc audit list --since 24h",
     "svc audit list --operator alice --action 'jobs.*'",
     "svc audit list --peel web-1.example.com --outcome refused",
+    "svc audit list --follow --action 'enrollments.*'",
   ],
   args: {
     ...filterArgs,
-    limit: value("n", `Maximum number of entries, 1 to ${maxEntries}`, { default: "50" }),
+    limit: value("n", `Maximum number of entries, 1 to ${maxEntries} (default: ${usualEntries})`),
+    follow: flag("Show what is decided from now on, or from --since on, oldest first, until Ctrl-C"),
   },
   async run(args, cli) {
-    const limit = readFlag("--limit", args.limit, parseLimit);
+    const limit = args.limit === undefined ? usualEntries : readFlag("--limit", args.limit, parseLimit);
     const filter = filterOf(args, cli.clock.now());
+    if (args.follow === true) {
+      if (args.limit !== undefined)
+        throw new SvcError("usage", "--limit: --follow has no limit: leave one out");
+      const { followAudit } = await import("./follow.ts");
+      return followAudit(filter, cli);
+    }
     await withBus(cli, async (bus) => {
       const found: AuditView[] = [];
       const { more } = await readPages(bus, filter, limit, (entries) => found.push(...entries));
@@ -54,8 +63,7 @@ export function formatEntries(entries: readonly AuditView[], style: TableStyle):
     },
     entries.map((entry) => [
       ...[String(entry.seq), entry.at, entry.operator, entry.via, entry.action],
-      entry.genuine ? entry.outcome : `${entry.outcome} (not genuine)`,
-      [subjectLine(entry), entry.reason ?? ""].filter((text) => text !== "").join(": "),
+      ...[outcomeWord(entry), aboutLine(entry)],
     ]),
     style,
   );

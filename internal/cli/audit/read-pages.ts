@@ -30,7 +30,7 @@ interface Words {
 export function filterOf({ since, until, operator, action, peel, outcome }: Words, now: number) {
   return {
     ...{ by: operator, action, peel },
-    outcome: outcome as "done" | undefined,
+    outcome: outcome as AuditView["outcome"] | undefined,
     since: since === undefined ? undefined : readPastTime("--since", since, now),
     until: until === undefined ? undefined : readPastTime("--until", until, now),
   };
@@ -67,12 +67,17 @@ export async function readPages(
   }
 }
 
-/** What an entry is about, in one line. */
-export function subjectLine({ subjects }: AuditView): string {
-  return Object.entries(subjects)
+/** How something ended, and whether a master of the fleet says so. */
+export const outcomeWord = ({ genuine, outcome }: AuditView): string =>
+  genuine ? outcome : `${outcome} (not genuine)`;
+
+/** What an entry is about, and why it was refused or failed, in one line. */
+export function aboutLine({ subjects, reason = "" }: AuditView): string {
+  const about = Object.entries(subjects)
     .filter(([name]) => name !== "begun" && name !== "args_digest" && name !== "peel_count")
     .map(([name, value]) => `${name}=${wordOf(value)}`)
     .join(" ");
+  return [about, reason].filter((text) => text !== "").join(": ");
 }
 
 function wordOf(value: unknown): string {

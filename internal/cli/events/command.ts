@@ -21,6 +21,6 @@ export const eventsCommand = command({
   },
   async run({ tag, source, since, follow }, cli) {
     const { printEvents } = await import("./run.ts");
-    await printEvents({ tag, source, since, follow: follow === true }, cli);
+    await printEvents({ tag, source, since }, follow === true, cli);
   },
 });

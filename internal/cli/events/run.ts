@@ -1,7 +1,9 @@
 import { defined } from "../../base/defined.ts";
 import { parseDuration } from "../../base/duration.ts";
-import { checkSource, checkTag } from "../../fleet/events/mod.ts";
+import { checkSource, checkTag, eventOperations, type ShownEvent } from "../../fleet/events/mod.ts";
 import { type Cli, Exit, readFlag } from "../../program/command-line/mod.ts";
+import { followEndless } from "../feed/follow.ts";
+import { checkEndless } from "../feed/lines.ts";
 import { Interrupted, interruptedExit, untilInterrupted } from "../job/interrupt.ts";
 import { withBus } from "../operator.ts";
 import { readPastTime } from "../past-time.ts";
@@ -11,25 +13,33 @@ import { type Choice, readEvents } from "./read.ts";
 /**
  * Prints events.
  *
- * @throws SvcError `usage` for what cannot be meant, before a master is asked; as the masters answer
+ * @param follow whether to continue with what happens from now on
+ * @throws SvcError `usage` for what cannot be meant, before a master is requested; as the masters answer
  * @throws Exit 130 after Ctrl-C
  */
-export async function printEvents(requested: Choice, cli: Cli): Promise<void> {
+export async function printEvents(requested: Choice, follow: boolean, cli: Cli): Promise<void> {
   const choice = readChoice(requested, cli.clock.now());
-  const printer = createPrinter(cli, choice.follow);
+  if (follow) checkEndless(cli);
   try {
     await withBus(cli, (bus) =>
-      untilInterrupted(cli, (signal) => readEvents(bus, choice, printer.take, { signal, say: cli.say })),
+      untilInterrupted(cli, async (signal) => {
+        const { take, end } = createPrinter(cli, signal);
+        if (!follow) {
+          await readEvents(bus, choice, take, signal);
+          return end();
+        }
+        const takeOne = (event: unknown) => take([event as ShownEvent]);
+        await followEndless(bus, eventOperations.streamEvents, choice, takeOne, { signal, say: cli.say });
+      }),
     );
   } catch (thrown) {
     if (!(thrown instanceof Interrupted)) throw thrown;
     throw new Exit(interruptedExit);
   }
-  await printer.end();
 }
 
 /** @param now milliseconds since the Unix epoch @throws SvcError `usage` */
-function readChoice({ tag, source, since, follow }: Choice, now: number): Choice {
+function readChoice({ tag, source, since }: Choice, now: number): Choice {
   const at = readPastTime("--since", since, now);
   return {
     ...defined({
@@ -38,7 +48,6 @@ function readChoice({ tag, source, since, follow }: Choice, now: number): Choice
     }),
     // A master counts a duration back from its own clock, which is that of the events.
     since: isDuration(since) ? since : at,
-    follow,
   };
 }
 

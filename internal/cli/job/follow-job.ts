@@ -52,13 +52,9 @@ export async function followJob(bus: Bus, jid: string, following: JobFollowing =
   for (;;) {
     try {
       return await hinted(jobOperations.streamJob.hints.svc, async () => {
-        for await (const { event, data } of followFeed(
-          bus,
-          jobOperations.streamJob,
-          input,
-          signal,
-          requesterName(bus),
-        )) {
+        for await (const { event, data } of followFeed(bus, jobOperations.streamJob, input, signal, {
+          operator: requesterName(bus),
+        })) {
           receivedAt = bus.clock.monotonic();
           const end = reader.take(event, data as JobNews);
           if (end !== undefined) return end;

@@ -75,13 +75,9 @@ async function untilEnded(
   let receivedAt = bus.clock.monotonic();
   for (;;) {
     try {
-      for await (const { data } of followFeed(
-        bus,
-        rolloutOperations.streamRollout,
-        { id },
-        signal,
-        requesterName(bus),
-      )) {
+      for await (const { data } of followFeed(bus, rolloutOperations.streamRollout, { id }, signal, {
+        operator: requesterName(bus),
+      })) {
         receivedAt = bus.clock.monotonic();
         const rollout = data as RolloutView;
         onChange(rollout);

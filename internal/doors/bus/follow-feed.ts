@@ -23,13 +23,23 @@ export interface FeedBinding<Deps, Input extends InputSchema> {
   bus: Pick<BusLines, "subject" | "token">;
 }
 
+/** How a reader follows. */
+export interface Following {
+  /** The caller, where no operator signs. */
+  operator?: string | undefined;
+  /**
+   * Makes a reader that was cut off wait for a master without end. It learns when no master continued at once, and when
+   * one continues after that.
+   */
+  patience?: { begin(reason: SvcError): void; end(): void };
+}
+
 /**
  * Follows what an operation streams, as the operator of the connection. Where its master dies or stops, it continues
  * at another one behind the last item, if the operation has a field `after` and its items have places. Parts are
  * acknowledged as they are taken: a master waits for a slow reader, and cuts it off after 30 s.
  *
  * @param input the fields of the operation
- * @param operator the caller, where no operator signs
  * @param signal ends it; its reason is thrown
  * @throws SvcError what the master answered; `forbidden` without permission to ask; `unavailable` when no master answers,
  *   or the stream broke off and cannot continue
@@ -39,34 +49,37 @@ export async function* followFeed<Deps, Input extends InputSchema>(
   { operation, bus: { subject: pattern, token = "" } }: FeedBinding<Deps, Input>,
   input: v.InferInput<Input>,
   signal: AbortSignal,
-  operator = bus.requester?.name,
+  { operator = bus.requester?.name, patience }: Following = {},
 ): AsyncGenerator<FeedItem, void> {
   const { [token]: inSubject, ...fields } = input as Record<string, unknown>;
   const subject = pattern.replace("*", String(inSubject));
   const canContinue = Object.hasOwn(operation.input.entries, "after");
   let after: string | undefined;
-  const attempts = () => (after === undefined ? moreAttempts : attemptsToContinue);
-  for (let left = attempts(); ; left--) {
-    const requested = {
-      ...fields,
-      ...(after === undefined ? {} : { after }),
-      operator,
-      request_id: newRequestId(),
-    };
-    const reader = readParts(bus, subject, encode(requested), signal);
-    let broken: SvcError;
+  let isWaiting = false;
+  for (let failures = 0; ; ) {
+    const place = after === undefined ? {} : { after };
+    const requested = { ...fields, ...place, operator, request_id: newRequestId() };
     try {
-      for await (const part of reader) {
+      for await (const part of readParts(bus, subject, encode(requested), signal)) {
         if (part.place !== undefined) after = part.place;
-        left = attempts();
+        failures = 0;
+        if (isWaiting) patience?.end();
+        isWaiting = false;
         if (part.item !== undefined) yield part.item;
       }
       return;
     } catch (thrown) {
-      if (!(thrown instanceof SvcError) || !mayPass(thrown, after !== undefined)) throw thrown;
-      broken = thrown;
+      const isBegun = after !== undefined;
+      if (!(thrown instanceof SvcError) || !mayPass(thrown, isBegun) || (isBegun && !canContinue))
+        throw thrown;
+      failures++;
+      const isPatient = isBegun && patience !== undefined;
+      if (!isPatient && failures > (isBegun ? attemptsToContinue : moreAttempts)) throw thrown;
+      if (isPatient && failures === 2) {
+        patience.begin(thrown);
+        isWaiting = true;
+      }
     }
-    if (left === 0 || (after !== undefined && !canContinue)) throw broken;
     await sleep(bus.clock, pauseMs, signal);
   }
 }

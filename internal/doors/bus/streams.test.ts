@@ -86,7 +86,8 @@ async function request(isAnswered: (at: number) => boolean = () => true) {
 }
 
 const never = new AbortController().signal;
-const follow = (input = {}, signal = never) => followFeed(operator, binding, input, signal, "ann");
+const follow = (input = {}, signal = never) =>
+  followFeed(operator, binding, input, signal, { operator: "ann" });
 
 test("what is ready shares parts of 64 KiB, a larger item is cut, and each 64th part and each alive is acknowledged", async () => {
   const small = "x".repeat(500);
@@ -209,7 +210,7 @@ test("a reader continues when its master is silent for 30 s", async () => {
   });
   const clock = manualClock();
   const patient: Bus = Object.create(operator, { clock: { value: clock } });
-  const reading = followFeed(patient, binding, {}, never, "ann");
+  const reading = followFeed(patient, binding, {}, never, { operator: "ann" });
   expect((await reading.next()).value?.data).toBe(1);
   const second = reading.next();
   for (const ms of [30_000, 250]) {
@@ -249,7 +250,7 @@ test("a server that refuses to publish is a refusal with who can change that", a
   const without: Bus = Object.create(operator, {
     user: { value: newKeyPair("user", systemRandom).publicKey },
   });
-  await expect(followFeed(without, other, {}, never, "ann").next()).rejects.toMatchObject({
+  await expect(followFeed(without, other, {}, never, { operator: "ann" }).next()).rejects.toMatchObject({
     kind: "forbidden",
   });
 });

@@ -17,7 +17,7 @@ export const auditDoors = {
   streamAudit: {
     rest: {
       ...{ method: "GET", path: "/api/v1/audit/stream", tag, readsAll: true },
-      stream: { maxDurationMs: 24 * 3600_000 },
+      stream: { maxDurationMs: 24 * 3600_000, resumes: "after" },
       answers: { 200: "The stream" },
     },
     bus: { subject: "svc.admin.audit.follow" },
@@ -36,5 +36,11 @@ export const auditDoors = {
     bus: { subject: "svc.admin.audit.show" },
     hints: { svc: { not_found: "see svc audit list" } },
   },
-  readChain: { bus: { subject: "svc.admin.audit.chain" } },
+  readChain: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/audit/stored", tag },
+      answers: { 200: "One page of them", 400: "A parameter is malformed" },
+    },
+    bus: { subject: "svc.admin.audit.chain" },
+  },
 } as const satisfies Doors<typeof operations>;

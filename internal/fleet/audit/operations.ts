@@ -8,14 +8,14 @@ import { described, integer, plainMap, timestamp, titled } from "../../base/sche
 import { type Bus, readRange, streamEnds } from "../../bus/mod.ts";
 import { feed, operation } from "../operation/mod.ts";
 import { auditStream } from "./append.ts";
-import { ways } from "./entry.ts";
+import { entryOutcomes, ways } from "./entry.ts";
+import { beginningAt, followEntries } from "./follow.ts";
 import type { AuditMemory } from "./memory.ts";
 import {
+  type Filter,
   listEntries,
   type ReadDeps,
-  readWindow,
   type ShownEntry,
-  show,
   showEntry,
   shownOutcomes,
 } from "./read.ts";
@@ -38,15 +38,32 @@ const maxListed = 500;
 /** Of one page of the chain: it must fit into one message. */
 const maxChainBytes = 512 * 1024;
 const maxChained = 1_000;
-const checkEveryMs = 1_000;
-const atOnce = 256;
 
 const sequence = v.pipe(
   v.string("must be the number of an entry"),
   v.regex(/^[1-9]\d{0,14}$/, "must be the number of an entry"),
   v.metadata({ pattern: "^[1-9][0-9]{0,14}$" }),
 );
+/** Behind an entry, or before the first one. */
+const place = v.pipe(
+  v.string(),
+  v.regex(/^(?:0|[1-9]\d{0,14})$/, "must be the number of an entry, or 0"),
+  v.metadata({ pattern: "^(0|[1-9][0-9]{0,14})$" }),
+);
 const outside = `must be 1 to ${maxListed}`;
+
+/** The fields that choose entries. */
+const choice = {
+  since: v.optional(described(timestamp, "Only entries of this time or later")),
+  until: v.optional(described(timestamp, "Only entries of this time or earlier")),
+  // Not `operator`: over the bus that names the caller.
+  by: v.optional(described(v.string(), "Only what this operator asked for")),
+  action: v.optional(described(v.string(), "Only this operation; with `*` at its end all that begin so")),
+  peel: v.optional(described(v.string(), "Only what names this peel")),
+};
+
+/** What a request has of them. */
+type Chosen = { [Name in keyof typeof choice]?: string | undefined } & Pick<Filter, "outcome">;
 
 const view = titled(
   "AuditEntry",
@@ -90,12 +107,7 @@ export const listAudit = operation({
     "A page looks at a limited number of entries: with a filter it may be short, or empty, before the last.",
   scope: { kind: "audit", action: "read" },
   input: v.strictObject({
-    since: v.optional(described(timestamp, "Only entries of this time or later")),
-    until: v.optional(described(timestamp, "Only entries of this time or earlier")),
-    // Not `operator`: over the bus that names the caller.
-    by: v.optional(described(v.string(), "Only what this operator asked for")),
-    action: v.optional(described(v.string(), "Only this operation; with `*` at its end all that begin so")),
-    peel: v.optional(described(v.string(), "Only what names this peel")),
+    ...choice,
     outcome: v.optional(v.picklist(shownOutcomes)),
     limit: v.optional(
       v.pipe(
@@ -110,16 +122,9 @@ export const listAudit = operation({
     cursor: v.optional(v.pipe(sequence, v.description("Where the page starts, from the previous page"))),
   }),
   output: v.object({ entries: v.array(view), next: v.exactOptional(v.string()) }),
-  async run(deps: AuditDeps, { since, until, by, peel, limit, cursor, ...rest }) {
-    const filter = {
-      ...rest,
-      operator: by,
-      since: timeOf(since),
-      until: timeOf(until),
-      peel: peel === undefined ? undefined : encodePeelId(peel),
-    };
+  async run(deps: AuditDeps, { limit, cursor, ...requested }) {
     const before = cursor === undefined ? undefined : Number(cursor);
-    const { entries, next } = await listEntries(reading(deps), filter, { limit, before });
+    const { entries, next } = await listEntries(reading(deps), filterOf(requested), { limit, before });
     return { entries: entries.map(viewOf), ...(next === undefined ? {} : { next: String(next) }) };
   },
 });
@@ -216,39 +221,48 @@ export const streamAudit = operation({
   kind: "read",
   summary: "Follow the audit",
   description:
-    "Server-sent events. `entry`: each entry that is written from now on, as `AuditEntry`. A comment comes every 30 seconds.",
+    "Server-sent events. `entry`: each entry as `AuditEntry`, oldest first, with the outcome that it was written with; its `id` is its number. Without `since` and without `after` it begins now. A comment comes every 30 seconds. A client that was cut off continues with `Last-Event-ID`, at any master.",
   scope: { kind: "audit", action: "read" },
+  input: v.strictObject({
+    since: choice.since,
+    ...{ by: choice.by, action: choice.action, peel: choice.peel },
+    outcome: v.optional(v.picklist(entryOutcomes)),
+    after: v.optional(
+      described(place, "Begin behind the entry with this number; it counts more than `since`"),
+    ),
+  }),
   output: feed,
-  async run(deps: AuditDeps, _, { log }) {
-    const { bus, clock } = deps;
-    let next = (await streamEnds(bus, auditStream)).last + 1;
+  async run(deps: AuditDeps, { after, ...requested }, { log }) {
+    const from = reading(deps);
+    const filter = filterOf(requested);
+    const next = after === undefined ? await beginningAt(from, filter.since) : Number(after) + 1;
+    const { clock } = deps;
     return {
       start(sink) {
-        let checking = false;
-        const check = async () => {
-          const { last } = await streamEnds(bus, auditStream);
-          while (next <= last) {
-            const until = Math.min(last + 1, next + atOnce);
-            for (const entry of await readWindow(bus, next, until)) {
-              sink.send("entry", viewOf(show(entry, new Map(), reading(deps))));
-            }
-            next = until;
-          }
-        };
-        const timer = clock.every(checkEveryMs, () => {
-          if (checking) return;
-          checking = true;
-          check()
-            .catch((thrown) => log.debug("the audit cannot be read", { reason: describeError(thrown) }))
-            .finally(() => {
-              checking = false;
-            });
-        });
-        return () => timer.cancel();
+        const stopping = new AbortController();
+        followEntries(from, { filter, next, sink, clock, show: viewOf }, stopping.signal)
+          // It never ends by itself.
+          .catch((thrown) => {
+            const reason = describeError(thrown);
+            if (!stopping.signal.aborted) log.debug("a reader of the audit is cut off", { reason });
+            sink.close(reason);
+          });
+        return () => stopping.abort(new Error("the reader left"));
       },
     };
   },
 });
+
+/** The filter of a request. */
+function filterOf({ since, until, by, peel, ...rest }: Chosen): Filter {
+  return {
+    ...rest,
+    operator: by,
+    since: timeOf(since),
+    until: timeOf(until),
+    peel: peel === undefined ? undefined : encodePeelId(peel),
+  };
+}
 
 const timeOf = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Date.parse(text);

@@ -42,7 +42,7 @@ const maxScanned = 8 * window;
 /** What began longer ago and has no end will have none: the longest operation takes less. */
 const openMs = 10 * 60_000;
 /** Between the time of an entry and that of its message, by two clocks. */
-const slackMs = 120_000;
+export const slackMs = 120_000;
 
 /**
  * A page of entries, the newest first. It reads by sequence, so that a long audit costs no more than a short one.
@@ -167,7 +167,8 @@ export function show(
   return { ...rest, seq: sequence, outcome: isUnknown ? "unknown" : entry.outcome, genuine };
 }
 
-function matcherOf({
+/** Whether a list with a filter has an entry. */
+export function matcherOf({
   since,
   until,
   operator,

@@ -30,8 +30,6 @@ export interface EventFeed {
    * @throws SvcError `rate_limited`, `unavailable` when this master stops
    */
   enter(operator: string): () => void;
-  /** Waits until there is more. @returns the end @throws SvcError `storage`; the reason of the signal */
-  beyond(read: Position, signal: AbortSignal): Promise<Position>;
   /**
    * Waits for more, and reads it. Readers at the same position share one read.
    *
@@ -108,7 +106,6 @@ export function createEventFeed(deps: ReadDeps & { clock: Clock; log: Log }): Ev
         else readers.set(operator, left);
       };
     },
-    beyond: endWatch.beyond,
     async next(from, { wanted }, signal) {
       const until = await endWatch.beyond(from, signal);
       return readShared({ from, until, wanted });

@@ -2,13 +2,13 @@ import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
-import { described, integer } from "../../base/schema.ts";
+import { described } from "../../base/schema.ts";
 import { feed, limitField, operation, operatorOf } from "../operation/mod.ts";
 import type { EventFeed } from "./feed.ts";
 import { createFilter } from "./filter.ts";
 import { follow } from "./follow.ts";
 import { beginningOf, choice } from "./input.ts";
-import { formatPosition } from "./position.ts";
+import { formatPosition, isSamePosition } from "./position.ts";
 import { type ShownEvent, showEvent, shownEvent } from "./view.ts";
 
 export interface EventsDeps {
@@ -17,7 +17,6 @@ export interface EventsDeps {
 }
 
 export const maxEvents = 5_000;
-const maxWaitMs = 20_000;
 /** How many parts of the feed one request looks at: most of what is stored may be something else. */
 const maxParts = 16;
 
@@ -28,45 +27,24 @@ export const listEvents = operation({
   description:
     "A page looks at a limited part of what is stored: with a filter it may be short, or empty, before the end.",
   scope: { kind: "events", action: "read" },
-  input: v.strictObject({
-    ...choice,
-    limit: limitField(maxEvents, "events"),
-    wait_ms: v.optional(
-      described(
-        v.pipe(integer, v.minValue(0), v.maxValue(maxWaitMs)),
-        "How long to wait for an event when there is none",
-      ),
-      0,
-    ),
-  }),
+  input: v.strictObject({ ...choice, limit: limitField(maxEvents, "events") }),
   output: v.object({
     events: v.array(shownEvent),
     position: described(v.string(), "Where the next page begins"),
     more: described(v.boolean(), "Whether there was more when the page was read"),
   }),
   async run({ feed: events, clock }: EventsDeps, input, call) {
-    const { limit, wait_ms: waitMs } = input;
+    const { limit } = input;
     const filter = createFilter(input);
     const leave = events.enter(operatorOf(call));
-    const patience = new AbortController();
-    const timer = clock.after(waitMs, () => patience.abort());
-    const signal = AbortSignal.any([patience.signal, events.signal]);
     try {
-      let until = await events.end();
+      const until = await events.end();
       let position = await beginningOf(events, input, clock.now(), async () => until);
       const found: ShownEvent[] = [];
       let bytes = 0;
       const { answerBytes: max = Number.POSITIVE_INFINITY } = call;
       for (let parts = 0; parts < maxParts; parts++) {
-        if (formatPosition(position) === formatPosition(until)) {
-          if (found.length > 0 || waitMs === 0) break;
-          const end = await events.beyond(position, signal).catch((thrown) => {
-            if (patience.signal.aborted) return undefined;
-            throw thrown;
-          });
-          if (end === undefined) break;
-          until = end;
-        }
+        if (isSamePosition(position, until)) break;
         const part = await events.read({ from: position, until, wanted: filter.wanted });
         for (const item of part.items) {
           if (!filter.matches(item.event)) continue;
@@ -79,10 +57,8 @@ export const listEvents = operation({
         }
         position = part.position;
       }
-      const more = formatPosition(position) !== formatPosition(until);
-      return { events: found, position: formatPosition(position), more };
+      return { events: found, position: formatPosition(position), more: !isSamePosition(position, until) };
     } finally {
-      timer.cancel();
       leave();
     }
   },
