@@ -100,6 +100,9 @@ const withoutStorage = new Set([
   // What they tell is which servers are missing.
   "GET /api/v1/cluster",
   "GET /api/v1/cluster/check",
+  "GET /api/v1/cluster/lint",
+  "GET /api/v1/masters/probe",
+  "GET /api/v1/whoami",
   // This master knows no identity provider.
   "GET /api/v1/sessions/providers",
   "POST /api/v1/sessions/oidc",
@@ -147,6 +150,10 @@ function requestsOf(fleet: Fleet) {
       ...{ path: `/api/v1/enroll/${member.enrollmentId}/recover`, body: recovery, well: 401 },
     },
     "GET /api/v1/enrollments": { path: "/api/v1/enrollments", authorization, well: 200 },
+    "GET /api/v1/enrollments/:id": {
+      ...{ path: `/api/v1/enrollments/${member.enrollmentId}`, authorization, well: 200 },
+    },
+    "GET /api/v1/enrollments/strays": { path: "/api/v1/enrollments/strays", authorization, well: 200 },
     "POST /api/v1/enrollments/:id/approve": { ...enrollment(waiting, "approve"), well: 200 },
     "POST /api/v1/enrollments/:id/reject": { ...enrollment(waiting, "reject"), well: 409 },
     "PUT /api/v1/enrollments/:id/labels": {
@@ -182,6 +189,16 @@ function requestsOf(fleet: Fleet) {
     "POST /api/v1/rollouts": { path: "/api/v1/rollouts", body: another, authorization, well: 202 },
     "GET /api/v1/peels": { path: "/api/v1/peels", authorization, well: 200 },
     "GET /api/v1/peels/:id": { path: "/api/v1/peels/member", authorization, well: 200 },
+    "GET /api/v1/peels/:id/heartbeat": { path: "/api/v1/peels/member/heartbeat", authorization, well: 200 },
+    "GET /api/v1/fleet/survey": { path: "/api/v1/fleet/survey", authorization, well: 200 },
+    "GET /api/v1/fleet/roots": {
+      ...{ path: `/api/v1/fleet/roots?current=${pin}&next=${pin}`, authorization, well: 200 },
+    },
+    "GET /api/v1/inventory": { path: "/api/v1/inventory", authorization, well: 200 },
+    "GET /api/v1/keys/dependents": { path: "/api/v1/keys/dependents", authorization, well: 200 },
+    "GET /api/v1/decisions": { path: "/api/v1/decisions", authorization, well: 200 },
+    "GET /api/v1/administrators": { path: "/api/v1/administrators", authorization, well: 200 },
+    "GET /api/v1/adoption": { path: "/api/v1/adoption", authorization, well: 200 },
     "GET /api/v1/peels/:id/states": { path: "/api/v1/peels/member/states", authorization, well: 200 },
     "GET /api/v1/states/status": { path: "/api/v1/states/status", authorization, well: 200 },
     "GET /api/v1/states/drift": { path: "/api/v1/states/drift", authorization, well: 200 },
@@ -249,6 +266,8 @@ function requestsOf(fleet: Fleet) {
       ...{ path: "/api/v1/cluster/remove", body: { host: "n2", dry_run: true }, authorization, well: 409 },
     },
     "GET /api/v1/audit/chain": { path: "/api/v1/audit/chain", authorization, well: 200 },
+    "GET /api/v1/audit/stored": { path: "/api/v1/audit/stored?from=1", authorization, well: 200 },
+    "GET /api/v1/events/list": { path: "/api/v1/events/list?since=1m", authorization, well: 200 },
     "GET /api/v1/audit/:seq": { path: "/api/v1/audit/1", authorization, well: 200 },
     "GET /api/v1/events": { path: "/api/v1/events", authorization, well: 0 },
     "GET /api/v1/audit/stream": { path: "/api/v1/audit/stream", authorization, well: 0 },
@@ -269,6 +288,7 @@ function query(master: TestMaster, method: string, request: Request): Promise<Re
 
 /** A request that nobody asked. */
 const apr = `apr-${"0".repeat(27)}`;
+const pin = `sha256:${"0".repeat(64)}`;
 const jtk = "jtk-3MTjXljDE3X9B12cKkqBYn3ND1Y";
 
 const expectedHost = { peel_id: "awaited-1", public_key: newKeyPair("user", systemRandom).publicKey };

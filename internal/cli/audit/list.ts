@@ -1,5 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
-import { command, flag, formatTable, readFlag, type TableStyle, value } from "../../program/command-line/mod.ts";
+import {
+  command,
+  flag,
+  formatTable,
+  readFlag,
+  type TableStyle,
+  value,
+} from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { type AuditView, aboutLine, filterArgs, filterOf, outcomeWord, readPages } from "./read-pages.ts";
 

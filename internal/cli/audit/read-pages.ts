@@ -67,7 +67,7 @@ export async function readPages(
   }
 }
 
-/** How something ended, and whether a master of the fleet says so. */
+/** How something ended, and whether a master of the fleet signed it. */
 export const outcomeWord = ({ genuine, outcome }: AuditView): string =>
   genuine ? outcome : `${outcome} (not genuine)`;
 

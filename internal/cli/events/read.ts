@@ -32,7 +32,11 @@ export async function readEvents(
   for (;;) {
     signal.throwIfAborted();
     const begin = position === undefined ? { since } : { after: position };
-    const requested = request(bus, eventOperations.listEvents, { ...defined(filter), ...begin, limit: pageSize });
+    const requested = request(bus, eventOperations.listEvents, {
+      ...defined(filter),
+      ...begin,
+      limit: pageSize,
+    });
     requested.catch(() => {});
     const page = await Promise.race([requested, left.promise]);
     await take(page.events);

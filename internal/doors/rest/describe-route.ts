@@ -41,7 +41,11 @@ export function describeRoute(
         .filter(([name]) => isParameter(name))
         .map(([name, { description: text, ...schema }]) => [
           name,
-          { description: String(text), schema, ...(isRequired(name) ? { required: true } : {}) },
+          {
+            description: String(text),
+            schema,
+            ...(isRequired(name) || inPath.includes(name) ? { required: true } : {}),
+          },
         ]),
     ),
     ...(page === undefined ? {} : pageParameters),

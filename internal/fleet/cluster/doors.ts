@@ -20,7 +20,14 @@ export const clusterDoors = {
     },
     bus: { subject: "svc.admin.cluster.check" },
   },
-  lintBus: { bus: { subject: "svc.admin.cluster.lint" } },
+  lintBus: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/cluster/lint", tag },
+      answers: { 200: "What differs, and the consumers that no master made" },
+    },
+    bus: { subject: "svc.admin.cluster.lint" },
+  },
+  // Not over REST: what is removed from the bus is decided by operators whose requests are signed.
   removeForeign: { bus: { subject: "svc.admin.cluster.remove-foreign" } },
   addHosts: {
     rest: {

@@ -174,9 +174,24 @@ export const enrollmentDoors = {
     },
     bus: { subject: "svc.admin.enroll.restore" },
   },
-  showEnrollment: { bus: { subject: "svc.admin.enroll.show" }, hints },
-  listStrays: { bus: { subject: "svc.admin.enroll.strays" } },
+  showEnrollment: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/enrollments/:id", tag },
+      answers: { 200: "The enrollment", 404: noSuchEnrollment },
+    },
+    bus: { subject: "svc.admin.enroll.show" },
+    hints,
+  },
+  listStrays: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/enrollments/strays", tag },
+      answers: { 200: "All of them" },
+    },
+    bus: { subject: "svc.admin.enroll.strays" },
+  },
+  // Not over REST: what no master vouches for is repaired by operators whose requests are signed.
   discardEnrollment: { bus: { subject: "svc.admin.enroll.discard" }, hints },
+  // Not over REST: the same.
   revokeUserOfBus: {
     bus: { subject: "svc.admin.enroll.revoke-user" },
     hints: { svc: { not_found: "revoke the key with --key U…; see svc enroll strays" } },

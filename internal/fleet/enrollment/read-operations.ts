@@ -43,6 +43,10 @@ export const showEnrollment = operation({
   }),
   touches: ({ id = "", peel }) => (peel === undefined ? { enrollment: id } : { peel: encodePeelId(peel) }),
   async run({ enrollments, directory, pins }: ShowEnrollmentDeps, input, { note }) {
+    // A path has an id: with both, the answer would be about another enrollment than the path.
+    if (input.id !== undefined && input.peel !== undefined) {
+      throw new SvcError("bad_request", "id and peel exclude each other: name the enrollment or its peel");
+    }
     // Without the vouchers: what others changed is shown, so that it can be compared and restored.
     const { vouchers: _, readings: __, ...raw } = enrollments;
     const record =

@@ -13,5 +13,15 @@ export const eventDoors = {
     },
     bus: { subject: "svc.admin.events.follow" },
   },
-  listEvents: { bus: { subject: "svc.admin.event.list" } },
+  listEvents: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/events/list", tag, readsAll: true },
+      answers: {
+        200: "One page of them",
+        400: "A parameter is malformed",
+        429: "Too many readers of events",
+      },
+    },
+    bus: { subject: "svc.admin.event.list" },
+  },
 } as const satisfies Doors<typeof operations>;

@@ -9,5 +9,11 @@ export const exportDoors = {
       answers: { 200: "All of them" },
     },
   },
-  exportInventory: { bus: { subject: "svc.admin.peel.inventory", page: { usual: 1_000, max: 1_000 } } },
+  exportInventory: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/inventory", tag: "Peels", page: "peels", readsAll: true },
+      answers: { 200: "One page of them", 400: "A parameter is malformed" },
+    },
+    bus: { subject: "svc.admin.peel.inventory", page: { usual: 1_000, max: 1_000 } },
+  },
 } as const satisfies Doors<typeof operations>;

@@ -10,5 +10,11 @@ export const masterDoors = {
     },
     bus: { subject: "svc.admin.master.list" },
   },
-  probeStorage: { bus: { subject: "svc.admin.master.probe" } },
+  probeStorage: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/masters/probe", tag: "Masters" },
+      answers: { 200: "What the storage took and returned" },
+    },
+    bus: { subject: "svc.admin.master.probe" },
+  },
 } as const satisfies Doors<typeof operations>;

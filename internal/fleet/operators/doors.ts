@@ -60,9 +60,30 @@ export const operatorDoors = {
     },
     bus: { subject: "svc.admin.operator.roles" },
   },
-  adoptionStatus: { bus: { subject: "svc.admin.operator.adoption" } },
-  whoAmI: { bus: { subject: "svc.admin.operator.whoami" } },
+  // Not below the operators: an operator may have any name.
+  adoptionStatus: {
+    rest: {
+      ...{ method: "GET", path: "/api/v1/adoption", tag, readsAll: true },
+      answers: { 200: "What it lacks" },
+    },
+    bus: { subject: "svc.admin.operator.adoption" },
+  },
+  whoAmI: {
+    rest: { method: "GET", path: "/api/v1/whoami", tag, answers: { 200: "The caller" } },
+    bus: { subject: "svc.admin.operator.whoami" },
+  },
+  // Not over REST: the file that it renews is that of a connection to the bus.
   renewOperator: { bus: { subject: "svc.admin.operator.renew" } },
-  showAdministrators: { bus: { subject: "svc.admin.operator.administrators" } },
+  showAdministrators: {
+    rest: {
+      method: "GET",
+      path: "/api/v1/administrators",
+      tag,
+      readsAll: true,
+      answers: { 200: "All of them" },
+    },
+    bus: { subject: "svc.admin.operator.administrators" },
+  },
+  // Not over REST: what changes all administrators comes from a terminal, with the statement that they signed.
   replaceAdministrators: { bus: { subject: "svc.admin.operator.replace-administrators" } },
 } as const satisfies Doors<typeof operations>;

@@ -50,7 +50,26 @@ export const peelDoors = {
     },
     bus: { subject: "svc.admin.peel.count-facts" },
   },
-  showHeartbeat: { bus: { subject: "svc.admin.peel.heartbeat" } },
-  surveyPeels: { bus: { subject: "svc.admin.peel.survey" } },
-  surveyRoots: { bus: { subject: "svc.admin.peel.roots" } },
+  showHeartbeat: {
+    rest: {
+      ...{ ...read, path: "/api/v1/peels/:id/heartbeat" },
+      answers: { 200: "The heartbeat, if the peel is alive" },
+    },
+    bus: { subject: "svc.admin.peel.heartbeat" },
+  },
+  // Not below the peels: a peel may have any name.
+  surveyPeels: {
+    rest: {
+      ...{ ...read, path: "/api/v1/fleet/survey", readsAll: true },
+      answers: { 200: "The counts and the lists" },
+    },
+    bus: { subject: "svc.admin.peel.survey" },
+  },
+  surveyRoots: {
+    rest: {
+      ...{ ...read, path: "/api/v1/fleet/roots", readsAll: true },
+      answers: { 200: "The counts, and the members that lack the next root", 400: malformed },
+    },
+    bus: { subject: "svc.admin.peel.roots" },
+  },
 } as const satisfies Doors<typeof operations>;

@@ -120,14 +120,16 @@ export const surveyPeels = operation({
   run: (deps: SurveyDeps) => survey(deps),
 });
 
+const pin = v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/, "must be an SPKI pin, sha256:…"));
+
 export const surveyRoots = operation({
   name: "peels.roots",
   kind: "read",
   summary: "Count which roots the peels trust, while one is replaced",
   scope,
   input: v.strictObject({
-    current: described(v.string(), "SPKI pin of the root in force"),
-    next: described(v.string(), "That of the next root"),
+    current: described(pin, "SPKI pin of the root in force"),
+    next: described(pin, "That of the next root"),
   }),
   output: v.object({
     counts: v.object({ both: integer, next_only: integer, current_only: integer, unknown: integer }),

@@ -18,6 +18,8 @@ export const siteDoors = {
       },
     },
   },
+  // Not over REST: it takes the keys of a server that `svc cluster add-site` makes.
   addSite: { bus: { subject: "svc.admin.cluster.add-site" } },
+  // Not over REST: what ends a server of the bus is decided by operators whose requests are signed.
   removeSite: { bus: { subject: "svc.admin.cluster.remove-site" } },
 } as const satisfies Doors<typeof operations>;
