@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { defined } from "../internal/base/defined.ts";
-import { startPolicy } from "../internal/base/jit-policy.ts";
+import { startPolicy } from "../internal/base/service/jit-policy.ts";
 import { packBundle } from "../internal/doors/console/mod.ts";
 import { bundleConsole } from "./console.ts";
 import { pastDoors } from "./doors.ts";

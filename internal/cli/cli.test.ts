@@ -6,7 +6,7 @@ import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { svc as run } from "../../test/harness/svc.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { parseYaml, plainValue } from "../base/yaml.ts";
+import { parseYaml, plainValue } from "../base/yaml/yaml.ts";
 import { childrenOf, metaOf } from "../program/command-line/command.ts";
 import { formatFields, formatResult } from "../program/command-line/print.ts";
 import { tree } from "./tree.ts";

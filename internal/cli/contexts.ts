@@ -2,10 +2,10 @@ import { readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { SvcError } from "../base/errors.ts";
-import { isErrno, readTextIfPresent, secretMode, writeFileAtomic } from "../base/file.ts";
-import { operatorNameForm } from "../base/names.ts";
+import { isErrno, readTextIfPresent, secretMode, writeFileAtomic } from "../base/files/file.ts";
+import { makePrivateDirectory, writing } from "../base/files/new-files.ts";
+import { operatorNameForm } from "../base/names/names.ts";
 import { suggestion } from "../base/nearest.ts";
-import { makePrivateDirectory, writing } from "../base/new-files.ts";
 
 // What svc login installs: an operator file for each fleet, and the name of the one in use. A key that was made on
 // this host waits for its operator file.

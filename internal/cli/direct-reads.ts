@@ -1,8 +1,10 @@
 import { rfc3339 } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
-import { type Bucket, type Bus, openBucket } from "../bus/mod.ts";
-import { createDirectory, enrollmentOperations } from "../fleet/enrollment/mod.ts";
-import { decodeJob, type Job } from "../fleet/jobs/mod.ts";
+import type { Bus } from "../bus/connection/mod.ts";
+import { type Bucket, openBucket } from "../bus/storage/mod.ts";
+import { enrollmentOperations } from "../fleet/enrollment/mod.ts";
+import { createDirectory } from "../fleet/enrollment/store/mod.ts";
+import { decodeJob, type Job } from "../fleet/jobs/records/mod.ts";
 import { masterOperations, requestReadiness } from "../fleet/masters/mod.ts";
 import { peelOperations } from "../fleet/peels/mod.ts";
 import { decodeRollout, isLive, summaryOf } from "../fleet/rollout/mod.ts";

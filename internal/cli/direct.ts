@@ -1,7 +1,8 @@
 import type * as v from "valibot";
 import { createLog } from "../base/log.ts";
-import type { DirectSigner } from "../fleet/enrollment/mod.ts";
-import { type Door, type InputSchema, invoke, namePeels, type Operation } from "../fleet/operation/mod.ts";
+import type { DirectSigner } from "../fleet/enrollment/store/mod.ts";
+import type { Door } from "../fleet/operation/door-table/mod.ts";
+import { type InputSchema, invoke, namePeels, type Operation } from "../fleet/operation/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
 import { hinted } from "./hints.ts";
 import { operatorName } from "./operator.ts";

@@ -1,9 +1,9 @@
-import type { Bus } from "../bus/mod.ts";
+import type { Bus } from "../bus/connection/mod.ts";
 import { clusterOperations } from "../fleet/cluster/mod.ts";
-import type { EnrollmentSummary } from "../fleet/enrollment/mod.ts";
 import { enrollmentOperations } from "../fleet/enrollment/mod.ts";
-import type { JobSummary } from "../fleet/jobs/mod.ts";
+import type { EnrollmentSummary } from "../fleet/enrollment/record/mod.ts";
 import { jobOperations } from "../fleet/jobs/mod.ts";
+import type { JobSummary } from "../fleet/jobs/records/mod.ts";
 import { masterOperations } from "../fleet/masters/mod.ts";
 import { peelOperations } from "../fleet/peels/mod.ts";
 import type { RolloutSummary } from "../fleet/rollout/mod.ts";

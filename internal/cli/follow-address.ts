@@ -1,4 +1,4 @@
-import { assertBusUrl } from "../base/bus-url.ts";
+import { assertBusUrl } from "../base/names/bus-url.ts";
 import type { OperatorFile } from "../identity/mod.ts";
 import { leadTo, rootsOf, spkiPin } from "../identity/trust/mod.ts";
 

@@ -1,5 +1,5 @@
 import { SvcError } from "../base/errors.ts";
-import type { Hints } from "../fleet/operation/mod.ts";
+import type { Hints } from "../fleet/operation/door-table/mod.ts";
 
 /** An error of an operation with what its hints say of it. */
 export function withHint(hints: Hints = {}, error: SvcError): SvcError {

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { formatAddress } from "../base/address.ts";
-import { advertiseUrlProblem } from "../base/bus-url.ts";
 import { SvcError } from "../base/errors.ts";
-import { parseNames } from "../base/subject-name.ts";
+import { formatAddress } from "../base/names/address.ts";
+import { advertiseUrlProblem } from "../base/names/bus-url.ts";
+import { parseNames } from "../base/names/subject-name.ts";
 import { readListFlag } from "../program/command-line/mod.ts";
 
 /** Where packages put the programs. */

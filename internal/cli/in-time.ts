@@ -1,6 +1,6 @@
 import { abortable } from "../base/abortable.ts";
 import { SvcError } from "../base/errors.ts";
-import { type Bus, type BusOptions, connectBus } from "../bus/mod.ts";
+import { type Bus, type BusOptions, connectBus } from "../bus/connection/mod.ts";
 import type { Cli } from "../program/command-line/mod.ts";
 
 /** How long a command that tells what is wrong may take; with closing and printing that stays below 10 s. */

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
-import { type Address, parseAddress } from "../base/address.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
+import { type Address, parseAddress } from "../base/names/address.ts";
 import {
   type Cli,
   command,

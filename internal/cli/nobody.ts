@@ -1,5 +1,5 @@
 import { SvcError } from "../base/errors.ts";
-import type { Bus } from "../bus/mod.ts";
+import type { Bus } from "../bus/connection/mod.ts";
 import { targetDoors } from "../fleet/targeting/doors.ts";
 import { hinted } from "./hints.ts";
 import { request } from "./request.ts";

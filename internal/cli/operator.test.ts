@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { svc } from "../../test/harness/svc.ts";
 import { temporaryDirectory } from "../../test/harness/temporary.ts";
-import { secretMode, writeFileAtomic } from "../base/file.ts";
+import { secretMode, writeFileAtomic } from "../base/files/file.ts";
 import { systemRandom } from "../base/id.ts";
 import { formatCredentials } from "../identity/credentials.ts";
 import { encodeJwt } from "../identity/jwt.ts";

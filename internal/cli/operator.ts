@@ -2,7 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { rfc3339 } from "../base/clock.ts";
 import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
-import { readTextFile } from "../base/file.ts";
+import { readTextFile } from "../base/files/file.ts";
 import { createLog } from "../base/log.ts";
 import type { Span } from "../base/trace.ts";
 import { operatorInboxPrefix } from "../bus/accounts/mod.ts";
@@ -15,7 +15,7 @@ import {
   isCredentialsRefused,
   isNotAllowed,
   type Requester,
-} from "../bus/mod.ts";
+} from "../bus/connection/mod.ts";
 import {
   assertFleetOf,
   formatCredentials,

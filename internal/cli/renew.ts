@@ -1,7 +1,7 @@
 import { defined } from "../base/defined.ts";
-import { secretMode, writeFileAtomic } from "../base/file.ts";
+import { secretMode, writeFileAtomic } from "../base/files/file.ts";
 import { encode } from "../base/msgpack.ts";
-import { type Bus, requestAsOperator } from "../bus/mod.ts";
+import { type Bus, requestAsOperator } from "../bus/connection/mod.ts";
 import { readReply } from "../doors/bus/mod.ts";
 import { operatorOperations } from "../fleet/operators/mod.ts";
 import { formatOperatorFile, type OperatorFile, readClaims, readOperatorFile } from "../identity/mod.ts";

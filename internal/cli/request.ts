@@ -4,7 +4,7 @@ import { SvcError, toSvcError } from "../base/errors.ts";
 import { encode, type Plain } from "../base/msgpack.ts";
 import { newRequestId } from "../base/request-id.ts";
 import { WaitingRequest } from "../base/waiting.ts";
-import { type Bus, requestAsOperator } from "../bus/mod.ts";
+import { type Bus, requestAsOperator } from "../bus/connection/mod.ts";
 import { type BusBinding, readReply } from "../doors/bus/mod.ts";
 import type { FieldsSchema, InputSchema } from "../fleet/operation/mod.ts";
 import { withHint } from "./hints.ts";

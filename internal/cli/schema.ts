@@ -36,7 +36,7 @@ const files: Readonly<Record<string, { title: string; schema(): Promise<Schema<u
   },
   rules: {
     title: "Rules of the reactor",
-    schema: async () => (await import("../fleet/reactor/mod.ts")).rulesFile(),
+    schema: async () => (await import("../fleet/reactor/rules/mod.ts")).rulesFile(),
   },
   nodegroups: {
     title: "Node groups",

@@ -2,18 +2,6 @@ export { formatCredentials, parseCredentials } from "./credentials.ts";
 export { type CurveKey, deriveCurveKey } from "./curve.ts";
 export { keyFingerprint } from "./fingerprint.ts";
 export { type AccountSigner, type Claims, encodeJwt, isSignedJwt, readClaims } from "./jwt.ts";
-export {
-  isProven,
-  type MerkleTree,
-  merkleTree,
-  type ProofStep,
-  type ProvingTree,
-  packProof,
-  partialTree,
-  rootOf,
-  type TreePart,
-  unpackProof,
-} from "./merkle.ts";
 export { decodePublicKey, type KeyPair, keyPairFromSeed, newKeyPair, verifySignature } from "./nkey.ts";
 export {
   assertFleetOf,

@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import * as v from "valibot";
-import { busUrlProblem } from "../base/bus-url.ts";
 import { defined } from "../base/defined.ts";
 import { readDocument } from "../base/document/read.ts";
 import { fields, list, refuse, text } from "../base/document/schemas.ts";
 import { SvcError } from "../base/errors.ts";
-import { reasonOf } from "../base/file.ts";
-import { formatYaml } from "../base/yaml.ts";
+import { reasonOf } from "../base/files/file.ts";
+import { busUrlProblem } from "../base/names/bus-url.ts";
+import { formatYaml } from "../base/yaml/yaml.ts";
 import { readClaims } from "./jwt.ts";
 import { decodePublicKey, type KeyPair, keyPairFromSeed } from "./nkey.ts";
 

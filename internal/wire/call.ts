@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { defined } from "../base/defined.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 import { traceparentOf } from "../base/trace.ts";
-import type { ProofStep } from "../identity/mod.ts";
+import type { ProofStep } from "../identity/merkle/mod.ts";
 
 /** A function with its arguments, as in a dispatch command or in a schedule. */
 export interface Call {

@@ -4,15 +4,14 @@ import { SvcError } from "../base/errors.ts";
 import { decode, mapEncoder } from "../base/msgpack.ts";
 import { sha256 } from "../base/sha256.ts";
 import {
-  type KeyPair,
   merkleTree,
   type ProofStep,
   type ProvingTree,
   packProof,
   rootOf,
   unpackProof,
-  verifySignature,
-} from "../identity/mod.ts";
+} from "../identity/merkle/mod.ts";
+import { type KeyPair, verifySignature } from "../identity/mod.ts";
 
 // The bus carries commands, but cannot create them. A master signs the kind, job, peel and deadline of a
 // command, and the digest of its body. So a command cannot be changed, replayed to another peel, or turned

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { SvcError } from "../base/errors.ts";
 import { decode, decodeForeign, encode } from "../base/msgpack.ts";
-import { isEnvironmentName } from "../base/names.ts";
-import { failureOf } from "../bus/mod.ts";
+import { isEnvironmentName } from "../base/names/names.ts";
+import { failureOf } from "../bus/subjects/envelope.ts";
 
 // What a peel fetches: state files, and binaries. The answer to a list of digests has the first of the blobs, in their
 // order, as many as fit.

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { manualClock } from "../../test/harness/clock.ts";
 import { recordingLog } from "../../test/harness/log.ts";
 import { encode } from "../base/msgpack.ts";
-import type { Change } from "../bus/mod.ts";
+import type { Change } from "../bus/storage/mod.ts";
 import { createFleetIndex } from "../fleet/targeting/fleet-index.ts";
 import { readGoodbye } from "./heartbeat.ts";
 

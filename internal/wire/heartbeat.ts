@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { decodeForeign } from "../base/msgpack.ts";
+import { isSiteName } from "../base/names/site-name.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { hidden, lenient, optional } from "../base/record-kinds.ts";
-import { isSiteName } from "../base/site-name.ts";
 
 const limits = { bytes: 4096, elements: 4096 };
 const field = "leaving_after";

@@ -4,7 +4,7 @@ import { SvcError } from "../base/errors.ts";
 import { decode, mapEncoder } from "../base/msgpack.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { lenient, optional, part } from "../base/record-kinds.ts";
-import { failureOf } from "../bus/mod.ts";
+import { failureOf } from "../bus/subjects/envelope.ts";
 
 // What a peel asks after each connect and each hint, and what a master answers. Both sides take what they cannot read
 // for absent, because either may be of a later version.

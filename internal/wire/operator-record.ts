@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { SvcError } from "../base/errors.ts";
-import { operatorNameForm, roleNameForm } from "../base/names.ts";
+import { operatorNameForm, roleNameForm } from "../base/names/names.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { bytes, exactTime, optional } from "../base/record-kinds.ts";
 import { decodePublicKey, type KeyPair, verifySignature } from "../identity/mod.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { foreign } from "../base/msgpack.ts";
 import { type RecordOf, record } from "../base/record.ts";
-import { parseJobSubject } from "../bus/mod.ts";
+import { parseJobSubject } from "../bus/subjects/subjects.ts";
 
 // What a peel says of a job that runs, to those who follow it. Nothing stores it.
 

@@ -4,7 +4,7 @@ import { decode, encode } from "../base/msgpack.ts";
 import { isMap } from "../base/plain-map.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { bytes, id, isExactTime, textOf } from "../base/record-kinds.ts";
-import { encodeSuccess, failureOf } from "../bus/mod.ts";
+import { encodeSuccess, failureOf } from "../bus/subjects/envelope.ts";
 import { type LearnedKeys, learnedKeys } from "./learned-keys.ts";
 import { curvePublicKeyField, publicKeyField } from "./public-keys.ts";
 

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { defined } from "../base/defined.ts";
 import { decodeForeign, encode } from "../base/msgpack.ts";
-import { type KeyPair, merkleTree, type ProvingTree, partialTree, type TreePart } from "../identity/mod.ts";
+import { merkleTree, type ProvingTree, partialTree, type TreePart } from "../identity/merkle/mod.ts";
+import type { KeyPair } from "../identity/mod.ts";
 import { type Command, CommandRefused, type Order, openSigned, signOrder } from "./command.ts";
 
 // One command for many peels of a site crosses the wide link once. It has the ids of all its peels in

@@ -25,7 +25,7 @@ test("a door that reaches past the operations is found", () => {
         { path: "internal/doors/peels/hello.ts", text: "bus.serve(subject, queue, answer);" },
         {
           path: "internal/cli/enroll/approve.ts",
-          text: 'import { applyEvent } from "../../fleet/enrollment/apply.ts";',
+          text: 'import { applyEvent } from "../../fleet/enrollment/store/apply.ts";',
         },
         {
           path: "internal/cli/enroll/list.ts",
@@ -41,6 +41,6 @@ test("a door that reaches past the operations is found", () => {
     `internal/doors/rest/more.ts: takes dispatchJob of ${jobs}/dispatch.ts; read its table, ${jobs}/joined.ts`,
     `internal/doors/bus/job.ts: takes Job of ${jobs}/record.ts; read its table, ${jobs}/joined.ts`,
     "internal/doors/bus/more.ts: serves a subject; bind an operation to it",
-    `internal/cli/enroll/approve.ts: takes applyEvent of internal/fleet/enrollment/apply.ts; ${advice("enrollment")}`,
+    `internal/cli/enroll/approve.ts: takes applyEvent of internal/fleet/enrollment/store/apply.ts; ${advice("enrollment")}`,
   ]);
 });

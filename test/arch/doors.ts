@@ -1,4 +1,4 @@
-import { roomOf } from "./house.ts";
+import { outermostRoomOf, roomOf } from "./house.ts";
 import { isProduction, parse, resolveImport, type Source, type Violation } from "./source.ts";
 
 /** Rooms whose capabilities are operations. */
@@ -13,9 +13,9 @@ const doors = new Set(["doors/rest", "doors/bus"]);
 
 /** What decides and changes: `svc` may read what is stored, and does nothing else past an operation. */
 const acting = [
-  "internal/fleet/enrollment/apply.ts",
-  "internal/fleet/enrollment/revoke.ts",
-  "internal/fleet/enrollment/suspend.ts",
+  "internal/fleet/enrollment/store/apply.ts",
+  "internal/fleet/enrollment/revocation/revoke.ts",
+  "internal/fleet/enrollment/revocation/suspend.ts",
   "internal/fleet/jobs/cancel.ts",
   "internal/fleet/jobs/dispatch.ts",
   "internal/fleet/rollout/command.ts",
@@ -32,7 +32,7 @@ export function checkOperations(sources: Source[]): Violation[] {
       room === "cli" ? acting.includes(origin) : !/\/(?:joined|doors)\.ts$/.test(origin);
     const reached = parse(source).taken.flatMap(({ from, names }): Violation[] => {
       const target = resolveImport(source.path, from);
-      const domain = target === undefined ? undefined : roomOf(target)?.path;
+      const domain = target === undefined ? undefined : outermostRoomOf(target);
       if (target === undefined || domain === undefined || !domains.has(domain)) return [];
       return names.flatMap((name) => {
         const origin = originOf(byPath.get(target), target, name);

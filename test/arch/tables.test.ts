@@ -41,7 +41,7 @@ test("a subject of operators elsewhere is found", () => {
   ])
     expect(check("internal/cli/request.ts", text)).toHaveLength(1);
   expect(check("internal/fleet/jobs/doors.ts", '"svc.job.request"')).toEqual([]);
-  expect(check("internal/bus/subjects.ts", '"svc.job.x.stop.y" "svc.admin.follow.z"')).toEqual([]);
+  expect(check("internal/bus/subjects/subjects.ts", '"svc.job.x.stop.y" "svc.admin.follow.z"')).toEqual([]);
 });
 
 test("every operation has a door, a name of its own, and a subject of its own", () => {

@@ -10,11 +10,11 @@ test("a package used outside its room, an unknown one and a computed name are fo
   expect(
     lines(
       checkVendors([
-        { path: "internal/bus/connect.ts", text: 'import { connect } from "nats";' },
+        { path: "internal/bus/connection/connect.ts", text: 'import { connect } from "nats";' },
         { path: "internal/jobs/run.ts", text: 'import type { Msg } from "nats";' },
         { path: "internal/http/id.ts", text: 'import { Packr } from "msgpackr/pack";' },
         {
-          path: "internal/base/file.ts",
+          path: "internal/base/files/file.ts",
           text: 'import "node:fs"; import "fs"; import "bun"; import "bun:ffi";',
         },
         { path: "internal/base/left.ts", text: 'const pad = await import("@scope/left-pad/deep");' },

@@ -1,4 +1,4 @@
-import { roomOf } from "./house.ts";
+import { outermostRoomOf } from "./house.ts";
 import type { Source, Violation } from "./source.ts";
 
 /** One stop of a request: a file, and the text in it by which the request goes on to the next stop. */
@@ -23,15 +23,15 @@ export const approveWalk: readonly Stop[] = [
   { path: "internal/fleet/audit/recorder.ts", goesOnBy: "audit.append(" },
   { path: "internal/fleet/audit/append.ts", goesOnBy: "append" },
   { path: "internal/fleet/enrollment/operations.ts", goesOnBy: "applyEvent(" },
-  { path: "internal/fleet/enrollment/apply.ts", goesOnBy: "saveEnrollment(" },
-  { path: "internal/fleet/enrollment/transition.ts", goesOnBy: "approve" },
-  { path: "internal/fleet/enrollment/store.ts", goesOnBy: "enrollments.update(" },
+  { path: "internal/fleet/enrollment/store/apply.ts", goesOnBy: "saveEnrollment(" },
+  { path: "internal/fleet/enrollment/record/transition.ts", goesOnBy: "approve" },
+  { path: "internal/fleet/enrollment/store/store.ts", goesOnBy: "enrollments.update(" },
 ];
 
-/** How many files and rooms a walk passes. */
+/** How many files and rooms a walk passes. A room with the rooms inside it counts once. */
 export function countWalk(walk: readonly Stop[]): { files: number; rooms: number } {
-  const rooms = new Set(walk.map(({ path }) => roomOf(path)?.path));
-  return { files: new Set(walk.map(({ path }) => path)).size, rooms: rooms.size };
+  const passed = new Set(walk.map(({ path }) => outermostRoomOf(path)));
+  return { files: new Set(walk.map(({ path }) => path)).size, rooms: passed.size };
 }
 
 /** Stops that do not exist, or from which the request does not go on as the walk says. */

@@ -11,7 +11,7 @@ const writers =
 /** Opens files for reading only. */
 const readers = new Set(["internal/host/modules/file-read.ts", "internal/host/modules/touch.ts"]);
 
-/** Writers that do not go through an open directory (base/opened-directory.ts). */
+/** Writers that do not go through an open directory (base/files/opened-directory.ts). */
 export function checkWrites(sources: Source[]): Violation[] {
   return sources
     .filter((source) => isProduction(source) && writers.test(source.path))
@@ -23,7 +23,7 @@ export function checkWrites(sources: Source[]): Violation[] {
         .filter((name) => !(readers.has(source.path) && /^open(?:Sync)?$/.test(name)))
         .map((name) => ({
           path: source.path,
-          problem: `takes ${name} from node:fs; write through base/opened-directory.ts, which no other user can redirect`,
+          problem: `takes ${name} from node:fs; write through base/files/opened-directory.ts, which no other user can redirect`,
         })),
     );
 }

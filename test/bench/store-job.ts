@@ -1,7 +1,7 @@
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
-import type { Bucket } from "../../internal/bus/bucket.ts";
-import { encodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
+import type { Bucket } from "../../internal/bus/storage/bucket.ts";
+import { encodeJob, type Job } from "../../internal/fleet/jobs/records/record.ts";
 
 const second = 1_000;
 /** One job in so many is for the whole fleet; the others are results of schedules. */

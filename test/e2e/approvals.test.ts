@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { approvalOperations } from "../../internal/fleet/approvals/mod.ts";
 import { eventOperations } from "../../internal/fleet/events/mod.ts";
 import { jobOperations } from "../../internal/fleet/jobs/mod.ts";

@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { provision } from "../../internal/bus/assets.ts";
-import { streamEnds } from "../../internal/bus/position.ts";
-import { readRange } from "../../internal/bus/read-range.ts";
+import { provision } from "../../internal/bus/assets/assets.ts";
+import { streamEnds } from "../../internal/bus/streams/position.ts";
+import { readRange } from "../../internal/bus/streams/read-range.ts";
 import { createAuditWriter } from "../../internal/fleet/audit/append.ts";
 import { createChainCheck } from "../../internal/fleet/audit/chain.ts";
 import { readEntry } from "../../internal/fleet/audit/entry.ts";

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import { readRange } from "../../internal/bus/read-range.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { readRange } from "../../internal/bus/streams/read-range.ts";
 import { readEntry } from "../../internal/fleet/audit/entry.ts";
 import { connectTo, startBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StreamConfig } from "nats";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { readRange } from "../../internal/bus/read-range.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { readRange } from "../../internal/bus/streams/read-range.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";

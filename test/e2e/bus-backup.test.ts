@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AckPolicy } from "nats";
-import { openBucket } from "../../internal/bus/bucket.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import { startMaster } from "../harness/master.ts";

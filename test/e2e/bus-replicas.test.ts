@@ -3,7 +3,7 @@ import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../internal/base/clock.ts";
 import { checkReplicas } from "../../internal/bus/replicas/check.ts";
-import { createSystemBus } from "../../internal/bus/system.ts";
+import { createSystemBus } from "../../internal/bus/servers/system.ts";
 import { readClaims } from "../../internal/identity/jwt.ts";
 import { connectTo } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
-import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { createOwnRecords } from "../../internal/fleet/jobs/own-records.ts";
-import { decodeJob, encodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { type Bucket, openBucket } from "../../internal/bus/storage/bucket.ts";
+import { createOwnRecords } from "../../internal/fleet/jobs/records/own-records.ts";
+import { decodeJob, encodeJob, type Job } from "../../internal/fleet/jobs/records/record.ts";
 import { createRolloutJobs } from "../../internal/fleet/rollout/jobs.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";

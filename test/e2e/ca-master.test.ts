@@ -5,7 +5,7 @@ import { connect } from "node:tls";
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { reissueRoot } from "../../internal/identity/ca/reissue.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";

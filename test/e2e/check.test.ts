@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkPeel } from "../../internal/agent/command/check.ts";
 import { systemClock } from "../../internal/base/clock.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { spkiPin } from "../../internal/identity/trust/pin.ts";
 import { checkMaster } from "../../internal/master/command/check.ts";

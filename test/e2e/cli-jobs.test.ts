@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { request } from "../../internal/cli/request.ts";
 import { jobOperations } from "../../internal/fleet/jobs/mod.ts";
-import { encodeJob } from "../../internal/fleet/jobs/record.ts";
+import { encodeJob } from "../../internal/fleet/jobs/records/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli, type RunningCli, startCli } from "../harness/cli.ts";
 import { manualClock } from "../harness/clock.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { assets, streamName } from "../../internal/bus/assets.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
+import { assets, streamName } from "../../internal/bus/assets/assets.ts";
 import { streamState } from "../../internal/bus/jetstream/stream-state.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { readGoodbye } from "../../internal/wire/heartbeat.ts";
 import { connectTo } from "../harness/bus.ts";
 import { type Node, startCluster, streamsHaveLeaders, type TestCluster } from "../harness/cluster.ts";

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { offerIds } from "../../internal/cli/completion/ids.ts";
-import { type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
+import { type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { manualClock } from "../harness/clock.ts";
 import { binaries, svc } from "../harness/fleet.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { makeDirectory, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { type ShownFleet, startShownFleet } from "../harness/shown-fleet/start.ts";
 import { smallPng } from "../harness/small-png.ts";
 import { appearanceCases } from "./console/appearance.ts";

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, renameSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { readDecisionFile } from "../../internal/fleet/decisions/log.ts";
 import { enrollmentOf } from "../../internal/fleet/decisions/order.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { makeDirectory } from "../../internal/base/file.ts";
+import { makeDirectory } from "../../internal/base/files/file.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { readinessBecomes } from "../harness/enrollee.ts";
 import { startMasterBinary, svc } from "../harness/fleet.ts";

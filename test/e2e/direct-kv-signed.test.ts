@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
-import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { type Bucket, openBucket } from "../../internal/bus/storage/bucket.ts";
 import { auditOperations } from "../../internal/fleet/audit/mod.ts";
-import { signingVouchers } from "../../internal/fleet/enrollment/direct-signature.ts";
 import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
-import { decodeRecord, type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
-import { transition } from "../../internal/fleet/enrollment/transition.ts";
+import {
+  decodeRecord,
+  type Enrollment,
+  encodeRecord,
+} from "../../internal/fleet/enrollment/record/record.ts";
+import { transition } from "../../internal/fleet/enrollment/record/transition.ts";
+import { signingVouchers } from "../../internal/fleet/enrollment/store/direct-signature.ts";
 import { operatorOperations } from "../../internal/fleet/operators/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";

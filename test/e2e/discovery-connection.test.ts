@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Connection, createConnection } from "../../internal/agent/link/connection.ts";
 import { systemClock } from "../../internal/base/clock.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { observedLog } from "../harness/peel-connection.ts";
 

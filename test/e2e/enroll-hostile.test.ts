@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import { decodeRecord, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { decodeRecord, encodeRecord } from "../../internal/fleet/enrollment/record/record.ts";
 import { encodePublicKey } from "../../internal/identity/nkey.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import {

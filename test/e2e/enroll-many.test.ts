@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { decodeRecord, type Enrollment } from "../../internal/fleet/enrollment/record.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { decodeRecord, type Enrollment } from "../../internal/fleet/enrollment/record/record.ts";
 import { enlist, enlistPending, mintMember, peelsAccountKey } from "../fleet/credentials.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startCli } from "../harness/cli.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../internal/base/clock.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { manualClock } from "../harness/clock.ts";
 import {

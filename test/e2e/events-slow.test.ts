@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type TLSSocket } from "node:tls";
 import { systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
-import { eventSubject } from "../../internal/bus/subjects.ts";
+import { eventSubject } from "../../internal/bus/subjects/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { binaries, type MasterDaemon, startMasterBinary } from "../harness/fleet.ts";
 import { operatorConfig } from "../harness/svc.ts";

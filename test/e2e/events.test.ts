@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { encode } from "../../internal/base/msgpack.ts";
-import { eventSubject } from "../../internal/bus/subjects.ts";
+import { eventSubject } from "../../internal/bus/subjects/subjects.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { cli, type RunningCli, startCli } from "../harness/cli.ts";
 import { openWire, type Wire } from "../harness/enrollee.ts";

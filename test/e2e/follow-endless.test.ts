@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { encode } from "../../internal/base/msgpack.ts";
-import type { Bus } from "../../internal/bus/mod.ts";
-import { eventSubject } from "../../internal/bus/subjects.ts";
+import type { Bus } from "../../internal/bus/connection/mod.ts";
+import { eventSubject } from "../../internal/bus/subjects/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli, type RunningCli, startCli } from "../harness/cli.ts";
 import { bearer, postJson } from "../harness/enrollee.ts";

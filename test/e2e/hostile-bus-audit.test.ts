@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
-import { readRange } from "../../internal/bus/read-range.ts";
+import { readRange } from "../../internal/bus/streams/read-range.ts";
 import { beginning, readEntry, writeEntry } from "../../internal/fleet/audit/entry.ts";
 import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { dispatchSubject } from "../../internal/bus/subjects.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { dispatchSubject } from "../../internal/bus/subjects/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary } from "../harness/fleet.ts";
 import {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
-import { dispatchSubject } from "../../internal/bus/subjects.ts";
+import { dispatchSubject } from "../../internal/bus/subjects/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary } from "../harness/fleet.ts";
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";
 import { readClaims } from "../../internal/identity/jwt.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";

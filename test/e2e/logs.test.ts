@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { encode } from "../../internal/base/msgpack.ts";
-import { scheduleSubject } from "../../internal/bus/subjects.ts";
+import { scheduleSubject } from "../../internal/bus/subjects/subjects.ts";
 import { enrollmentDoors } from "../../internal/fleet/enrollment/doors.ts";
 import { jobDoors } from "../../internal/fleet/jobs/doors.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";

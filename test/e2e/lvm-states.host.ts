@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { readTextIfPresent } from "../../internal/base/file.ts";
+import { readTextIfPresent } from "../../internal/base/files/file.ts";
 import { installPackages } from "../harness/host-packages.ts";
 import { hostTimeoutMs, openPrivateRoot, type PrivateRoot } from "../harness/private-root.ts";
 import { brief, output } from "../harness/state-trips.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { send } from "../harness/client.ts";
 import { type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";

@@ -3,9 +3,9 @@ import { cpSync, existsSync, readFileSync, renameSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { AckPolicy, createInbox } from "nats";
 import { systemClock } from "../../internal/base/clock.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
-import { connectBus } from "../../internal/bus/connect.ts";
-import { storedStreams } from "../../internal/bus/snapshot.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
+import { connectBus } from "../../internal/bus/connection/connect.ts";
+import { storedStreams } from "../../internal/bus/storage/snapshot.ts";
 import { natsServerDirectory } from "../harness/bus.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { testToken } from "../harness/master.ts";

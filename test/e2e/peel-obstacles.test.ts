@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { mastersQueue } from "../../internal/bus/subjects.ts";
+import { mastersQueue } from "../../internal/bus/subjects/subjects.ts";
 import { formatCredentials, parseCredentials } from "../../internal/identity/credentials.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { jobDoors } from "../../internal/fleet/jobs/doors.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";

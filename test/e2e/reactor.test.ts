@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { encode } from "../../internal/base/msgpack.ts";
-import { append, lastOn } from "../../internal/bus/append.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { eventSubject } from "../../internal/bus/subjects.ts";
-import { decodeRecord } from "../../internal/fleet/enrollment/record.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { append, lastOn } from "../../internal/bus/streams/append.ts";
+import { eventSubject } from "../../internal/bus/subjects/subjects.ts";
+import { decodeRecord } from "../../internal/fleet/enrollment/record/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";
 import {

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { makeDirectory, publicMode, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, publicMode, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { decodeJob, encodeJob } from "../../internal/fleet/jobs/record.ts";
-import { isProven, merkleTree } from "../../internal/identity/merkle.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { decodeJob, encodeJob } from "../../internal/fleet/jobs/records/record.ts";
+import { isProven, merkleTree } from "../../internal/identity/merkle/merkle.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { formatAdministrators } from "../../internal/wire/administrators.ts";
 import { decodeEvidence, type Evidence, encodeCall } from "../../internal/wire/call.ts";

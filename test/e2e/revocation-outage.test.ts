@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { readTextFile, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { readTextFile, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { newCredentials } from "../../internal/bus/accounts/users.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { readTextFile } from "../../internal/base/file.ts";
+import { readTextFile } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import { createRevocations, writeRevocation } from "../../internal/fleet/enrollment/revocations.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import {
+  createRevocations,
+  writeRevocation,
+} from "../../internal/fleet/enrollment/revocation/revocations.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";
 import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";

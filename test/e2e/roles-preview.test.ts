@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { encode, type Plain } from "../../internal/base/msgpack.ts";
-import { fromOperatorSubject } from "../../internal/base/operator-subject.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import { fromOperatorSubject } from "../../internal/base/names/operator-subject.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { operatorConfig, svc as run } from "../harness/svc.ts";
 

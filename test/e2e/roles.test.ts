@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory } from "../../internal/base/file.ts";
+import { makeDirectory } from "../../internal/base/files/file.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { insertEnrollment } from "../../internal/fleet/enrollment/store.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { insertEnrollment } from "../../internal/fleet/enrollment/store/store.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { operatorConfig, svc as run } from "../harness/svc.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { isLive, type Rollout } from "../../internal/fleet/rollout/record.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { connectManualPeel, type ManualPeel } from "../harness/manual-peel.ts";

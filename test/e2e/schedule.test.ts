@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { encode } from "../../internal/base/msgpack.ts";
-import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { scheduleSubject } from "../../internal/bus/subjects.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { type Bucket, openBucket } from "../../internal/bus/storage/bucket.ts";
+import { scheduleSubject } from "../../internal/bus/subjects/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { bearer, call, metricBecomes, readinessBecomes } from "../harness/enrollee.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";

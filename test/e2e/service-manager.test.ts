@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { binaries, logRecords, startMasterBinary, startPeelBinary } from "../harness/fleet.ts";
 import { freePorts } from "../harness/free-ports.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { decodeRecord } from "../../internal/fleet/enrollment/record.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { decodeRecord } from "../../internal/fleet/enrollment/record/record.ts";
 import { enlistPending } from "../fleet/credentials.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { makeDirectory } from "../../internal/base/file.ts";
+import { makeDirectory } from "../../internal/base/files/file.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress, send } from "../harness/client.ts";
 import { startMaster, type TestMaster, testToken } from "../harness/master.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import { fromOperatorSubject } from "../../internal/base/operator-subject.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { readyzOfMasterSubject, readyzSubject } from "../../internal/bus/subjects.ts";
+import { fromOperatorSubject } from "../../internal/base/names/operator-subject.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { readyzOfMasterSubject, readyzSubject } from "../../internal/bus/subjects/subjects.ts";
 import { enrollmentOperations } from "../../internal/fleet/enrollment/mod.ts";
 import { jobOperations } from "../../internal/fleet/jobs/mod.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";

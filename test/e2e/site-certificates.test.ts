@@ -4,8 +4,8 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import { rfc3339, systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { parseNames } from "../../internal/base/subject-name.ts";
-import { inspectCertificate } from "../../internal/bus/mod.ts";
+import { parseNames } from "../../internal/base/names/subject-name.ts";
+import { inspectCertificate } from "../../internal/bus/servers/mod.ts";
 import { certificateMessage } from "../../internal/fleet/sites/mod.ts";
 import { newSerial } from "../../internal/identity/ca/build.ts";
 import { newSigningKey } from "../../internal/identity/ca/key.ts";

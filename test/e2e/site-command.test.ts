@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { connectBus } from "../../internal/bus/mod.ts";
+import { connectBus } from "../../internal/bus/connection/mod.ts";
 import { recordingLog } from "../harness/log.ts";
 import { letEnroll, startSiteFleet, untilSite } from "../harness/site-fleet.ts";
 import { until } from "../harness/until.ts";

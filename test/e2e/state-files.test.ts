@@ -7,7 +7,7 @@ import { openStateFiles, type StateFiles } from "../../internal/agent/state-file
 import { systemClock } from "../../internal/base/clock.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../internal/base/sha256.ts";
-import { openBlobStore } from "../../internal/bus/blob-store.ts";
+import { openBlobStore } from "../../internal/bus/storage/blob-store.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { publishStates } from "../../internal/master/state-files/publish-states.ts";
 import { decodeCatalog, encodeCatalog } from "../../internal/tree/files/catalog.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { encode } from "../../internal/base/msgpack.ts";
-import { progressSubject } from "../../internal/bus/subjects.ts";
+import { progressSubject } from "../../internal/bus/subjects/subjects.ts";
 import { followJob } from "../../internal/cli/job/follow-job.ts";
 import type { Progress } from "../../internal/fleet/jobs/follow.ts";
 import type { StateResult } from "../../internal/host/modules/states-service.ts";

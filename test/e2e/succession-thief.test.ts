@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import { connectBus } from "../../internal/bus/connect.ts";
+import { connectBus } from "../../internal/bus/connection/connect.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";
 import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";

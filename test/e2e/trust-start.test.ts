@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory, publicMode, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, publicMode, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { type Impostor, startImpostor, type TestAuthority, testAuthority } from "../harness/impostor.ts";
 import { type Program, startProgram } from "../harness/process.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";

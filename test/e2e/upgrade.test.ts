@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { usualLimits } from "../../internal/agent/watchdog/limits.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { encode } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { binaries, type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";
 import { freePorts } from "../harness/free-ports.ts";

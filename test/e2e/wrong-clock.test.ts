@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type Clock, systemClock } from "../../internal/base/clock.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import { writeRevocation } from "../../internal/fleet/enrollment/revocations.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { writeRevocation } from "../../internal/fleet/enrollment/revocation/revocations.ts";
 import { parseCredentials } from "../../internal/identity/credentials.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { cli } from "../harness/cli.ts";

@@ -1,6 +1,6 @@
 import type { Connection } from "../../internal/agent/link/connection.ts";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
-import { helloSubject, parseJobSubject } from "../../internal/bus/subjects.ts";
+import { helloSubject, parseJobSubject } from "../../internal/bus/subjects/subjects.ts";
 
 /** How a simulated peel differs from a normal one. */
 export interface Behavior {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { parseJobSubject } from "../../internal/bus/subjects.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { parseJobSubject } from "../../internal/bus/subjects/subjects.ts";
 import { connectTo, startBus, type TestBus } from "../harness/bus.ts";
 import { startMaster, type TestMaster } from "../harness/master.ts";
 import { type Fleet, startFleet } from "./fleet.ts";

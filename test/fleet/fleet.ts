@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { provision } from "../../internal/bus/assets.ts";
+import { provision } from "../../internal/bus/assets/assets.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { connectTo, type TestBus } from "../harness/bus.ts";
 import { startWorker, type Worker } from "../harness/worker.ts";

@@ -1,7 +1,7 @@
 import type { Connection } from "../../internal/agent/link/connection.ts";
 import type { Log } from "../../internal/base/log.ts";
 import { encode } from "../../internal/base/msgpack.ts";
-import { returnSubject } from "../../internal/bus/subjects.ts";
+import { returnSubject } from "../../internal/bus/subjects/subjects.ts";
 import { verifySignature } from "../../internal/identity/nkey.ts";
 
 // The floor of the job benchmarks: plain messages over the connections of the same peels.

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
-import { connectBus } from "../../internal/bus/connect.ts";
+import { connectBus } from "../../internal/bus/connection/connect.ts";
 import { recordingLog } from "../harness/log.ts";
 import { answerCommands } from "../harness/worker.ts";
 import type { Behavior } from "./behavior.ts";

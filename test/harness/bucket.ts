@@ -1,5 +1,5 @@
-import type { Bucket } from "../../internal/bus/bucket.ts";
-import type { Change, Entry } from "../../internal/bus/entry.ts";
+import type { Bucket } from "../../internal/bus/storage/bucket.ts";
+import type { Change, Entry } from "../../internal/bus/storage/entry.ts";
 
 /** A bucket in memory with the rules of the real one: one revision counter, and writes by compare-and-swap. */
 export interface MemoryBucket extends Bucket {

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } fr
 import { dirname, join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { isOlderVersion } from "../../internal/base/dotted-version.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { initNatsAuth } from "../../internal/bus/accounts/init.ts";
-import { type Bus, connectBus } from "../../internal/bus/connect.ts";
-import { oldestForReplicas } from "../../internal/bus/replicas/servers.ts";
+import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
+import { oldestForReplicas } from "../../internal/bus/servers/replica-servers.ts";
 import { createAuthority } from "../../internal/identity/ca/create.ts";
 import { issueCertificate } from "../../internal/identity/ca/issue.ts";
 import { loadAuthority } from "../../internal/identity/ca/load.ts";

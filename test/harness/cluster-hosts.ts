@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
 import { natsServerDirectory } from "./bus.ts";
 import { binaries } from "./fleet.ts";
 import { freePorts } from "./free-ports.ts";

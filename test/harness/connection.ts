@@ -1,5 +1,5 @@
 import { type Connection, createConnection } from "../../internal/agent/link/connection.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 
 /** A peel's connection that stays on one connection to the bus. */
 export function connectionOver(bus: Bus): Connection {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { makeDirectory, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, writeFileAtomic } from "../../internal/base/files/file.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** How a page of the console looks, at every size. */

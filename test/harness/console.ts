@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { makeDirectory, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { openBrowser } from "./browser.ts";
 import { startBus, type TestBus } from "./bus.ts";
 import { freshAddress, type Reply, send } from "./client.ts";

@@ -1,5 +1,5 @@
 import { FFIType, ptr } from "bun:ffi";
-import { openLibc } from "../../internal/base/libc.ts";
+import { openLibc } from "../../internal/base/files/libc.ts";
 
 /** A Unix datagram socket that takes what services say to their manager. */
 export interface DatagramSocket extends Disposable {

@@ -1,4 +1,4 @@
-import { type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
+import { type Enrollment, encodeRecord } from "../../internal/fleet/enrollment/record/record.ts";
 
 /** The id of an enrollment, from a short name. */
 export const enrollmentId = (name: string): string => `enr-${name.padStart(27, "0")}`;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { connect, type TLSSocket } from "node:tls";
-import type { Bucket } from "../../internal/bus/bucket.ts";
+import type { Bucket } from "../../internal/bus/storage/bucket.ts";
 import { freshAddress, type Reply, type Send, send } from "./client.ts";
 import { testToken } from "./master.ts";
 import { until } from "./until.ts";

@@ -1,7 +1,7 @@
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import { decodeRecord, encodeRecord } from "../../internal/fleet/enrollment/record.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { decodeRecord, encodeRecord } from "../../internal/fleet/enrollment/record/record.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import type { ExpectDescribed } from "./api-text.ts";
 import { connectTo, type TestBus } from "./bus.ts";

@@ -1,6 +1,6 @@
 import type { ServerInfo } from "nats";
 import { defined } from "../../internal/base/defined.ts";
-import type { Bus } from "../../internal/bus/mod.ts";
+import type { Bus } from "../../internal/bus/connection/mod.ts";
 import { type BusBinding, serveRoom } from "../../internal/doors/bus/bind.ts";
 import { routesOf } from "../../internal/doors/rest/bind.ts";
 import type { Route } from "../../internal/doors/rest/route.ts";

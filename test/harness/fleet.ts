@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import type { TestBus } from "./bus.ts";
 import { portsOfMaster, readRecords } from "./log-records.ts";
 import { type Program, runProgram, startProgram } from "./process.ts";

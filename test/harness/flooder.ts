@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { peelInboxPrefix } from "../../internal/bus/subjects.ts";
+import { peelInboxPrefix } from "../../internal/bus/subjects/subjects.ts";
 import type { TestBus } from "./bus.ts";
 import { startWorker } from "./worker.ts";
 

@@ -2,11 +2,11 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import type { Plain } from "../../internal/base/msgpack.ts";
 import { sha256 } from "../../internal/base/sha256.ts";
-import type { AssetName } from "../../internal/bus/assets.ts";
-import { keySubject } from "../../internal/bus/subjects.ts";
+import type { AssetName } from "../../internal/bus/assets/assets.ts";
+import { keySubject } from "../../internal/bus/subjects/subjects.ts";
 import { type Approval, encodeApproval } from "../../internal/fleet/approvals/record.ts";
-import { encodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
-import { withJobMac } from "../../internal/fleet/jobs/record-mac.ts";
+import { encodeJob, type Job } from "../../internal/fleet/jobs/records/record.ts";
+import { withJobMac } from "../../internal/fleet/jobs/records/record-mac.ts";
 import {
   encodeRollout,
   encodeTargets,

@@ -1,9 +1,9 @@
 import { headers, type StreamConfig } from "nats";
 import { systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import { type AssetName, streamName } from "../../internal/bus/assets.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { readRange } from "../../internal/bus/read-range.ts";
+import { type AssetName, streamName } from "../../internal/bus/assets/assets.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { readRange } from "../../internal/bus/streams/read-range.ts";
 import { isEnvelope } from "../../internal/wire/signed-request.ts";
 import { connectTo, type TestBus } from "./bus.ts";
 

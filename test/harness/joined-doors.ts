@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { rooms } from "../../internal/doors/rooms/rooms.ts";
-import type { BusLines } from "../../internal/fleet/operation/doors.ts";
+import type { BusLines } from "../../internal/fleet/operation/door-table/door-table.ts";
 import type { Operation } from "../../internal/fleet/operation/operation.ts";
 
 export type AnyOperation = Operation<never, never, v.GenericSchema>;

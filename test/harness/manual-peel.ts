@@ -7,7 +7,7 @@ import {
   helloSubject,
   returnSubject,
   stopSubject,
-} from "../../internal/bus/subjects.ts";
+} from "../../internal/bus/subjects/subjects.ts";
 import { type Command, type CommandKind, openCommand } from "../../internal/wire/command.ts";
 import type { JobReturn } from "../../internal/wire/return.ts";
 import { connectPeel, type EnrolledPeel, type PeelConnection } from "./peel-connection.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../internal/base/clock.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { defined } from "../../internal/base/defined.ts";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemJitter, systemRandom } from "../../internal/base/id.ts";
 import type { ServedRoute } from "../../internal/doors/rest/listener.ts";
 import type { MasterOptions } from "../../internal/master/daemon/options.ts";

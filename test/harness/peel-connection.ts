@@ -1,7 +1,7 @@
 import { systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { type Bus, connectBus } from "../../internal/bus/connect.ts";
-import { peelInboxPrefix } from "../../internal/bus/subjects.ts";
+import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
+import { peelInboxPrefix } from "../../internal/bus/subjects/subjects.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { freshAddress, type Reply, send } from "./client.ts";

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { readTextIfPresent } from "../../internal/base/file.ts";
+import { readTextIfPresent } from "../../internal/base/files/file.ts";
 import type { StateResult } from "../../internal/host/modules/states-service.ts";
 import { binaries } from "./fleet.ts";
 import { startProgram } from "./process.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "bun:test";
-import { provision } from "../../internal/bus/assets.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import { provision } from "../../internal/bus/assets/assets.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
 import { connectTo, startBus, type TestBus } from "./bus.ts";
 import { recordingLog } from "./log.ts";
 

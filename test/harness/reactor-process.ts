@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import type { TestBus } from "./bus.ts";
 import { binaries } from "./fleet.ts";
 import { portsOfMaster } from "./log-records.ts";

@@ -1,11 +1,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory } from "../../internal/base/file.ts";
+import { makeDirectory } from "../../internal/base/files/file.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
-import { eventSubject } from "../../internal/bus/subjects.ts";
-import { decodeJob, type Job } from "../../internal/fleet/jobs/record.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { eventSubject } from "../../internal/bus/subjects/subjects.ts";
+import { decodeJob, type Job } from "../../internal/fleet/jobs/records/record.ts";
 import { temporaryDirectory } from "./temporary.ts";
 import { until } from "./until.ts";
 

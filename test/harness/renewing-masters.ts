@@ -4,7 +4,7 @@ import { encodeBase64 } from "../../internal/base/base64.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../internal/base/id.ts";
 import { decode, encode } from "../../internal/base/msgpack.ts";
-import { type Bus, connectBus } from "../../internal/bus/connect.ts";
+import { type Bus, connectBus } from "../../internal/bus/connection/connect.ts";
 import { formatCredentials } from "../../internal/identity/credentials.ts";
 import { deriveCurveKey } from "../../internal/identity/curve.ts";
 import { encodeJwt } from "../../internal/identity/jwt.ts";

@@ -1,6 +1,6 @@
 import { systemClock } from "../../internal/base/clock.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import type { Bus } from "../../internal/bus/connect.ts";
+import type { Bus } from "../../internal/bus/connection/connect.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
 import { decodeRollout, type Rollout } from "../../internal/fleet/rollout/record.ts";
 import { decodeCall } from "../../internal/wire/call.ts";
 import type { ManualPeel } from "./manual-peel.ts";

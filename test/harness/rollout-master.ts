@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import type { TestBus } from "./bus.ts";
 import { freshAddress, type Reply, send } from "./client.ts";
 import { testToken } from "./master.ts";

@@ -1,9 +1,9 @@
 import { expect } from "bun:test";
 import { defined } from "../../internal/base/defined.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import type { Bucket } from "../../internal/bus/bucket.ts";
-import type { SignedRequestOf } from "../../internal/fleet/jobs/record.ts";
-import type { PlannedJob } from "../../internal/fleet/jobs/tombstone.ts";
+import type { Bucket } from "../../internal/bus/storage/bucket.ts";
+import type { SignedRequestOf } from "../../internal/fleet/jobs/records/record.ts";
+import type { PlannedJob } from "../../internal/fleet/jobs/records/tombstone.ts";
 import { createRolloutController } from "../../internal/fleet/rollout/controller.ts";
 import type { Observation } from "../../internal/fleet/rollout/decide.ts";
 import type { RolloutJobs, WaveRequest } from "../../internal/fleet/rollout/jobs.ts";

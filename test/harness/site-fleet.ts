@@ -1,6 +1,6 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setYamlKeys } from "../../internal/base/edit-yaml.ts";
+import { setYamlKeys } from "../../internal/base/yaml/edit-yaml.ts";
 import { natsServerDirectory } from "./bus.ts";
 import { type ClusterHosts, startHosts } from "./cluster-hosts.ts";
 import { binaries } from "./fleet.ts";

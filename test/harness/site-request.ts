@@ -1,7 +1,8 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { rfc3339, systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { type Bus, openBucket } from "../../internal/bus/mod.ts";
+import type { Bus } from "../../internal/bus/connection/mod.ts";
+import { openBucket } from "../../internal/bus/storage/mod.ts";
 import { certificateMessage } from "../../internal/fleet/sites/mod.ts";
 import { encodeSite } from "../../internal/fleet/sites/record.ts";
 import { type KeyPair, newKeyPair } from "../../internal/identity/mod.ts";

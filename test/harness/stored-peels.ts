@@ -1,8 +1,8 @@
 import { encode, type Plain } from "../../internal/base/msgpack.ts";
-import { openBucket } from "../../internal/bus/bucket.ts";
-import { keySubject } from "../../internal/bus/subjects.ts";
-import { encodeRecord } from "../../internal/fleet/enrollment/record.ts";
-import { indexKey } from "../../internal/fleet/enrollment/store.ts";
+import { openBucket } from "../../internal/bus/storage/bucket.ts";
+import { keySubject } from "../../internal/bus/subjects/subjects.ts";
+import { encodeRecord } from "../../internal/fleet/enrollment/record/record.ts";
+import { indexKey } from "../../internal/fleet/enrollment/store/store.ts";
 import { connectTo, type TestBus } from "./bus.ts";
 import { until } from "./until.ts";
 import { vouchersOf } from "./vouchers.ts";

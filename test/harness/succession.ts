@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type IdentityFiles, identityFiles } from "../../internal/agent/joining/identity.ts";
+import { type IdentityFiles, identityFiles } from "../../internal/agent/identity/identity.ts";
 import { newKeyPair } from "../../internal/identity/nkey.ts";
 import { type SignedSuccession, signSuccession } from "../../internal/identity/succession/statement.ts";
 

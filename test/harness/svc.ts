@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../internal/base/clock.ts";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { runCli } from "../../internal/cli/run.ts";
 import type { TestBus } from "./bus.ts";

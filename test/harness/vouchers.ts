@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createVouchers, type Vouchers } from "../../internal/fleet/enrollment/vouchers.ts";
+import { createVouchers, type Vouchers } from "../../internal/fleet/enrollment/store/vouchers.ts";
 import { keyPairFromSeed } from "../../internal/identity/nkey.ts";
 import { createRecordMac, type RecordMac } from "../../internal/identity/record-mac.ts";
 

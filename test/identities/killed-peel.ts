@@ -1,13 +1,13 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readPendingKey } from "../../internal/agent/joining/pending-key.ts";
+import { readPendingKey } from "../../internal/agent/identity/pending-key.ts";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { describeError } from "../../internal/base/errors.ts";
-import { secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { systemRandom } from "../../internal/base/id.ts";
 import { mapBounded } from "../../internal/base/map-bounded.ts";
-import { type Bucket, openBucket } from "../../internal/bus/bucket.ts";
-import { decodeRecord } from "../../internal/fleet/enrollment/record.ts";
+import { type Bucket, openBucket } from "../../internal/bus/storage/bucket.ts";
+import { decodeRecord } from "../../internal/fleet/enrollment/record/record.ts";
 import { formatCredentials, parseCredentials } from "../../internal/identity/credentials.ts";
 import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
 import { systemRandom } from "../../internal/base/id.ts";
-import { peelPermissions } from "../../internal/fleet/enrollment/permissions.ts";
+import { peelPermissions } from "../../internal/fleet/enrollment/bus-user/permissions.ts";
 import { formatCredentials, parseCredentials } from "../../internal/identity/credentials.ts";
 import { encodeJwt, readClaims } from "../../internal/identity/jwt.ts";
 import { keyPairFromSeed, newKeyPair } from "../../internal/identity/nkey.ts";

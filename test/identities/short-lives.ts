@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
-import { encodePeelId } from "../../internal/base/peel-id.ts";
+import { encodePeelId } from "../../internal/base/names/peel-id.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress } from "../harness/client.ts";
 import { type Daemon, type MasterDaemon, startMasterBinary, startPeelBinary, svc } from "../harness/fleet.ts";

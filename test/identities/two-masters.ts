@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { copyFileSync, cpSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../internal/base/clock.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { startBus, type TestBus } from "../harness/bus.ts";
 import { freshAddress } from "../harness/client.ts";
 import { binaries, type MasterDaemon, startMasterBinary, svc } from "../harness/fleet.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { encodePeelId } from "../../internal/base/peel-id.ts";
+import { encodePeelId } from "../../internal/base/names/peel-id.ts";
 import type { Program } from "../harness/process.ts";
 import { admit, enrollmentOf, expectWorking, runOnAll } from "./fleet-works.ts";
 import { standUp, type TwoVersions } from "./two-versions.ts";

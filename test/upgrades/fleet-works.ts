@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { encodePeelId } from "../../internal/base/peel-id.ts";
+import { encodePeelId } from "../../internal/base/names/peel-id.ts";
 import type { Program } from "../harness/process.ts";
 import type { TwoVersions, Version } from "./two-versions.ts";
 

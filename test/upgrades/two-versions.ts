@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../internal/base/files/file.ts";
 import { natsServerDirectory } from "../harness/bus.ts";
 import { freshAddress } from "../harness/client.ts";
 import { binaries } from "../harness/fleet.ts";

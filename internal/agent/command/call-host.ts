@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { readTextIfPresent } from "../../base/file.ts";
+import { readTextIfPresent } from "../../base/files/file.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import { displayPeelId, encodePeelId } from "../../base/names/peel-id.ts";
 import { version } from "../../base/version.ts";
 import { openFactStore, runFactProgram, systemHost } from "../../host/facts/mod.ts";
 import type { CallContext, EndedRun, SettingsStore, StatesService } from "../../host/modules/mod.ts";
@@ -14,7 +14,8 @@ import { createDirectorySource } from "../../tree/files/mod.ts";
 import { createRunLock, createStatesService, type RunLock } from "../../tree/run/mod.ts";
 import { openWaitingReports, reportRuns, reportsDirectory } from "../compliance/mod.ts";
 import { statesLockFile, templateOptions } from "../execution/mod.ts";
-import { createCommandKeys, createKeyRing, identityFiles } from "../joining/mod.ts";
+import { createKeyRing, identityFiles } from "../identity/mod.ts";
+import { createCommandKeys } from "../trust/mod.ts";
 
 export interface CallHostOptions {
   /** The peel's configuration file. Absent means the default file, if it exists. */

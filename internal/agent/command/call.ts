@@ -4,7 +4,7 @@ import { systemJitter } from "../../base/id.ts";
 import { jsonOf } from "../../base/json-of.ts";
 import { createLog } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
+import { displayPeelId, peelIdFromConfig } from "../../base/names/peel-id.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { indent, showValue } from "../../program/answers/mod.ts";
 import {

@@ -6,11 +6,11 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { nthStatement, recoveryKey } from "../../../test/harness/succession.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { newKeyPair } from "../../identity/mod.ts";
 import { signSuccession } from "../../identity/succession/mod.ts";
-import { identityFiles } from "../joining/mod.ts";
+import { identityFiles } from "../identity/mod.ts";
 import { checkPeel } from "./check.ts";
 
 // What svc-peel check reports of the identity of this host, without any server of its fleet.

@@ -2,10 +2,11 @@ import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { readTextFile, readTextIfPresent } from "../../base/file.ts";
+import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import { type Bus, clientCertificate, connectBus, peelInboxPrefix, resolveBusCa } from "../../bus/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import { type Bus, clientCertificate, connectBus, resolveBusCa } from "../../bus/connection/mod.ts";
+import { peelInboxPrefix } from "../../bus/subjects/subjects.ts";
 import { checkDiscovered, createBootstrapCache, parseDocument } from "../../identity/bootstrap/mod.ts";
 import { createTrust, exchange, TrustError } from "../../identity/trust/mod.ts";
 import { dataDir, loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
@@ -24,20 +25,17 @@ import {
 } from "../../program/diagnosis/mod.ts";
 import { inspectProofs } from "../evidence/mod.ts";
 import {
-  acrossRotations,
   enrollAgain,
   type IdentityFiles,
   identityFiles,
   knownPeelId,
-  masterUrls,
-  parseObject,
   readEnrollmentId,
-  readRoots,
-  rungOf,
-} from "../joining/mod.ts";
+} from "../identity/mod.ts";
+import { acrossRotations, masterUrls, parseObject, rungOf } from "../joining/mod.ts";
 import { builtinBusUrl } from "../link/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
 import { outrank, readAccepted, type Ways } from "../succession/mod.ts";
+import { readRoots } from "../trust/mod.ts";
 import { inspectSuccession } from "./inspect-succession.ts";
 
 const timeoutMs = 5_000;

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { CallContext } from "../../host/modules/mod.ts";
 import { type Cli, Exit, formatTable } from "../../program/command-line/mod.ts";
 import { compareLow, type LowDifference, type NamedState, type OwnState } from "./compare-low.ts";

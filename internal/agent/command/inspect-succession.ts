@@ -2,8 +2,9 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
-import { createRecoveryKeys, type IdentityFiles } from "../joining/mod.ts";
+import type { IdentityFiles } from "../identity/mod.ts";
 import { fetchStatement, judgeSuccession, readAccepted } from "../succession/mod.ts";
+import { createRecoveryKeys } from "../trust/mod.ts";
 
 /**
  * Whether masters that this peel cannot trust serve a statement of succession that it would follow. Nothing is stored.

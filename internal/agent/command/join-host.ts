@@ -10,13 +10,13 @@ import {
   readTextIfPresent,
   secretMode,
   writeFileAtomic,
-} from "../../base/file.ts";
+} from "../../base/files/file.ts";
+import { lockFile } from "../../base/files/lock-file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
-import { lockFile } from "../../base/lock-file.ts";
 import type { Log } from "../../base/log.ts";
-import { writing } from "../../base/new-files.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
 import { parseDocument } from "../../identity/bootstrap/mod.ts";
 import type { JoinToken } from "../../identity/join-token/mod.ts";
@@ -24,22 +24,22 @@ import { createTrust, pinnedRoots, rootsOf, spkiPin } from "../../identity/trust
 import { loadPeelConfig, type PeelConfig } from "../../program/config/mod.ts";
 import { createProver } from "../evidence/mod.ts";
 import {
-  CredentialsGone,
-  createAdministrators,
-  createCommandKeys,
-  createMasterClient,
-  createRecoveryKeys,
-  enrollAndStore,
   type IdentityFiles,
   identityFiles,
   leaveTwin,
-  type MasterClient,
-  masterUrls,
-  planJoin,
   readEnrollmentId,
   resolvePeelId,
   storeEnrollmentId,
+} from "../identity/mod.ts";
+import {
+  CredentialsGone,
+  createMasterClient,
+  enrollAndStore,
+  type MasterClient,
+  masterUrls,
+  planJoin,
 } from "../joining/mod.ts";
+import { createAdministrators, createCommandKeys, createRecoveryKeys } from "../trust/mod.ts";
 
 /** Failed requests until it is said that no master answers: about half a minute. */
 const firstAttempts = 6;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { defined } from "../../base/defined.ts";
 import { systemJitter } from "../../base/id.ts";
 import { createLog } from "../../base/log.ts";
-import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
+import { displayPeelId, peelIdFromConfig } from "../../base/names/peel-id.ts";
 import { parseJoinToken } from "../../identity/join-token/mod.ts";
 import { type Cli, command, Exit, flag, readFlag, value, word } from "../../program/command-line/mod.ts";
 import { dataDir, packagedPeelDataDir, peelProgram } from "../../program/config/mod.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRandom } from "../../base/id.ts";
 import { keyPairFromSeed } from "../../identity/nkey.ts";
-import { identityFiles, loadOrCreateKey, resolvePeelId } from "../joining/identity.ts";
+import { identityFiles, loadOrCreateKey, resolvePeelId } from "../identity/identity.ts";
 import { makeKey } from "./keygen.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-keygen-"));

@@ -1,11 +1,17 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { createFileAtomic, makeDirectory, readTextIfPresent, reasonOf, secretMode } from "../../base/file.ts";
+import {
+  createFileAtomic,
+  makeDirectory,
+  readTextIfPresent,
+  reasonOf,
+  secretMode,
+} from "../../base/files/file.ts";
 import type { Random } from "../../base/id.ts";
-import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
+import { displayPeelId, peelIdFromConfig } from "../../base/names/peel-id.ts";
 import { keyFingerprint, keyPairFromSeed, newKeyPair } from "../../identity/mod.ts";
-import { identityFiles, knownPeelId, resolvePeelId } from "../joining/mod.ts";
+import { identityFiles, knownPeelId, resolvePeelId } from "../identity/mod.ts";
 
 export interface KeygenOptions {
   /** The data directory of the peel. */

@@ -1,8 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
+import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
-import { watchDirectory } from "../../base/watch-directory.ts";
-import { assertStored, keySubject } from "../../bus/mod.ts";
+import { assertStored } from "../../bus/jetstream/mod.ts";
+import { keySubject } from "../../bus/subjects/subjects.ts";
 import { type Connection, sendLatest } from "../link/mod.ts";
 import type { WaitingReport, WaitingReports } from "./waiting-reports.ts";
 

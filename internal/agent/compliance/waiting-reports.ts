@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
-import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import { writing } from "../../base/new-files.ts";
 
 /** Where the report of a run waits, in the data directory of a peel. */
 export const reportsDirectory = (dataDir: string): string => join(dataDir, "compliance");

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { systemRandom } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { merkleTree } from "../../identity/merkle.ts";
+import { merkleTree } from "../../identity/merkle/merkle.ts";
 import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
 import { type Evidence, encodeCall } from "../../wire/call.ts";
 import { encodeOperator, type OperatorRecord, signOperator } from "../../wire/operator-record.ts";

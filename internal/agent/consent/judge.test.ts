@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemRandom } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { merkleTree } from "../../identity/merkle.ts";
+import { merkleTree } from "../../identity/merkle/merkle.ts";
 import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
 import { type Evidence, encodeCall, encodeStop } from "../../wire/call.ts";
 import { encodeOperator, type OperatorRecord, signOperator } from "../../wire/operator-record.ts";

@@ -1,6 +1,6 @@
 import { formatDuration } from "../../base/duration.ts";
 import { encode } from "../../base/msgpack.ts";
-import { isProven } from "../../identity/mod.ts";
+import { isProven } from "../../identity/merkle/mod.ts";
 import { type Call, decodeEvidence } from "../../wire/call.ts";
 import type { Command } from "../../wire/command.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";

@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { type Span, untraced } from "../../base/trace.ts";
-import { ackSubject } from "../../bus/mod.ts";
+import { ackSubject } from "../../bus/subjects/subjects.ts";
 import { acknowledgement } from "../../wire/acknowledgement.ts";
 import { type Call, decodeCall, readTrace } from "../../wire/call.ts";
 import type { Command } from "../../wire/command.ts";

@@ -5,13 +5,14 @@ import { defined } from "../../base/defined.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { version } from "../../base/version.ts";
-import { helloSubject, hintSubject, isUnserved, keySubject } from "../../bus/mod.ts";
+import { isUnserved } from "../../bus/connection/mod.ts";
+import { helloSubject, hintSubject, keySubject } from "../../bus/subjects/subjects.ts";
 import { type BootstrapDocument, parseDocument } from "../../identity/bootstrap/mod.ts";
 import { encodeHello, type HelloAnswer, openHelloAnswer } from "../../wire/hello.ts";
-import type { Administrators } from "../joining/mod.ts";
 import type { AuditHeads, Connection, Spread } from "../link/mod.ts";
 import type { FedSettingsStore } from "../settings/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
+import type { Administrators } from "../trust/mod.ts";
 
 const requestTimeoutMs = 5_000;
 /** Spreads the requests of a fleet that learns of a change at the same moment. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
-import { parseJobSubject, returnSubject } from "../../bus/mod.ts";
+import { parseJobSubject, returnSubject } from "../../bus/subjects/subjects.ts";
 import type { CallContext } from "../../host/modules/mod.ts";
 import { encodeReturn } from "../../wire/return.ts";
 import {

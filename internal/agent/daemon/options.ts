@@ -1,20 +1,13 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { ServiceManager } from "../../base/service-manager.ts";
+import type { ServiceManager } from "../../base/service/service-manager.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { SignedSuccession } from "../../identity/succession/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
 import type { Insistence } from "../consent/mod.ts";
-import type {
-  Administrators,
-  CommandKeys,
-  IdentityFiles,
-  KeyRing,
-  RecoveryKeys,
-  RefusedStatements,
-  Roots,
-} from "../joining/mod.ts";
+import type { IdentityFiles, KeyRing } from "../identity/mod.ts";
+import type { Administrators, CommandKeys, RecoveryKeys, RefusedStatements, Roots } from "../trust/mod.ts";
 
 export interface PeelOptions {
   config: PeelConfig;

@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { assertStored, keySubject } from "../../bus/mod.ts";
+import { assertStored } from "../../bus/jetstream/mod.ts";
+import { keySubject } from "../../bus/subjects/subjects.ts";
 import { encodeFacts, type FactStore } from "../../host/facts/mod.ts";
 import { type Connection, sendLatest } from "../link/mod.ts";
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { readRequestId } from "../../base/request-id.ts";
-import { returnSubject } from "../../bus/mod.ts";
+import { returnSubject } from "../../bus/subjects/subjects.ts";
 import type { Call } from "../../wire/call.ts";
 import type { Command } from "../../wire/command.ts";
 import { encodeReturn, type JobReturn } from "../../wire/return.ts";

@@ -1,32 +1,34 @@
 import { join } from "node:path";
 import { untilAborted } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { makeDirectory } from "../../base/file.ts";
-import { writing } from "../../base/new-files.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import { removeLeftovers } from "../../base/remove-leftovers.ts";
-import { clientCertificate, resolveBusCa } from "../../bus/mod.ts";
+import { makeDirectory } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
+import { removeLeftovers } from "../../base/files/remove-leftovers.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import { clientCertificate, resolveBusCa } from "../../bus/connection/mod.ts";
 import { installationIdOf, systemHost } from "../../host/facts/mod.ts";
 import { restAfterWork } from "../../program/daemon/mod.ts";
 import { createParts, startHealthServer } from "../../program/health/mod.ts";
 import { tracing } from "../../program/tracing/mod.ts";
 import { checkAutomation, createInsistence } from "../consent/mod.ts";
 import {
-  createAdministrators,
-  createCommandKeys,
   createKeyRing,
-  createRecoveryKeys,
-  createRefusedStatements,
-  createRoots,
   enrollAgain,
   identityFiles,
   leaveTwin,
   reportDamagedFiles,
   resolvePeelId,
-} from "../joining/mod.ts";
+} from "../identity/mod.ts";
 import { createObstacle } from "../link/mod.ts";
 import { checkSchedule } from "../schedule/mod.ts";
 import { type Accepted, openAccepted, outrank, warnOfOutranked } from "../succession/mod.ts";
+import {
+  createAdministrators,
+  createCommandKeys,
+  createRecoveryKeys,
+  createRefusedStatements,
+  createRoots,
+} from "../trust/mod.ts";
 import { inEachFleet } from "./in-each-fleet.ts";
 import type { PeelView } from "./metrics.ts";
 import type { PeelDeps, PeelOptions } from "./options.ts";

@@ -4,7 +4,7 @@ import { defined } from "../../base/defined.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { type Tracer, untraced } from "../../base/trace.ts";
-import { scheduleSubject } from "../../bus/mod.ts";
+import { scheduleSubject } from "../../bus/subjects/subjects.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
 import { encodeScheduledRun } from "../../wire/scheduled-run.ts";
 import { fittingReturn } from "../execution/mod.ts";

@@ -1,6 +1,6 @@
 import { encodeBase64Url } from "../../base/base64.ts";
 import type { Random } from "../../base/id.ts";
-import { eventSubject } from "../../bus/mod.ts";
+import { eventSubject } from "../../bus/subjects/subjects.ts";
 import type { CallContext } from "../../host/modules/mod.ts";
 import { encodePeelEvent } from "../../wire/peel-event.ts";
 import type { Outbox } from "../link/mod.ts";

@@ -5,7 +5,6 @@ import type { Tracer } from "../../base/trace.ts";
 import type { FactStore } from "../../host/facts/mod.ts";
 import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
 import type { Insistence } from "../consent/mod.ts";
-import type { Administrators } from "../joining/mod.ts";
 import {
   type AuditHeads,
   type Connection,
@@ -17,6 +16,7 @@ import {
 } from "../link/mod.ts";
 import type { PeelSettings } from "../settings/mod.ts";
 import type { StateFiles } from "../state-files/mod.ts";
+import type { Administrators } from "../trust/mod.ts";
 import { startHello } from "./hello.ts";
 import type { Local } from "./local.ts";
 import { publishFacts } from "./publish-facts.ts";

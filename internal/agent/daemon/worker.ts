@@ -1,7 +1,7 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
-import { dispatchSubject, parseJobSubject, stopSubject } from "../../bus/mod.ts";
+import { dispatchSubject, parseJobSubject, stopSubject } from "../../bus/subjects/subjects.ts";
 import { type Command, type CommandKind, CommandRefused, openCommand } from "../../wire/command.ts";
 import { openSiteCommand } from "../../wire/site-command.ts";
 import { failedReturn } from "../execution/mod.ts";

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, sign } from "node:crypto";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile, readTextIfPresent } from "../../base/file.ts";
+import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
 import { evidenceMessage, isSshCurve, sshCurves } from "../../identity/evidence/mod.ts";
 import type { EvidenceBody, ToSign } from "./evidence-request.ts";
 import { readHostKey } from "./host-key.ts";

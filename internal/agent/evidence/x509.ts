@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, sign, X509Certificate } from "node:crypto";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import { evidenceMessage, formatPemCertificates, readPemCertificates } from "../../identity/evidence/mod.ts";
 import type { EvidenceBody, ToSign } from "./evidence-request.ts";
 

@@ -10,10 +10,10 @@ import {
 } from "node:fs";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { writing } from "../../base/new-files.ts";
 import { type Mark, openMark, readMark } from "./dedup-mark.ts";
 import {
   decodeJournal,

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import * as v from "valibot";
-import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 
 /** How much a journal of jobs has at least contained. */

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { wholeCharacters } from "../../base/process/capture.ts";
-import { progressSubject } from "../../bus/mod.ts";
+import { progressSubject } from "../../bus/subjects/subjects.ts";
 import { encodeOutput } from "../../wire/progress.ts";
 import type { Connection } from "../link/mod.ts";
 

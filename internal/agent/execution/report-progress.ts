@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../base/clock.ts";
-import { progressSubject } from "../../bus/mod.ts";
+import { progressSubject } from "../../bus/subjects/subjects.ts";
 import type { CallProgress } from "../../host/modules/mod.ts";
 import { encodeProgress } from "../../wire/progress.ts";
 import type { Connection } from "../link/mod.ts";

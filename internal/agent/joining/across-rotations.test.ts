@@ -5,16 +5,16 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { encodeBase64 } from "../../base/base64.ts";
 import { systemClock } from "../../base/clock.ts";
-import { makeDirectory } from "../../base/file.ts";
+import { makeDirectory } from "../../base/files/file.ts";
 import { systemRandom } from "../../base/id.ts";
 import { type BootstrapDocument, createDocument, rotationMessage } from "../../identity/bootstrap/mod.ts";
 import { createAuthority } from "../../identity/ca/create.ts";
 import { type AuthorityInForce, loadInForce } from "../../identity/ca/in-force.ts";
 import { activateRotation, finishRotation, startRotation } from "../../identity/ca/rotate.ts";
 import { newKeyPair } from "../../identity/mod.ts";
-import { parseHeldRoots } from "./follow-roots.ts";
-import { createRefusedStatements } from "./refused-statements.ts";
-import { createRoots } from "./roots.ts";
+import { parseHeldRoots } from "../trust/follow-roots.ts";
+import { createRefusedStatements } from "../trust/refused-statements.ts";
+import { createRoots } from "../trust/roots.ts";
 
 // The files of a peel that was off during whole rotations, and then reads what the masters say.
 

@@ -2,7 +2,7 @@ import { decodeBase64, encodeBase64Url } from "../../base/base64.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import { credentialsMessage } from "../../wire/enrollment-messages.ts";
-import { type LearnedAdministrators, learnedIn } from "./administrators.ts";
+import { type LearnedAdministrators, learnedIn } from "../trust/mod.ts";
 import type { MasterClient } from "./master-client.ts";
 import { CredentialsGone, refusal } from "./refusal.ts";
 

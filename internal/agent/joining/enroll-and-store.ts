@@ -1,14 +1,11 @@
 import { describeError, SvcError } from "../../base/errors.ts";
-import { secretMode, writeFileAtomic } from "../../base/file.ts";
+import { secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
-import { writing } from "../../base/new-files.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { Administrators } from "./administrators.ts";
-import type { CommandKeys } from "./command-keys.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import { type IdentityFiles, loadOrCreateKey, storeEnrollmentId } from "../identity/mod.ts";
+import type { Administrators, CommandKeys, RecoveryKeys } from "../trust/mod.ts";
 import { type EnrollOptions, enrollPeel } from "./enroll.ts";
-import { storeEnrollmentId } from "./enrollment-id.ts";
-import { type IdentityFiles, loadOrCreateKey } from "./identity.ts";
-import type { RecoveryKeys } from "./recovery-keys.ts";
 
 export interface EnrollAndStoreOptions extends Omit<EnrollOptions, "key" | "metadata"> {
   files: Pick<IdentityFiles, "seed" | "enrollment" | "credentials">;

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { type JoinToken, joinProof } from "../../identity/join-token/mod.ts";
 import { deriveCurveKey, type KeyPair, keyFingerprint } from "../../identity/mod.ts";
 import { attestationMessage, enrollmentMessage } from "../../wire/enrollment-messages.ts";

@@ -9,10 +9,8 @@ import {
   pinsOf,
   urlsFor,
 } from "../../identity/bootstrap/mod.ts";
-import type { CommandKeys } from "./command-keys.ts";
+import type { CommandKeys, RecoveryKeys, Roots } from "../trust/mod.ts";
 import type { MasterClient } from "./master-client.ts";
-import type { RecoveryKeys } from "./recovery-keys.ts";
-import type { Roots } from "./roots.ts";
 
 export interface FetchDocumentOptions {
   masters: Pick<MasterClient, "request">;

@@ -1,6 +1,6 @@
-import { readTextIfPresent } from "../../base/file.ts";
-import { isSiteName } from "../../base/site-name.ts";
-import { siteDispatchSubject } from "../../bus/mod.ts";
+import { readTextIfPresent } from "../../base/files/file.ts";
+import { isSiteName } from "../../base/names/site-name.ts";
+import { siteDispatchSubject } from "../../bus/subjects/subjects.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
 
 /**

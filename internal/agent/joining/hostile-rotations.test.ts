@@ -10,7 +10,7 @@ import {
   rotationMessage,
 } from "../../identity/bootstrap/mod.ts";
 import { newKeyPair } from "../../identity/mod.ts";
-import { followRoots } from "./follow-roots.ts";
+import { followRoots } from "../trust/follow-roots.ts";
 
 // Documents of a rotation that a master without the command key serves: it never adds a root.
 

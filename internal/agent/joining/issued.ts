@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { formatCredentials, isSignedJwt, type KeyPair, readClaims } from "../../identity/mod.ts";
-import { type LearnedAdministrators, learnedIn } from "./administrators.ts";
+import { type LearnedAdministrators, learnedIn } from "../trust/mod.ts";
 
 /** What masters answer when they issue credentials for a key of the peel. */
 export interface Issued {

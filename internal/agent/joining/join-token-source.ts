@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
 
 /** A token is far shorter. */
 const maxBytes = 16 * 1024;

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { readTextFile, readTextIfPresent } from "../../base/file.ts";
+import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
 import { chooseRung, type Rung, type TrustOptions } from "../../identity/trust/mod.ts";
 import type { PeelConfig } from "../../program/config/mod.ts";
-import type { IdentityFiles } from "./identity.ts";
-import type { Roots } from "./roots.ts";
+import type { IdentityFiles } from "../identity/mod.ts";
+import type { Roots } from "../trust/mod.ts";
 
 /** The configured masters, in the order to try. Empty means the default master. */
 export function masterUrls(config: PeelConfig): readonly string[] {

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import type { JoinToken } from "../../identity/join-token/mod.ts";
 
 /** What this host knows of a fleet already. */

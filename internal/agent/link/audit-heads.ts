@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { decodeBase64Url, encodeBase64Url } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import type { AuditWitness } from "../../host/modules/mod.ts";
 import { readHead } from "../../wire/audit-head.ts";

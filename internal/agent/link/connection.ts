@@ -1,9 +1,10 @@
-import { formatAddress } from "../../base/address.ts";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, untilAborted } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bus, placeOf } from "../../bus/mod.ts";
+import { formatAddress } from "../../base/names/address.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { placeOf } from "../../bus/servers/mod.ts";
 import { MetObstacle } from "./obstacle.ts";
 
 const pauses = { firstMs: 1_000, maxMs: 30_000 };

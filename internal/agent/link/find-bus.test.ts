@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Bus } from "../../bus/connect.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
 import { TrustError } from "../../identity/trust/mismatch.ts";
 import { type BusSource, findBus } from "./find-bus.ts";
 

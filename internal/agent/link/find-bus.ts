@@ -2,7 +2,7 @@ import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { MetObstacle } from "./obstacle.ts";
 
 export const builtinBusUrl = "tls://bus:4222";

@@ -8,7 +8,7 @@ import {
   sameServers,
   urlsFor,
 } from "../../identity/bootstrap/mod.ts";
-import type { CommandKeys, RecoveryKeys, Roots } from "../joining/mod.ts";
+import type { CommandKeys, RecoveryKeys, Roots } from "../trust/mod.ts";
 import type { Connection } from "./connection.ts";
 
 export interface FollowOptions {

@@ -3,7 +3,8 @@ import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { version } from "../../base/version.ts";
-import { assertStored, keySubject } from "../../bus/mod.ts";
+import { assertStored } from "../../bus/jetstream/mod.ts";
+import { keySubject } from "../../bus/subjects/subjects.ts";
 import { encodeHeartbeat } from "../../wire/heartbeat.ts";
 import type { Connection } from "./connection.ts";
 

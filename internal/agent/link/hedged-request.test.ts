@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { encode } from "../../base/msgpack.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { encodeRateLimited } from "../../bus/envelope.ts";
-import { mastersQueue } from "../../bus/subjects.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
+import { encodeRateLimited } from "../../bus/subjects/envelope.ts";
+import { mastersQueue } from "../../bus/subjects/subjects.ts";
 import { createHedgedRequest } from "./hedged-request.ts";
 
 const request = new Uint8Array([0x80]);

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { decode } from "../../base/msgpack.ts";
-import { failureOf } from "../../bus/mod.ts";
+import { failureOf } from "../../bus/subjects/envelope.ts";
 import type { Connection } from "./connection.ts";
 
 /** How long one master may take before another is asked as well. */

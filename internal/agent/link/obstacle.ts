@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { isCredentialsRefused } from "../../bus/mod.ts";
-import { credentialsExpiry, DamagedFile, damagedEvent } from "../joining/mod.ts";
+import { isCredentialsRefused } from "../../bus/connection/mod.ts";
+import { credentialsExpiry, DamagedFile, damagedEvent } from "../identity/mod.ts";
 
 /** What keeps a peel off the bus and does not end by itself. It is logged once, however often it is met. */
 export interface Obstacle {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { assertStored, isTooLarge } from "../../bus/mod.ts";
+import { assertStored, isTooLarge } from "../../bus/jetstream/mod.ts";
 import type { Connection } from "./connection.ts";
 import { type Entries, type Entry, type Message, openEntries } from "./outbox-entries.ts";
 import type { KeptMessage } from "./outbox-files.ts";

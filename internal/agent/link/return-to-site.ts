@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import type { Connection } from "./connection.ts";
 
 /** How often a peel looks whether the bus of its site is back; up to twice that, so that a site does not return at once. */

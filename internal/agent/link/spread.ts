@@ -1,4 +1,4 @@
-import { busClientSettings } from "../../bus/mod.ts";
+import { busClientSettings } from "../../bus/connection/mod.ts";
 
 /** How a peel spreads the connections that the whole fleet opens at the same moment, after the bus was away. */
 export interface Spread {

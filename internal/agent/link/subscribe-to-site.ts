@@ -1,4 +1,4 @@
-import { siteDispatchSubject, siteHintSubject } from "../../bus/mod.ts";
+import { siteDispatchSubject, siteHintSubject } from "../../bus/subjects/subjects.ts";
 import type { Connection } from "./connection.ts";
 
 /** What masters send to all peels of a site at once. */

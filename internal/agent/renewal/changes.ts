@@ -1,6 +1,7 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import { RenewalRefused } from "../../wire/renewal.ts";
-import { dropPendingKey, type Issued, readPendingKey } from "../joining/mod.ts";
+import { dropPendingKey, readPendingKey } from "../identity/mod.ts";
+import type { Issued } from "../joining/mod.ts";
 import { withHedging } from "../link/mod.ts";
 import {
   type ChangeOptions,

@@ -1,30 +1,30 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { secretMode, writeFileAtomic } from "../../base/file.ts";
+import { secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { writing } from "../../base/new-files.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import {
-  type Administrators,
-  BusKeyRefused,
-  type CommandKeys,
   dropPendingKey,
-  EnrollmentEnded,
-  findEnrollment,
   type IdentityFiles,
-  type Issued,
   type KeyRing,
   loadPendingKey,
-  type MasterClient,
-  type RecoveryKeys,
   readEnrollmentId,
   readPeelCredentials,
   readPendingKey,
-  recoverCredentials,
   storeEnrollmentId,
+} from "../identity/mod.ts";
+import {
+  BusKeyRefused,
+  EnrollmentEnded,
+  findEnrollment,
+  type Issued,
+  type MasterClient,
+  recoverCredentials,
 } from "../joining/mod.ts";
 import type { Connection } from "../link/mod.ts";
+import type { Administrators, CommandKeys, RecoveryKeys } from "../trust/mod.ts";
 import { type Held, type Life, readHeld, startLife } from "./life.ts";
 
 export interface ChangeOptions {

@@ -7,8 +7,10 @@ import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { encodeJwt, formatCredentials, newKeyPair, parseCredentials } from "../../identity/mod.ts";
-import { createAdministrators, createKeyRing, identityFiles, type MasterClient } from "../joining/mod.ts";
+import { createKeyRing, identityFiles } from "../identity/mod.ts";
+import type { MasterClient } from "../joining/mod.ts";
 import type { Connection } from "../link/mod.ts";
+import { createAdministrators } from "../trust/mod.ts";
 import { startRenewer } from "./renewer.ts";
 
 // The keeper on a clock that a test moves, with masters in memory: what is asked when, and what every crash leaves.

@@ -1,6 +1,6 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { rekeySubject, renewSubject } from "../../bus/mod.ts";
+import { rekeySubject, renewSubject } from "../../bus/subjects/subjects.ts";
 import { deriveCurveKey, type KeyPair } from "../../identity/mod.ts";
 import { rekeyMessage, renewalMessage } from "../../wire/enrollment-messages.ts";
 import { encodeRekey, encodeRenewal, openIssued, RenewalRefused } from "../../wire/renewal.ts";

@@ -3,7 +3,7 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import { deriveCurveKey } from "../../identity/mod.ts";
-import type { KeyRing } from "../joining/mod.ts";
+import type { KeyRing } from "../identity/mod.ts";
 import { type FedSettingsStore, openSettingsStore } from "./store.ts";
 
 /** The settings of a running peel: from disk, and from the masters after the first connection. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { isErrno, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { findFact } from "../../host/facts/mod.ts";

@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { fetchSubject } from "../../bus/mod.ts";
+import { fetchSubject } from "../../bus/subjects/subjects.ts";
 import { encodeFetch, type FetchRequest, maxDigests, openBlobs, openSnapshot } from "../../wire/fetch.ts";
 import type { Connection } from "../link/mod.ts";
 

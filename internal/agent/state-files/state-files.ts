@@ -3,7 +3,7 @@ import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { isEnvironmentName } from "../../base/names.ts";
+import { isEnvironmentName } from "../../base/names/names.ts";
 import { openBlobFiles, type SnapshotSource } from "../../tree/files/mod.ts";
 import type { Connection } from "../link/mod.ts";
 import { createStatesClient, type StatesClient } from "./fetch-states.ts";

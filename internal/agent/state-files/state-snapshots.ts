@@ -3,10 +3,10 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
-import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import { writing } from "../../base/new-files.ts";
 
 /** Number of snapshots to keep per environment, for pinned runs and runs in progress. */
 const keptOfEach = 4;

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
-import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
-import { writing } from "../../base/new-files.ts";
+import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import { isSigned, parseSuccession, type SignedSuccession } from "../../identity/succession/mod.ts";
-import { DamagedFile, type IdentityFiles } from "../joining/mod.ts";
+import { DamagedFile, type IdentityFiles } from "../identity/mod.ts";
 
 // The trust of a peel is in several files: the anchor, the CA of the bus, the command keys, the recovery keys. To
 // replace them in one step, the statement is written first, as not yet applied. That rename is the step: from it on

@@ -1,5 +1,5 @@
-import { busUrlProblem } from "../../base/bus-url.ts";
 import { SvcError } from "../../base/errors.ts";
+import { busUrlProblem } from "../../base/names/bus-url.ts";
 import { isSigned, parseSuccession, type SignedSuccession } from "../../identity/succession/mod.ts";
 import { pinnedRoots } from "../../identity/trust/mod.ts";
 

@@ -1,5 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 
 /** A peel asks for a statement at most so often, however often it restarts. */
 const everyMs = 5 * 60_000;

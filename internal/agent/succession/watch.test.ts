@@ -9,7 +9,7 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { newKeyPair } from "../../identity/mod.ts";
 import { signSuccession } from "../../identity/succession/mod.ts";
-import { createRefusedStatements } from "../joining/mod.ts";
+import { createRefusedStatements } from "../trust/mod.ts";
 import { openAccepted } from "./accepted.ts";
 import { createPace } from "./pace.ts";
 import { awaitSuccession, type WatchOptions } from "./watch.ts";

@@ -3,7 +3,7 @@ import { describeError } from "../../base/errors.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import type { SignedSuccession } from "../../identity/succession/mod.ts";
 import type { Rung, TrustOptions } from "../../identity/trust/mod.ts";
-import type { RecoveryKeys, RefusedStatements } from "../joining/mod.ts";
+import type { RecoveryKeys, RefusedStatements } from "../trust/mod.ts";
 import type { Accepted } from "./accepted.ts";
 import { type FetchOptions, fetchStatement, satisfies } from "./fetch-statement.ts";
 import { judgeSuccession } from "./judge.ts";

@@ -2,9 +2,15 @@ import { unlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
-import { isErrno, makeDirectory, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import {
+  isErrno,
+  makeDirectory,
+  readTextIfPresent,
+  secretMode,
+  writeFileAtomic,
+} from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import { instant } from "../../base/instant.ts";
-import { writing } from "../../base/new-files.ts";
 
 /** A verified binary on this host that waits for the watchdog. Written by the peel. */
 export interface StagedUpgrade {

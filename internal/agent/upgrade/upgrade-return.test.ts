@@ -5,7 +5,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { fixedSettings } from "../../../test/harness/settings.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { newId } from "../../base/id.ts";
-import { returnSubject } from "../../bus/subjects.ts";
+import { returnSubject } from "../../bus/subjects/subjects.ts";
 import { decodeReturn, type JobReturn } from "../../wire/return.ts";
 import { type Local, openOutbox, startLocal } from "../daemon/local.ts";
 import { createOutboxFiles } from "../link/outbox-files.ts";

@@ -1,7 +1,7 @@
 import { type Clock, rfc3339, type Timer } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { returnSubject } from "../../bus/mod.ts";
+import { returnSubject } from "../../bus/subjects/subjects.ts";
 import { encodeReturn, type JobReturn } from "../../wire/return.ts";
 import { type Dedup, failedReturn, type PeelCounts } from "../execution/mod.ts";
 import type { Outbox } from "../link/mod.ts";

@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, rename, rm, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { makeDirectory, reasonOf, syncDirectory } from "../../base/file.ts";
+import { makeDirectory, reasonOf, syncDirectory } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { version as ownVersion } from "../../base/version.ts";

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import type { Clock } from "../../base/clock.ts";
-import { isErrno } from "../../base/file.ts";
+import { isErrno } from "../../base/files/file.ts";
 
 /** A peel process, the leader of its own process group. */
 export interface Child {

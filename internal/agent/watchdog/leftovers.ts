@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isErrno } from "../../base/file.ts";
+import { isErrno } from "../../base/files/file.ts";
 
 /**
  * Kills the processes that a peel left running, when the watchdog is the main process of a systemd service:

@@ -1,9 +1,9 @@
 import { type Backoff, createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { isErrno } from "../../base/file.ts";
+import { isErrno } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
-import type { ServiceManager } from "../../base/service-manager.ts";
+import type { ServiceManager } from "../../base/service/service-manager.ts";
 import { watchdogVariable } from "../upgrade/mod.ts";
 import { type Child, startChild } from "./child.ts";
 import { createHealth, requestHealth } from "./health.ts";

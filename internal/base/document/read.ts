@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { SvcError } from "../errors.ts";
 import { fileError, type TextPosition } from "../place.ts";
-import { parseYaml, type YamlEntry, type YamlNode } from "../yaml.ts";
+import { parseYaml, type YamlEntry, type YamlNode } from "../yaml/yaml.ts";
 import type { Schema } from "./schemas.ts";
 import { kindOf, type Written, writtenOf } from "./written.ts";
 

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ruleNameForm } from "../names.ts";
+import { ruleNameForm } from "../names/names.ts";
 import { keysOf, type NameOf } from "./read.ts";
 import { text } from "./schemas.ts";
 

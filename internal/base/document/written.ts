@@ -1,4 +1,4 @@
-import type { YamlNode } from "../yaml.ts";
+import type { YamlNode } from "../yaml/yaml.ts";
 
 /** A value as a document has it. A map keeps the order of its keys, whatever they are called. */
 export type Written = string | number | boolean | null | readonly Written[] | WrittenMap;

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 import { defined } from "../defined.ts";
 import { SvcError } from "../errors.ts";
-import { readTextIfPresent } from "../file.ts";
+import { readTextIfPresent } from "../files/file.ts";
 import { cleanEnvironment, programPath } from "./environment.ts";
 import { type Account, runProcess } from "./process.ts";
 

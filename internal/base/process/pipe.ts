@@ -1,5 +1,5 @@
 import { FFIType, ptr } from "bun:ffi";
-import { openLibc } from "../libc.ts";
+import { openLibc } from "../files/libc.ts";
 
 /** A kernel pipe: two file descriptors that child processes do not inherit. */
 export interface Pipe {

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import type { Clock, Timer } from "../clock.ts";
-import { isErrno } from "../file.ts";
+import { isErrno } from "../files/file.ts";
 import { statOf } from "./process-stat.ts";
 
 const killAfterMs = 5_000;

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import type { Clock } from "../clock.ts";
 import { defined } from "../defined.ts";
 import { SvcError } from "../errors.ts";
-import { reasonOf } from "../file.ts";
+import { reasonOf } from "../files/file.ts";
 import type { CapturedText } from "./capture.ts";
 import { type Output, openOutput } from "./output.ts";
 import { killRest, stopGroup } from "./process-group.ts";

@@ -1,4 +1,4 @@
-import { type IpNetwork, isInNetwork, parseIp, parseIpNetwork } from "../ip-network.ts";
+import { type IpNetwork, isInNetwork, parseIp, parseIpNetwork } from "../names/ip-network.ts";
 
 /** What only processes of the same host or the same link, or the virtual machines of a provider, can reach. */
 const closed: Readonly<Record<string, readonly string[]>> = {

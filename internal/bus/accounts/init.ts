@@ -1,10 +1,10 @@
 import { join, resolve } from "node:path";
-import type { Address } from "../../base/address.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { publicMode, secretMode } from "../../base/file.ts";
+import { publicMode, secretMode } from "../../base/files/file.ts";
+import { createFiles, type NewFile } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
-import { createFiles, type NewFile } from "../../base/new-files.ts";
+import type { Address } from "../../base/names/address.ts";
 import { type KeyPair, newKeyPair } from "../../identity/mod.ts";
 import { encodeMastersAccount, encodeOperator, encodeSystemAccount } from "./operator.ts";
 import { operatorsSeedFile } from "./operators-key.ts";

@@ -12,10 +12,10 @@ import {
   secretMode,
   syncDirectory,
   writeFileAtomic,
-} from "../../base/file.ts";
+} from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
+import { removeLeftovers } from "../../base/files/remove-leftovers.ts";
 import type { Random } from "../../base/id.ts";
-import { writing } from "../../base/new-files.ts";
-import { removeLeftovers } from "../../base/remove-leftovers.ts";
 import {
   type KeyPair,
   keyPairFromSeed,

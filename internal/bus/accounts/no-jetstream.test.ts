@@ -8,7 +8,8 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { subjectsOfScopes } from "../../doors/rooms/grants.ts";
 import { formatCredentials, keyPairFromSeed, newKeyPair, readClaims } from "../../identity/mod.ts";
-import { type Bus, connectBus, provision } from "../mod.ts";
+import { provision } from "../assets/mod.ts";
+import { type Bus, connectBus } from "../connection/mod.ts";
 import { encodeOperatorUser, operatorInboxPrefix } from "./operator-users.ts";
 
 // What people connect with has no JetStream: who makes a consumer has the server publish in the name of the account,

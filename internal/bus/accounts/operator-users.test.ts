@@ -13,7 +13,7 @@ import {
   newKeyPair,
   readClaims,
 } from "../../identity/mod.ts";
-import { connectBus } from "../connect.ts";
+import { connectBus } from "../connection/connect.ts";
 import { encodeOperatorUser, operatorInboxPrefix, operatorScope } from "./operator-users.ts";
 
 const day = 24 * 3600;

@@ -1,4 +1,4 @@
-import { fromOperatorSubject } from "../../base/operator-subject.ts";
+import { fromOperatorSubject } from "../../base/names/operator-subject.ts";
 import { type AccountSigner, encodeJwt } from "../../identity/mod.ts";
 
 // What the bus user of an operator may do. Its JWT has no subjects of its own: it has tags, and the JWT of the account

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { readTextIfPresent, reasonOf } from "../../base/file.ts";
+import { readTextIfPresent, reasonOf } from "../../base/files/file.ts";
 import { type KeyPair, keyPairFromSeed } from "../../identity/mod.ts";
 
 /** The key of the masters' account that signs the JWTs of operators, in the auth directory of a master. */

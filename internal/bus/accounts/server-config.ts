@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Address, formatAddress } from "../../base/address.ts";
+import { type Address, formatAddress } from "../../base/names/address.ts";
 
 /** The minimum control line that a bus server must allow (specification, "Limits"). JWTs exceed the default. */
 export const maxControlLine = 16_384;

@@ -1,5 +1,5 @@
 import type { Random } from "../../base/id.ts";
-import { fromOperatorSubject } from "../../base/operator-subject.ts";
+import { fromOperatorSubject } from "../../base/names/operator-subject.ts";
 import { type Claims, encodeJwt, formatCredentials, type KeyPair, newKeyPair } from "../../identity/mod.ts";
 
 /** Subjects a user may publish and subscribe to. */

@@ -1,4 +1,4 @@
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 import { errorCodes, JetStreamError, requestJetStream } from "./request.ts";
 
 const gone: ReadonlySet<number | undefined> = new Set([

@@ -1,5 +1,5 @@
 import { ErrorCode, NatsError } from "nats";
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 import { isNotFound, requestJetStream } from "./request.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 import { type GotMessage, getMessage } from "./get-message.ts";
 import { isNotFound } from "./request.ts";
 

@@ -1,5 +1,5 @@
 import type { JetStreamManager } from "nats";
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 
 /** The library's manager, without its check of JetStream, which fails while a cluster elects a leader. */
 export function managerOf({ nats }: Pick<Bus, "nats">): Promise<JetStreamManager> {

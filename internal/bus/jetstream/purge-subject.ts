@@ -1,4 +1,4 @@
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 import { requestJetStream } from "./request.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type MsgHdrs, NatsError } from "nats";
 import { defined } from "../../base/defined.ts";
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 
 /** Timeout of a JetStream request, milliseconds. */
 export const requestTimeoutMs = 5_000;

@@ -1,5 +1,5 @@
 import { headers } from "nats";
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 import { errorCodes, JetStreamError, readReply, requestJetStream } from "./request.ts";
 
 /** What a server answers when another message is the last one. */

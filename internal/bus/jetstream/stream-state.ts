@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 import { requestJetStream } from "./request.ts";
 
 /** What a stream holds. */

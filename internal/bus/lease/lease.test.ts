@@ -6,8 +6,8 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { startMaster, type TestMaster } from "../../../test/harness/master.ts";
 import { systemClock } from "../../base/clock.ts";
 import { decode } from "../../base/msgpack.ts";
-import { openBucket } from "../bucket.ts";
-import { acquireWriter, fenceKey } from "../fenced-writer.ts";
+import { openBucket } from "../storage/bucket.ts";
+import { acquireWriter, fenceKey } from "../storage/fenced-writer.ts";
 import { contend, type Lease, type Tenure } from "./lease.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

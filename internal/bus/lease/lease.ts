@@ -1,7 +1,7 @@
 import { type Clock, rfc3339, sleep, type Timer, untilDue } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket, Change } from "../mod.ts";
+import type { Bucket, Change } from "../storage/mod.ts";
 import { decodeHeld, encodeHeld } from "./held.ts";
 
 /** How long the bucket keeps a lease without renewal (specification, section "Limits"). */

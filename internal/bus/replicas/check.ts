@@ -1,7 +1,7 @@
 import { sleep } from "../../base/clock.ts";
-import { streamName } from "../assets.ts";
-import type { Bus } from "../connect.ts";
-import type { SystemBus } from "../system.ts";
+import { streamName } from "../assets/mod.ts";
+import type { Bus } from "../connection/mod.ts";
+import type { SystemBus } from "../servers/mod.ts";
 import { compareReplicas, type Difference } from "./compare.ts";
 import { type Inspection, inspectReplicas } from "./inspect.ts";
 import { compareSamples, readSample, type Sample, samplePositions } from "./sample.ts";

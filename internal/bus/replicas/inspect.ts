@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import type { SystemBus } from "../system.ts";
-import { readAnswer } from "./read-answer.ts";
+import type { SystemBus } from "../servers/mod.ts";
+import { readAnswer } from "../servers/mod.ts";
 
 /** What one server holds of a stream. */
 export interface Replica {

@@ -1,6 +1,6 @@
 import { NatsError } from "nats";
 import { sha256Hex } from "../../base/sha256.ts";
-import type { Bus } from "../connect.ts";
+import type { Bus } from "../connection/mod.ts";
 import type { Difference } from "./compare.ts";
 import type { ReplicatedStream } from "./inspect.ts";
 

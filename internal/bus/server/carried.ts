@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { writeFileAtomic } from "../../base/file.ts";
-import { makePrivateDirectory, writing } from "../../base/new-files.ts";
+import { writeFileAtomic } from "../../base/files/file.ts";
+import { makePrivateDirectory, writing } from "../../base/files/new-files.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 
 const executableMode = 0o755;

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { readServerLine } from "./log-line.ts";

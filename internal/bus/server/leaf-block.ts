@@ -1,5 +1,5 @@
-import { formatAddress } from "../../base/address.ts";
 import { SvcError } from "../../base/errors.ts";
+import { formatAddress } from "../../base/names/address.ts";
 import { findBlock } from "./config-block.ts";
 import { listenAddressOf } from "./port.ts";
 

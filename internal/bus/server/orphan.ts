@@ -2,7 +2,7 @@ import { unlinkSync } from "node:fs";
 import * as v from "valibot";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { executableOf, identityOf, isRunning } from "../../base/process/process-stat.ts";
 

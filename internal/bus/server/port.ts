@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
-import { type Address, formatAddress, parseAddress } from "../../base/address.ts";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
+import { type Address, formatAddress, parseAddress } from "../../base/names/address.ts";
 
 /** The listen address in this configuration; `undefined` when it is not in the usual form. */
 export function listenAddressOf(configuration: string): Address | undefined {

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { isOlderVersion } from "../../base/dotted-version.ts";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
 import { cleanEnvironment } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
 import { unpackServer } from "./carried.ts";

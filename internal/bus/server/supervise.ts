@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createBackoff } from "../../base/backoff.ts";
 import { type Clock, sleep, untilAborted } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { launchServer, type RunningServer } from "./launch.ts";
 import { endOrphan, forgetServer, recordServer } from "./orphan.ts";

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { merkleTree, newKeyPair } from "../../identity/mod.ts";
+import { merkleTree } from "../../identity/merkle/mod.ts";
+import { newKeyPair } from "../../identity/mod.ts";
 import { signRequest } from "../../wire/signed-request.ts";
 import { digestOf } from "./seen.ts";
 

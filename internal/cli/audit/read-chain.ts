@@ -1,6 +1,6 @@
 import { decodeBase64Url } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import {
   auditOperations,
   type ChainProblem,

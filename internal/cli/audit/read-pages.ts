@@ -1,4 +1,4 @@
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { auditOperations } from "../../fleet/audit/mod.ts";
 import { choice, value } from "../../program/command-line/mod.ts";
 import { readPastTime } from "../past-time.ts";

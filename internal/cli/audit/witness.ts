@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { followJob } from "../job/follow-job.ts";
 import { request } from "../request.ts";

@@ -1,5 +1,7 @@
 import { resolve } from "node:path";
-import { type Bus, backUpBus, inspectAssets, openBucket } from "../../bus/mod.ts";
+import { inspectAssets } from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { backUpBus, openBucket } from "../../bus/storage/mod.ts";
 import { judgeWithoutKeys, newestOf, readContents, showNewest } from "../../fleet/decisions/mod.ts";
 import { command, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";

@@ -1,6 +1,6 @@
 import { sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { decisionOperations } from "../../fleet/decisions/mod.ts";
 import { masterOperations } from "../../fleet/masters/mod.ts";
 import { NoMaster, request } from "../request.ts";

@@ -1,5 +1,5 @@
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { Backup } from "../../bus/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { Backup } from "../../bus/storage/mod.ts";
 import { formatFields, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 
 /** A backup for people: its streams, and the newest decision in it. */

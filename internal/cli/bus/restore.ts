@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
-import { displayPeelId, namesOf, type PeelNames } from "../../base/peel-id.ts";
-import { type Bus, openBucket, restoreBus } from "../../bus/mod.ts";
+import { displayPeelId, namesOf, type PeelNames } from "../../base/names/peel-id.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { openBucket, restoreBus } from "../../bus/storage/mod.ts";
 import { judgeWithoutKeys, readDecisionFile, restoreDecisions } from "../../fleet/decisions/mod.ts";
 import { type Cli, choice, command, value, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";

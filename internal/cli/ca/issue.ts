@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { rfc3339 } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
-import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
-import { parseDnsName, parseIpAddress } from "../../base/subject-name.ts";
+import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/files/new-files.ts";
+import { parseDnsName, parseIpAddress } from "../../base/names/subject-name.ts";
 import { issueCertificate, type LeafUsage, loadInForce } from "../../identity/ca/mod.ts";
 import {
   type Cli,

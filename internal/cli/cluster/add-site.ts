@@ -1,7 +1,7 @@
-import { formatAddress } from "../../base/address.ts";
-import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { SvcError } from "../../base/errors.ts";
-import { isSiteName } from "../../base/site-name.ts";
+import { formatAddress } from "../../base/names/address.ts";
+import { advertiseUrlProblem } from "../../base/names/bus-url.ts";
+import { isSiteName } from "../../base/names/site-name.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { siteOperations } from "../../fleet/sites/mod.ts";
 import { type Cli, command, flag, readFlag, value, word } from "../../program/command-line/mod.ts";

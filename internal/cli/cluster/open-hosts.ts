@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { defined } from "../../base/defined.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import { createLog } from "../../base/log.ts";
+import { connectBus } from "../../bus/connection/mod.ts";
 import {
   type BusServerInfo,
-  connectBus,
   createSystemBus,
   type Membership,
   readMembership,
-} from "../../bus/mod.ts";
+} from "../../bus/servers/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { doorsOf, type OwnHost } from "../setup/mod.ts";
 

@@ -1,7 +1,7 @@
 import { sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { clusterOperations } from "../../fleet/cluster/mod.ts";
 import { type Cli, command, flag, value, word } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";

@@ -1,6 +1,6 @@
 import { sleep } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { replicaProblem } from "../../bus/mod.ts";
+import { replicaProblem } from "../../bus/servers/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import type { OwnHost } from "../setup/mod.ts";
 import type { RemoteHosts } from "./open-hosts.ts";

@@ -1,13 +1,13 @@
 import { sleep } from "../../base/clock.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { Bus } from "../../bus/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import {
   type EnrollmentState,
   type EnrollmentSummary,
-  enrollmentOperations,
   memberStates,
   transitions,
-} from "../../fleet/enrollment/mod.ts";
+} from "../../fleet/enrollment/record/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { secretMode, writeFileAtomic } from "../../base/file.ts";
-import { makePrivateDirectory } from "../../base/new-files.ts";
+import { secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { makePrivateDirectory } from "../../base/files/new-files.ts";
 
 /**
  * Opens a link in the browser of the desktop. Everyone on this host can read the arguments of a program, so the

@@ -1,4 +1,4 @@
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import { parseOperatorFile } from "../../identity/mod.ts";
 import { command, formatTable, type TableStyle, word } from "../../program/command-line/mod.ts";
 import { chooseContext, contextFile, currentContext, listContexts, loginFile } from "../contexts.ts";

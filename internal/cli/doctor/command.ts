@@ -1,4 +1,4 @@
-import { peelIdFromConfig } from "../../base/peel-id.ts";
+import { peelIdFromConfig } from "../../base/names/peel-id.ts";
 import { command, readFlag, word } from "../../program/command-line/mod.ts";
 import { directArgs } from "../direct-args.ts";
 

@@ -1,4 +1,4 @@
-import type { BusIdentity } from "../../bus/mod.ts";
+import type { BusIdentity } from "../../bus/connection/mod.ts";
 import type { BusContext } from "../../program/diagnosis/mod.ts";
 import type { TracingConfig } from "../../program/tracing/mod.ts";
 import type { FleetReads, Masters, StorageProbe } from "../fleet-reads.ts";

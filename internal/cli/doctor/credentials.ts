@@ -1,6 +1,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { type Enrollment, memberStates, recoverableUntil } from "../../fleet/enrollment/mod.ts";
+import { recoverableUntil } from "../../fleet/enrollment/credentials/mod.ts";
+import { type Enrollment, memberStates } from "../../fleet/enrollment/record/mod.ts";
 import type { Finding } from "../../program/diagnosis/mod.ts";
 
 /** The default of `enroll.recovery_window`, where no master reports its own. */

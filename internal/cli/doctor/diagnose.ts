@@ -1,6 +1,6 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { lackingGrants } from "../../bus/accounts/mod.ts";
-import { newerCredentials } from "../../bus/mod.ts";
+import { newerCredentials } from "../../bus/connection/mod.ts";
 import { parseCredentials, readClaims } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import {

@@ -1,14 +1,14 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { toSvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import {
   awaitsRecovery,
   type Enrollment,
   type EnrollmentState,
   fromStored,
   trustOf,
-} from "../../fleet/enrollment/mod.ts";
+} from "../../fleet/enrollment/record/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { clockDifferenceOf } from "../../fleet/peels/mod.ts";
 import type { Finding, Step } from "../../program/diagnosis/mod.ts";

@@ -1,11 +1,12 @@
 import { SvcError } from "../../base/errors.ts";
-import { type Bus, openBucket } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { openBucket } from "../../bus/storage/mod.ts";
 import {
   type DirectSigner,
   directVouchers,
   type Enrollments,
   signingVouchers,
-} from "../../fleet/enrollment/mod.ts";
+} from "../../fleet/enrollment/store/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { flag, value, word } from "../../program/command-line/mod.ts";
 import { directCredentials } from "../direct-credentials.ts";

@@ -1,8 +1,8 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { Bus } from "../../bus/mod.ts";
-import type { EnrollmentState, EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { EnrollmentState, EnrollmentSummary } from "../../fleet/enrollment/record/mod.ts";
 import {
   type Cli,
   type Columns,

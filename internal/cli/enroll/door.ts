@@ -1,7 +1,7 @@
 import type * as v from "valibot";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import type { BusBinding } from "../../doors/bus/mod.ts";
-import type { DirectSigner } from "../../fleet/enrollment/mod.ts";
+import type { DirectSigner } from "../../fleet/enrollment/store/mod.ts";
 import type { FieldsSchema, InputSchema } from "../../fleet/operation/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { runDirectly } from "../direct.ts";

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { isLabelName, type Labels } from "../../fleet/enrollment/mod.ts";
+import { isLabelName, type Labels } from "../../fleet/enrollment/record/mod.ts";
 
 /** A change of one label, as a word of the command line. */
 export interface Change {

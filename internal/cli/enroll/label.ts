@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId, namesOf } from "../../base/peel-id.ts";
-import type { Labels } from "../../fleet/enrollment/mod.ts";
+import { displayPeelId, namesOf } from "../../base/names/peel-id.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
+import type { Labels } from "../../fleet/enrollment/record/mod.ts";
 import { command, word } from "../../program/command-line/mod.ts";
 import { fullId } from "../ids/full-id.ts";
 import { withBus } from "../operator.ts";

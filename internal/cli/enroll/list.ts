@@ -1,9 +1,9 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import {
   type EnrollmentState,
   type EnrollmentSummary,
   enrollmentStates,
-} from "../../fleet/enrollment/mod.ts";
+} from "../../fleet/enrollment/record/mod.ts";
 import {
   type Columns,
   choice,

@@ -1,12 +1,12 @@
-import { namesOf } from "../../base/peel-id.ts";
-import type { Bus } from "../../bus/mod.ts";
+import { namesOf } from "../../base/names/peel-id.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import {
   type EnrollmentState,
   type EnrollmentSummary,
-  enrollmentOperations,
-  readEnrollments,
   summarize,
-} from "../../fleet/enrollment/mod.ts";
+} from "../../fleet/enrollment/record/mod.ts";
+import { readEnrollments } from "../../fleet/enrollment/store/mod.ts";
 import type { Candidate } from "../ids/choose.ts";
 import { request } from "../request.ts";
 import { openEnrollments } from "./connect.ts";

@@ -1,12 +1,10 @@
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId, peelIdFromConfig } from "../../base/peel-id.ts";
-import { type Bus, openBucket } from "../../bus/mod.ts";
-import {
-  type DirectSigner,
-  enrollmentOperations,
-  type RevokeOperationDeps,
-  writeRevocation,
-} from "../../fleet/enrollment/mod.ts";
+import { displayPeelId, peelIdFromConfig } from "../../base/names/peel-id.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { openBucket } from "../../bus/storage/mod.ts";
+import { enrollmentOperations, type RevokeOperationDeps } from "../../fleet/enrollment/mod.ts";
+import { writeRevocation } from "../../fleet/enrollment/revocation/mod.ts";
+import type { DirectSigner } from "../../fleet/enrollment/store/mod.ts";
 import { type Cli, command, flag, readFlag, value } from "../../program/command-line/mod.ts";
 import { fullId } from "../ids/full-id.ts";
 import { request } from "../request.ts";

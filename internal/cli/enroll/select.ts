@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
-import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
+import { isInNetwork, parseIp, parseIpNetwork } from "../../base/names/ip-network.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { EnrollmentSummary } from "../../fleet/enrollment/record/mod.ts";
 import { evidenceTypes } from "../../identity/evidence/mod.ts";
 import { choice, flag, readFlag, value } from "../../program/command-line/mod.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";

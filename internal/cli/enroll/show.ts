@@ -1,5 +1,5 @@
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { Bus } from "../../bus/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { type Cli, command, formatFields } from "../../program/command-line/mod.ts";
 import { readDirectly } from "../direct-reads.ts";

@@ -1,5 +1,5 @@
-import { namesOf } from "../../base/peel-id.ts";
-import type { EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
+import { namesOf } from "../../base/names/peel-id.ts";
+import type { EnrollmentSummary } from "../../fleet/enrollment/record/mod.ts";
 import type { Outcome } from "./decide-all.ts";
 
 /** What is known of an enrollment that is decided on. */

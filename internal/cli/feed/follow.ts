@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { followFeed } from "../../doors/bus/mod.ts";
 import type { InputSchema } from "../../fleet/operation/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";

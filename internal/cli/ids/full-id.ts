@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { type Candidate, chooseOne, isShortId, nounOf, type ShortKind } from "./choose.ts";
 import { readCandidates } from "./read-candidates.ts";

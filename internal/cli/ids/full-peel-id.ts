@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { request } from "../request.ts";

@@ -1,5 +1,5 @@
 import { timeOfId } from "../../base/id.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { approvalOperations } from "../../fleet/approvals/mod.ts";
 import { enrollmentOperations } from "../../fleet/enrollment/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import { decode, type Plain } from "../../base/msgpack.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { type Cli, Exit, visible } from "../../program/command-line/mod.ts";
 import { isSignedFor, openRequest } from "../../wire/signed-request.ts";
 import { fullId } from "../ids/full-id.ts";

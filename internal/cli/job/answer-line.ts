@@ -1,5 +1,6 @@
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { JobView, Outcome, SeenReturn } from "../../fleet/jobs/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { JobView, SeenReturn } from "../../fleet/jobs/mod.ts";
+import type { Outcome } from "../../fleet/jobs/records/mod.ts";
 
 /** The answer of one peel as data: a line of `--output jsonl`. */
 export interface AnswerLine extends Partial<Omit<SeenReturn, "outcome">> {

@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { createMessages } from "../../base/messages.ts";
 import { untraced } from "../../base/trace.ts";
-import type { Outcome } from "../../fleet/jobs/outcome.ts";
+import type { Outcome } from "../../fleet/jobs/records/outcome.ts";
 import type { JobView } from "../../fleet/jobs/show.ts";
 import { type Cli, Exit } from "../../program/command-line/command.ts";
 import { formatResult, type OutputFormat } from "../../program/command-line/print.ts";

@@ -1,4 +1,4 @@
-import { type Outcome, outcomes } from "../../fleet/jobs/mod.ts";
+import { type Outcome, outcomes } from "../../fleet/jobs/records/mod.ts";
 
 /** Number of targets with each outcome; absent means 0. */
 export type Counts = Partial<Record<Outcome, number>>;

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { readCall } from "../../host/modules/mod.ts";
 import { type Cli, Exit, type RestWords } from "../../program/command-line/mod.ts";

@@ -1,4 +1,5 @@
-import type { JobView, Outcome } from "../../fleet/jobs/mod.ts";
+import type { JobView } from "../../fleet/jobs/mod.ts";
+import type { Outcome } from "../../fleet/jobs/records/mod.ts";
 
 /** Whether a target has ended, and not well. */
 export function hasFailed(outcome: Outcome | undefined): boolean {

@@ -1,7 +1,7 @@
 import { sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { followFeed } from "../../doors/bus/mod.ts";
 import { type JobView, jobOperations, type Progress, type SeenReturn } from "../../fleet/jobs/mod.ts";
 import type { JobReturn } from "../../wire/return.ts";

@@ -1,8 +1,8 @@
 import { defined } from "../../base/defined.ts";
 import { toSvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import type { JobRequest } from "../../fleet/jobs/mod.ts";
-import { merkleTree } from "../../identity/mod.ts";
+import { merkleTree } from "../../identity/merkle/mod.ts";
 import { withNearestPeel } from "../nobody.ts";
 import { approvalsFor, type Question } from "../roles/may-do.ts";
 import { resolvePeels } from "./resolve.ts";

@@ -1,5 +1,6 @@
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { JobView, Outcome } from "../../fleet/jobs/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { JobView } from "../../fleet/jobs/mod.ts";
+import type { Outcome } from "../../fleet/jobs/records/mod.ts";
 import { seconds } from "../../program/answers/mod.ts";
 import { type Answer, type Answers, keyOf } from "./answers.ts";
 import { outcomeWord } from "./counts.ts";

@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../fleet/jobs/mod.ts";
+import type { JobSummary } from "../../fleet/jobs/records/mod.ts";
 import { formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { total } from "./counts.ts";
 

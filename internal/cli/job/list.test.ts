@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { JobSummary } from "../../fleet/jobs/summary.ts";
+import type { JobSummary } from "../../fleet/jobs/records/summary.ts";
 import { formatJobs } from "./list-table.ts";
 
 const job: JobSummary = {

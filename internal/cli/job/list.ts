@@ -1,13 +1,8 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
-import {
-  type JobSource,
-  type JobStatus,
-  jobOperations,
-  jobSources,
-  jobStatuses,
-} from "../../fleet/jobs/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { jobOperations } from "../../fleet/jobs/mod.ts";
+import { type JobSource, type JobStatus, jobSources, jobStatuses } from "../../fleet/jobs/records/mod.ts";
 import { choice, command, readFlag, value } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { readPastTime } from "../past-time.ts";

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { Progress } from "../../fleet/jobs/mod.ts";
 import { textLines } from "../../program/answers/mod.ts";
 import { visible } from "../../program/command-line/mod.ts";

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { type Cli, formatTable, type TableStyle } from "../../program/command-line/mod.ts";
 import { type BatchSize, batchesOf } from "./batch.ts";
 import { peelCount } from "./counts.ts";

@@ -1,4 +1,4 @@
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { targetOperations } from "../../fleet/targeting/mod.ts";
 import { refuseTarget, withNearestPeel } from "../nobody.ts";
 import { request } from "../request.ts";

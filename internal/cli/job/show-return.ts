@@ -1,4 +1,5 @@
-import type { Outcome, SeenReturn } from "../../fleet/jobs/mod.ts";
+import type { SeenReturn } from "../../fleet/jobs/mod.ts";
+import type { Outcome } from "../../fleet/jobs/records/mod.ts";
 import {
   plainOrOutput,
   type ShownStates,

@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import { displayPeelId, encodePeelId } from "../../base/names/peel-id.ts";
 import type { JobView } from "../../fleet/jobs/mod.ts";
 import { command, formatFields, value } from "../../program/command-line/mod.ts";
 import { fullId } from "../ids/full-id.ts";

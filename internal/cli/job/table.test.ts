@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Plain } from "../../base/msgpack.ts";
-import type { Outcome } from "../../fleet/jobs/outcome.ts";
+import type { Outcome } from "../../fleet/jobs/records/outcome.ts";
 import type { SeenReturn } from "../../fleet/jobs/show.ts";
 import { plainLines } from "../../program/answers/plain-lines.ts";
 import type { JobReturn } from "../../wire/return.ts";

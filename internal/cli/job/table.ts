@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { JobView } from "../../fleet/jobs/mod.ts";
 import { indent } from "../../program/answers/mod.ts";
 import { formatTable } from "../../program/command-line/mod.ts";

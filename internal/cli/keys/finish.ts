@@ -6,7 +6,7 @@ import {
   readKeySlot,
   replaceKey,
 } from "../../bus/accounts/mod.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { keyOperations } from "../../fleet/keys/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import { command, formatFields } from "../../program/command-line/mod.ts";

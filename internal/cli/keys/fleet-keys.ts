@@ -1,4 +1,4 @@
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { masterOperations } from "../../fleet/masters/mod.ts";
 import type { Masters } from "../fleet-reads.ts";
 import { NoMaster, request } from "../request.ts";

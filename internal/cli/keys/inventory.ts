@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { rfc3339 } from "../../base/clock.ts";
-import { readTextIfPresent } from "../../base/file.ts";
+import { readTextIfPresent } from "../../base/files/file.ts";
 import { inspectAuthority } from "../../identity/ca/mod.ts";
 import { keyPairFromSeed, parseCredentials, readClaims } from "../../identity/mod.ts";
 

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { type MasterKeys, unconfirmedOf } from "./fleet-keys.ts";
 
 /** How many peels a sentence names. */

@@ -1,7 +1,7 @@
 import { describeError } from "../../base/errors.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { readCommandKeys, readKeySlot } from "../../bus/accounts/mod.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { keyOperations } from "../../fleet/keys/mod.ts";
 import {
   type Cli,

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile, readTextIfPresent } from "../../base/file.ts";
+import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
 import { formatOperatorFile, keyPairFromSeed, newKeyPair, parseOperatorFile } from "../../identity/mod.ts";
 import { type Cli, formatFields } from "../../program/command-line/mod.ts";
 import { chooseContext, contextFile, listContexts, seedFile, writePrivate } from "../contexts.ts";

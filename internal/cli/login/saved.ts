@@ -4,9 +4,9 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { makePrivateDirectory, writing } from "../../base/files/new-files.ts";
 import { instant } from "../../base/instant.ts";
-import { makePrivateDirectory, writing } from "../../base/new-files.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 
 /** A sign-in at an identity provider, as it is kept for its person. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile, secretMode } from "../../base/file.ts";
-import { createFiles } from "../../base/new-files.ts";
+import { readTextFile, secretMode } from "../../base/files/file.ts";
+import { createFiles } from "../../base/files/new-files.ts";
 import { newCredentials } from "../../bus/accounts/mod.ts";
 import { keyPairFromSeed } from "../../identity/mod.ts";
 import { choice, command, value } from "../../program/command-line/mod.ts";

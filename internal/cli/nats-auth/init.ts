@@ -1,6 +1,6 @@
-import { type Address, parseAddress } from "../../base/address.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
+import { type Address, parseAddress } from "../../base/names/address.ts";
 import { type Audience, initNatsAuth } from "../../bus/accounts/mod.ts";
 import { command, formatTable, readFlag, type TableStyle, value } from "../../program/command-line/mod.ts";
 

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import { lintCredentials } from "../../bus/accounts/mod.ts";
 import { command, word } from "../../program/command-line/mod.ts";
 

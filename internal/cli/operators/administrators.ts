@@ -1,6 +1,6 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { type OperatorFile, readOperatorFile } from "../../identity/mod.ts";
 import { type Cli, command, formatFields, value } from "../../program/command-line/mod.ts";

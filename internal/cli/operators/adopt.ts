@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
-import { createFiles } from "../../base/new-files.ts";
+import { readTextFile } from "../../base/files/file.ts";
+import { createFiles } from "../../base/files/new-files.ts";
 import { operatorsSeedFile, readOperatorsKey } from "../../bus/accounts/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { readClaims } from "../../identity/mod.ts";

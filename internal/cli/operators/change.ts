@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import type { WaitingRequest } from "../../base/waiting.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { formatOperatorFile } from "../../identity/mod.ts";
 import { type Cli, command, flag, readListFlag, value, word } from "../../program/command-line/mod.ts";

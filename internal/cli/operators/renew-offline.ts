@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile, secretMode, writeFileAtomic } from "../../base/file.ts";
-import { writing } from "../../base/new-files.ts";
+import { readTextFile, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import { operatorsSeedFile, readOperatorsKey } from "../../bus/accounts/mod.ts";
 import { mintOperator } from "../../fleet/operators/mod.ts";
 import { builtInScopes } from "../../fleet/roles/mod.ts";

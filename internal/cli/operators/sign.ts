@@ -1,7 +1,7 @@
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
+import { displayPeelId, encodePeelId } from "../../base/names/peel-id.ts";
 import { suggestName } from "../../base/nearest.ts";
-import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { ansibleInventory, hostVarsOf, usualFacts } from "./ansible.ts";

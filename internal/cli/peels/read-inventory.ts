@@ -1,4 +1,4 @@
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import type { InventoryPeel } from "../../fleet/exports/mod.ts";
 import { exportOperations } from "../../fleet/exports/mod.ts";
 import { allPages } from "../all-pages.ts";

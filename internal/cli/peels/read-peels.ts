@@ -1,4 +1,4 @@
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { maxPeels, peelOperations, type ShownPeel } from "../../fleet/peels/mod.ts";
 import { allPages } from "../all-pages.ts";
 import { request } from "../request.ts";

@@ -3,7 +3,7 @@ import { readDocument } from "../../base/document/read.ts";
 import { fields, plainMap, text } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { maxTagLength } from "../../fleet/reactor/mod.ts";
+import { maxTagLength } from "../../fleet/reactor/events/mod.ts";
 import { readConfigFile } from "../../program/config/mod.ts";
 
 /**

@@ -9,7 +9,7 @@ export const lintCommand = command({
     dir: word("Directory of the rule files", { required: true }),
   },
   async run(args, cli) {
-    const { lintRules } = await import("../../fleet/reactor/mod.ts");
+    const { lintRules } = await import("../../fleet/reactor/rules/mod.ts");
     await printLint(cli, "rule", lintRules(args.dir), (problem) => [visible(problem)]);
   },
 });

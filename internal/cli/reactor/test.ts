@@ -1,4 +1,4 @@
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import type { Reaction, SaidEvent } from "../../fleet/reactor/mod.ts";
 import { reactorOperations } from "../../fleet/reactor/mod.ts";
 import { indent } from "../../program/answers/mod.ts";

@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { roleOperations } from "../../fleet/roles/mod.ts";
 import { type Cli, Exit } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";

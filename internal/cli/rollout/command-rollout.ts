@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { rolloutDoors } from "../../fleet/rollout/doors.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { rolloutOperations } from "../../fleet/rollout/mod.ts";

@@ -1,6 +1,6 @@
 import { sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { followFeed } from "../../doors/bus/mod.ts";
 import type { Progress } from "../../fleet/jobs/mod.ts";
 import { type RolloutView, rolloutOperations, type WaveCounts } from "../../fleet/rollout/mod.ts";

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { RolloutView, WaveView } from "../../fleet/rollout/mod.ts";
 import {
   type Cli,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { localSettings } from "../../agent/settings/mod.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { decodeForeign, type Plain } from "../../base/msgpack.ts";
-import { encodePeelId } from "../../base/peel-id.ts";
+import { encodePeelId } from "../../base/names/peel-id.ts";
 import { isMap } from "../../base/plain-map.ts";
 import { createDirectorySource } from "../../tree/files/mod.ts";
 import { StateErrors, type StateProblem } from "../../tree/function/mod.ts";

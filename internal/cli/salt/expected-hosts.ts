@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
-import { encodePeelId } from "../../base/peel-id.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
+import { encodePeelId } from "../../base/names/peel-id.ts";
 import type { Items } from "./report.ts";
 
 const maxHosts = 100_000;

@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { publicMode, secretMode } from "../../base/file.ts";
+import { publicMode, secretMode } from "../../base/files/file.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import { stateRegistry } from "../../tree/functions/mod.ts";
 import type { HostFunctions } from "../../tree/template/mod.ts";
 import { compileHosts } from "./compile-hosts.ts";

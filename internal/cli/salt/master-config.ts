@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
-import { isNothing, parseYaml, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
+import { isNothing, parseYaml, type YamlEntry, type YamlNode } from "../../base/yaml/yaml.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
 import { readText } from "./read-text.ts";
 

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { kindOf, type YamlNode } from "../../base/yaml.ts";
+import { kindOf, type YamlNode } from "../../base/yaml/yaml.ts";
 import { parseTarget } from "../../tree/targets/mod.ts";
 import { type MasterConfig, textsOf } from "./master-config.ts";
 import type { Items } from "./report.ts";

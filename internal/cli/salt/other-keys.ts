@@ -1,4 +1,4 @@
-import { formatYaml, plainValue, type YamlEntry } from "../../base/yaml.ts";
+import { formatYaml, plainValue, type YamlEntry } from "../../base/yaml/yaml.ts";
 import { type MasterConfig, textsOf } from "./master-config.ts";
 import type { Items } from "./report.ts";
 

@@ -1,9 +1,9 @@
 import { closeSync, constants, mkdirSync, openSync, readdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf, temporaryName } from "../../base/file.ts";
-import { type OpenedDirectory, openDirectory } from "../../base/opened-directory.ts";
-import { writeWhole } from "../../base/replace-entry.ts";
+import { isErrno, reasonOf, temporaryName } from "../../base/files/file.ts";
+import { type OpenedDirectory, openDirectory } from "../../base/files/opened-directory.ts";
+import { writeWhole } from "../../base/files/replace-entry.ts";
 
 /** A directory that appears with everything in it, or not at all. */
 export interface OutputDirectory extends Disposable {

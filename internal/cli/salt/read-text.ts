@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
-import { openForReading } from "../../base/open-for-reading.ts";
+import { reasonOf } from "../../base/files/file.ts";
+import { openForReading } from "../../base/files/open-for-reading.ts";
 
 /** A file, opened once: what is read is what was looked at. */
 export interface Read {

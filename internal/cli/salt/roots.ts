@@ -1,8 +1,8 @@
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, resolve, sep } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno } from "../../base/file.ts";
-import { isEnvironmentName } from "../../base/names.ts";
+import { isErrno } from "../../base/files/file.ts";
+import { isEnvironmentName } from "../../base/names/names.ts";
 import { type MasterConfig, textsOf } from "./master-config.ts";
 import type { Items } from "./report.ts";
 

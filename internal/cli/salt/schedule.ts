@@ -2,7 +2,7 @@ import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { parseYaml, plainValue, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
+import { parseYaml, plainValue, type YamlEntry, type YamlNode } from "../../base/yaml/yaml.ts";
 import { checkCall, functionNamed } from "../../host/modules/mod.ts";
 import type { Copied } from "./copy-tree.ts";
 import type { Items } from "./report.ts";

@@ -1,7 +1,6 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
-import { formatAddress } from "../../base/address.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import {
@@ -10,10 +9,11 @@ import {
   readTextIfPresent,
   secretMode,
   writeFileAtomic,
-} from "../../base/file.ts";
+} from "../../base/files/file.ts";
+import { type NewFile, writing } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
-import { type NewFile, writing } from "../../base/new-files.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatAddress } from "../../base/names/address.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import { formatServerConfig } from "../../bus/accounts/mod.ts";
 import { linkToBus, listenForSites, listensForSites, sitePortOf } from "../../bus/server/mod.ts";
 import { namesOfSite } from "../../fleet/sites/mod.ts";

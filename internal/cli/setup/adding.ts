@@ -3,8 +3,8 @@ import { join } from "node:path";
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
-import { writing } from "../../base/new-files.ts";
+import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import { lockOwn } from "./change-own.ts";
 
 /** Hidden: it belongs to this host only, and no directory of another one gets it. */

@@ -1,5 +1,5 @@
-import { formatAddress } from "../../base/address.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatAddress } from "../../base/names/address.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import type { Plan } from "./plan.ts";
 
 /** Directories for the files that operators write, by configuration key of the master. */

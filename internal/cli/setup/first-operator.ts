@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { publicMode, secretMode } from "../../base/file.ts";
+import { publicMode, secretMode } from "../../base/files/file.ts";
+import type { NewFile } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
-import type { NewFile } from "../../base/new-files.ts";
 import { subjectsOfScopes } from "../../doors/rooms/mod.ts";
 import { mintOperator } from "../../fleet/operators/mod.ts";
 import { builtInScopes } from "../../fleet/roles/mod.ts";

@@ -1,13 +1,13 @@
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
-import { formatAddress, parseAddress } from "../../base/address.ts";
 import type { Clock } from "../../base/clock.ts";
-import { setYamlKeys } from "../../base/edit-yaml.ts";
+import type { NewFile } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
-import type { NewFile } from "../../base/new-files.ts";
-import { parseYaml, plainValue } from "../../base/yaml.ts";
-import { placeOf } from "../../bus/mod.ts";
+import { formatAddress, parseAddress } from "../../base/names/address.ts";
+import { setYamlKeys } from "../../base/yaml/edit-yaml.ts";
+import { parseYaml, plainValue } from "../../base/yaml/yaml.ts";
 import { joinCluster, listenAddressOf } from "../../bus/server/mod.ts";
+import { placeOf } from "../../bus/servers/mod.ts";
 import { type Authority, issueCertificate } from "../../identity/ca/mod.ts";
 
 const busValidityMs = 8760 * 3_600_000;

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
-import { setYamlKeys } from "../../base/edit-yaml.ts";
-import { publicMode } from "../../base/file.ts";
-import type { NewFile } from "../../base/new-files.ts";
+import { publicMode } from "../../base/files/file.ts";
+import type { NewFile } from "../../base/files/new-files.ts";
+import { setYamlKeys } from "../../base/yaml/edit-yaml.ts";
 import { busUrls, filesOfHost, masterUrls } from "./host-files.ts";
 import { newFleet, type SetupOptions } from "./init.ts";
 import { assertEmpty, writeBeside } from "./write-beside.ts";

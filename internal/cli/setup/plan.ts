@@ -1,9 +1,9 @@
 import { isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
-import { type Address, formatAddress } from "../../base/address.ts";
-import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { SvcError } from "../../base/errors.ts";
-import { parseNames } from "../../base/subject-name.ts";
+import { type Address, formatAddress } from "../../base/names/address.ts";
+import { advertiseUrlProblem } from "../../base/names/bus-url.ts";
+import { parseNames } from "../../base/names/subject-name.ts";
 
 /** The operator's choices for a new fleet. */
 export interface Wishes {

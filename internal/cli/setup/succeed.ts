@@ -3,15 +3,10 @@ import { join, resolve } from "node:path";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { publicMode, readTextFile, secretMode } from "../../base/file.ts";
-import { isPresent, makePrivateDirectory, writing } from "../../base/new-files.ts";
-import {
-  createVouchers,
-  formatSucceeded,
-  newestChange,
-  type Succeeded,
-  succeedRecords,
-} from "../../fleet/enrollment/mod.ts";
+import { publicMode, readTextFile, secretMode } from "../../base/files/file.ts";
+import { isPresent, makePrivateDirectory, writing } from "../../base/files/new-files.ts";
+import { formatSucceeded, newestChange, type Succeeded, succeedRecords } from "../../fleet/enrollment/mod.ts";
+import { createVouchers } from "../../fleet/enrollment/store/mod.ts";
 import { createRecordMac, type KeyPair, keyPairFromSeed } from "../../identity/mod.ts";
 import { type SignedSuccession, type Succession, signSuccession } from "../../identity/succession/mod.ts";
 import { type EarlierFleet, readEarlierFleet } from "./earlier-fleet.ts";

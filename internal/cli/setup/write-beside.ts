@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
+import { createFiles, makePrivateDirectory, type NewFile, writing } from "../../base/files/new-files.ts";
 
 /** @throws SvcError `conflict` */
 export function assertEmpty(dir: string): void {

@@ -1,4 +1,4 @@
-import { encodePeelId } from "../../base/peel-id.ts";
+import { encodePeelId } from "../../base/names/peel-id.ts";
 import { textLines } from "../../program/answers/mod.ts";
 import { command, visible, word } from "../../program/command-line/mod.ts";
 import { headline, type StateProblem } from "../../tree/function/mod.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readDocument } from "../../base/document/read.ts";
 import { plainMap } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
 import { systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { builtinFacts, collectFacts, findFact, systemHost } from "../../host/facts/mod.ts";

@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import {
   type ComplianceStatus,
   type DriftedPeel,

@@ -1,8 +1,8 @@
 import { abortable } from "../../base/abortable.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { EnrollmentSummary } from "../../fleet/enrollment/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { EnrollmentSummary } from "../../fleet/enrollment/record/mod.ts";
 import { hasFailed } from "../../fleet/masters/mod.ts";
 import type { RolloutSummary } from "../../fleet/rollout/mod.ts";
 import { soonMs } from "../../program/diagnosis/mod.ts";

@@ -1,6 +1,6 @@
-import { displayPeelId } from "../../base/peel-id.ts";
-import { inspectCertificate, placeOf } from "../../bus/mod.ts";
-import { enrollmentStates } from "../../fleet/enrollment/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import { inspectCertificate, placeOf } from "../../bus/servers/mod.ts";
+import { enrollmentStates } from "../../fleet/enrollment/record/mod.ts";
 import {
   type Cli,
   type Columns,

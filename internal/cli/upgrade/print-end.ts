@@ -1,9 +1,10 @@
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId, namesOf, type PeelNames } from "../../base/peel-id.ts";
+import { displayPeelId, namesOf, type PeelNames } from "../../base/names/peel-id.ts";
 import { isMap } from "../../base/plain-map.ts";
-import type { Bus } from "../../bus/mod.ts";
-import type { Outcome, SeenReturn } from "../../fleet/jobs/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { SeenReturn } from "../../fleet/jobs/mod.ts";
+import type { Outcome } from "../../fleet/jobs/records/mod.ts";
 import type { RolloutView } from "../../fleet/rollout/mod.ts";
 import { type Cli, Exit, formatTable, type TableStyle, visible } from "../../program/command-line/mod.ts";
 import { peelCount } from "../job/counts.ts";

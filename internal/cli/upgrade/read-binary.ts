@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
 import { runProcess } from "../../base/process/process.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import {

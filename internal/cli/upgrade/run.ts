@@ -1,6 +1,6 @@
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { type Cli, readFlag } from "../../program/command-line/mod.ts";
 import { withBus } from "../operator.ts";
 import { launchRollout, type PlanWords, readMode, readPlan } from "../rollout/launch.ts";

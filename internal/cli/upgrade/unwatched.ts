@@ -1,6 +1,6 @@
 import { toSvcError } from "../../base/errors.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { Bus } from "../../bus/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { maxPeels, peelOperations } from "../../fleet/peels/mod.ts";
 import type { Cli } from "../../program/command-line/mod.ts";
 import { allPages } from "../all-pages.ts";

@@ -1,6 +1,6 @@
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { binaryOperations } from "../../fleet/binaries/mod.ts";
 import { request } from "../request.ts";
 import type { BinaryFile } from "./read-binary.ts";

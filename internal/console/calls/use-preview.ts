@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { ApiError, type App, routes } from "../api/mod.ts";
 
 /** The peels that a target means now. */

@@ -4,8 +4,8 @@ import { diffLines } from "./diff-lines.ts";
 import { createKeys } from "./keys.ts";
 import { outcomeOf } from "./outcome.ts";
 import { placeOf } from "./router.ts";
+import { slotOf, visibleRows } from "./table/visible-rows.ts";
 import { brief, relative, took } from "./times.ts";
-import { slotOf, visibleRows } from "./visible-rows.ts";
 
 test("rows in sight are elements, and few others", () => {
   fc.assert(

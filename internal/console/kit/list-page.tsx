@@ -3,7 +3,7 @@ import type { Keys } from "./keys.ts";
 import { Count, Page } from "./page.tsx";
 import { Problem } from "./problem.tsx";
 import type { Router } from "./router.ts";
-import { Table, type TableProps } from "./table.tsx";
+import { Table, type TableProps } from "./table/table.tsx";
 
 /** A page that is a list: how much it shows, what limits it, and the table with the keys of the page. */
 export function ListPage<Row extends object>(

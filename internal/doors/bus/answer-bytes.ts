@@ -1,4 +1,4 @@
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 
 /** Default maximum message size of the bus, and the part of it to keep free. */
 const usualPayload = 1024 * 1024;

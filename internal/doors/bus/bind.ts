@@ -6,13 +6,13 @@ import type { Log } from "../../base/log.ts";
 import { newRequestId, requestIdOf } from "../../base/request-id.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
-import { adminQueue, type Bus, encodeFailure, encodeSuccess, openReply } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { encodeFailure, encodeSuccess, openReply } from "../../bus/subjects/envelope.ts";
+import { adminQueue } from "../../bus/subjects/subjects.ts";
 import type { Starters } from "../../fleet/approvals/mod.ts";
+import type { BusLines, DepsOf, Door } from "../../fleet/operation/door-table/mod.ts";
 import {
-  type BusLines,
   type Caller,
-  type DepsOf,
-  type Door,
   type Feed,
   type FieldsSchema,
   feed,

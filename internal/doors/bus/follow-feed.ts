@@ -3,8 +3,10 @@ import { type Clock, sleep, type Timer } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
 import { newRequestId } from "../../base/request-id.ts";
-import { type Bus, openReply, streamAsOperator } from "../../bus/mod.ts";
-import type { BusLines, feed, InputSchema, Operation } from "../../fleet/operation/mod.ts";
+import { type Bus, streamAsOperator } from "../../bus/connection/mod.ts";
+import { openReply } from "../../bus/subjects/envelope.ts";
+import type { BusLines } from "../../fleet/operation/door-table/mod.ts";
+import type { feed, InputSchema, Operation } from "../../fleet/operation/mod.ts";
 import { type FeedItem, type FeedPart, openItem, openPart } from "../../wire/feed-part.ts";
 
 /** How long a master has to begin its answer. */

@@ -7,12 +7,12 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { type FeedSink, feed, operation } from "../../fleet/operation/mod.ts";
 import { newKeyPair } from "../../identity/mod.ts";
 import { type FeedPart, openPart } from "../../wire/feed-part.ts";
 import { serveRoom } from "./bind.ts";
-import { followFeed } from "./mod.ts";
+import { followFeed } from "./follow-feed.ts";
 import { createStreams } from "./streams.ts";
 
 let bus: TestBus;

@@ -3,8 +3,9 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
-import { fromOperatorSubject } from "../../base/operator-subject.ts";
-import { type Bus, followSubject } from "../../bus/mod.ts";
+import { fromOperatorSubject } from "../../base/names/operator-subject.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { followSubject } from "../../bus/subjects/subjects.ts";
 import type { Feed, FeedSink } from "../../fleet/operation/mod.ts";
 import {
   encodeItem,

@@ -4,7 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { targetOperations } from "../../fleet/targeting/joined.ts";
 import type { Target } from "../../fleet/targeting/resolve.ts";
 import { type BusDoor, serveRoom } from "./bind.ts";

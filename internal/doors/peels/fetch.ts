@@ -1,13 +1,8 @@
 import { describeError, meaningOf, SvcError, toSvcError } from "../../base/errors.ts";
 import { createSlots, type Slots } from "../../base/slots.ts";
-import {
-  type Bus,
-  badReply,
-  encodeFailure,
-  encodeRateLimited,
-  fetchSubject,
-  mastersQueue,
-} from "../../bus/mod.ts";
+import { type Bus, badReply } from "../../bus/connection/mod.ts";
+import { encodeFailure, encodeRateLimited } from "../../bus/subjects/envelope.ts";
+import { fetchSubject, mastersQueue } from "../../bus/subjects/subjects.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import { type BlobCache, type CatalogView, findSnapshot } from "../../tree/files/mod.ts";
 import { encodeBlobs, encodeSnapshot, openFetch } from "../../wire/fetch.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Msg, NatsConnection } from "nats";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { decode } from "../../base/msgpack.ts";
-import type { Bus } from "../../bus/connect.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
 import { fromPeels, passOnProgress } from "./from-peels.ts";
 
 type Serve = Bus["serve"];

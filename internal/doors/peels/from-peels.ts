@@ -1,6 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { fromSiteSubject, type Origin, originOf } from "../../bus/accounts/mod.ts";
-import { type Bus, encodeFailure, isInbox, mastersQueue, progressSubject } from "../../bus/mod.ts";
+import { type Bus, isInbox } from "../../bus/connection/mod.ts";
+import { encodeFailure } from "../../bus/subjects/envelope.ts";
+import { mastersQueue, progressSubject } from "../../bus/subjects/subjects.ts";
 
 /**
  * Serves requests of peels of the bus of the masters, and those that come over the links of sites. What is served sees

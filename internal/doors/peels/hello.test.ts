@@ -8,8 +8,8 @@ import { connectPeel, type PeelConnection, refusals } from "../../../test/harnes
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import { type Bus, badReply } from "../../bus/connect.ts";
-import { peelPermissions } from "../../fleet/enrollment/permissions.ts";
+import { type Bus, badReply } from "../../bus/connection/connect.ts";
+import { peelPermissions } from "../../fleet/enrollment/bus-user/permissions.ts";
 import { createDocument } from "../../identity/bootstrap/document.ts";
 import { formatCredentials } from "../../identity/credentials.ts";
 import { encodeJwt } from "../../identity/jwt.ts";

@@ -3,14 +3,9 @@ import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { createSlots } from "../../base/slots.ts";
-import {
-  type Bus,
-  badReply,
-  encodeFailure,
-  encodeRateLimited,
-  helloSubject,
-  mastersQueue,
-} from "../../bus/mod.ts";
+import { type Bus, badReply } from "../../bus/connection/mod.ts";
+import { encodeFailure, encodeRateLimited } from "../../bus/subjects/envelope.ts";
+import { helloSubject, mastersQueue } from "../../bus/subjects/subjects.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import type { BootstrapDocument } from "../../identity/bootstrap/mod.ts";
 import { createHelloEncoder, decodeHello, maxCommands } from "../../wire/hello.ts";

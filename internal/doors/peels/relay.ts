@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { createShares } from "../../base/shares.ts";
 import { crossings, fromSiteSubject, type Origin, originOf, relaySubject } from "../../bus/accounts/mod.ts";
-import { type Bus, mastersQueue, relay } from "../../bus/mod.ts";
+import { type Bus, relay } from "../../bus/connection/mod.ts";
+import { mastersQueue } from "../../bus/subjects/subjects.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
 import { watchPauses } from "./pauses.ts";
 

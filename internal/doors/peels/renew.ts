@@ -1,15 +1,10 @@
 import { describeError, type ErrorKind, meaningOf, toSvcError } from "../../base/errors.ts";
 import { createSlots } from "../../base/slots.ts";
-import {
-  type Bus,
-  badReply,
-  encodeRateLimited,
-  mastersQueue,
-  rekeySubject,
-  renewSubject,
-} from "../../bus/mod.ts";
+import { type Bus, badReply } from "../../bus/connection/mod.ts";
+import { encodeRateLimited } from "../../bus/subjects/envelope.ts";
+import { mastersQueue, rekeySubject, renewSubject } from "../../bus/subjects/subjects.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
-import { type RenewDeps, rekey, renew } from "../../fleet/enrollment/mod.ts";
+import { type RenewDeps, rekey, renew } from "../../fleet/enrollment/credentials/mod.ts";
 import type { LearnedKeys } from "../../wire/learned-keys.ts";
 import {
   encodeIssued,

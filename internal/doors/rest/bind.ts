@@ -3,21 +3,17 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
+import type { AuthRule, DepsOf, Door, Hints, RestLines } from "../../fleet/operation/door-table/mod.ts";
 import {
-  type AuthRule,
   type Caller,
-  type DepsOf,
-  type Door,
   type feed,
   type Gate,
-  type Hints,
   type InputSchema,
   type Call as Invocation,
   invoke,
   namePeels,
   type Operation,
   type RawRequest,
-  type RestLines,
 } from "../../fleet/operation/mod.ts";
 import { isOwnRequest } from "../../fleet/sessions/mod.ts";
 import { describeRoute, hasBody, pathFields } from "./describe-route.ts";

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { parseStrictJson } from "../../base/strict-json.ts";
+import { parseStrictJson } from "../../base/yaml/strict-json.ts";
 import type { Incoming } from "./serve.ts";
 
 /** Largest request body of most routes, bytes (specification, section "Limits"). */

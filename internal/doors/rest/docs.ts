@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { SvcError } from "../../base/errors.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import { carriedPage, pageFiles, stylePlace } from "./docs-page.ts";
 import { type Detail, describeApi } from "./openapi.ts";
 import type { Route } from "./route.ts";

@@ -5,7 +5,7 @@ import { describeError, meaningOf, SvcError, toSvcError } from "../../base/error
 import type { Log } from "../../base/log.ts";
 import { newRequestId } from "../../base/request-id.ts";
 import type { Tracer } from "../../base/trace.ts";
-import type { AuthRule } from "../../fleet/operation/mod.ts";
+import type { AuthRule } from "../../fleet/operation/door-table/mod.ts";
 import { authorize } from "./authorize.ts";
 import { readJson } from "./body.ts";
 import type { Docs } from "./docs.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { seeded } from "../../../test/harness/seeded.ts";
 import { createBackoff } from "../../base/backoff.ts";
-import { parseIpNetwork } from "../../base/ip-network.ts";
+import { parseIpNetwork } from "../../base/names/ip-network.ts";
 import { createRateLimits, type LimitedNetwork, type RateLimits } from "./rate-limits.ts";
 
 const network = (name: string, cidr: string[], capacity: number, refill: number): LimitedNetwork => ({

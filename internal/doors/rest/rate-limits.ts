@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { type IpNetwork, isInNetwork, parseIp, sourceOf } from "../../base/ip-network.ts";
+import { type IpNetwork, isInNetwork, parseIp, sourceOf } from "../../base/names/ip-network.ts";
 import { type Budget, type BudgetName, budgets, createLimiter, type Limiter } from "./limit.ts";
 
 /** A named network whose addresses share one budget for enrollment, such as a site behind one address. */

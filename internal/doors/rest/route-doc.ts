@@ -1,4 +1,4 @@
-import type { Tag } from "../../fleet/operation/mod.ts";
+import type { Tag } from "../../fleet/operation/door-table/mod.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 /** Groups of operations, in display order. */

@@ -1,6 +1,6 @@
 import type { Log, LogFields } from "../../base/log.ts";
 import type { Span } from "../../base/trace.ts";
-import type { AuthRule } from "../../fleet/operation/mod.ts";
+import type { AuthRule } from "../../fleet/operation/door-table/mod.ts";
 import type { BudgetName } from "./limit.ts";
 import type { RouteDoc } from "./route-doc.ts";
 import type { SignedIn } from "./tokens.ts";

@@ -1,11 +1,11 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { formatAddress } from "../../base/address.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
+import { formatAddress } from "../../base/names/address.ts";
 
 // The TLS server accepts connections and passes each to the HTTP server. So the certificate can change while
 // the listener runs: without a second socket no connection is lost, and the address of the client stays

@@ -1,4 +1,5 @@
-import { type Door, nameOfScope, type Scope, type ScopeName } from "../../fleet/operation/mod.ts";
+import type { Door } from "../../fleet/operation/door-table/mod.ts";
+import { nameOfScope, type Scope, type ScopeName } from "../../fleet/operation/mod.ts";
 import { rooms } from "./rooms.ts";
 
 interface GrantingDoor extends Door {

@@ -13,7 +13,7 @@ import { jobOperations } from "../../fleet/jobs/mod.ts";
 import { joinTokenOperations } from "../../fleet/join-tokens/mod.ts";
 import { keyOperations } from "../../fleet/keys/mod.ts";
 import { masterOperations } from "../../fleet/masters/mod.ts";
-import type { DepsOf } from "../../fleet/operation/mod.ts";
+import type { DepsOf } from "../../fleet/operation/door-table/mod.ts";
 import { operatorOperations } from "../../fleet/operators/mod.ts";
 import { peelOperations } from "../../fleet/peels/mod.ts";
 import { policyOperations } from "../../fleet/policy/mod.ts";

@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { Gate } from "../operation/mod.ts";
 import type { RoleGate } from "../roles/mod.ts";

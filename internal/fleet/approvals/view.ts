@@ -2,7 +2,7 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bucket, createOrderedView } from "../../bus/mod.ts";
+import { type Bucket, createOrderedView } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { type Approval, readApproval } from "./record.ts";
 

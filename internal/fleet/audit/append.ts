@@ -2,15 +2,9 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256 } from "../../base/sha256.ts";
-import {
-  appendNext,
-  auditSubject,
-  type Bus,
-  isClustered,
-  lastOn,
-  type StreamEnds,
-  streamEnds,
-} from "../../bus/mod.ts";
+import { type Bus, isClustered } from "../../bus/connection/mod.ts";
+import { appendNext, lastOn, type StreamEnds, streamEnds } from "../../bus/streams/mod.ts";
+import { auditSubject } from "../../bus/subjects/subjects.ts";
 import type { KeyPair } from "../../identity/mod.ts";
 import { beginning, type Content, genuineEntry, type Link, writeEntry } from "./entry.ts";
 

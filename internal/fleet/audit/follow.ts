@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../base/clock.ts";
-import { sequenceAt, streamEnds } from "../../bus/mod.ts";
+import { sequenceAt, streamEnds } from "../../bus/streams/mod.ts";
 import type { FeedSink } from "../operation/mod.ts";
 import { auditStream } from "./append.ts";
 import { type Filter, matcherOf, type ReadDeps, readWindow, type ShownEntry, show, slackMs } from "./read.ts";

@@ -1,11 +1,13 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bus, messageAt, type StreamEnds, streamEnds } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { messageAt } from "../../bus/storage/mod.ts";
+import { type StreamEnds, streamEnds } from "../../bus/streams/mod.ts";
 import { auditStream } from "./append.ts";
 import { genuineEntry, type Link } from "./entry.ts";
 

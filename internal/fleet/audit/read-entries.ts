@@ -1,4 +1,6 @@
-import { auditSubject, type Bus, readRange, type StreamEnds } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { readRange, type StreamEnds } from "../../bus/streams/mod.ts";
+import { auditSubject } from "../../bus/subjects/subjects.ts";
 import { auditStream } from "./append.ts";
 import { type Entry, genuineEntry } from "./entry.ts";
 

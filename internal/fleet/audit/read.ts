@@ -1,5 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import { type Bus, readRange, sequenceAt, streamEnds } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { readRange, sequenceAt, streamEnds } from "../../bus/streams/mod.ts";
 import { auditStream } from "./append.ts";
 import { type Entry, type EntryOutcome, isSignedEntry, readEntry } from "./entry.ts";
 

@@ -1,7 +1,8 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bus, sequenceAt, streamEnds } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { sequenceAt, streamEnds } from "../../bus/streams/mod.ts";
 import { auditStream } from "./append.ts";
 import type { Entry } from "./entry.ts";
 import { readEntriesAfter } from "./read-entries.ts";

@@ -1,4 +1,5 @@
-import type { Bus, StreamEnds } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { StreamEnds } from "../../bus/streams/mod.ts";
 import type { Entry } from "./entry.ts";
 import { readEntriesAfter } from "./read-entries.ts";
 

@@ -3,8 +3,8 @@ import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts"
 import { manualClock } from "../../../test/harness/clock.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemRandom } from "../../base/id.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { streamEnds } from "../../bus/position.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
+import { streamEnds } from "../../bus/streams/position.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { beginning, type Content, type Link, writeEntry } from "./entry.ts";
 import type { RememberedAudit } from "./memory.ts";

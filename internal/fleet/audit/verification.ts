@@ -1,7 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bus, messageAt, readRange, streamEnds } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { messageAt } from "../../bus/storage/mod.ts";
+import { readRange, streamEnds } from "../../bus/streams/mod.ts";
 import { auditStream } from "./append.ts";
 import { type ChainCheck, type ChainProblem, createChainCheck } from "./chain.ts";
 import { contradictionsOf, missingAtTheEnd } from "./ends.ts";

@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bus, StreamEnds } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { StreamEnds } from "../../bus/streams/mod.ts";
 import type { Entry } from "./entry.ts";
 import { readEntriesAfter } from "./read-entries.ts";
 

@@ -3,9 +3,9 @@ import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts"
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { provision } from "../../bus/assets.ts";
-import { type BlobStore, openBlobStore } from "../../bus/blob-store.ts";
-import type { Bus } from "../../bus/connect.ts";
+import { provision } from "../../bus/assets/assets.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
+import { type BlobStore, openBlobStore } from "../../bus/storage/blob-store.ts";
 import { type BinaryManifest, chunkBytes, encodeBinaryManifest } from "../../host/binary/manifest.ts";
 import { type Binaries, openBinaries } from "./binaries.ts";
 import { decodeBinaryCatalog } from "./catalog.ts";

@@ -5,7 +5,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { type BlobStore, openContentStore, readBlob } from "../../bus/mod.ts";
+import { type BlobStore, openContentStore, readBlob } from "../../bus/storage/mod.ts";
 import {
   type BinaryManifest,
   chunkBytes,

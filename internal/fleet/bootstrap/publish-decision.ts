@@ -1,5 +1,5 @@
-import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import { decode } from "../../base/msgpack.ts";
+import { advertiseUrlProblem } from "../../base/names/bus-url.ts";
 import { type BootstrapDocument, documentTag, parseDocument, pinsOf } from "../../identity/bootstrap/mod.ts";
 
 /** What a master found at `_cluster_info`. */

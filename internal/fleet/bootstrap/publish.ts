@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { type BootstrapDocument, pinsOf } from "../../identity/bootstrap/mod.ts";
 import { decide, isSameAuthority, readStored, type Stance, type Stored } from "./publish-decision.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
-import type { Change } from "../../bus/mod.ts";
+import type { Change } from "../../bus/storage/mod.ts";
 import { paceWatch } from "./pace-watch.ts";
 
 function setup(maxAdmitted: number) {

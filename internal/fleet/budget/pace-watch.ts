@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../base/clock.ts";
-import type { Bucket, Change } from "../../bus/mod.ts";
+import type { Bucket, Change } from "../../bus/storage/mod.ts";
 
 /** How long a value beyond the budget waits; a later one of the same key takes its place. */
 const lateMs = 10_000;

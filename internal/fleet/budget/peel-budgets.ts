@@ -1,28 +1,28 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { SystemBus } from "../../bus/servers/mod.ts";
+import { removeSubject } from "../../bus/streams/mod.ts";
 import {
   ackSubject,
-  type Bus,
   eventSubject,
   keySubject,
   mastersQueue,
   parseEventSubject,
   progressSubject,
-  removeSubject,
   returnSubject,
-  type SystemBus,
   scheduleSubject,
-} from "../../bus/mod.ts";
+} from "../../bus/subjects/subjects.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
+import type { SuspendOperationDeps } from "../enrollment/mod.ts";
 import {
-  type Directory,
   disconnect,
-  type SuspendOperationDeps,
   type SuspensionEffects,
   suspend,
   watchExcessConnections,
-} from "../enrollment/mod.ts";
+} from "../enrollment/revocation/mod.ts";
+import type { Directory } from "../enrollment/store/mod.ts";
 import { type BudgetKind, type Budgets, createBudgets } from "./budgets.ts";
 import { createLogLines, type LogLines } from "./log-lines.ts";
 import type { Budget } from "./meter.ts";

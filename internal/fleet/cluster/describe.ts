@@ -1,4 +1,4 @@
-import type { Membership, ServerHealth } from "../../bus/mod.ts";
+import type { Membership, ServerHealth } from "../../bus/servers/mod.ts";
 
 /** What a member of a cluster is like now. */
 export const memberStates = ["up", "missing", "outside", "off", "broken"] as const;

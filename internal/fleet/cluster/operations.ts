@@ -3,15 +3,15 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
+import type { ForeignConsumer } from "../../bus/assets/mod.ts";
+import type { ReplicaCheck } from "../../bus/replicas/mod.ts";
 import {
   type BusServerInfo,
-  type ForeignConsumer,
   type Membership,
-  type ReplicaCheck,
   replicaAdvice,
   replicaProblem,
   type ServerHealth,
-} from "../../bus/mod.ts";
+} from "../../bus/servers/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { problemsOf, type SiteState } from "../sites/mod.ts";
 import { describeCluster, memberStates } from "./describe.ts";

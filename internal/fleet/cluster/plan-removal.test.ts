@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Membership } from "../../bus/mod.ts";
+import type { Membership } from "../../bus/servers/mod.ts";
 import { planRemoval } from "./plan-removal.ts";
 
 const follower = (server: string) => ({ server, current: true, offline: false, lag: 0 });

@@ -1,4 +1,4 @@
-import type { Membership } from "../../bus/mod.ts";
+import type { Membership } from "../../bus/servers/mod.ts";
 
 /** The most servers that store a stream. */
 const maxReplicas = 3;

@@ -1,13 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
-import {
-  type Bus,
-  leaveServer,
-  listStreamNames,
-  type Membership,
-  orStorageError,
-  setReplicas,
-  untilComplete,
-} from "../../bus/mod.ts";
+import { leaveServer, setReplicas, untilComplete } from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { listStreamNames, orStorageError } from "../../bus/jetstream/mod.ts";
+import type { Membership } from "../../bus/servers/mod.ts";
 import { planRemoval, type Removal } from "./plan-removal.ts";
 
 /** What a removal needs of a master. */

@@ -6,7 +6,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encodeDiffs } from "../../wire/state-diffs.ts";
 import type { Report } from "../../wire/state-report.ts";
-import type { Member } from "../enrollment/mod.ts";
+import type { Member } from "../enrollment/store/mod.ts";
 import { type Call, invoke, type RawRequest } from "../operation/mod.ts";
 import { maxGroups } from "./count.ts";
 import { type ComplianceDeps, countStates, listDrift, showStates } from "./operations.ts";

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId, encodePeelId, isPeelId } from "../../base/peel-id.ts";
+import { displayPeelId, encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import { described } from "../../base/schema.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { areOf, decodeDiffs, type StateDiff } from "../../wire/state-diffs.ts";
-import { type Directory, memberNamed } from "../enrollment/mod.ts";
+import { type Directory, memberNamed } from "../enrollment/store/mod.ts";
 import { limitField, operation } from "../operation/mod.ts";
 import type { Resolver } from "../targeting/mod.ts";
 import { countByFiles, countsFields, groupFields, maxGroups } from "./count.ts";

@@ -1,5 +1,5 @@
 import { describeError } from "../../base/errors.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { decodeReport } from "../../wire/state-report.ts";
 import type { LogLines } from "../budget/mod.ts";
 import type { KnownRun } from "./status.ts";

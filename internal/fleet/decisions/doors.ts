@@ -1,4 +1,4 @@
-import type { Doors } from "../operation/mod.ts";
+import type { Doors } from "../operation/door-table/mod.ts";
 import type * as operations from "./operations.ts";
 
 /** How the logs of decisions are reached: each master compares its own, so that none can answer for another. */

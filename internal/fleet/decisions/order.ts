@@ -1,17 +1,17 @@
 import { isId } from "../../base/id.ts";
 import {
-  compareRevocations,
-  decodeRevocation,
   type Enrollment,
   type EnrollmentState,
-  isOver,
-  type Readings,
-  type RecordReading,
-  type Revocation,
-  readRecord,
   type StoredMap,
   transitions,
-} from "../enrollment/mod.ts";
+} from "../enrollment/record/mod.ts";
+import {
+  compareRevocations,
+  decodeRevocation,
+  isOver,
+  type Revocation,
+} from "../enrollment/revocation/mod.ts";
+import { type Readings, type RecordReading, readRecord } from "../enrollment/store/mod.ts";
 import type { Decision } from "./decision.ts";
 
 /** A stored value: the part of a decision that is compared. */

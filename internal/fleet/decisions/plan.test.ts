@@ -4,15 +4,11 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { enrollmentId, sampleRecord, sampleStored } from "../../../test/harness/decisions.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { encode } from "../../base/msgpack.ts";
-import {
-  createRevocations,
-  enrollmentStates,
-  indexKey,
-  readEnrollments,
-  writeRevocation,
-} from "../enrollment/mod.ts";
-import { encodeRecord, type StoredMap } from "../enrollment/record.ts";
-import { transition } from "../enrollment/transition.ts";
+import { enrollmentStates } from "../enrollment/record/mod.ts";
+import { encodeRecord, type StoredMap } from "../enrollment/record/record.ts";
+import { transition } from "../enrollment/record/transition.ts";
+import { createRevocations, writeRevocation } from "../enrollment/revocation/mod.ts";
+import { indexKey, readEnrollments } from "../enrollment/store/mod.ts";
 import { compareRecords, isNews } from "./order.ts";
 import { planRestore } from "./plan.ts";
 import { readContents, restoreDecisions } from "./restore.ts";

@@ -1,8 +1,9 @@
 import { isId } from "../../base/id.ts";
 import { decode } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
-import type { Entry } from "../../bus/mod.ts";
-import { type Enrollment, indexKey, liveStates, readIndexId } from "../enrollment/mod.ts";
+import type { Entry } from "../../bus/storage/mod.ts";
+import { type Enrollment, liveStates } from "../enrollment/record/mod.ts";
+import { indexKey, readIndexId } from "../enrollment/store/mod.ts";
 import { type Decision, type DecisionBucket, isDecisionBucket, nameOf } from "./decision.ts";
 import {
   compareRecords,

@@ -4,9 +4,9 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { enrollmentId, sampleRecord, sampleStored } from "../../../test/harness/decisions.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { encode } from "../../base/msgpack.ts";
-import type { Entry } from "../../bus/mod.ts";
-import { indexKey } from "../enrollment/mod.ts";
-import { decodeRecord, encodeRecord } from "../enrollment/record.ts";
+import type { Entry } from "../../bus/storage/mod.ts";
+import { decodeRecord, encodeRecord } from "../enrollment/record/record.ts";
+import { indexKey } from "../enrollment/store/mod.ts";
 import { createMemoryLog } from "./memory-log.ts";
 import { startDecisionReconciler } from "./reconciler.ts";
 

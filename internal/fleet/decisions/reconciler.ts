@@ -1,7 +1,7 @@
 import type { Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { compare, createReader, judgeOf, type ReconcilerOptions, type RenewerState } from "./compare.ts";
 import { type DecisionBucket, decisionBuckets } from "./decision.ts";
 import { isLost } from "./order.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { sampleStored } from "../../../test/harness/decisions.ts";
-import { createReadings } from "../enrollment/mod.ts";
+import { createReadings } from "../enrollment/store/mod.ts";
 import { nameOf } from "./decision.ts";
 import type { Stored } from "./order.ts";
 import { recordDecisions } from "./recorded.ts";

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import type { Bucket, Change } from "../../bus/mod.ts";
-import { parseKey, type Readings } from "../enrollment/mod.ts";
+import type { Bucket, Change } from "../../bus/storage/mod.ts";
+import { parseKey, type Readings } from "../enrollment/store/mod.ts";
 import type { DecisionBucket } from "./decision.ts";
 import type { DecisionLog } from "./log.ts";
 import {

@@ -1,6 +1,6 @@
 import { encode } from "../../base/msgpack.ts";
-import type { Bucket, Entry } from "../../bus/mod.ts";
-import { indexKey } from "../enrollment/mod.ts";
+import type { Bucket, Entry } from "../../bus/storage/mod.ts";
+import { indexKey } from "../enrollment/store/mod.ts";
 import type { DecisionBucket } from "./decision.ts";
 import type { Judge } from "./order.ts";
 import { type Contents, type Lost, type Plan, planRestore } from "./plan.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { sampleStored } from "../../../test/harness/decisions.ts";
-import type { StoredMap } from "../enrollment/mod.ts";
+import type { StoredMap } from "../enrollment/record/mod.ts";
 import { verificationOf } from "./verify.ts";
 
 const entry = (stored: ReturnType<typeof sampleStored>) => ({ ...stored, revision: 1, storedAt: 0 });

@@ -3,9 +3,9 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { watchFacts } from "./activate.ts";
-import { createDirectory } from "./directory.ts";
-import type { Enrollment, EnrollmentState } from "./record.ts";
-import { insertEnrollment, loadEnrollment } from "./store.ts";
+import type { Enrollment, EnrollmentState } from "./record/record.ts";
+import { createDirectory } from "./store/directory.ts";
+import { insertEnrollment, loadEnrollment } from "./store/store.ts";
 
 const idOf = (name: string) => `enr-${name.padStart(27, "0")}`;
 const record = (name: string, state: EnrollmentState): Enrollment => ({

@@ -3,11 +3,11 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
-import { type Enrollment, encodeRecord } from "./record.ts";
-import { indexKey } from "./store.ts";
-import type { Vouchers } from "./vouchers.ts";
+import { type Enrollment, encodeRecord } from "./record/mod.ts";
+import type { Vouchers } from "./store/mod.ts";
+import { indexKey } from "./store/mod.ts";
 
 // `svc fleet succeed` has no bus: it leaves the records of the fleet before in a file next to the keys. Each master
 // that starts stores those that are missing, and then marks the fleet. Every step creates what does not exist, so

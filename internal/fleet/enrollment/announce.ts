@@ -1,5 +1,5 @@
 import type { Call } from "../operation/mod.ts";
-import type { Enrollment } from "./record.ts";
+import type { Enrollment } from "./record/mod.ts";
 
 /** Logs a decision in the words of the specification, whatever door the request used. */
 export function announce(

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import { createDirectory } from "./directory.ts";
 import { dropOldPending } from "./drop-pending.ts";
-import type { Enrollment, EnrollmentState } from "./record.ts";
-import { findByPeel, insertEnrollment, loadEnrollment, saveEnrollment } from "./store.ts";
+import type { Enrollment, EnrollmentState } from "./record/record.ts";
+import { createDirectory } from "./store/directory.ts";
+import { findByPeel, insertEnrollment, loadEnrollment, saveEnrollment } from "./store/store.ts";
 
 const day = 24 * 3600_000;
 const start = manualClock().now();

@@ -9,9 +9,9 @@ import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { rekeyMessage, renewalMessage } from "../../wire/enrollment-messages.ts";
 import { openRekey, openRenewal, type RekeyRequest, type RenewalRequest } from "../../wire/renewal.ts";
-import { decideRekey, decideRenewal, type RenewalContext } from "./decide-renewal.ts";
-import type { Enrollment } from "./record.ts";
-import { readRecovery, recoverySchema } from "./validate.ts";
+import { decideRekey, decideRenewal, type RenewalContext } from "./credentials/decide-renewal.ts";
+import { readRecovery, recoverySchema } from "./credentials/recovery-request.ts";
+import type { Enrollment } from "./record/record.ts";
 
 // Requests that renew credentials, replace keys and recover credentials, as hosts that are not peels send them.
 

@@ -3,9 +3,8 @@ import { SvcError } from "../../base/errors.ts";
 import { described } from "../../base/schema.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
-import { type ApplyDeps, applyEvent } from "./apply.ts";
-import { isSameSet, labelsField } from "./labels.ts";
-import { enrollmentSchema, toStored } from "./record.ts";
+import { enrollmentSchema, isSameSet, labelsField, toStored } from "./record/mod.ts";
+import { type ApplyDeps, applyEvent } from "./store/mod.ts";
 
 export const labelEnrollment = operation({
   name: "enrollments.label",

@@ -1,4 +1,4 @@
-import type { Labels } from "./labels.ts";
+import type { Labels } from "./record/mod.ts";
 
 export const wayKinds = ["token", "expected", "policy", "reactor"] as const;
 

@@ -6,8 +6,8 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { invoke } from "../operation/invoke.ts";
 import type { Call, Caller, InputSchema, Operation } from "../operation/operation.ts";
 import { approveEnrollment, rejectEnrollment, revokeEnrollment } from "./operations.ts";
-import type { EnrollmentState } from "./record.ts";
-import { insertEnrollment, loadEnrollment } from "./store.ts";
+import type { EnrollmentState } from "./record/record.ts";
+import { insertEnrollment, loadEnrollment } from "./store/store.ts";
 
 const clock = manualClock();
 const id = `enr-${"a".repeat(27)}`;

@@ -3,29 +3,48 @@ import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { described, timestamp, titled } from "../../base/schema.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { type EvidenceType, evidenceTypes } from "../../identity/evidence/mod.ts";
 import { type LearnedKeys, learnedFields, learnedKeys } from "../../wire/learned-keys.ts";
 import { publicKeyField } from "../../wire/public-keys.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { announce } from "./announce.ts";
-import { type ApplyDeps, applyEvent } from "./apply.ts";
-import { type ChallengeDeps, issueChallenge } from "./challenge.ts";
-import { type DeliverDeps, deliverCredentials } from "./deliver.ts";
-import type { Directory } from "./directory.ts";
-import { type EnrollDeps, takeSubmission } from "./enroll.ts";
+import { type DeliverDeps, deliverCredentials } from "./credentials/mod.ts";
+import {
+  type ChallengeDeps,
+  type EnrollDeps,
+  issueChallenge,
+  peelIdField,
+  readSubmission,
+  reasonField,
+  submissionSchema,
+  takeSubmission,
+} from "./joining/mod.ts";
 import type { ShowEnrollmentDeps } from "./read-operations.ts";
-import { type Enrollment, enrollmentSchema, enrollmentStates, toStored } from "./record.ts";
+import {
+  type Enrollment,
+  enrollmentSchema,
+  enrollmentStates,
+  enrollmentSummary,
+  isStreamTerminal,
+  toStored,
+} from "./record/mod.ts";
 import type { FindByKeyDeps, RecoverOperationDeps } from "./recovery-operations.ts";
 import { discard, restore } from "./restore.ts";
-import { type EnforceRevocation, type RevokeDeps, revoke, revokeRecord } from "./revoke.ts";
-import type { RevokeUserDeps } from "./revoke-user.ts";
-import { type Enrollments, loadEnrollment } from "./store.ts";
-import { enrollmentSummary } from "./summary.ts";
-import { type ResumeRecordDeps, resume, type SuspensionEffects, suspend } from "./suspend.ts";
+import type { RevokeUserDeps } from "./revocation/mod.ts";
+import {
+  type EnforceRevocation,
+  type ResumeRecordDeps,
+  type RevokeDeps,
+  resume,
+  revoke,
+  revokeRecord,
+  type SuspensionEffects,
+  suspend,
+} from "./revocation/mod.ts";
+import type { Directory } from "./store/mod.ts";
+import { type ApplyDeps, applyEvent, type Enrollments, loadEnrollment } from "./store/mod.ts";
 import type { ChallengeTpmDeps } from "./tpm-operation.ts";
-import { isStreamTerminal } from "./transition.ts";
-import { peelIdField, readSubmission, reasonField, submissionSchema } from "./validate.ts";
 
 export { labelEnrollment } from "./label-operation.ts";
 export { listStrays, type ShowEnrollmentDeps, showEnrollment } from "./read-operations.ts";

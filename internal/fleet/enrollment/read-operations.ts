@@ -1,18 +1,17 @@
 import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
+import { displayPeelId, encodePeelId } from "../../base/names/peel-id.ts";
 import { suggestName } from "../../base/nearest.ts";
-import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
 import { described, timestamp, titled } from "../../base/schema.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
 import { operation } from "../operation/mod.ts";
-import type { Directory } from "./directory.ts";
-import { type Enrollment, enrollmentSchema, toStored } from "./record.ts";
-import { readStrays } from "./revocations.ts";
-import { type Enrollments, findByPeel, loadEnrollment } from "./store.ts";
-import { trustOf, trustWords } from "./summary.ts";
-import { peelIdField } from "./validate.ts";
+import { peelIdField } from "./joining/mod.ts";
+import { type Enrollment, enrollmentSchema, toStored, trustOf, trustWords } from "./record/mod.ts";
+import { readStrays } from "./revocation/mod.ts";
+import type { Directory } from "./store/mod.ts";
+import { type Enrollments, findByPeel, loadEnrollment } from "./store/mod.ts";
 
 /** Where one enrollment is looked up. */
 export interface ShowEnrollmentDeps {

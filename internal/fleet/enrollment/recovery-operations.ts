@@ -5,11 +5,10 @@ import { described, timestamp, titled } from "../../base/schema.ts";
 import { verifySignature } from "../../identity/mod.ts";
 import { type LearnedKeys, learnedFields, learnedKeys } from "../../wire/learned-keys.ts";
 import { operation } from "../operation/mod.ts";
-import type { Directory } from "./directory.ts";
-import { readProof } from "./proof.ts";
-import { enrollmentStates } from "./record.ts";
-import { type RecoverDeps, recover } from "./recover.ts";
-import { peelIdField, readRecovery, recoverySchema } from "./validate.ts";
+import { type RecoverDeps, readProof, readRecovery, recover, recoverySchema } from "./credentials/mod.ts";
+import { peelIdField } from "./joining/mod.ts";
+import { enrollmentStates } from "./record/mod.ts";
+import type { Directory } from "./store/mod.ts";
 
 export const recoverCredentials = operation({
   name: "enrollments.recover",

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import { createDirectory } from "./directory.ts";
-import { type Enrollment, type EnrollmentState, encodeRecord } from "./record.ts";
+import { type Enrollment, type EnrollmentState, encodeRecord } from "./record/record.ts";
 import { findOrphans, orphanAgeMs, repairOrphans } from "./repair.ts";
-import { indexKey, insertEnrollment } from "./store.ts";
+import { createDirectory } from "./store/directory.ts";
+import { indexKey, insertEnrollment } from "./store/store.ts";
 
 const clockStart = manualClock().now();
 const idOf = (name: string) => `enr-${name.padStart(27, "0")}`;

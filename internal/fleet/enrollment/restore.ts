@@ -1,8 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
-import { lastVouched } from "./last-vouched.ts";
-import { type Enrollment, encodeRecord } from "./record.ts";
-import { type Enrollments, findByPeel, parseKey, pointIndex, readEntry } from "./store.ts";
-import { liveStates } from "./transition.ts";
+import { type Enrollment, encodeRecord, liveStates } from "./record/mod.ts";
+import { type Enrollments, findByPeel, lastVouched, parseKey, pointIndex, readEntry } from "./store/mod.ts";
 
 /**
  * Restores the last valid revision of a record, and the index of its peel.

@@ -4,8 +4,8 @@ import { SvcError } from "../../base/errors.ts";
 import { described } from "../../base/schema.ts";
 import { publicKeyField } from "../../wire/public-keys.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
-import { type RevokeUserDeps, revokeUser } from "./revoke-user.ts";
-import { peelIdField, reasonField } from "./validate.ts";
+import { peelIdField, reasonField } from "./joining/mod.ts";
+import { type RevokeUserDeps, revokeUser } from "./revocation/mod.ts";
 
 export const revokeUserOfBus = operation({
   name: "enrollments.revoke-user",

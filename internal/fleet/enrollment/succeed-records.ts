@@ -1,12 +1,9 @@
 import * as v from "valibot";
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Entry } from "../../bus/mod.ts";
-import { mapOf } from "./readings.ts";
-import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
-import { decodeIndex, parseKey } from "./store.ts";
-import { memberStates } from "./transition.ts";
-import { isVouched, type Vouchers } from "./vouchers.ts";
+import type { Entry } from "../../bus/storage/mod.ts";
+import { decodeRecord, type Enrollment, encodeRecord, memberStates } from "./record/mod.ts";
+import { decodeIndex, isVouched, mapOf, parseKey, type Vouchers } from "./store/mod.ts";
 
 // A fleet that succeeds another one takes over its members. The first master of the new fleet vouches for them,
 // and each peel gets its credentials by recovery.

@@ -6,11 +6,11 @@ import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import { createRecordMac, newKeyPair } from "../../identity/mod.ts";
 import { adoptSuccession, successionMark } from "./adopt-succession.ts";
-import { decodeRecord, type Enrollment, encodeRecord } from "./record.ts";
-import { indexKey, readEnrollments } from "./store.ts";
+import { decodeRecord, type Enrollment, encodeRecord } from "./record/record.ts";
+import { awaitsRecovery } from "./record/transition.ts";
+import { indexKey, readEnrollments } from "./store/store.ts";
+import { createVouchers } from "./store/vouchers.ts";
 import { formatSucceeded, newestChange, parseSucceeded, succeedRecords } from "./succeed-records.ts";
-import { awaitsRecovery } from "./transition.ts";
-import { createVouchers } from "./vouchers.ts";
 
 const fleet = () => {
   const mac = createRecordMac(newKeyPair("account", systemRandom));

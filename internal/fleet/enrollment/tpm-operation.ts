@@ -5,9 +5,13 @@ import { described, titled } from "../../base/schema.ts";
 import type { TpmKeys } from "../../identity/evidence/mod.ts";
 import { publicKeyField } from "../../wire/public-keys.ts";
 import { operation } from "../operation/mod.ts";
-import { type ChallengeDeps, readChallenge } from "./challenge.ts";
-import { tpmKeyFields } from "./evidence-field.ts";
-import { challengeIdField, peelIdField } from "./validate.ts";
+import {
+  type ChallengeDeps,
+  challengeIdField,
+  peelIdField,
+  readChallenge,
+  tpmKeyFields,
+} from "./joining/mod.ts";
 
 export interface ChallengeTpmDeps extends Omit<ChallengeDeps, "random"> {
   /**

@@ -3,8 +3,8 @@ import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts"
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { encode } from "../../base/msgpack.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { eventSubject, scheduleSubject } from "../../bus/subjects.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
+import { eventSubject, scheduleSubject } from "../../bus/subjects/subjects.ts";
 import { createEventFeed } from "./feed.ts";
 import { createFilter } from "./filter.ts";
 import { feedStreams, formatPosition, type Position, parsePosition } from "./position.ts";

@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { sequenceAt, streamEnds, streamName } from "../../bus/mod.ts";
+import { streamName } from "../../bus/assets/mod.ts";
+import { sequenceAt, streamEnds } from "../../bus/streams/mod.ts";
 import { watchEnd } from "./end-watch.ts";
 import type { EventFilter } from "./filter.ts";
 import { type FeedStream, feedStreams, formatPosition, type Position } from "./position.ts";

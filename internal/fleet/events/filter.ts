@@ -1,4 +1,6 @@
-import { canMatch, createTagIndex, type Event, matchesSource } from "../reactor/mod.ts";
+import type { Event } from "../reactor/events/mod.ts";
+import { createTagIndex, matchesSource } from "../reactor/mod.ts";
+import { canMatch } from "../reactor/rules/mod.ts";
 import { type FeedStream, feedStreams } from "./position.ts";
 import { tagShapes } from "./read-message.ts";
 

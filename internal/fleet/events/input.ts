@@ -3,7 +3,7 @@ import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { described } from "../../base/schema.ts";
 import { openSetIn } from "../../tree/targets/mod.ts";
-import { patternProblem, sourcePattern } from "../reactor/mod.ts";
+import { patternProblem, sourcePattern } from "../reactor/rules/mod.ts";
 import type { EventFeed } from "./feed.ts";
 import { type Position, parsePosition, positionPattern } from "./position.ts";
 

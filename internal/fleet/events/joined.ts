@@ -1,4 +1,4 @@
-import { joinDoors } from "../operation/mod.ts";
+import { joinDoors } from "../operation/door-table/mod.ts";
 import { eventDoors } from "./doors.ts";
 import * as operations from "./operations.ts";
 

@@ -4,8 +4,8 @@ import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { mebibyte } from "../../base/byte-size.ts";
 import { systemClock } from "../../base/clock.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { eventSubject } from "../../bus/subjects.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
+import { eventSubject } from "../../bus/subjects/subjects.ts";
 import { makeRoom, makeRoomForEvents } from "./make-room.ts";
 
 // The stream of a bus, of 4 MiB, without a reactor.

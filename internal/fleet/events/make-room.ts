@@ -1,9 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bus, discardOldest, eventSubject, parseEventSubject, trimSenders } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { discardOldest, trimSenders } from "../../bus/streams/mod.ts";
+import { eventSubject, parseEventSubject } from "../../bus/subjects/subjects.ts";
 import type { LogLines } from "../budget/mod.ts";
-import { masterSource } from "../reactor/mod.ts";
+import { masterSource } from "../reactor/events/mod.ts";
 
 const stream = "events";
 const intervalMs = 10_000;

@@ -1,9 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { append, type Bus, eventSubject, lastOn } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { append, lastOn } from "../../bus/streams/mod.ts";
+import { eventSubject } from "../../bus/subjects/subjects.ts";
 import { decodeServiceEvent, encodeServiceEvent } from "../../wire/peel-event.ts";
-import { masterSource } from "../reactor/mod.ts";
+import { masterSource } from "../reactor/events/mod.ts";
 import { createBacklog } from "./backlog.ts";
 import { createPublisher } from "./publisher.ts";
 

@@ -3,10 +3,12 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { append, type Bus, eventSubject } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { append } from "../../bus/streams/mod.ts";
+import { eventSubject } from "../../bus/subjects/subjects.ts";
 import { encodeServiceEvent } from "../../wire/peel-event.ts";
-import type { Job } from "../jobs/mod.ts";
-import { depthOf, masterSource } from "../reactor/mod.ts";
+import type { Job } from "../jobs/records/mod.ts";
+import { depthOf, masterSource } from "../reactor/events/mod.ts";
 import { createBacklog } from "./backlog.ts";
 import { createPublisher } from "./publisher.ts";
 

@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { depthOf } from "../reactor/mod.ts";
+import { depthOf } from "../reactor/events/mod.ts";
 import { isLive, type Rollout } from "../rollout/mod.ts";
 import { type ChangeTeller, publishChanges } from "./publish-changes.ts";
 

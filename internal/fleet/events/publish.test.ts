@@ -3,11 +3,11 @@ import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts"
 import { recordingLog } from "../../../test/harness/log.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemClock } from "../../base/clock.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { readRange } from "../../bus/read-range.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
+import { readRange } from "../../bus/streams/read-range.ts";
 import { decodeServiceEvent } from "../../wire/peel-event.ts";
 import type { Approval } from "../approvals/mod.ts";
-import type { Job } from "../jobs/mod.ts";
+import type { Job } from "../jobs/records/mod.ts";
 import type { Rollout } from "../rollout/mod.ts";
 import { publishApprovals } from "./publish-approvals.ts";
 import { publishJobs } from "./publish-jobs.ts";

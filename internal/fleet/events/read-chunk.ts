@@ -1,5 +1,6 @@
-import { type PlacedMessage, readRange, streamName } from "../../bus/mod.ts";
-import type { Event } from "../reactor/mod.ts";
+import { streamName } from "../../bus/assets/mod.ts";
+import { type PlacedMessage, readRange } from "../../bus/streams/mod.ts";
+import type { Event } from "../reactor/events/mod.ts";
 import { inOrder, type Reading } from "./merge.ts";
 import { type FeedStream, feedStreams, type Position } from "./position.ts";
 import { type ReadDeps, readMessage } from "./read-message.ts";

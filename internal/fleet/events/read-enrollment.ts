@@ -1,8 +1,12 @@
 import { defined } from "../../base/defined.ts";
 import { isId } from "../../base/id.ts";
-import { type Bus, keySubject, type PlacedMessage, readRange, streamName } from "../../bus/mod.ts";
-import { type Enrollment, type Enrollments, readEntry, trustOf } from "../enrollment/mod.ts";
-import { type Event, tagOf } from "../reactor/mod.ts";
+import { streamName } from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { type PlacedMessage, readRange } from "../../bus/streams/mod.ts";
+import { keySubject } from "../../bus/subjects/subjects.ts";
+import { type Enrollment, trustOf } from "../enrollment/record/mod.ts";
+import { type Enrollments, readEntry } from "../enrollment/store/mod.ts";
+import { type Event, tagOf } from "../reactor/events/mod.ts";
 
 /** Judges stored records. */
 export type Judging = Pick<Enrollments, "vouchers">;

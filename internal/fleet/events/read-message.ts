@@ -1,4 +1,5 @@
-import type { Bus, PlacedMessage } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { PlacedMessage } from "../../bus/streams/mod.ts";
 import {
   type Event,
   isServiceTag,
@@ -7,7 +8,7 @@ import {
   readEvent,
   readReturn,
   readScheduled,
-} from "../reactor/mod.ts";
+} from "../reactor/events/mod.ts";
 import type { FeedStream } from "./position.ts";
 import { type Judging, readEnrollmentChange } from "./read-enrollment.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Event } from "../reactor/mod.ts";
+import type { Event } from "../reactor/events/mod.ts";
 import { showEvent } from "./view.ts";
 
 const position = { events: 1, "job-events": 2, enrollments: 3 };

@@ -2,9 +2,9 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { jsonOf } from "../../base/json-of.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId, isPeelId, namesOf } from "../../base/peel-id.ts";
+import { displayPeelId, isPeelId, namesOf } from "../../base/names/peel-id.ts";
 import { described, plainMap, timestamp, titled } from "../../base/schema.ts";
-import { type Event, masterSource } from "../reactor/mod.ts";
+import { type Event, masterSource } from "../reactor/events/mod.ts";
 import { formatPosition } from "./position.ts";
 import type { FeedItem } from "./read-chunk.ts";
 

@@ -1,10 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
-import { type EnrollmentState, type Labels, liveStates } from "../enrollment/mod.ts";
+import { type EnrollmentState, type Labels, liveStates } from "../enrollment/record/mod.ts";
 import { type ExpectedHost, encodeExpected } from "./record.ts";
 import { findExpected } from "./store.ts";
 import type { TakeDeps } from "./taken.ts";

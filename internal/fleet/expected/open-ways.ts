@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { OpenWay } from "../enrollment/mod.ts";
 import type { ExpectedHost } from "./record.ts";
 import type { ExpectedView } from "./view.ts";

@@ -1,9 +1,9 @@
 import { decode } from "../../base/msgpack.ts";
-import { isPeelId } from "../../base/peel-id.ts";
+import { isPeelId } from "../../base/names/peel-id.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { optional, text, textOf, time } from "../../base/record-kinds.ts";
 import { decodePublicKey, vouched } from "../../identity/mod.ts";
-import { labelsField } from "../enrollment/mod.ts";
+import { labelsField } from "../enrollment/record/mod.ts";
 
 const fields = {
   /** Encoded; also the key in the bucket, so that a peel id is expected with one key. */

@@ -1,5 +1,6 @@
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import { type Enrollment, type Enrollments, findByPeel, liveStates, readEntry } from "../enrollment/mod.ts";
+import { type Enrollment, liveStates } from "../enrollment/record/mod.ts";
+import { type Enrollments, findByPeel, readEntry } from "../enrollment/store/mod.ts";
 import { type ExpectedHost, encodeExpected } from "./record.ts";
 import { type ExpectedStore, findExpected } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bucket, createOrderedView } from "../../bus/mod.ts";
+import { type Bucket, createOrderedView } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { claimedEnd, type ExpectedHost } from "./record.ts";
 import { readExpected } from "./store.ts";

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import { keyFingerprint } from "../../identity/mod.ts";
-import type { WayIn } from "../enrollment/mod.ts";
+import type { WayIn } from "../enrollment/joining/mod.ts";
 import { findExpected } from "./store.ts";
 import { deciderOf, giveBack, isOpen, type TakeDeps, take } from "./taken.ts";
 

@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { described, plainMap, titled } from "../../base/schema.ts";
 import type { FactMap } from "../../tree/targets/mod.ts";
-import type { Member } from "../enrollment/mod.ts";
-import { labelsField } from "../enrollment/mod.ts";
+import { labelsField } from "../enrollment/record/mod.ts";
+import type { Member } from "../enrollment/store/mod.ts";
 import { chooseFacts } from "./choose-facts.ts";
 
 /** A peel as inventories of other tools need it. */

@@ -3,7 +3,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { createFactPacker } from "../../tree/targets/mod.ts";
-import type { Member } from "../enrollment/mod.ts";
+import type { Member } from "../enrollment/store/mod.ts";
 import { type Call, invoke, type RawRequest } from "../operation/mod.ts";
 import { type ExportDeps, exportInventory, listPrometheusTargets } from "./operations.ts";
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import { described } from "../../base/schema.ts";
-import type { Directory } from "../enrollment/mod.ts";
+import type { Directory } from "../enrollment/store/mod.ts";
 import { operation } from "../operation/mod.ts";
 import {
   checkFactNames,

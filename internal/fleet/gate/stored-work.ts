@@ -1,7 +1,7 @@
 import { isId } from "../../base/id.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { functionNamed } from "../../host/modules/mod.ts";
-import { decodeJob } from "../jobs/mod.ts";
+import { decodeJob } from "../jobs/records/mod.ts";
 import type { RoleGateDeps } from "../roles/mod.ts";
 import { decodeRollout, loadTargets } from "../rollout/mod.ts";
 

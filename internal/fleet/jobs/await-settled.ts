@@ -1,5 +1,5 @@
-import { untilKey } from "../../bus/mod.ts";
-import { decodeJob, type Settled } from "./record.ts";
+import { untilKey } from "../../bus/storage/mod.ts";
+import { decodeJob, type Settled } from "./records/mod.ts";
 import { type SettleDeps, settleJob } from "./settle.ts";
 
 /** How long after its deadline the end of a job may still be written by the masters that follow it. */

@@ -4,7 +4,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256 } from "../../base/sha256.ts";
-import { isProven, merkleTree, packProof } from "../../identity/merkle.ts";
+import { isProven, merkleTree, packProof } from "../../identity/merkle/merkle.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { type CommandKind, openCommand, signForAll } from "../../wire/command.ts";
 

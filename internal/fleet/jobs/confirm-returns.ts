@@ -1,7 +1,9 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bus, returnSubject, storedSubjects } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { storedSubjects } from "../../bus/streams/mod.ts";
+import { returnSubject } from "../../bus/subjects/subjects.ts";
 import type { RunningJob } from "./running-jobs.ts";
 
 /** Milliseconds between two looks: the bus passes a message on before its stream has stored it. */

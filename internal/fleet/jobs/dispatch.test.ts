@@ -8,8 +8,8 @@ import { createRecordMac, newKeyPair } from "../../identity/mod.ts";
 import { decodeCall, encodeCall } from "../../wire/call.ts";
 import { signRequest } from "../../wire/signed-request.ts";
 import { dispatchJob } from "./dispatch.ts";
-import { createOwnRecords } from "./own-records.ts";
-import { decodeJob } from "./record.ts";
+import { createOwnRecords } from "./records/own-records.ts";
+import { decodeJob } from "./records/record.ts";
 
 test("a signed request that a second master takes is the same job, also after its record was deleted", async () => {
   const clock = manualClock();

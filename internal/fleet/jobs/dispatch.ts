@@ -4,19 +4,17 @@ import { SvcError, toSvcError } from "../../base/errors.ts";
 import { newId, type Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import type { Span } from "../../base/trace.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { checkCall } from "../../host/modules/mod.ts";
-import { merkleTree, type RecordMac, type TreePart } from "../../identity/mod.ts";
+import { merkleTree, type TreePart } from "../../identity/merkle/mod.ts";
+import type { RecordMac } from "../../identity/mod.ts";
 import { timeoutOf } from "../../wire/timeout.ts";
 import { idOfRequest } from "../requests/mod.ts";
 import { chosenTarget, type Target } from "../targeting/mod.ts";
-import { findOwnJob } from "./own-job.ts";
-import type { OwnRecords } from "./own-records.ts";
-import type { Job, SignedRequestOf } from "./record.ts";
-import { withJobMac } from "./record-mac.ts";
+import type { Job, JobSource, OwnRecords, SignedRequestOf } from "./records/mod.ts";
+import { findOwnJob, withJobMac } from "./records/mod.ts";
 import { type JobRequest, maxFollowed } from "./request.ts";
 import type { SendCommand } from "./send.ts";
-import type { JobSource } from "./source.ts";
 
 export interface DispatchDeps {
   jobs: Bucket;

@@ -1,5 +1,6 @@
 import { MessageTooLarge } from "../../base/msgpack.ts";
-import { parseJobSubject, type StoredMessage } from "../../bus/mod.ts";
+import type { StoredMessage } from "../../bus/streams/mod.ts";
+import { parseJobSubject } from "../../bus/subjects/subjects.ts";
 import type { Ending } from "../../wire/return.ts";
 import { decodeReturn, type JobReturn } from "../../wire/return.ts";
 import { readEnding } from "./read-ending.ts";

@@ -2,14 +2,14 @@ import { expect, test } from "bun:test";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import { isProven, merkleTree } from "../../identity/merkle.ts";
+import { isProven, merkleTree } from "../../identity/merkle/merkle.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { decodeEvidence, encodeCall, encodeStop } from "../../wire/call.ts";
 import { openCommand } from "../../wire/command.ts";
 import { parse } from "../operation/mod.ts";
-import { decodeJob, encodeJob, type Job } from "./record.ts";
-import { isGenuineJob, withCancelMac, withJobMac } from "./record-mac.ts";
+import { decodeJob, encodeJob, type Job } from "./records/record.ts";
+import { isGenuineJob, withCancelMac, withJobMac } from "./records/record-mac.ts";
 import { jobRequestSchema } from "./request.ts";
 import { createCommands } from "./send.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { newId } from "../../base/id.ts";
 import { findJobs, type JobQuery } from "./find-jobs.ts";
 import { createLister, type ListedJob } from "./listed-job.ts";
-import type { Job } from "./record.ts";
+import type { Job } from "./records/record.ts";
 import { createTargetSets } from "./target-sets.ts";
 
 const second = 1_000;

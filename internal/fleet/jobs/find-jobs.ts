@@ -1,9 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId } from "../../base/peel-id.ts";
+import { encodePeelId } from "../../base/names/peel-id.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
 import type { ListedJob } from "./listed-job.ts";
-import type { JobStatus } from "./outcome.ts";
-import type { JobSource } from "./source.ts";
+import type { JobSource, JobStatus } from "./records/mod.ts";
 import { numberOf } from "./target-sets.ts";
 
 /** Which jobs are listed; what is absent chooses all. */

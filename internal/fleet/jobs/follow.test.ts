@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
-import type { Bus } from "../../bus/connect.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
 import { followJob } from "./follow.ts";
-import type { Job } from "./record.ts";
+import type { Job } from "./records/record.ts";
 import type { ShowDeps } from "./show.ts";
 
 test("a signal before the first reply of the bus ends following, and nothing remains", async () => {

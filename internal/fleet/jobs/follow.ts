@@ -1,20 +1,20 @@
 import { sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { readOnHints } from "../../bus/storage/mod.ts";
 import {
   ackSubject,
-  type Bus,
   keySubject,
   progressSubject,
-  readOnHints,
   returnSubject,
   scheduleSubject,
-} from "../../bus/mod.ts";
+} from "../../bus/subjects/subjects.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "../../wire/progress.ts";
 import { type JobEvent, readEvent } from "./events.ts";
-import type { Outcome } from "./outcome.ts";
 import { createPace } from "./pace.ts";
 import { readEvents } from "./read-events.ts";
-import { decodeJob, type Job } from "./record.ts";
+import type { Outcome } from "./records/mod.ts";
+import { decodeJob, type Job } from "./records/mod.ts";
 import { type JobView, type KnownJob, knownOf, type ShowDeps, storedJob, viewOf } from "./show.ts";
 import { countOutcomes, isSilent } from "./tally.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { createLastJobs } from "./last-jobs.ts";
-import type { Job, Settled } from "./record.ts";
+import type { Job, Settled } from "./records/record.ts";
 
 const keptMs = 7 * 24 * 3_600_000;
 const settled = (more: Partial<Settled> = {}): Settled => ({

@@ -1,6 +1,5 @@
-import type { Outcome } from "./outcome.ts";
-import { outcomesOf } from "./outcome-places.ts";
-import type { Job } from "./record.ts";
+import type { Job, Outcome } from "./records/mod.ts";
+import { outcomesOf } from "./records/mod.ts";
 
 /** The newest job that masters sent to a peel. */
 export interface LastJob {

@@ -1,10 +1,7 @@
 import { createBoundedMap } from "../../base/bounded-map.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import type { JobStatus, Outcome } from "./outcome.ts";
-import type { Job } from "./record.ts";
-import type { JobSource } from "./source.ts";
-import type { JobSummary } from "./summary.ts";
+import type { Job, JobSource, JobStatus, JobSummary, Outcome } from "./records/mod.ts";
 import type { TargetSet, TargetSets } from "./target-sets.ts";
 
 /** Texts that are shared. */

@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bus, type Discarded, discardOldest } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { type Discarded, discardOldest } from "../../bus/streams/mod.ts";
 
 const stream = "job-events";
 const intervalMs = 5_000;

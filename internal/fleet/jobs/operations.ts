@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, namesOf } from "../../base/peel-id.ts";
+import { encodePeelId, namesOf } from "../../base/names/peel-id.ts";
 import { described, integer, plain, plainMap, timestamp, titled } from "../../base/schema.ts";
 import { endings } from "../../wire/return.ts";
 import {
@@ -18,12 +18,10 @@ import { type CancelDeps, stopJob } from "./cancel.ts";
 import type { JobController } from "./controller.ts";
 import { type DispatchDeps, dispatchJob, type JobIdentity } from "./dispatch.ts";
 import { followJob, type Progress } from "./follow.ts";
-import { jobStatuses, outcomes } from "./outcome.ts";
-import type { Job, SignedRequestOf } from "./record.ts";
+import type { Job, JobSummary, SignedRequestOf } from "./records/mod.ts";
+import { jobSources, jobStatuses, outcomes } from "./records/mod.ts";
 import { jobRequestSchema } from "./request.ts";
 import { isLate, type JobView, type SeenReturn, type ShowDeps, showJob, storedJob } from "./show.ts";
-import { jobSources } from "./source.ts";
-import type { JobSummary } from "./summary.ts";
 
 const jid = described(v.string(), "Id of the job: `job-` and a KSUID");
 const onlyJid = v.strictObject({ jid });

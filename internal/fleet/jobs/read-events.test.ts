@@ -3,13 +3,13 @@ import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts"
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import { encode } from "../../base/msgpack.ts";
-import { provision } from "../../bus/assets.ts";
-import { openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { ackSubject, returnSubject, scheduleSubject } from "../../bus/subjects.ts";
+import { provision } from "../../bus/assets/assets.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
+import { openBucket } from "../../bus/storage/bucket.ts";
+import { ackSubject, returnSubject, scheduleSubject } from "../../bus/subjects/subjects.ts";
 import { followJob } from "./follow.ts";
 import { readEvents } from "./read-events.ts";
-import { encodeJob, type Job } from "./record.ts";
+import { encodeJob, type Job } from "./records/record.ts";
 import { showJob } from "./show.ts";
 import { createTally, settledOf, standingOf } from "./tally.ts";
 

@@ -1,20 +1,17 @@
 import { mapBounded } from "../../base/map-bounded.ts";
-import { isPeelId } from "../../base/peel-id.ts";
+import { isPeelId } from "../../base/names/peel-id.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import {
-  ackSubject,
-  type Bus,
-  jobSubjects,
   readLatest,
   readStream,
   reportsStored,
-  returnSubject,
   type StoredMessage,
-  scheduleSubject,
   storedSubjects,
-} from "../../bus/mod.ts";
+} from "../../bus/streams/mod.ts";
+import { ackSubject, jobSubjects, returnSubject, scheduleSubject } from "../../bus/subjects/subjects.ts";
 import { isAssumed } from "../../wire/return.ts";
 import { type JobEvent, readEvent } from "./events.ts";
-import type { Job } from "./record.ts";
+import type { Job } from "./records/mod.ts";
 
 const stream = "job-events";
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Job } from "./record.ts";
+import type { Job } from "./records/mod.ts";
 
 const retainMs = 10_000;
 const maxBytes = 16 * 1024 * 1024;

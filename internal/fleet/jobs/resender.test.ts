@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import type { Job } from "./record.ts";
+import type { Job } from "./records/record.ts";
 import { resendJob } from "./resender.ts";
 import { createTally } from "./tally.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import type { JobEvent } from "./events.ts";
-import type { Job } from "./record.ts";
+import type { Job } from "./records/record.ts";
 import { createRunningJobs } from "./running-jobs.ts";
 
 const jobOf = (jid: string, targets = ["a", "b"]): Job => ({

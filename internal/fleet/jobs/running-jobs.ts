@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { createEarlyEvents } from "./early-events.ts";
 import type { JobNews } from "./events.ts";
-import type { Job } from "./record.ts";
+import type { Job } from "./records/mod.ts";
 import { createTally, type Tally } from "./tally.ts";
 
 /** A job that has not ended, with what is known about its targets. */

@@ -7,7 +7,7 @@ import { newId, systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import { encodeScheduledRun, type ScheduledRun } from "../../wire/scheduled-run.ts";
-import { decodeJob, encodeJob, type Job } from "./record.ts";
+import { decodeJob, encodeJob, type Job } from "./records/record.ts";
 import { type ScheduleResult, storeScheduleResult } from "./schedule-results.ts";
 
 const minute = 60_000;

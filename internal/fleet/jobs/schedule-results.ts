@@ -4,20 +4,14 @@ import { describeError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { type Tracer, untraced } from "../../base/trace.ts";
-import {
-  type Bucket,
-  type Bus,
-  type Consumer,
-  consume,
-  parseJobSubject,
-  type StoredMessage,
-  scheduleSubject,
-} from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
+import { type Consumer, consume, type StoredMessage } from "../../bus/streams/mod.ts";
+import { parseJobSubject, scheduleSubject } from "../../bus/subjects/subjects.ts";
 import { decodeScheduledRun } from "../../wire/scheduled-run.ts";
 import type { LogLines } from "../budget/mod.ts";
 import { readEvent } from "./events.ts";
-import { outcomeOf, statusOf } from "./outcome.ts";
-import { decodeJob, encodeJob, type Job } from "./record.ts";
+import { decodeJob, encodeJob, type Job, outcomeOf, statusOf } from "./records/mod.ts";
 import { traceReturn } from "./trace-return.ts";
 
 /**

@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
 import { encode } from "../../base/msgpack.ts";
-import { isProven, merkleTree } from "../../identity/merkle.ts";
+import { isProven, merkleTree } from "../../identity/merkle/merkle.ts";
 import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { decodeCall, decodeEvidence } from "../../wire/call.ts";
 import { openCommand } from "../../wire/command.ts";
-import type { Job } from "./record.ts";
-import { withCancelMac, withJobMac } from "./record-mac.ts";
+import type { Job } from "./records/record.ts";
+import { withCancelMac, withJobMac } from "./records/record-mac.ts";
 import { createCommands } from "./send.ts";
 
 const key = newKeyPair("user", systemRandom);

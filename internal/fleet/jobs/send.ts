@@ -1,19 +1,15 @@
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
 import { toSiteSubject } from "../../bus/accounts/mod.ts";
-import { type Bus, dispatchSubject, siteDispatchSubject, stopSubject } from "../../bus/mod.ts";
-import {
-  type KeyPair,
-  merkleTree,
-  type ProvingTree,
-  partialTree,
-  type RecordMac,
-} from "../../identity/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { dispatchSubject, siteDispatchSubject, stopSubject } from "../../bus/subjects/subjects.ts";
+import { merkleTree, type ProvingTree, partialTree } from "../../identity/merkle/mod.ts";
+import type { KeyPair, RecordMac } from "../../identity/mod.ts";
 import { type Evidence, encodeCall, encodeStop } from "../../wire/call.ts";
 import { type CommandKind, signCommand, signForAll } from "../../wire/command.ts";
 import { type SiteTargets, signForSite } from "../../wire/site-command.ts";
-import type { Job, SignedRequestOf } from "./record.ts";
-import { isGenuineJob } from "./record-mac.ts";
+import type { Job, SignedRequestOf } from "./records/mod.ts";
+import { isGenuineJob } from "./records/mod.ts";
 
 /** Sends peels a signed command about a job; it does not wait for their replies. */
 export type SendCommand = (kind: CommandKind, job: Job, peels: Iterable<string>) => void;

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import type { Bus } from "../../bus/connect.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
 import { createFleetIndex } from "../targeting/fleet-index.ts";
-import { createOwnRecords } from "./own-records.ts";
-import { decodeJob, encodeJob, type Job } from "./record.ts";
+import { createOwnRecords } from "./records/own-records.ts";
+import { decodeJob, encodeJob, type Job } from "./records/record.ts";
 import { settleJob } from "./settle.ts";
 import { createTally } from "./tally.ts";
 

@@ -1,9 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket, Bus } from "../../bus/mod.ts";
-import type { OwnRecords } from "./own-records.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { readEvents } from "./read-events.ts";
-import { decodeJob, type Job, type Settled } from "./record.ts";
+import type { OwnRecords } from "./records/mod.ts";
+import { decodeJob, type Job, type Settled } from "./records/mod.ts";
 import { createTally, settledOf, standingOf, type Tally } from "./tally.ts";
 
 export interface SettleDeps {

@@ -3,14 +3,14 @@ import { defined } from "../../base/defined.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import type { Bucket, Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
-import type { JobStatus, Outcome } from "./outcome.ts";
 import { readEvents } from "./read-events.ts";
 import type { RecentEvents } from "./recent-events.ts";
-import { decodeJob, type Job } from "./record.ts";
-import type { JobSource } from "./source.ts";
+import type { JobSource, JobStatus, Outcome } from "./records/mod.ts";
+import { decodeJob, type Job } from "./records/mod.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
 
 /** Maximum size of all returns in one view; larger ones can be requested for each peel. */

@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import type { JobReturn } from "../../wire/return.ts";
 import { endings } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
-import { type Outcome, outcomeOf, statusOf } from "./outcome.ts";
-import type { Job } from "./record.ts";
+import { type Outcome, outcomeOf, statusOf } from "./records/outcome.ts";
+import type { Job } from "./records/record.ts";
 import { countOutcomes, createTally, settledOf, standingOf } from "./tally.ts";
 
 const createdAt = 1_000_000;

@@ -5,8 +5,8 @@ import type { Tracer } from "../../base/trace.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { decodeCall, decodeEvidence, encodeCall, readTrace } from "../../wire/call.ts";
-import { decodeJob, encodeJob, type Job } from "./record.ts";
-import { isGenuineJob, withJobMac } from "./record-mac.ts";
+import { decodeJob, encodeJob, type Job } from "./records/record.ts";
+import { isGenuineJob, withJobMac } from "./records/record-mac.ts";
 import { traceReturn } from "./trace-return.ts";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

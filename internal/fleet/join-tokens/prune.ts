@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { useKey } from "./use.ts";
 import type { JoinTokenView } from "./view.ts";
 

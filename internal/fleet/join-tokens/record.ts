@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type RecordOf, record } from "../../base/record.ts";
 import { bytes, count, hidden, id, optional, text, time } from "../../base/record-kinds.ts";
 import { vouched } from "../../identity/mod.ts";
-import type { Labels } from "../enrollment/mod.ts";
+import type { Labels } from "../enrollment/record/mod.ts";
 
 const labels: v.GenericSchema<Labels> = v.record(v.string(), v.string());
 

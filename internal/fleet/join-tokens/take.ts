@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { type Choice, chooseUse, holdMs, type Place, placeOf, settledMs } from "./choose.ts";
 import type { JoinTokenRecord } from "./record.ts";

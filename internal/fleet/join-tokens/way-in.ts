@@ -1,11 +1,11 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { isJoinProof } from "../../identity/join-token/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
-import type { Admission, WayIn } from "../enrollment/mod.ts";
+import type { Admission, WayIn } from "../enrollment/joining/mod.ts";
 import type { JoinTokenRecord } from "./record.ts";
 import { secretOf } from "./secret.ts";
 import { stateOf } from "./state.ts";

@@ -1,10 +1,11 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { described, integer, timestamp } from "../../base/schema.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
-import { type Enrollment, type Enrollments, memberStates, readEnrollments } from "../enrollment/mod.ts";
-import { decodeJob, isGenuineJob } from "../jobs/mod.ts";
+import { type Enrollment, memberStates } from "../enrollment/record/mod.ts";
+import { type Enrollments, readEnrollments } from "../enrollment/store/mod.ts";
+import { decodeJob, isGenuineJob } from "../jobs/records/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { decodeRollout, isLive } from "../rollout/mod.ts";
 

@@ -4,7 +4,7 @@ import { foreign } from "../../base/msgpack.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { optional } from "../../base/record-kinds.ts";
 import { decodeHeld } from "../../bus/lease/mod.ts";
-import { type Bucket, readValues } from "../../bus/mod.ts";
+import { type Bucket, readValues } from "../../bus/storage/mod.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const texts = v.optional(v.pipe(v.array(v.string()), v.readonly()), []);

@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
-import type { Bucket, Bus, Probed } from "../../bus/mod.ts";
+import type { Probed } from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { masterKeys, readLeases, readMasters } from "./heartbeats.ts";
 import { probe } from "./probe.ts";

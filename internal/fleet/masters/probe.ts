@@ -1,14 +1,14 @@
 import { SvcError } from "../../base/errors.ts";
 import {
   type AssetName,
-  type Bus,
   fullest,
   inspectAssets,
   inspectFullness,
   maxReplicas,
   type Probed,
   probeStorage,
-} from "../../bus/mod.ts";
+} from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 
 const answerMs = 2_000;
 /** All that answer use the same key: one value is kept. */

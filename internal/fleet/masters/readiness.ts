@@ -1,14 +1,8 @@
 import * as v from "valibot";
 import { describeError, SvcError, toSvcError } from "../../base/errors.ts";
-import {
-  type Bus,
-  newerCredentials,
-  openReply,
-  readyzOfMasterSubject,
-  readyzSubject,
-  requestAsOperator,
-  requestReply,
-} from "../../bus/mod.ts";
+import { type Bus, newerCredentials, requestAsOperator, requestReply } from "../../bus/connection/mod.ts";
+import { openReply } from "../../bus/subjects/envelope.ts";
+import { readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subjects.ts";
 
 /** More than the longest check of a master takes. */
 const answerMs = 3_000;

@@ -1,14 +1,3 @@
-export {
-  type AuthRule,
-  type BusLines,
-  type DepsOf,
-  type Door,
-  type Doors,
-  type Hints,
-  joinDoors,
-  type RestLines,
-  type Tag,
-} from "./doors.ts";
 export { type Feed, type FeedSink, feed } from "./feed.ts";
 export { invoke } from "./invoke.ts";
 export { namePeels } from "./name-peels.ts";
@@ -22,6 +11,7 @@ export {
   type Gate,
   type InputSchema,
   isOverHttps,
+  type Kind,
   nameOfCaller,
   type Operation,
   type OperatorCaller,

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 
 /** The parts of a schema that say where its fields are. */
 interface Shape {

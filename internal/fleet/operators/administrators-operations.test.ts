@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
-import type { Change } from "../../bus/mod.ts";
+import type { Change } from "../../bus/storage/mod.ts";
 import { type KeyPair, newKeyPair } from "../../identity/nkey.ts";
 import {
   type AdministratorsStatement,

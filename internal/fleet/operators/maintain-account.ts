@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { operatorScope } from "../../bus/accounts/mod.ts";
-import { createReconciler, maxPushes, type Reconciler, type SystemBus } from "../../bus/mod.ts";
+import { createReconciler, maxPushes, type Reconciler, type SystemBus } from "../../bus/servers/mod.ts";
 import { type Claims, encodeJwt, type KeyPair, readClaims } from "../../identity/mod.ts";
 import type { OperatorRevocation, OperatorRevocations } from "./revocations.ts";
 

@@ -1,7 +1,7 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bucket, createOrderedView } from "../../bus/mod.ts";
+import { type Bucket, createOrderedView } from "../../bus/storage/mod.ts";
 import type { Administrator } from "../../wire/administrators.ts";
 import { decodeOperator, isSignedOperator, type SignedOperatorRecord } from "../../wire/operator-record.ts";
 import {

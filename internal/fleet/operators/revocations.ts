@@ -6,7 +6,7 @@ import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 
 /** The longest that a JWT of an operator lasts, milliseconds. */
 export const maxJwtMs = 30 * 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { Administrator } from "../../wire/administrators.ts";
 import {
   decodeAdministrators,

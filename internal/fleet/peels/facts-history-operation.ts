@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import { displayPeelId, encodePeelId } from "../../base/names/peel-id.ts";
 import { described, plain, timestamp, titled } from "../../base/schema.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { readFacts } from "../../wire/facts.ts";
-import { memberNamed } from "../enrollment/mod.ts";
+import { memberNamed } from "../enrollment/store/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { type FactChange, factChanges } from "./fact-changes.ts";
 import type { PeelsDeps } from "./peel.ts";

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import type { Entry } from "../../bus/mod.ts";
+import type { Entry } from "../../bus/storage/mod.ts";
 import { createFactPacker } from "../../tree/targets/mod.ts";
 import { type Call, invoke } from "../operation/mod.ts";
 import { countFacts } from "./count-facts-operation.ts";

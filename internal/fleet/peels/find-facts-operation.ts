@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { described, plainMap, titled } from "../../base/schema.ts";
 import { operation } from "../operation/mod.ts";
 import { checkFactNames, factNames, namesIn } from "./fact-names.ts";

@@ -1,4 +1,4 @@
-import { type Bucket, type Entry, readValues, type Stored } from "../../bus/mod.ts";
+import { type Bucket, type Entry, readValues, type Stored } from "../../bus/storage/mod.ts";
 import { type Heartbeat, openHeartbeat, readGoodbye } from "../../wire/heartbeat.ts";
 
 /** The live peels, by encoded id: the entries of others expire within 30 s. */

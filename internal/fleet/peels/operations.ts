@@ -1,9 +1,10 @@
 import * as v from "valibot";
-import { encodePeelId } from "../../base/peel-id.ts";
+import { encodePeelId } from "../../base/names/peel-id.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { showHeartbeat as shown, shownHeartbeat } from "../../wire/heartbeat.ts";
-import { enrollmentStates, memberNamed } from "../enrollment/mod.ts";
+import { enrollmentStates } from "../enrollment/record/mod.ts";
+import { memberNamed } from "../enrollment/store/mod.ts";
 import { operation } from "../operation/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
 import { readPeel } from "./heartbeats.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { isPeelId } from "../../base/peel-id.ts";
+import { isPeelId } from "../../base/names/peel-id.ts";
 import { described } from "../../base/schema.ts";
-import type { Directory } from "../enrollment/mod.ts";
+import type { Directory } from "../enrollment/store/mod.ts";
 import { type Call, limitField } from "../operation/mod.ts";
 import type { FleetIndex, Resolver } from "../targeting/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";

@@ -1,12 +1,14 @@
 import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import type { FactMap } from "../../tree/targets/mod.ts";
 import { type ComplianceView, lastRun, shownRun, usualStaleMs } from "../compliance/mod.ts";
-import { type Directory, enrollmentStates, labelsField, type Member } from "../enrollment/mod.ts";
-import { type JobController, outcomes } from "../jobs/mod.ts";
+import { enrollmentStates, labelsField } from "../enrollment/record/mod.ts";
+import type { Directory, Member } from "../enrollment/store/mod.ts";
+import type { JobController } from "../jobs/mod.ts";
+import { outcomes } from "../jobs/records/mod.ts";
 import type { SettingsVersions } from "../settings/mod.ts";
 import type { FleetIndex } from "../targeting/mod.ts";
 import type { FoundDeps } from "./page-of-peels.ts";

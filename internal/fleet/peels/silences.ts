@@ -4,7 +4,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bucket, Change } from "../../bus/mod.ts";
+import type { Bucket, Change } from "../../bus/storage/mod.ts";
 import type { ComplianceView } from "../compliance/mod.ts";
 import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
 

@@ -1,8 +1,9 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import type { Bucket, Stored } from "../../bus/mod.ts";
+import type { Bucket, Stored } from "../../bus/storage/mod.ts";
 import type { Heartbeat } from "../../wire/heartbeat.ts";
-import { type Directory, type Enrollments, enrollmentStates, loadEnrollment } from "../enrollment/mod.ts";
+import { enrollmentStates } from "../enrollment/record/mod.ts";
+import { type Directory, type Enrollments, loadEnrollment } from "../enrollment/store/mod.ts";
 import { clockDifferenceOf, readPeels } from "./heartbeats.ts";
 
 const dayMs = 24 * 3600_000;

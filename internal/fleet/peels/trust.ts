@@ -1,4 +1,4 @@
-import type { Directory } from "../enrollment/mod.ts";
+import type { Directory } from "../enrollment/store/mod.ts";
 import type { FleetIndex } from "../targeting/mod.ts";
 import { assertIndexed } from "./assert-indexed.ts";
 import { packedFact } from "./packed-fact.ts";

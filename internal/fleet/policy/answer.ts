@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { parseStrictJson } from "../../base/strict-json.ts";
-import { type Decide, decisions, type Labels, labelsField } from "../enrollment/mod.ts";
+import { parseStrictJson } from "../../base/yaml/strict-json.ts";
+import { type Decide, decisions } from "../enrollment/joining/mod.ts";
+import { type Labels, labelsField } from "../enrollment/record/mod.ts";
 
 /** What a program or a webhook answered. */
 export interface Answer {

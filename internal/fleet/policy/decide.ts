@@ -1,5 +1,5 @@
 import { createSlots, type Slots } from "../../base/slots.ts";
-import { type Enrollment, type Labels, labelsProblem } from "../enrollment/mod.ts";
+import { type Enrollment, type Labels, labelsProblem } from "../enrollment/record/mod.ts";
 import type { Answer } from "./answer.ts";
 import { ruleFor } from "./match.ts";
 import type { Policy, PolicyRule } from "./policy.ts";

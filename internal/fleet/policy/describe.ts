@@ -1,5 +1,6 @@
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { Labels, OpenWay } from "../enrollment/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { OpenWay } from "../enrollment/mod.ts";
+import type { Labels } from "../enrollment/record/mod.ts";
 import { type Applicant, mismatchOf } from "./match.ts";
 import type { Decider, Match, Policy, PolicyRule } from "./policy.ts";
 

@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { fileVersion } from "../../base/file-version.ts";
+import { fileVersion } from "../../base/files/file-version.ts";
+import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
-import { watchDirectory } from "../../base/watch-directory.ts";
 import { readConfigFile } from "../../program/config/mod.ts";
 import { noPolicy, type Policy } from "./policy.ts";
 import { readPolicy } from "./read-policy.ts";

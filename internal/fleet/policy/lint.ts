@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { basename } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
 import { atLine } from "../../base/place.ts";
 import { readConfigFile } from "../../program/config/mod.ts";
 import type { Policy, PolicyRule } from "./policy.ts";

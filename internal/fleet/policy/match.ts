@@ -1,8 +1,8 @@
-import { isInNetwork, parseIp } from "../../base/ip-network.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { isInNetwork, parseIp } from "../../base/names/ip-network.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
-import type { Enrollment } from "../enrollment/mod.ts";
+import type { Enrollment } from "../enrollment/record/mod.ts";
 import type { Match, PolicyRule } from "./policy.ts";
 
 /** What a policy may look at: what a master found out itself, and the peel id, which the host chooses. */

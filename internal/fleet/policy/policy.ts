@@ -1,7 +1,8 @@
-import type { IpNetwork } from "../../base/ip-network.ts";
+import type { IpNetwork } from "../../base/names/ip-network.ts";
 import type { TextPosition } from "../../base/place.ts";
 import type { EvidenceType } from "../../identity/evidence/mod.ts";
-import type { Decide, Labels } from "../enrollment/mod.ts";
+import type { Decide } from "../enrollment/joining/mod.ts";
+import type { Labels } from "../enrollment/record/mod.ts";
 
 /** What a rule asks of a host: everything that is present must hold. */
 export interface Match {

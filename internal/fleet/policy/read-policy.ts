@@ -19,11 +19,12 @@ import {
 } from "../../base/document/schemas.ts";
 import { kindOf } from "../../base/document/written.ts";
 import { SvcError } from "../../base/errors.ts";
-import { parseIpNetwork } from "../../base/ip-network.ts";
+import { parseIpNetwork } from "../../base/names/ip-network.ts";
 import { atLine } from "../../base/place.ts";
 import { webhookUrlProblem } from "../../base/webhook/url.ts";
 import { evidenceTypes } from "../../identity/evidence/mod.ts";
-import { decisions, type Labels, labelsProblem } from "../enrollment/mod.ts";
+import { decisions } from "../enrollment/joining/mod.ts";
+import { type Labels, labelsProblem } from "../enrollment/record/mod.ts";
 import { type Decider, type Policy, type PolicyRule, usualWorkers } from "./policy.ts";
 
 const maxRules = 1_000;

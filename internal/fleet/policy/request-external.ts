@@ -1,14 +1,14 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import { jsonOf } from "../../base/json-of.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { cleanEnvironment } from "../../base/process/environment.ts";
 import { runProcess } from "../../base/process/process.ts";
 import { version } from "../../base/version.ts";
 import { type PostDeps, type PostFailure, post } from "../../base/webhook/post.ts";
-import { type Enrollment, toStored } from "../enrollment/mod.ts";
+import { type Enrollment, toStored } from "../enrollment/record/mod.ts";
 import { type Answer, readAnswer } from "./answer.ts";
 import type { Decider, Program, Webhook } from "./policy.ts";
 

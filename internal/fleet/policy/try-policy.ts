@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import type { Enrollment } from "../enrollment/mod.ts";
+import type { Enrollment } from "../enrollment/record/mod.ts";
 import type { Answer } from "./answer.ts";
 import { createPolicyEngine } from "./decide.ts";
 import { explainPolicy, type Verdict } from "./describe.ts";

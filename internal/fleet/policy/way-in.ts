@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
 import type { Log } from "../../base/log.ts";
-import type { Decide, WayIn } from "../enrollment/mod.ts";
+import type { Decide, WayIn } from "../enrollment/joining/mod.ts";
 import type { PolicyEngine } from "./decide.ts";
 import type { Failure } from "./request-external.ts";
 

@@ -1,6 +1,6 @@
 import { keyedId } from "../../base/id.ts";
 import type { RecordMac } from "../../identity/mod.ts";
-import type { Event } from "./event.ts";
+import type { Event } from "./events/mod.ts";
 
 /** One action of one rule for one event. */
 export interface ActionOf {

@@ -2,13 +2,9 @@ import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
-import {
-  type Bus,
-  encodeFailure,
-  encodeSuccess,
-  mastersQueue,
-  relayedReactorSubject,
-} from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { encodeFailure, encodeSuccess } from "../../bus/subjects/envelope.ts";
+import { mastersQueue, relayedReactorSubject } from "../../bus/subjects/subjects.ts";
 import type { FieldsSchema, InputSchema, Operation } from "../operation/mod.ts";
 import { reactorOperations } from "./joined.ts";
 import type { ReactorOperationDeps } from "./operations.ts";

@@ -5,7 +5,7 @@ import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { OpenBreaker } from "./breaker.ts";
 
 const key = "breakers";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { DropCause } from "./drop.ts";
+import type { DropCause } from "./events/mod.ts";
 
 const minute = 60_000;
 

@@ -1,8 +1,8 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
-import type { Event } from "./event.ts";
-import type { Condition, Scalar } from "./rule.ts";
-import { valueAt } from "./value.ts";
+import type { Event } from "./events/mod.ts";
+import { valueAt } from "./events/mod.ts";
+import type { Condition, Scalar } from "./rules/mod.ts";
 
 /** Globs are not matched against longer text: the sender controls its length, and every rule would scan it. */
 const maxGlobText = 1_024;

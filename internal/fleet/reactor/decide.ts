@@ -1,8 +1,7 @@
-import type { DropCause } from "./drop.ts";
-import type { Event } from "./event.ts";
+import type { DropCause, Event } from "./events/mod.ts";
 import type { Limits } from "./limits.ts";
 import type { Matcher } from "./match.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./rules/mod.ts";
 
 /** The decision about an event. */
 export interface Decision {

@@ -5,7 +5,7 @@ import { formatDuration } from "../../base/duration.ts";
 import { plain } from "../../base/schema.ts";
 import type { OpenBreaker } from "./breaker.ts";
 import type { Explanation, RuleExplanation } from "./explain.ts";
-import type { Condition, Rule } from "./rule.ts";
+import type { Condition, Rule } from "./rules/mod.ts";
 
 // The reactor as operators see it.
 

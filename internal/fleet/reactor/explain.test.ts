@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of rules are written this way
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
-import type { Event } from "./event.ts";
+import type { Event } from "./events/event.ts";
 import { explain } from "./explain.ts";
 import { createLimits } from "./limits.ts";
-import { readRules } from "./read-rule.ts";
+import { readRules } from "./rules/read-rule.ts";
 
 const { rules } = readRules(
   `

@@ -1,14 +1,13 @@
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { holds } from "./condition.ts";
-import type { DropCause } from "./drop.ts";
-import type { Event } from "./event.ts";
+import type { DropCause, Event } from "./events/mod.ts";
+import { valueAt } from "./events/mod.ts";
 import type { Limits } from "./limits.ts";
 import { matchesSource } from "./match.ts";
 import { type Rendered, render } from "./render.ts";
-import type { Condition, Rule } from "./rule.ts";
+import type { Condition, Rule } from "./rules/mod.ts";
 import { createTagIndex } from "./tag-index.ts";
-import { valueAt } from "./value.ts";
 
 /** What the reactor would do for an event, and why. */
 export interface Explanation {

@@ -1,8 +1,7 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { CallArgs, DataUse, ModuleFunction } from "../../host/modules/mod.ts";
-import { allPlaceholders } from "./argument-policy.ts";
-import type { Event } from "./event.ts";
-import { fill, Unrendered } from "./placeholder.ts";
+import type { Event } from "./events/mod.ts";
+import { allPlaceholders, fill, Unrendered } from "./rules/mod.ts";
 
 /**
  * The arguments of a job with the values of an event. Each placeholder is a whole value here, which the loader

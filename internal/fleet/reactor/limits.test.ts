@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { manualClock } from "../../../test/harness/clock.ts";
 import type { OpenBreaker } from "./breaker.ts";
 import { decide } from "./decide.ts";
-import type { Event } from "./event.ts";
+import type { Event } from "./events/event.ts";
 import { createLimits, type LimitsConfig } from "./limits.ts";
 import { createMatcher } from "./match.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./rules/rule.ts";
 
 const minute = 60_000;
 let counter = 0;

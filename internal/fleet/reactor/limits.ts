@@ -2,9 +2,9 @@ import { createBoundedMap } from "../../base/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { createBreakers, type OpenBreaker } from "./breaker.ts";
-import type { DropCause } from "./drop.ts";
-import { type Event, enrollmentTag, isServiceTag, masterSource } from "./event.ts";
-import type { Action, Rule } from "./rule.ts";
+import type { DropCause } from "./events/mod.ts";
+import { type Event, enrollmentTag, isServiceTag, masterSource } from "./events/mod.ts";
+import type { Action, Rule } from "./rules/mod.ts";
 import { createSourceRates } from "./source-rate.ts";
 import { createThrottles } from "./throttle.ts";
 

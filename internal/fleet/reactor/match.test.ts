@@ -2,12 +2,12 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Plain } from "../../base/msgpack.ts";
 import { failedCondition, holds } from "./condition.ts";
-import type { Event } from "./event.ts";
+import type { Event } from "./events/event.ts";
+import { eventPath, valueAt } from "./events/value.ts";
 import { createMatcher, matchesSource } from "./match.ts";
-import { readRules } from "./read-rule.ts";
-import type { Condition, Operator, Rule } from "./rule.ts";
+import { readRules } from "./rules/read-rule.ts";
+import type { Condition, Operator, Rule } from "./rules/rule.ts";
 import { createTagIndex } from "./tag-index.ts";
-import { eventPath, valueAt } from "./value.ts";
 
 const eventOf = (more: Partial<Event> = {}): Event => ({
   id: "events:1",

@@ -1,8 +1,8 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { matchGlob } from "../../tree/targets/mod.ts";
 import { failedCondition } from "./condition.ts";
-import { type Event, masterSource } from "./event.ts";
-import type { Rule } from "./rule.ts";
+import { type Event, masterSource } from "./events/mod.ts";
+import type { Rule } from "./rules/mod.ts";
 import { createTagIndex } from "./tag-index.ts";
 
 /** Finds the rules that an event matches. */

@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import type { OpenWay } from "../enrollment/mod.ts";
 import { describeCondition } from "./describe.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./rules/mod.ts";
 
 /** The rules that approve enrollments. */
 export function openReactorRules(rules: readonly Rule[]): OpenWay[] {

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
+import { encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import { plainMap } from "../../base/schema.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
 import {
@@ -13,9 +13,9 @@ import {
   reactionSchema,
   ruleSchema,
 } from "./describe.ts";
-import { type Event, isServiceTag, masterSource, maxTagLength, tagOf } from "./event.ts";
-import type { RuleSet } from "./load.ts";
-import { refusedMessage } from "./refused-rules.ts";
+import { type Event, isServiceTag, masterSource, maxTagLength, tagOf } from "./events/mod.ts";
+import type { RuleSet } from "./rules/mod.ts";
+import { refusedMessage } from "./rules/mod.ts";
 import type { ReactorSession } from "./session.ts";
 
 /** What the operations on the reactor need: they are answered by the master that reacts. */

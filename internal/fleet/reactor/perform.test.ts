@@ -5,13 +5,13 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { openJobIdOf } from "../../../test/harness/open-job-id.ts";
 import { isId, systemRandom, timeOfId } from "../../base/id.ts";
 import { createWebhookAddresses } from "../../base/webhook/addresses.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
-import { encodeJob, type Job } from "../jobs/record.ts";
-import { withJobMac } from "../jobs/record-mac.ts";
+import { encodeJob, type Job } from "../jobs/records/record.ts";
+import { withJobMac } from "../jobs/records/record-mac.ts";
 import { actionKeyOf, jobIdOf } from "./action-id.ts";
-import type { Event } from "./event.ts";
+import type { Event } from "./events/event.ts";
 import { type Performance, type PerformDeps, perform } from "./perform.ts";
 
 const clock = manualClock(Date.UTC(2026, 5, 1, 12));

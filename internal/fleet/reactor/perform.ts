@@ -2,19 +2,17 @@ import { defined } from "../../base/defined.ts";
 import { SvcError, toSvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type Span, type Tracer, untraced } from "../../base/trace.ts";
-import { append, type Bus, eventSubject, type KeyCheck, untilKey } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { type KeyCheck, untilKey } from "../../bus/storage/mod.ts";
+import { append } from "../../bus/streams/mod.ts";
+import { eventSubject } from "../../bus/subjects/subjects.ts";
 import { encodeServiceEvent } from "../../wire/peel-event.ts";
-import {
-  type ApplyDeps,
-  enrollmentOperations,
-  findByPeel,
-  indexKey,
-  loadEnrollment,
-} from "../enrollment/mod.ts";
+import { enrollmentOperations } from "../enrollment/mod.ts";
+import { type ApplyDeps, findByPeel, indexKey, loadEnrollment } from "../enrollment/store/mod.ts";
 import { type DispatchDeps, type JobRequest, jobOperations } from "../jobs/mod.ts";
 import { type Call, type Gate, invoke, operatorOf } from "../operation/mod.ts";
 import { type ActionOf, actionKeyOf, jobIdOf } from "./action-id.ts";
-import { type Event, masterSource } from "./event.ts";
+import { type Event, masterSource } from "./events/mod.ts";
 import type { Rendered } from "./render.ts";
 import { callWebhook, type WebhookDeps } from "./webhook.ts";
 

@@ -3,12 +3,12 @@ import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { SvcError } from "../../base/errors.ts";
 import { createSlots } from "../../base/slots.ts";
-import type { Event } from "./event.ts";
+import type { Event } from "./events/event.ts";
 import { createLimits } from "./limits.ts";
 import { createMatcher } from "./match.ts";
 import type { Performance } from "./perform.ts";
 import { createReactor, maxDeliveries } from "./react.ts";
-import type { Action, Rule } from "./rule.ts";
+import type { Action, Rule } from "./rules/rule.ts";
 
 const emit = (tag: string): Action => ({ kind: "emit", tag, data: {} });
 const rule = (name: string, ...actions: Action[]): Rule => ({

@@ -3,13 +3,13 @@ import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Slots } from "../../base/slots.ts";
 import { decide } from "./decide.ts";
-import type { DropCause } from "./drop.ts";
-import { type Event, isReport } from "./event.ts";
+import type { DropCause } from "./events/mod.ts";
+import { type Event, isReport } from "./events/mod.ts";
 import type { Limits } from "./limits.ts";
 import type { Matcher } from "./match.ts";
 import type { Performance } from "./perform.ts";
 import { render } from "./render.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./rules/mod.ts";
 
 /** More events than can be delivered and unacknowledged at any time. */
 const rememberedEvents = 8_192;

@@ -1,6 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
-import { type Bus, openReply, relayedReactorSubject, requestReply } from "../../bus/mod.ts";
+import { type Bus, requestReply } from "../../bus/connection/mod.ts";
+import { openReply } from "../../bus/subjects/envelope.ts";
+import { relayedReactorSubject } from "../../bus/subjects/subjects.ts";
 import { type FieldsSchema, type InputSchema, type Operation, operatorOf } from "../operation/mod.ts";
 import { reactorOperations } from "./joined.ts";
 import type { ReactorOperationDeps } from "./operations.ts";

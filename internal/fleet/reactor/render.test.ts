@@ -2,11 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
-import type { Event } from "./event.ts";
-import { fill, placeholderProblem, placeholdersOf, Unrendered } from "./placeholder.ts";
-import { readRules } from "./read-rule.ts";
+import type { Event } from "./events/event.ts";
 import { render } from "./render.ts";
-import type { Action } from "./rule.ts";
+import { fill, placeholderProblem, placeholdersOf, Unrendered } from "./rules/placeholder.ts";
+import { readRules } from "./rules/read-rule.ts";
+import type { Action } from "./rules/rule.ts";
 
 const eventOf = (more: Partial<Event> = {}): Event => ({
   id: "events:1",

@@ -2,13 +2,13 @@ import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { isPeelId } from "../../base/peel-id.ts";
+import { isPeelId } from "../../base/names/peel-id.ts";
 import { checkCall, functionNamed } from "../../host/modules/mod.ts";
 import type { JobRequest } from "../jobs/mod.ts";
-import { type Event, enrollmentTag } from "./event.ts";
+import { type Event, enrollmentTag } from "./events/mod.ts";
 import { fillArguments } from "./fill-arguments.ts";
-import { fill, Unrendered } from "./placeholder.ts";
-import type { Action, RuleTarget } from "./rule.ts";
+import type { Action, RuleTarget } from "./rules/mod.ts";
+import { fill, Unrendered } from "./rules/mod.ts";
 
 /** An action, rendered for one event. */
 export type Rendered =

@@ -1,11 +1,15 @@
 import { describeError } from "../../base/errors.ts";
 import { contend, type Lease, type LeaseHolder, type Tenure } from "../../bus/lease/mod.ts";
-import type { Bucket } from "../../bus/mod.ts";
-import type { RuleSet } from "./load.ts";
-import { type NeededSources, neededSources, type SourceName } from "./needed-sources.ts";
-import { refusedMessage } from "./refused-rules.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
+import type { RuleSet } from "./rules/mod.ts";
+import {
+  type NeededSources,
+  neededSources,
+  refusedMessage,
+  type SourceName,
+  watchRules,
+} from "./rules/mod.ts";
 import { type ReactorSession, type SessionOptions, startSession } from "./session.ts";
-import { watchRules } from "./watch.ts";
 
 /** Grace period for the sources to start. */
 const startMs = 5_000;

@@ -3,19 +3,18 @@ import { SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { createSlots } from "../../base/slots.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import type { Tenure } from "../../bus/lease/mod.ts";
-import type { Bucket, Bus } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { OpenBreaker } from "./breaker.ts";
 import { createBreakerStore } from "./breaker-store.ts";
-import type { Event } from "./event.ts";
+import type { Event, JobOf } from "./events/mod.ts";
 import { type Explanation, explain } from "./explain.ts";
-import type { JobOf } from "./job-lookup.ts";
 import { createLimits, type LimitsConfig } from "./limits.ts";
-import type { RuleSet } from "./load.ts";
 import { createMatcher } from "./match.ts";
-import type { NeededSources } from "./needed-sources.ts";
 import { type PerformDeps, perform } from "./perform.ts";
 import { createReactor, type ReactMetrics } from "./react.ts";
+import type { NeededSources, RuleSet } from "./rules/mod.ts";
 import { type Sources, startSources } from "./sources.ts";
 
 export interface SessionOptions {

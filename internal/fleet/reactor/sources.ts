@@ -1,29 +1,31 @@
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { streamName } from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import {
-  type Bus,
   type Consumer,
   type ConsumerPosition,
   consume,
   consumerPosition,
   type DeliveredMessage,
-  eventSubject,
   firstSequence,
-  keySubject,
   removeConsumer,
-  returnSubject,
-  scheduleSubject,
-  streamName,
-} from "../../bus/mod.ts";
-import type { Enrollments } from "../enrollment/mod.ts";
-import { isComplianceEvent, readCompliance } from "./compliance.ts";
-import type { DropCause } from "./drop.ts";
-import type { Event } from "./event.ts";
+} from "../../bus/streams/mod.ts";
+import { eventSubject, keySubject, returnSubject, scheduleSubject } from "../../bus/subjects/subjects.ts";
+import type { Enrollments } from "../enrollment/store/mod.ts";
+import type { DropCause, Event, JobOf } from "./events/mod.ts";
+import {
+  isComplianceEvent,
+  type Reading,
+  readCompliance,
+  readEnrollment,
+  readEvent,
+  readReturn,
+  readScheduled,
+} from "./events/mod.ts";
 import { createGaps } from "./gaps.ts";
-import type { JobOf } from "./job-lookup.ts";
-import { type NeededSources, type SourceName, sourceNames } from "./needed-sources.ts";
 import { maxDeliveries } from "./react.ts";
-import { type Reading, readEnrollment, readEvent, readReturn, readScheduled } from "./read-event.ts";
+import { type NeededSources, type SourceName, sourceNames } from "./rules/mod.ts";
 
 const second = 1_000;
 /**

@@ -1,4 +1,4 @@
-import type { DropCause } from "./drop.ts";
+import type { DropCause } from "./events/mod.ts";
 
 /** Maximum number of throttled sources over all rules: about 30 MiB. */
 const maxResting = 200_000;

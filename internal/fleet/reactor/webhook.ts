@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import { jsonOf } from "../../base/json-of.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { version } from "../../base/version.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { listenToOperators } from "./listen.ts";
 

@@ -1,8 +1,9 @@
 import type { Log } from "../../base/log.ts";
 import { decode } from "../../base/msgpack.ts";
-import { fromOperatorSubject, parseFromOperator } from "../../base/operator-subject.ts";
+import { fromOperatorSubject, parseFromOperator } from "../../base/names/operator-subject.ts";
 import { isMap } from "../../base/plain-map.ts";
-import { type Bus, mastersQueue, type Sent } from "../../bus/mod.ts";
+import type { Bus, Sent } from "../../bus/connection/mod.ts";
+import { mastersQueue } from "../../bus/subjects/subjects.ts";
 import { decodePublicKey } from "../../identity/mod.ts";
 import { isEnvelope } from "../../wire/signed-request.ts";
 import type { RequestJudge } from "./door.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { clockToleranceMs } from "../../wire/verify-request.ts";
 
 /** A request is refused by its time after twice the tolerance; the rest covers clocks of masters. */

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import { nameOfScope, type Scope } from "../operation/mod.ts";
 import type { Grant, JobRule, Role, RoleBook } from "./role.ts";
 

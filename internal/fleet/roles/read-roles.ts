@@ -13,7 +13,7 @@ import {
   text,
   unknownKey,
 } from "../../base/document/schemas.ts";
-import { roleNameForm } from "../../base/names.ts";
+import { roleNameForm } from "../../base/names/names.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { atLine } from "../../base/place.ts";
 import { parseTarget } from "../../tree/targets/mod.ts";

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { describeError } from "../../base/errors.ts";
-import { fileVersion } from "../../base/file-version.ts";
+import { fileVersion } from "../../base/files/file-version.ts";
 import type { Log } from "../../base/log.ts";
 import { readConfigFile } from "../../program/config/mod.ts";
 import { builtIn } from "./built-in.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { expectOnce, fleet, master, pass } from "../../../test/harness/rollout-masters.ts";
 import { isId } from "../../base/id.ts";
-import type { Bucket } from "../../bus/bucket.ts";
+import type { Bucket } from "../../bus/storage/bucket.ts";
 import { decodeRollout } from "./record.ts";
 import { loadRollout } from "./show.ts";
 import { rolloutTiming } from "./timing.ts";

@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isId, timeOfId } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { decodeRollout, isLive, type Rollout } from "./record.ts";
 
 /** A rollout needs much less time between taking its place and being stored. */

@@ -3,7 +3,7 @@ import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { decodeRollout, encodeRollout, isLive, type Rollout } from "./record.ts";
 
 export interface CommandDeps {

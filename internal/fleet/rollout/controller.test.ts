@@ -3,7 +3,7 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { settle } from "../../../test/harness/clock.ts";
 import { expectOnce, fleet, master, pass, peels } from "../../../test/harness/rollout-masters.ts";
 import { systemRandom } from "../../base/id.ts";
-import { isProven, merkleTree, partialTree } from "../../identity/merkle.ts";
+import { isProven, merkleTree, partialTree } from "../../identity/merkle/merkle.ts";
 import { abort, pause, resume } from "./command.ts";
 import { pruneRollouts } from "./prune.ts";
 import { decodeRollout, encodeRollout } from "./record.ts";

@@ -1,7 +1,8 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import { type Bus, createOrderedView } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { createOrderedView } from "../../bus/storage/mod.ts";
 import { createDrives } from "./drives.ts";
 import type { DriveDeps } from "./driving.ts";
 import { pruneRollouts } from "./prune.ts";

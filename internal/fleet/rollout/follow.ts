@@ -1,4 +1,5 @@
-import { type Bucket, type Bus, type KeyCheck, untilKey } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { type Bucket, type KeyCheck, untilKey } from "../../bus/storage/mod.ts";
 import { isLive, type Rollout } from "./record.ts";
 import { loadRollout } from "./show.ts";
 

@@ -8,16 +8,13 @@ import {
   type CancelDeps,
   createTally,
   type DispatchDeps,
-  decodeJob,
   dispatchJob,
-  type Job,
-  type PlannedJob,
-  placeTombstone,
   readEvents,
   standingOf,
   stopJob,
   untilSettled,
 } from "../jobs/mod.ts";
+import { decodeJob, type Job, type PlannedJob, placeTombstone } from "../jobs/records/mod.ts";
 import type { Observation } from "./decide.ts";
 
 /** The request that a job of a wave follows from. */

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { defined } from "../../base/defined.ts";
 import { described, integer, plainMap, timestamp, titled } from "../../base/schema.ts";
-import { outcomes, signedOf } from "../jobs/mod.ts";
+import { signedOf } from "../jobs/mod.ts";
+import { outcomes } from "../jobs/records/mod.ts";
 import { feed, operation, operatorOf, pageFields, pageOf } from "../operation/mod.ts";
 import { idOfRequest } from "../requests/mod.ts";
 import { resolveFor, targetOf } from "../targeting/mod.ts";

@@ -1,4 +1,4 @@
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { releaseClaim } from "./claim.ts";
 import { decodeTargets, isLive, type Rollout, targetsKey } from "./record.ts";
 

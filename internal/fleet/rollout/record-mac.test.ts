@@ -5,7 +5,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { newId, systemRandom } from "../../base/id.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
-import type { PlannedJob } from "../jobs/tombstone.ts";
+import type { PlannedJob } from "../jobs/records/tombstone.ts";
 import { createRolloutController } from "./controller.ts";
 import { encodeRollout, encodeTargets, type Rollout } from "./record.ts";
 import { storeRollout } from "./start.ts";

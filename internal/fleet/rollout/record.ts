@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { bytes, list, optional, part, time } from "../../base/record-kinds.ts";
-import { countsField, signedRequest } from "../jobs/mod.ts";
+import { countsField, signedRequest } from "../jobs/records/mod.ts";
 
 export const rolloutStatuses = ["running", "paused", "completed", "failed", "aborted"] as const;
 /** `failed`: too many peels did not succeed, or the deadline passed. */

@@ -4,7 +4,7 @@ import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import {
   decodeRollout,
   decodeTargets,

@@ -1,7 +1,7 @@
 import { type Clock, rfc3339, type Timer } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { decodeRollout, encodeRollout, isLive, type Rollout } from "./record.ts";
 import type { RolloutTiming } from "./timing.ts";
 

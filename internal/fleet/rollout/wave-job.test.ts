@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { merkleTree } from "../../identity/mod.ts";
+import { merkleTree } from "../../identity/merkle/mod.ts";
 import type { Rollout } from "./record.ts";
 import { jobOfWave, requestOfWave } from "./wave-job.ts";
 

@@ -1,6 +1,6 @@
 import { defined } from "../../base/defined.ts";
-import type { MerkleTree } from "../../identity/mod.ts";
-import type { PlannedJob, SignedRequestOf } from "../jobs/mod.ts";
+import type { MerkleTree } from "../../identity/merkle/mod.ts";
+import type { PlannedJob, SignedRequestOf } from "../jobs/records/mod.ts";
 import type { WaveRequest } from "./jobs.ts";
 import { type Intent, peelsOfWave, type Rollout } from "./record.ts";
 

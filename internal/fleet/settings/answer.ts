@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Slots } from "../../base/slots.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import { readVersion } from "../../wire/settings-envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";

@@ -6,7 +6,7 @@ import { changingTree, compileTexts } from "../../../test/harness/settings-tree.
 import { SvcError } from "../../base/errors.ts";
 import { systemRandom } from "../../base/id.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { fenceKey } from "../../bus/fenced-writer.ts";
+import { fenceKey } from "../../bus/storage/fenced-writer.ts";
 import { deriveCurveKey } from "../../identity/curve.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createCompilers } from "../../tree/settings/compile.ts";

@@ -2,7 +2,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Tenure } from "../../bus/lease/mod.ts";
-import type { Bucket, FencedWriter } from "../../bus/mod.ts";
+import type { Bucket, FencedWriter } from "../../bus/storage/mod.ts";
 import type { SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
 import { SettingsFault } from "../../tree/settings/mod.ts";
 import type { FollowedTree } from "./follow.ts";

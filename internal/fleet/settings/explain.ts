@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { YamlNode } from "../../base/yaml.ts";
+import type { YamlNode } from "../../base/yaml/yaml.ts";
 import type { Assignment, Merged, Source } from "../../tree/settings/mod.ts";
 import { isMasked, type Showing, shownSet, shownValue } from "./mask.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
+import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
-import { watchDirectory } from "../../base/watch-directory.ts";
 import { changedPaths, readTree, type SettingsTree } from "../../tree/settings/mod.ts";
 
 /** Files are usually changed in groups. */

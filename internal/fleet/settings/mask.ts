@@ -1,7 +1,7 @@
 import { redact } from "../../base/log.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { isSecretName } from "../../base/secret-name.ts";
-import { plainValue } from "../../base/yaml.ts";
+import { isSecretName } from "../../base/names/secret-name.ts";
+import { plainValue } from "../../base/yaml/yaml.ts";
 import type { Assignment, Merged } from "../../tree/settings/mod.ts";
 
 /** What is shown in place of a secret, whatever it is: also a list or a map, whose length tells something. */

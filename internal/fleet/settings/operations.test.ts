@@ -4,7 +4,7 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { treeOf } from "../../../test/harness/settings-tree.ts";
 import { encode, type Plain } from "../../base/msgpack.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import { createCompilers } from "../../tree/settings/compile.ts";
 import { type Call, invoke } from "../operation/mod.ts";
 import { findSetting } from "./find-setting.ts";

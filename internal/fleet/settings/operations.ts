@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId, encodePeelId } from "../../base/peel-id.ts";
+import { displayPeelId, encodePeelId } from "../../base/names/peel-id.ts";
 import { described, integer, plain, titled } from "../../base/schema.ts";
-import { type Directory, memberNamed } from "../enrollment/mod.ts";
+import { type Directory, memberNamed } from "../enrollment/store/mod.ts";
 import { type Call, operation } from "../operation/mod.ts";
 import { type Explained, explainSetting } from "./explain.ts";
 import { type Found, findSetting } from "./find-setting.ts";

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { Merged, SettingsCompiler, SettingsTree } from "../../tree/settings/mod.ts";
 import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
 import { readFacts } from "../../wire/facts.ts";

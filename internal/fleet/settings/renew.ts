@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Bucket, FencedWriter } from "../../bus/mod.ts";
+import type { Bucket, FencedWriter } from "../../bus/storage/mod.ts";
 import type { SettingsCompiler } from "../../tree/settings/mod.ts";
 import { SettingsFault, topFile } from "../../tree/settings/mod.ts";
 import { openFacts } from "../../wire/facts.ts";

@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { type Bucket, fenceKey } from "../../bus/mod.ts";
+import { type Bucket, fenceKey } from "../../bus/storage/mod.ts";
 import { type Claim, readClaim } from "../../wire/settings-envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 

@@ -1,5 +1,5 @@
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bucket, fenceKey } from "../../bus/mod.ts";
+import { type Bucket, fenceKey } from "../../bus/storage/mod.ts";
 import { readVersion } from "../../wire/settings-envelope.ts";
 import { decodeSettingsRecord } from "./record.ts";
 

@@ -5,7 +5,8 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { described, timestamp } from "../../base/schema.ts";
-import { type Bucket, placeOf } from "../../bus/mod.ts";
+import { placeOf } from "../../bus/servers/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { operation } from "../operation/mod.ts";
 import {

@@ -1,6 +1,6 @@
+import { isSiteName } from "../../base/names/site-name.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { list, text, textOf, time } from "../../base/record-kinds.ts";
-import { isSiteName } from "../../base/site-name.ts";
 import { vouched } from "../../identity/mod.ts";
 
 const windowMs = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import { decodeCertificate, type SiteCertificate, siteOfCertificateKey } from "./certificate-record.ts";
 import { decodeSite, type SiteRecord } from "./record.ts";

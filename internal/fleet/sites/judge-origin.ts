@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log, LogFields } from "../../base/log.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import { siteLabel } from "../../base/site-name.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import { siteLabel } from "../../base/names/site-name.ts";
 import type { Origin } from "../../bus/accounts/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { Sites } from "./follow.ts";

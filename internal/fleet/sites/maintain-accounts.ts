@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { encodeSiteAccount, encodeSystemAccount, type SystemSites } from "../../bus/accounts/mod.ts";
-import { createReconciler, type Reconciler, type SystemBus } from "../../bus/mod.ts";
+import { createReconciler, type Reconciler, type SystemBus } from "../../bus/servers/mod.ts";
 import { type Claims, type KeyPair, readClaims } from "../../identity/mod.ts";
 import type { Sites } from "./follow.ts";
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
+import { isSiteName } from "../../base/names/site-name.ts";
 import { described } from "../../base/schema.ts";
-import { isSiteName } from "../../base/site-name.ts";
 
 /** The name of a site, as requests have it. */
 export const siteNameField = described(

@@ -1,11 +1,12 @@
 import * as v from "valibot";
-import { advertiseUrlProblem } from "../../base/bus-url.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
+import { advertiseUrlProblem } from "../../base/names/bus-url.ts";
 import { described } from "../../base/schema.ts";
 import { newSite } from "../../bus/accounts/mod.ts";
-import type { Bucket, Reconciler, SystemBus } from "../../bus/mod.ts";
+import type { Reconciler, SystemBus } from "../../bus/servers/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { decodePublicKey, type RecordMac, readClaims } from "../../identity/mod.ts";
 import { operation, operatorOf } from "../operation/mod.ts";
 import type { Sites } from "./follow.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
+import { isSiteName } from "../../base/names/site-name.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { list, optional, part, textOf, time } from "../../base/record-kinds.ts";
-import { isSiteName } from "../../base/site-name.ts";
 import { vouched } from "../../identity/mod.ts";
 
 const key = v.pipe(v.string(), v.regex(/^[AU][A-Z2-7]{55}$/));

@@ -3,7 +3,7 @@ import { memoryBucket } from "../../../test/harness/bucket.ts";
 import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemRandom } from "../../base/id.ts";
-import type { LeafNode } from "../../bus/mod.ts";
+import type { LeafNode } from "../../bus/servers/mod.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import { certificateKey, encodeCertificate } from "./certificate-record.ts";

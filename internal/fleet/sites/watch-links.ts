@@ -2,7 +2,7 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { LeafNode, SystemBus } from "../../bus/mod.ts";
+import type { LeafNode, SystemBus } from "../../bus/servers/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { SiteCertificate } from "./certificate-record.ts";
 import type { Sites } from "./follow.ts";

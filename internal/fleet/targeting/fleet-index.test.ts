@@ -5,12 +5,12 @@ import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { systemClock } from "../../base/clock.ts";
 import { encode } from "../../base/msgpack.ts";
-import { provision } from "../../bus/assets.ts";
-import { type Bucket, openBucket } from "../../bus/bucket.ts";
-import type { Bus } from "../../bus/connect.ts";
-import { createDirectory } from "../enrollment/directory.ts";
-import type { Enrollment, EnrollmentState } from "../enrollment/record.ts";
-import { insertEnrollment, loadEnrollment, saveEnrollment } from "../enrollment/store.ts";
+import { provision } from "../../bus/assets/assets.ts";
+import type { Bus } from "../../bus/connection/connect.ts";
+import { type Bucket, openBucket } from "../../bus/storage/bucket.ts";
+import type { Enrollment, EnrollmentState } from "../enrollment/record/record.ts";
+import { createDirectory } from "../enrollment/store/directory.ts";
+import { insertEnrollment, loadEnrollment, saveEnrollment } from "../enrollment/store/store.ts";
 import { createFleetIndex } from "./fleet-index.ts";
 import { createResolver } from "./resolver.ts";
 

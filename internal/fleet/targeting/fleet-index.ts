@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket, Change } from "../../bus/mod.ts";
+import type { Bucket, Change } from "../../bus/storage/mod.ts";
 import { createFactPacker, type FactMap } from "../../tree/targets/mod.ts";
 import { openFacts } from "../../wire/facts.ts";
 import { readGoodbye } from "../../wire/heartbeat.ts";

@@ -1,4 +1,4 @@
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { createFactPacker, type FactMap, type PeelView } from "../../tree/targets/mod.ts";
 import { openFacts } from "../../wire/facts.ts";
 import { readGoodbye } from "../../wire/heartbeat.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
-import { fileVersion } from "../../base/file-version.ts";
+import { reasonOf } from "../../base/files/file.ts";
+import { fileVersion } from "../../base/files/file-version.ts";
 import type { Log } from "../../base/log.ts";
 import { type Groups, readGroups } from "../../tree/targets/mod.ts";
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
+import { encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import { described } from "../../base/schema.ts";
 import { compileTarget, type ExpandedExpression, matchersOf } from "../../tree/targets/mod.ts";
 import type { Call } from "../operation/mod.ts";

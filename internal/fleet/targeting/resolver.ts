@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { expandGroups, type FactMap, matchersOf, parseTarget } from "../../tree/targets/mod.ts";
 import { type Fleet, scanFleet, type Wanted } from "./fleet.ts";
 import type { FleetIndex } from "./fleet-index.ts";

@@ -5,7 +5,7 @@ import { parseLifetime } from "../../base/lifetime.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { Caller } from "../operation/mod.ts";
 import { idOfRequest } from "../requests/mod.ts";

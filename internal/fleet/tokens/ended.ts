@@ -2,10 +2,10 @@ import { dirname } from "node:path";
 import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { makePrivateDirectory } from "../../base/files/new-files.ts";
 import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
-import { makePrivateDirectory } from "../../base/new-files.ts";
 import type { Token } from "./record.ts";
 
 /** Tokens that ended before their time, on the disk of a master: the bus cannot bring them back. */

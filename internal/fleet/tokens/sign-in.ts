@@ -2,7 +2,7 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { OperatorCaller } from "../operation/mod.ts";
 import { decodeToken, encodeToken, type Token } from "./record.ts";

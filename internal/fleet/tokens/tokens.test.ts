@@ -8,7 +8,7 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemRandom } from "../../base/id.ts";
 import { decode, encode, type Plain } from "../../base/msgpack.ts";
-import type { Change } from "../../bus/entry.ts";
+import type { Change } from "../../bus/storage/entry.ts";
 import { newKeyPair } from "../../identity/nkey.ts";
 import { createRecordMac } from "../../identity/record-mac.ts";
 import type { Caller, OperatorCaller } from "../operation/operation.ts";

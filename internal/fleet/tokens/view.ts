@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { shareRuns } from "../../base/share-runs.ts";
-import { type Bucket, caughtUpInTime } from "../../bus/mod.ts";
+import { type Bucket, caughtUpInTime } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
 import type { EndedTokens } from "./ended.ts";
 import { decodeToken, type Token } from "./record.ts";

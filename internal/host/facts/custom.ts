@@ -1,7 +1,7 @@
 import { readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import type { FactProblem } from "./collect.ts";
 import type { FactLayer } from "./merge.ts";

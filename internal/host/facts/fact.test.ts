@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import { checkFact } from "./fact.ts";
 import { findFact } from "./find-fact.ts";
 import { parseFacts } from "./parse.ts";

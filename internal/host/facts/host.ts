@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import * as os from "node:os";
-import { isErrno } from "../../base/file.ts";
+import { isErrno } from "../../base/files/file.ts";
 
 /** Sufficient for all files except very large routing tables, which are truncated. */
 const maxReadBytes = 4 * 1024 * 1024;

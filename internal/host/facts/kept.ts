@@ -1,8 +1,8 @@
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { isErrno, reasonOf, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { writing } from "../../base/new-files.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import { checkFact, type Facts } from "./fact.ts";
 import { parseFacts } from "./parse.ts";
 import { readFactText } from "./read-text.ts";

@@ -1,5 +1,5 @@
 import { describeError, SvcError } from "../../base/errors.ts";
-import { parseYaml, plainValue } from "../../base/yaml.ts";
+import { parseYaml, plainValue } from "../../base/yaml/yaml.ts";
 import { checkFact, type Facts } from "./fact.ts";
 
 /**

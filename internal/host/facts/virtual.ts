@@ -1,4 +1,4 @@
-import { isErrno } from "../../base/file.ts";
+import { isErrno } from "../../base/files/file.ts";
 import type { FactTable } from "./fact.ts";
 import { dmi } from "./firmware.ts";
 import type { Host } from "./host.ts";

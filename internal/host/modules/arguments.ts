@@ -4,7 +4,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { isMap } from "../../base/plain-map.ts";
-import { parseYaml, plainValue } from "../../base/yaml.ts";
+import { parseYaml, plainValue } from "../../base/yaml/yaml.ts";
 import type { ArgSpec, ArgType, ModuleFunction } from "./function.ts";
 
 /** Anything with a name and a table of arguments. */

@@ -1,11 +1,11 @@
 import { constants, fdatasyncSync, lstatSync, read, readSync, type Stats, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, temporaryName } from "../../base/file.ts";
-import { openForReading } from "../../base/open-for-reading.ts";
-import { type OpenedDirectory, openDirectory } from "../../base/opened-directory.ts";
-import type { FileAttributes } from "../../base/owner-and-mode.ts";
-import { replaceEntry, writeWhole as writeAll } from "../../base/replace-entry.ts";
+import { isErrno, temporaryName } from "../../base/files/file.ts";
+import { openForReading } from "../../base/files/open-for-reading.ts";
+import { type OpenedDirectory, openDirectory } from "../../base/files/opened-directory.ts";
+import type { FileAttributes } from "../../base/files/owner-and-mode.ts";
+import { replaceEntry, writeWhole as writeAll } from "../../base/files/replace-entry.ts";
 import { type Owner, withOpenFile } from "./touch.ts";
 
 /** Requested owner and mode; absent attributes are kept from the existing file, or use the default. */

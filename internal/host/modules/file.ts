@@ -1,9 +1,9 @@
 import { closeSync, constants, type Stats, statSync } from "node:fs";
 import { basename } from "node:path";
 import { decodeBase64 } from "../../base/base64.ts";
-import { isErrno } from "../../base/file.ts";
-import type { OpenedDirectory } from "../../base/opened-directory.ts";
-import { type FileAttributes, setOwnerAndMode } from "../../base/owner-and-mode.ts";
+import { isErrno } from "../../base/files/file.ts";
+import type { OpenedDirectory } from "../../base/files/opened-directory.ts";
+import { type FileAttributes, setOwnerAndMode } from "../../base/files/owner-and-mode.ts";
 import { define } from "./define.ts";
 import { describeFile, hashFile, listDirectory, maxEntries, maxReadBytes, readPart } from "./file-read.ts";
 import { appendLines, copyWhole, makeLink, openParents, removePath, writeWhole } from "./file-write.ts";

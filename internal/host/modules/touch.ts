@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, type Stats } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
 import { findAccount, findGroup } from "../../base/process/account.ts";
 import type { CallContext } from "./function.ts";
 

@@ -3,11 +3,11 @@ import { basename } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, publicMode, readTextIfPresent, reasonOf, temporaryName } from "../../base/file.ts";
-import { openDirectory, openParent } from "../../base/opened-directory.ts";
+import { isErrno, publicMode, readTextIfPresent, reasonOf, temporaryName } from "../../base/files/file.ts";
+import { openDirectory, openParent } from "../../base/files/opened-directory.ts";
+import { replaceEntryNow, writeWhole } from "../../base/files/replace-entry.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { type Account, runProcess } from "../../base/process/process.ts";
-import { replaceEntryNow, writeWhole } from "../../base/replace-entry.ts";
 
 /** The result of a program. */
 export interface ProgramResult {

@@ -1,5 +1,5 @@
-import { assertAdvertiseUrl } from "../../base/bus-url.ts";
 import { SvcError } from "../../base/errors.ts";
+import { assertAdvertiseUrl } from "../../base/names/bus-url.ts";
 
 const maxUrls = 64;
 const maxUrlLength = 512;

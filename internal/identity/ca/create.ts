@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { publicMode, secretMode } from "../../base/file.ts";
+import { publicMode, secretMode } from "../../base/files/file.ts";
+import { createFiles, type NewFile } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
-import { createFiles, type NewFile } from "../../base/new-files.ts";
 import { buildAuthorityCertificate, type DistinguishedName, newSerial } from "./build.ts";
 import { type CertificateSummary, describeCertificate } from "./describe.ts";
 import { newSigningKey } from "./key.ts";

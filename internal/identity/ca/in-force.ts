@@ -1,6 +1,6 @@
 import { describeError, SvcError } from "../../base/errors.ts";
-import { readTextIfPresent } from "../../base/file.ts";
-import { isPresent } from "../../base/new-files.ts";
+import { readTextIfPresent } from "../../base/files/file.ts";
+import { isPresent } from "../../base/files/new-files.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { spkiPin, splitPem } from "../trust/mod.ts";
 import { crossesTo } from "./crosses.ts";

@@ -1,4 +1,4 @@
-import { isPresent } from "../../base/new-files.ts";
+import { isPresent } from "../../base/files/new-files.ts";
 import { type CertificateSummary, describeCertificate } from "./describe.ts";
 import { readPhase } from "./in-force.ts";
 import { parseAuthority, readAuthorityFile } from "./load.ts";

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
-import { parseNames } from "../../base/subject-name.ts";
+import { parseNames } from "../../base/names/subject-name.ts";
 import { newSerial } from "./build.ts";
 import { newSigningKey } from "./key.ts";
 import { buildLeafCertificate, type LeafUsage } from "./leaf.ts";

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import fc from "fast-check";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/id.ts";
-import { parseNames, type SubjectName } from "../../base/subject-name.ts";
+import { parseNames, type SubjectName } from "../../base/names/subject-name.ts";
 import { buildAuthorityCertificate, newSerial } from "./build.ts";
 import { element, elements, oid, tags, time } from "./der.ts";
 import { newSigningKey, signingAlgorithm } from "./key.ts";

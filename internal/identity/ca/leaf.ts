@@ -1,7 +1,7 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { parseIp } from "../../base/ip-network.ts";
-import type { SubjectName } from "../../base/subject-name.ts";
+import { parseIp } from "../../base/names/ip-network.ts";
+import type { SubjectName } from "../../base/names/subject-name.ts";
 import { bits, element, elements, integer, oid, sequence, tags, time } from "./der.ts";
 import { certificatePem, signingAlgorithm } from "./key.ts";
 import type { Validity } from "./validity.ts";

@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { readTextFile, readTextIfPresent } from "../../base/file.ts";
+import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
 import { importSigningKey, parsePrivateKey } from "./key.ts";
 import { authorityPaths } from "./paths.ts";
 

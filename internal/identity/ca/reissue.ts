@@ -1,8 +1,8 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { publicMode, writeFileAtomic } from "../../base/file.ts";
+import { publicMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
-import { writing } from "../../base/new-files.ts";
 import { newSerial, rebuildAuthorityCertificate } from "./build.ts";
 import { type CertificateSummary, describeCertificate } from "./describe.ts";
 import { loadRoot, parseAuthority, readAuthorityFile } from "./load.ts";

@@ -8,10 +8,16 @@ import {
   secretMode,
   syncDirectory,
   writeFileAtomic,
-} from "../../base/file.ts";
+} from "../../base/files/file.ts";
+import {
+  createFiles,
+  isPresent,
+  makePrivateDirectory,
+  type NewFile,
+  writing,
+} from "../../base/files/new-files.ts";
+import { removeLeftovers } from "../../base/files/remove-leftovers.ts";
 import type { Random } from "../../base/id.ts";
-import { createFiles, isPresent, makePrivateDirectory, type NewFile, writing } from "../../base/new-files.ts";
-import { removeLeftovers } from "../../base/remove-leftovers.ts";
 import { spkiPin, splitPem } from "../trust/mod.ts";
 import { buildCrossCertificate, newSerial } from "./build.ts";
 import { buildHierarchy } from "./create.ts";

@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { decodeBase64Url, encodeBase64Url } from "../../base/base64.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
-import { readMasterUrl } from "../../base/master-url.ts";
 import { decode, encode } from "../../base/msgpack.ts";
+import { readMasterUrl } from "../../base/names/master-url.ts";
 
 /** What a host joins a fleet with: where its masters are, how to know them, and a secret that lets it in. */
 export interface JoinToken {

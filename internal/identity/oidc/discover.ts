@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 import { exchange } from "../trust/mod.ts";
 import { type PublicKey, parseJson, parseKeySet } from "./key-set.ts";
 

@@ -2,10 +2,10 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { makePrivateDirectory } from "../../base/files/new-files.ts";
 import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
-import { makePrivateDirectory } from "../../base/new-files.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { type PublicKey, parseJson, parseKeySet } from "./key-set.ts";
 

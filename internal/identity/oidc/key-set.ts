@@ -1,7 +1,7 @@
 import { createLocalJWKSet } from "jose";
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
-import { parseStrictJson } from "../../base/strict-json.ts";
+import { parseStrictJson } from "../../base/yaml/strict-json.ts";
 
 const maxKeys = 64;
 /** An RSA key of 8,192 bits. */

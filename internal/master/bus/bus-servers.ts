@@ -1,17 +1,16 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { checkReplicas, type ReplicaCheck } from "../../bus/replicas/mod.ts";
 import {
-  type Bus,
-  checkReplicas,
-  type RecentStreams,
-  type ReplicaCheck,
   readHealth,
   replicaAdvice,
   replicaProblem,
   type ServerHealth,
   type SystemBus,
-} from "../../bus/mod.ts";
+} from "../../bus/servers/mod.ts";
+import type { RecentStreams } from "../../bus/streams/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { MasterView } from "../metrics/mod.ts";
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { ServiceManager } from "../../base/service-manager.ts";
+import type { ServiceManager } from "../../base/service/service-manager.ts";
 import { type BusServer, carriedServer, startBusServer, systemPath } from "../../bus/server/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 

@@ -2,10 +2,10 @@ import { X509Certificate } from "node:crypto";
 import { chownSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
-import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/file.ts";
+import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { writing } from "../../base/new-files.ts";
 import {
   type AuthorityInForce,
   isKeyOf,

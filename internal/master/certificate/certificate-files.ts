@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
-import { watchDirectory } from "../../base/watch-directory.ts";
+import { readTextFile } from "../../base/files/file.ts";
+import { watchDirectory } from "../../base/files/watch-directory.ts";
 import { checkPair } from "../../identity/ca/mod.ts";
 import type { CertificateOptions, CertificateSource, EnrollCertificate } from "./certificate-source.ts";
 

@@ -2,7 +2,7 @@ import { createBackoff } from "../../base/backoff.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { watchDirectory } from "../../base/watch-directory.ts";
+import { watchDirectory } from "../../base/files/watch-directory.ts";
 import {
   type AuthorityInForce,
   authorityStamp,

@@ -1,7 +1,9 @@
 import { type Clock, untilAborted } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bucket, type Bus, probeStorage } from "../../bus/mod.ts";
+import { probeStorage } from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { readMasterBeat } from "../../fleet/masters/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import { judgeClock } from "./judge.ts";

@@ -4,18 +4,12 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import {
-  type AssetName,
-  type Bus,
-  clientCertificate,
-  connectBus,
-  createSystemBus,
-  replicasFor,
-  resolveBusCa,
-} from "../../bus/mod.ts";
+import { type AssetName, replicasFor } from "../../bus/assets/mod.ts";
+import { type Bus, clientCertificate, connectBus, resolveBusCa } from "../../bus/connection/mod.ts";
+import { createSystemBus } from "../../bus/servers/mod.ts";
 import { warnOfTokenFiles } from "../../doors/rest/mod.ts";
 import { lintPolicy } from "../../fleet/policy/mod.ts";
-import { loadRules, refusedMessage } from "../../fleet/reactor/mod.ts";
+import { loadRules, refusedMessage } from "../../fleet/reactor/rules/mod.ts";
 import { inspectRoles } from "../../fleet/roles/mod.ts";
 import { describeCertificate, loadAuthority } from "../../identity/ca/mod.ts";
 import { inspectProvider } from "../../identity/oidc/mod.ts";

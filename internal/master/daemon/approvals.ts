@@ -1,5 +1,6 @@
 import { describeError } from "../../base/errors.ts";
-import type { Bucket, Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import {
   type ApprovalDeps,
   type Approvals,

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { untilAborted } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent } from "../../base/file.ts";
+import { readTextIfPresent } from "../../base/files/file.ts";
 import { type CheckResult, startHealthServer } from "../../program/health/mod.ts";
 import { startEmbeddedBus } from "../bus/mod.ts";
 import { followMasters, judgeBusCertificate, readHeldCertificate } from "../site/mod.ts";

@@ -2,18 +2,11 @@ import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import { newGroupUser } from "../../bus/accounts/mod.ts";
-import {
-  type Bus,
-  checkReplicas,
-  lintBus,
-  placeOf,
-  readHealth,
-  readMembership,
-  removeConsumer,
-  removeFromGroup,
-  replicasFor,
-  type SystemBus,
-} from "../../bus/mod.ts";
+import { lintBus, removeFromGroup, replicasFor } from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { checkReplicas } from "../../bus/replicas/mod.ts";
+import { placeOf, readHealth, readMembership, type SystemBus } from "../../bus/servers/mod.ts";
+import { removeConsumer } from "../../bus/streams/mod.ts";
 import type { ClusterDeps } from "../../fleet/cluster/mod.ts";
 import { type OriginJudge, type Sites, systemSitesOf, type WatchedLinks } from "../../fleet/sites/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";

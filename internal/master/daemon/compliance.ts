@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bus, openBucket } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { openBucket } from "../../bus/storage/mod.ts";
 import { type Budgets, type LogLines, paceWatch } from "../../fleet/budget/mod.ts";
 import {
   type ComplianceView,

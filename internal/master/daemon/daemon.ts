@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { systemClock } from "../../base/clock.ts";
 import { systemJitter, systemRandom } from "../../base/id.ts";
-import { compileAsUsual } from "../../base/jit-policy.ts";
+import { compileAsUsual } from "../../base/service/jit-policy.ts";
 import { loadMasterConfig } from "../../program/config/mod.ts";
 import { runDaemon } from "../../program/daemon/mod.ts";
 import type { MasterOptions } from "./options.ts";

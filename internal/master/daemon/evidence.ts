@@ -1,11 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
-import { fileVersion } from "../../base/file-version.ts";
+import { readTextFile } from "../../base/files/file.ts";
+import { fileVersion } from "../../base/files/file-version.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import type { ChallengeTpmDeps, EnrollDeps } from "../../fleet/enrollment/mod.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import type { EnrollDeps } from "../../fleet/enrollment/joining/mod.ts";
+import type { ChallengeTpmDeps } from "../../fleet/enrollment/mod.ts";
 import { loadX509 } from "../../identity/ca/mod.ts";
 import {
   challengeTpm,

@@ -1,7 +1,8 @@
 import { type Clock, rfc3339, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import { version } from "../../base/version.ts";
-import type { Bucket, Bus } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { encodeMasterBeat, type MasterKeys } from "../../fleet/masters/mod.ts";
 
 const intervalMs = 5_000;

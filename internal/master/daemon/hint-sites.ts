@@ -1,4 +1,6 @@
-import { type Bucket, type Bus, siteHintSubject } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
+import { siteHintSubject } from "../../bus/subjects/subjects.ts";
 import { clusterInfoKey } from "../../fleet/bootstrap/mod.ts";
 import type { Sites } from "../../fleet/sites/mod.ts";
 

@@ -1,6 +1,8 @@
 import { dirname, join, resolve } from "node:path";
 import { describeError } from "../../base/errors.ts";
-import { type Enrollments, liveStates, readEntry, type WayIn } from "../../fleet/enrollment/mod.ts";
+import type { WayIn } from "../../fleet/enrollment/joining/mod.ts";
+import { liveStates } from "../../fleet/enrollment/record/mod.ts";
+import { type Enrollments, readEntry } from "../../fleet/enrollment/store/mod.ts";
 import {
   createJoinTokenView,
   createJoinTokenWay,

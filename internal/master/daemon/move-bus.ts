@@ -1,18 +1,11 @@
 import { resolve } from "node:path";
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import {
-  type Bus,
-  backUpBus,
-  clientCertificate,
-  connectBus,
-  firstAsset,
-  placeOf,
-  resolveBusCa,
-  restoreMissing,
-  streamName,
-} from "../../bus/mod.ts";
+import { firstAsset, streamName } from "../../bus/assets/mod.ts";
+import { type Bus, clientCertificate, connectBus, resolveBusCa } from "../../bus/connection/mod.ts";
 import { carriedServer, moveToCluster, systemPath } from "../../bus/server/mod.ts";
+import { placeOf } from "../../bus/servers/mod.ts";
+import { backUpBus, restoreMissing } from "../../bus/storage/mod.ts";
 import { loadMasterKeys } from "../keys/mod.ts";
 import type { MasterDeps } from "./options.ts";
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Bus, hintSubject } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { hintSubject } from "../../bus/subjects/subjects.ts";
 
 /** A peel asks within a second of its hint: this is how many hellos a second masters get. */
 const atOnce = 500;

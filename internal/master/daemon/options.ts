@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
-import type { ServiceManager } from "../../base/service-manager.ts";
+import type { ServiceManager } from "../../base/service/service-manager.ts";
 import type { Tracer } from "../../base/trace.ts";
 import type { ServedRoute } from "../../doors/rest/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";

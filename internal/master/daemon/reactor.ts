@@ -5,19 +5,19 @@ import { sha256 } from "../../base/sha256.ts";
 import type { Tracer } from "../../base/trace.ts";
 import { createWebhookAddresses } from "../../base/webhook/addresses.ts";
 import { addressesOf } from "../../base/webhook/addresses-of.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import type { Lease } from "../../bus/lease/mod.ts";
-import type { Bus } from "../../bus/mod.ts";
 import { serveRoom } from "../../doors/bus/mod.ts";
 import type { DispatchDeps } from "../../fleet/jobs/mod.ts";
 import type { Gate } from "../../fleet/operation/mod.ts";
+import { createJobLookup } from "../../fleet/reactor/events/mod.ts";
 import {
   answerMasters,
-  createJobLookup,
   type ReactorOperationDeps,
-  type Rule,
   reactorOperations,
   startReactor,
 } from "../../fleet/reactor/mod.ts";
+import type { Rule } from "../../fleet/reactor/rules/mod.ts";
 import type { RequestJudge } from "../../fleet/requests/mod.ts";
 import type { MasterConfig } from "../../program/config/mod.ts";
 import type { Check } from "../../program/health/mod.ts";

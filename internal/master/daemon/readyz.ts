@@ -1,11 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
-import {
-  type Bus,
-  encodeFailure,
-  encodeSuccess,
-  readyzOfMasterSubject,
-  readyzSubject,
-} from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { encodeFailure, encodeSuccess } from "../../bus/subjects/envelope.ts";
+import { readyzOfMasterSubject, readyzSubject } from "../../bus/subjects/subjects.ts";
 import { listenToOperators, signedOrNot } from "../../fleet/requests/mod.ts";
 import { type Check, runChecks } from "../../program/health/mod.ts";
 import type { SignedReads } from "./options.ts";

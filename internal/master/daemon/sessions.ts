@@ -1,7 +1,7 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { sourceOf } from "../../base/ip-network.ts";
 import { encode } from "../../base/msgpack.ts";
+import { sourceOf } from "../../base/names/ip-network.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { ConsoleSessions } from "../../doors/rest/mod.ts";
 import type { Recorder } from "../../fleet/audit/mod.ts";

@@ -2,9 +2,12 @@ import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/id.ts";
 import type { Log } from "../../base/log.ts";
 import { createSlots } from "../../base/slots.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import { contend, type Lease } from "../../bus/lease/mod.ts";
-import { acquireWriter, type Bus, hintSubject } from "../../bus/mod.ts";
-import { type Directory, findByPeel, memberStates, sealingKeyOf } from "../../fleet/enrollment/mod.ts";
+import { acquireWriter } from "../../bus/storage/mod.ts";
+import { hintSubject } from "../../bus/subjects/subjects.ts";
+import { memberStates, sealingKeyOf } from "../../fleet/enrollment/record/mod.ts";
+import { type Directory, findByPeel } from "../../fleet/enrollment/store/mod.ts";
 import {
   answerSettings,
   createSettingsController,

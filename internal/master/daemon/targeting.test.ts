@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import type { Bucket } from "../../bus/bucket.ts";
-import type { Directory } from "../../fleet/enrollment/directory.ts";
+import type { Bucket } from "../../bus/storage/bucket.ts";
+import type { Directory } from "../../fleet/enrollment/store/directory.ts";
 import type { Storage } from "../storage/storage.ts";
 import { startTargeting } from "./targeting.ts";
 

@@ -1,8 +1,9 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type Bucket, shareWatch } from "../../bus/mod.ts";
+import { type Bucket, shareWatch } from "../../bus/storage/mod.ts";
 import { type Budgets, paceWatch } from "../../fleet/budget/mod.ts";
-import { type Directory, watchFacts } from "../../fleet/enrollment/mod.ts";
+import { watchFacts } from "../../fleet/enrollment/mod.ts";
+import type { Directory } from "../../fleet/enrollment/store/mod.ts";
 import { createFleetIndex, type FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
 import type { Storage } from "../storage/mod.ts";

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
-import { type Bus, hintSubject } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { hintSubject } from "../../bus/subjects/subjects.ts";
 
 const everyMs = 60_000;
 /** How many peels learn of the newest entry each time. */

@@ -3,7 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { decode, encode } from "../../base/msgpack.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 
 import type { MasterKeys } from "../../fleet/masters/mod.ts";
 import type { AccountKeys } from "./account-keys.ts";

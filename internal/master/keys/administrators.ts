@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { readTextIfPresent } from "../../base/file.ts";
+import { readTextIfPresent } from "../../base/files/file.ts";
+import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
-import { watchDirectory } from "../../base/watch-directory.ts";
 import { readOperatorsKey } from "../../bus/accounts/mod.ts";
 import type { AccountSigner, KeyPair } from "../../identity/mod.ts";
 import { type Administrator, parseAdministrators } from "../../wire/administrators.ts";

@@ -1,7 +1,7 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { startPublisher } from "../../fleet/bootstrap/mod.ts";
 import type { Sites } from "../../fleet/sites/mod.ts";
 import {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile, readTextIfPresent } from "../../base/file.ts";
+import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
 import {
   type AccountKeyFiles,
   type CommandKeyFiles,

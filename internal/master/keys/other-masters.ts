@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Bucket } from "../../bus/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
 import { readMasterBeat } from "../../fleet/masters/mod.ts";
 
 /** Heartbeats of masters expire after this time. */

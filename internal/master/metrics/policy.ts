@@ -1,4 +1,4 @@
-import type { Decide } from "../../fleet/enrollment/mod.ts";
+import type { Decide } from "../../fleet/enrollment/joining/mod.ts";
 import { type Failure, failures } from "../../fleet/policy/mod.ts";
 import type { MetricsRegistry } from "../../program/health/mod.ts";
 import { boundedNames } from "./bounded-names.ts";

@@ -1,4 +1,4 @@
-import { dropCauses } from "../../fleet/reactor/mod.ts";
+import { dropCauses } from "../../fleet/reactor/events/mod.ts";
 import type { MetricsRegistry } from "../../program/health/mod.ts";
 import { boundedNames } from "./bounded-names.ts";
 import { longBuckets } from "./buckets.ts";

@@ -8,8 +8,8 @@ import {
   secretMode,
   syncDirectory,
   writeFileAtomic,
-} from "../../base/file.ts";
-import { writing } from "../../base/new-files.ts";
+} from "../../base/files/file.ts";
+import { writing } from "../../base/files/new-files.ts";
 
 /** The files of the certificate of a bus server, and of the one that takes its place. */
 export function certificateFiles(dir: string) {

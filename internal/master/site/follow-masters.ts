@@ -1,19 +1,14 @@
 import { sign } from "node:crypto";
 import { join } from "node:path";
-import {
-  createCommandKeys,
-  createMasterClient,
-  createRefusedStatements,
-  createRoots,
-  fetchDocument,
-} from "../../agent/joining/mod.ts";
+import { createMasterClient, fetchDocument } from "../../agent/joining/mod.ts";
+import { createCommandKeys, createRefusedStatements, createRoots } from "../../agent/trust/mod.ts";
 import { createBackoff } from "../../base/backoff.ts";
 import { encodeBase64 } from "../../base/base64.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { readTextFile, readTextIfPresent } from "../../base/file.ts";
+import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
+import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
-import { watchDirectory } from "../../base/watch-directory.ts";
 import type { BusServer } from "../../bus/server/mod.ts";
 import { certificateMessage } from "../../fleet/sites/mod.ts";
 import { type KeyPair, parseCredentials } from "../../identity/mod.ts";

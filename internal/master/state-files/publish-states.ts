@@ -1,9 +1,9 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
+import { watchDirectory } from "../../base/files/watch-directory.ts";
 import type { Log } from "../../base/log.ts";
-import { watchDirectory } from "../../base/watch-directory.ts";
 import type { Tenure } from "../../bus/lease/mod.ts";
-import type { BlobStore } from "../../bus/mod.ts";
+import type { BlobStore } from "../../bus/storage/mod.ts";
 import {
   type CatalogView,
   type Contents,

@@ -7,8 +7,8 @@ import { recordingLog } from "../../../test/harness/log.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemClock } from "../../base/clock.ts";
 import { encode } from "../../base/msgpack.ts";
-import { assets, provision } from "../../bus/assets.ts";
-import { lintBus } from "../../bus/lint-bus.ts";
+import { assets, provision } from "../../bus/assets/assets.ts";
+import { lintBus } from "../../bus/assets/lint-bus.ts";
 import { guardAssets } from "./guard.ts";
 
 const retention = assets.audit.ttlMs;

@@ -4,14 +4,14 @@ import type { Log } from "../../base/log.ts";
 import {
   type AssetName,
   type AssetReport,
-  type Bus,
   consumerAdvisories,
   inspectConfigs,
   inspectConsumers,
   type Room,
   restoreConfig,
   restoreConsumer,
-} from "../../bus/mod.ts";
+} from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
 import type { MasterMetrics } from "../metrics/mod.ts";
 import { createSweeper, type Owners } from "./sweep-foreign.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import type { AssetName } from "../../bus/mod.ts";
+import type { AssetName } from "../../bus/assets/mod.ts";
 import { renewTransient } from "./renew-transient.ts";
 
 /** What is done when the streams are measured every ten seconds. */

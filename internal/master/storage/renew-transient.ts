@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type AssetName, streamName } from "../../bus/mod.ts";
+import { type AssetName, streamName } from "../../bus/assets/mod.ts";
 
 /** In memory: gone with every restart of the bus, and made again when it is needed. */
 export const transient: ReadonlySet<AssetName> = new Set(["enroll-challenges", "request-nonces", "sessions"]);

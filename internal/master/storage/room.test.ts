@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { connectTo, startBus } from "../../../test/harness/bus.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import { provision } from "../../bus/assets.ts";
-import { createRecentStreams } from "../../bus/recent-streams.ts";
+import { provision } from "../../bus/assets/assets.ts";
+import { createRecentStreams } from "../../bus/streams/recent-streams.ts";
 import { watchRoom } from "./room.ts";
 
 test("storage that was not provisioned, or was removed, is named with the next step until it exists", async () => {

@@ -4,19 +4,19 @@ import type { Log } from "../../base/log.ts";
 import {
   type AssetName,
   assets,
-  type Bus,
-  deleteStream,
   type Fullness,
   fittingHistory,
   fullest,
   fullnessOf,
   keepFewerRevisions,
   probeStorage,
-  type RecentStreams,
   readFullness,
   silentAssets,
   streamName,
-} from "../../bus/mod.ts";
+} from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { deleteStream } from "../../bus/jetstream/mod.ts";
+import type { RecentStreams } from "../../bus/streams/mod.ts";
 import type { CheckResult } from "../../program/health/mod.ts";
 import type { MasterView } from "../metrics/mod.ts";
 import { growReplicas } from "./grow-replicas.ts";

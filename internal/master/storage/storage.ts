@@ -5,9 +5,6 @@ import type { Log } from "../../base/log.ts";
 import { shareRuns } from "../../base/share-runs.ts";
 import {
   type AssetName,
-  type Bucket,
-  type Bus,
-  openBucket,
   probeStorage,
   provision,
   provisionOne,
@@ -15,15 +12,12 @@ import {
   type Room,
   readOffer,
   replicasFor,
-  type SystemBus,
-} from "../../bus/mod.ts";
-import {
-  type Challenges,
-  createReadings,
-  type Enrollments,
-  maxMadeChallenges,
-  type Vouchers,
-} from "../../fleet/enrollment/mod.ts";
+} from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { SystemBus } from "../../bus/servers/mod.ts";
+import { type Bucket, openBucket } from "../../bus/storage/mod.ts";
+import { type Challenges, maxMadeChallenges } from "../../fleet/enrollment/joining/mod.ts";
+import { createReadings, type Enrollments, type Vouchers } from "../../fleet/enrollment/store/mod.ts";
 
 const retryMs = 2_000;
 /** Below what a client waits for its answer. */

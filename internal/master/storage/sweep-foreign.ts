@@ -1,16 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import {
-  type AssetReport,
-  type Bucket,
-  type Bus,
-  countStored,
-  parseEventSubject,
-  parseJobSubject,
-  readStream,
-  removeMessages,
-  storesMetadata,
-} from "../../bus/mod.ts";
+import { type AssetReport, countStored, storesMetadata } from "../../bus/assets/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import type { Bucket } from "../../bus/storage/mod.ts";
+import { readStream, removeMessages } from "../../bus/streams/mod.ts";
+import { parseEventSubject, parseJobSubject } from "../../bus/subjects/subjects.ts";
 
 /** Streams whose subjects have an owner, and which no decision is in. */
 const swept = ["job-events", "events", "facts"] as const;

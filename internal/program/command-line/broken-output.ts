@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import { isErrno, reasonOf } from "../../base/file.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { createMessages } from "../../base/messages.ts";
 import type { Output } from "./command.ts";
 

@@ -1,8 +1,8 @@
 import type { CommandDef } from "citty";
 import { defined } from "../../base/defined.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
-import { compileAfterStart } from "../../base/jit-policy.ts";
 import { createMessages, type Messages } from "../../base/messages.ts";
+import { compileAfterStart } from "../../base/service/jit-policy.ts";
 import { version } from "../../base/version.ts";
 import { WaitingRequest } from "../../base/waiting.ts";
 import { type Cli, Exit, type Machine, nameOf } from "./command.ts";

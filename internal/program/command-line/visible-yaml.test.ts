@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { load } from "js-yaml";
 import { invisible } from "../../base/invisible.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 import { visibleYaml } from "./visible-yaml.ts";
 
 const hostile = fc.string({

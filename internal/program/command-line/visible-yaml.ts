@@ -1,5 +1,5 @@
 import { escapeInvisible, invisible } from "../../base/invisible.ts";
-import { formatYaml } from "../../base/yaml.ts";
+import { formatYaml } from "../../base/yaml/yaml.ts";
 
 /**
  * Formats plain data as YAML in which every character can be seen. Texts with one that cannot are in double

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { mebibyte } from "../../base/byte-size.ts";
-import { parseIpNetwork } from "../../base/ip-network.ts";
+import { parseIpNetwork } from "../../base/names/ip-network.ts";
 import { listOf } from "./list.ts";
 import { logOptions } from "./log-options.ts";
 import { namedNetworks } from "./networks.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../base/document/schemas.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
-import { type IpNetwork, parseIpNetwork } from "../../base/ip-network.ts";
+import { type IpNetwork, parseIpNetwork } from "../../base/names/ip-network.ts";
 import type { OptionType } from "./option.ts";
 
 /** A named network with a budget of its own. */

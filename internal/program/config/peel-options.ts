@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { peelIdFromConfig } from "../../base/peel-id.ts";
+import { peelIdFromConfig } from "../../base/names/peel-id.ts";
 import { listOf } from "./list.ts";
 import { logOptions } from "./log-options.ts";
 import { inDataDir, inGroup, type OptionTable, option } from "./option.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseYaml } from "../../base/yaml.ts";
+import { parseYaml } from "../../base/yaml/yaml.ts";
 import { valueOfFlag } from "./flags.ts";
 import { masterProgram } from "./master.ts";
 import { flagOf, type OptionTable } from "./option.ts";

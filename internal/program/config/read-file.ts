@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
 
 /** Reads a configuration file; `undefined` when it does not exist. Tests pass their own map. */
 export type ReadFile = (path: string) => string | undefined;

@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { type Address, formatAddress, parseAddress } from "../../base/address.ts";
 import { formatByteSize, parseByteSize } from "../../base/byte-size.ts";
 import * as document from "../../base/document/schemas.ts";
 import { kindOf } from "../../base/document/written.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
+import { type Address, formatAddress, parseAddress } from "../../base/names/address.ts";
 import { suggestion } from "../../base/nearest.ts";
 import type { OptionType } from "./option.ts";
 

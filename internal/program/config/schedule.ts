@@ -4,8 +4,8 @@ import { keysOf } from "../../base/document/read.ts";
 import { duration, fields, integer, mapOf, plainMap, readBy } from "../../base/document/schemas.ts";
 import { writtenOf } from "../../base/document/written.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { isSecretName } from "../../base/secret-name.ts";
-import { parseYaml } from "../../base/yaml.ts";
+import { isSecretName } from "../../base/names/secret-name.ts";
+import { parseYaml } from "../../base/yaml/yaml.ts";
 import type { OptionType } from "./option.ts";
 
 /** One entry of the peel's scheduler. It has either `interval` or `cron`. */

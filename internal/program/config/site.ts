@@ -1,4 +1,4 @@
-import { isSiteName } from "../../base/site-name.ts";
+import { isSiteName } from "../../base/names/site-name.ts";
 import { inGroup, type OptionTable, option } from "./option.ts";
 import { emptyOr, text } from "./scalar.ts";
 import { httpsUrls } from "./url.ts";

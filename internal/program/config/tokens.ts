@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { fields, readBy } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
-import { roleNameForm } from "../../base/names.ts";
+import { roleNameForm } from "../../base/names/names.ts";
 import { listOf, listOfMaps } from "./list.ts";
 import { type ProblemOf, path } from "./scalar.ts";
 

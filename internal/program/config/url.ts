@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { advertiseUrlProblem, busUrlProblem } from "../../base/bus-url.ts";
 import { readBy } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
-import { readMasterUrl } from "../../base/master-url.ts";
+import { advertiseUrlProblem, busUrlProblem } from "../../base/names/bus-url.ts";
+import { readMasterUrl } from "../../base/names/master-url.ts";
 import { listOf } from "./list.ts";
 import { checked, emptyOr, text } from "./scalar.ts";
 

@@ -1,9 +1,9 @@
 import { systemClock } from "../../base/clock.ts";
 import { describeError, meaningOf, toSvcError } from "../../base/errors.ts";
-import { createJournalLog } from "../../base/journal.ts";
 import { createLog, type Log, type LogLevel, type logFormats } from "../../base/log.ts";
 import { createMessages } from "../../base/messages.ts";
-import { type ServiceManager, takeServiceManager } from "../../base/service-manager.ts";
+import { createJournalLog } from "../../base/service/journal.ts";
+import { type ServiceManager, takeServiceManager } from "../../base/service/service-manager.ts";
 import { version } from "../../base/version.ts";
 
 /** What the command line of a daemon asked for. */

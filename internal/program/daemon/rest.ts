@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../base/clock.ts";
-import { compileAsUsual, compileLate } from "../../base/jit-policy.ts";
+import { compileAsUsual, compileLate } from "../../base/service/jit-policy.ts";
 
 /** After this time without work, memory that the last work used is released. */
 const quietMs = 30_000;

@@ -1,20 +1,16 @@
 import type { Clock } from "../../base/clock.ts";
+import { type AssetName, clockDifference, inspectAssets, maxReplicas } from "../../bus/assets/mod.ts";
+import { type Bus, newerCredentials } from "../../bus/connection/mod.ts";
 import {
-  type AssetName,
-  type Bus,
   type BusServerInfo,
-  clockDifference,
   greetServer,
-  inspectAssets,
   inspectCertificate,
-  maxReplicas,
-  newerCredentials,
   placeOf,
   replicaAdvice,
   replicaProblem,
   resolveHost,
   surveyServers,
-} from "../../bus/mod.ts";
+} from "../../bus/servers/mod.ts";
 import { judgeClock, judgeEnd } from "./findings.ts";
 import type { Finding, Step } from "./step.ts";
 

@@ -1,7 +1,7 @@
-import { formatAddress } from "../../base/address.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
+import { formatAddress } from "../../base/names/address.ts";
 import { version } from "../../base/version.ts";
 import { type Check, runChecks } from "./check.ts";
 

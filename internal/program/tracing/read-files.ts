@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
-import { readTextFile } from "../../base/file.ts";
+import { readTextFile } from "../../base/files/file.ts";
 
 const maxHeaders = 16;
 const headerLine = /^([A-Za-z0-9-]{1,64}):[ \t]*([\x21-\x7e](?:[\x20-\x7e]{0,8190}[\x21-\x7e])?)$/;

@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import type { BlobStore } from "../../bus/mod.ts";
+import type { BlobStore } from "../../bus/storage/mod.ts";
 
 /** An LRU cache of blobs with a limit on its memory. */
 export interface BlobCache {

@@ -2,9 +2,9 @@ import { fdatasync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf, secretMode } from "../../base/file.ts";
-import { openDirectory, openParent } from "../../base/opened-directory.ts";
-import { replaceEntry, writeWhole } from "../../base/replace-entry.ts";
+import { isErrno, reasonOf, secretMode } from "../../base/files/file.ts";
+import { openDirectory, openParent } from "../../base/files/opened-directory.ts";
+import { replaceEntry, writeWhole } from "../../base/files/replace-entry.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 
 const unchanged = { uid: undefined, gid: undefined };

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import type { FileSource, SourceFile } from "./files.ts";
 import { maxFileBytes, pathProblem } from "./manifest.ts";

@@ -1,7 +1,8 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { type BlobStore, type Bus, type Head, readBlob } from "../../bus/mod.ts";
+import type { Bus } from "../../bus/connection/mod.ts";
+import { type BlobStore, type Head, readBlob } from "../../bus/storage/mod.ts";
 import { type Catalog, decodeCatalog } from "./catalog.ts";
 import type { HeadSeal } from "./head-seal.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import type { Head } from "../../bus/mod.ts";
+import type { Head } from "../../bus/storage/mod.ts";
 import { acceptedBy, type KeyPair } from "../../identity/mod.ts";
 import { openStatement, type SignedStatement, type Statement, signStatement } from "./statement.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { encode } from "../../base/msgpack.ts";
-import { isEnvironmentName } from "../../base/names.ts";
+import { isEnvironmentName } from "../../base/names/names.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import {
   assembleManifest,

@@ -3,7 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import { type BlobStore, type Commit, type Head, openContentStore } from "../../bus/mod.ts";
+import { type BlobStore, type Commit, type Head, openContentStore } from "../../bus/storage/mod.ts";
 import { type Catalog, encodeCatalog, keptSnapshots, type Published } from "./catalog.ts";
 import type { Contents } from "./contents.ts";
 import type { CatalogView } from "./follow-catalog.ts";

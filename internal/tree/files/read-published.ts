@@ -1,7 +1,7 @@
 import { describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import { type BlobStore, readBlob } from "../../bus/mod.ts";
+import { type BlobStore, readBlob } from "../../bus/storage/mod.ts";
 import { type Catalog, decodeCatalog, type Published } from "./catalog.ts";
 import { blobsOf, decodePage, decodeRoot } from "./manifest.ts";
 

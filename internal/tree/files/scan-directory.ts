@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../base/clock.ts";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno } from "../../base/file.ts";
+import { isErrno } from "../../base/files/file.ts";
 import { type Content, type Contents, startHashing } from "./contents.ts";
 import { type ManifestFile, maxBlobBytes, maxFileBytes, maxFiles } from "./manifest.ts";
 import { unreadable, walkDirectory } from "./walk-directory.ts";

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import type { BlobStore } from "../../bus/mod.ts";
+import type { BlobStore } from "../../bus/storage/mod.ts";
 import type { Content, Contents } from "./contents.ts";
 import { blobsOf, type EncodedManifest } from "./manifest.ts";
 

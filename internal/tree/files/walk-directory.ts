@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { join, sep } from "node:path";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { pathProblem } from "./manifest.ts";
 
 const maxDepth = 32;

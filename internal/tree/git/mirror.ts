@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { makeDirectory } from "../../base/file.ts";
+import { makeDirectory } from "../../base/files/file.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import {

@@ -1,4 +1,4 @@
-import { isEnvironmentName } from "../../base/names.ts";
+import { isEnvironmentName } from "../../base/names/names.ts";
 
 /** A branch or tag and its object. */
 export interface Ref {

@@ -9,9 +9,9 @@ import {
   statSync,
 } from "node:fs";
 import { SvcError } from "../../base/errors.ts";
-import { isErrno, reasonOf } from "../../base/file.ts";
+import { isErrno, reasonOf } from "../../base/files/file.ts";
+import { openForReading } from "../../base/files/open-for-reading.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { openForReading } from "../../base/open-for-reading.ts";
 import { localGroups, localUsers } from "../../host/system/accounts/mod.ts";
 import { type System, systemOf } from "../../host/system/system.ts";
 import { type HostFunction, reading, text } from "./function.ts";

@@ -1,5 +1,5 @@
-import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { isInNetwork, parseIp, parseIpNetwork } from "../../base/names/ip-network.ts";
 import { isMap } from "../../base/plain-map.ts";
 import { serialOf } from "../../host/modules/mod.ts";
 import { type HostFunction, type HostTools, reading, text } from "./function.ts";

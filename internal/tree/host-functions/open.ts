@@ -1,5 +1,5 @@
 import { SvcError, toSvcError } from "../../base/errors.ts";
-import { reasonOf } from "../../base/file.ts";
+import { reasonOf } from "../../base/files/file.ts";
 import type { Random } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import type { HostCall, HostFunctions } from "../template/mod.ts";

@@ -1,6 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
+import { isNothing, plainValue, type YamlNode } from "../../base/yaml/yaml.ts";
 import { type ArgSpec, argumentProblem, type CallArgs, expectation } from "../../host/modules/mod.ts";
 import { type Problems, placeOf, type StateFunction } from "../function/mod.ts";
 import type { Compat } from "../template/mod.ts";

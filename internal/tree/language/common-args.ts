@@ -1,7 +1,7 @@
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { plainValue, type YamlNode } from "../../base/yaml.ts";
+import { plainValue, type YamlNode } from "../../base/yaml/yaml.ts";
 import { tagProblem } from "../../host/modules/mod.ts";
 import {
   type Condition,

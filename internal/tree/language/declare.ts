@@ -1,4 +1,4 @@
-import { isNothing, type YamlEntry, type YamlNode } from "../../base/yaml.ts";
+import { isNothing, type YamlEntry, type YamlNode } from "../../base/yaml/yaml.ts";
 import type { Place, Problems } from "../function/mod.ts";
 import type { RenderedFile } from "./render.ts";
 

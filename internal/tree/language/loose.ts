@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Plain } from "../../base/msgpack.ts";
-import type { YamlNode } from "../../base/yaml.ts";
+import type { YamlNode } from "../../base/yaml/yaml.ts";
 import type { ArgSpec } from "../../host/modules/mod.ts";
 
 /** A value as Salt takes it, where it is not one that the argument expects. */

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { parseYaml, type YamlNode } from "../../base/yaml.ts";
-import { oldWordsIn } from "../../base/yaml-old-words.ts";
+import { parseYaml, type YamlNode } from "../../base/yaml/yaml.ts";
+import { oldWordsIn } from "../../base/yaml/yaml-old-words.ts";
 import type { FileSource } from "../files/mod.ts";
 import type { Problems } from "../function/mod.ts";
 import { type Renderer, readRenderers, type Scope, TemplateError, type Templates } from "../template/mod.ts";

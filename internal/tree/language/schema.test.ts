@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import Ajv from "ajv";
-import { parseYaml, plainValue } from "../../base/yaml.ts";
+import { parseYaml, plainValue } from "../../base/yaml/yaml.ts";
 import { stateRegistry } from "../functions/registry.ts";
 import { stateSchema } from "./schema.ts";
 

@@ -3,7 +3,7 @@ import { mapOf } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
-import type { YamlNode } from "../../base/yaml.ts";
+import type { YamlNode } from "../../base/yaml/yaml.ts";
 import type { Place, Problems } from "../function/mod.ts";
 import {
   compileTarget,

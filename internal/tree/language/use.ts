@@ -1,5 +1,5 @@
 import { suggestion } from "../../base/nearest.ts";
-import type { YamlNode } from "../../base/yaml.ts";
+import type { YamlNode } from "../../base/yaml/yaml.ts";
 import { type Place, type Problems, placeOf } from "../function/mod.ts";
 import { isCommon } from "./common-args.ts";
 import type { Declaration, DeclaredArg, DeclaredFunction } from "./declare.ts";

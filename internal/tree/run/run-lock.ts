@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { rfc3339 } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
-import { isErrno, secretMode, temporaryName } from "../../base/file.ts";
+import { isErrno, secretMode, temporaryName } from "../../base/files/file.ts";
 
 /** Ensures that only one run of states is active on this host, across processes. */
 export interface RunLock {

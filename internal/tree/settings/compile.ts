@@ -1,8 +1,8 @@
 import { describeError } from "../../base/errors.ts";
 import { type Random, systemRandom } from "../../base/id.ts";
 import type { Plain } from "../../base/msgpack.ts";
-import { displayPeelId } from "../../base/peel-id.ts";
-import { isNothing, plainValue, type YamlNode } from "../../base/yaml.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
+import { isNothing, plainValue, type YamlNode } from "../../base/yaml/yaml.ts";
 import type { Facts } from "../../host/facts/mod.ts";
 import { encodeSettings, type Labels, labelsKey, type Settings } from "../../wire/settings-envelope.ts";
 import { createFactPacker, type FactMap, type Groups } from "../targets/mod.ts";

@@ -1,6 +1,6 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import type { Random } from "../../base/id.ts";
-import { parseYaml, plainValue, type YamlNode } from "../../base/yaml.ts";
+import { parseYaml, plainValue, type YamlNode } from "../../base/yaml/yaml.ts";
 import { faultAt } from "./fault.ts";
 
 // While a template is rendered and parsed as YAML, a word that nobody can guess stands for each value of a fact.

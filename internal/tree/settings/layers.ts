@@ -1,5 +1,5 @@
 import type { TextPosition } from "../../base/place.ts";
-import type { YamlNode } from "../../base/yaml.ts";
+import type { YamlNode } from "../../base/yaml/yaml.ts";
 
 /** The settings of one file, as it was merged for one peel. */
 export interface Layer {

@@ -1,7 +1,7 @@
 import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
-import { parseYaml, type YamlNode } from "../../base/yaml.ts";
-import { oldWord, oldWordsIn } from "../../base/yaml-old-words.ts";
+import { parseYaml, type YamlNode } from "../../base/yaml/yaml.ts";
+import { oldWord, oldWordsIn } from "../../base/yaml/yaml-old-words.ts";
 import { analyse, type Dependence } from "./dependence.ts";
 import { SettingsFault } from "./fault.ts";
 import { templatesOf } from "./render.ts";

@@ -1,5 +1,5 @@
 import { atLine } from "../../base/place.ts";
-import { isNothing, type YamlNode } from "../../base/yaml.ts";
+import { isNothing, type YamlNode } from "../../base/yaml/yaml.ts";
 import { faultAt, SettingsFault } from "./fault.ts";
 import type { TreeReader } from "./read.ts";
 

@@ -3,7 +3,7 @@ import { checkNode } from "../../base/document/read.ts";
 import { mapOf } from "../../base/document/schemas.ts";
 import { SvcError } from "../../base/errors.ts";
 import { atLine } from "../../base/place.ts";
-import type { YamlNode } from "../../base/yaml.ts";
+import type { YamlNode } from "../../base/yaml/yaml.ts";
 import {
   compileTarget,
   expandGroups,

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../base/peel-id.ts";
+import { displayPeelId } from "../../base/names/peel-id.ts";
 import type { ExpandedExpression, PeelMatcher } from "./expression.ts";
 import type { FactMap } from "./fact-map.ts";
 import { compileFactTest } from "./match-fact.ts";

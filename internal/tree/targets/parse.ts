@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { encodePeelId, isPeelId } from "../../base/peel-id.ts";
+import { encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import type { Expression, Matcher } from "./expression.ts";
 import { compileRegex } from "./pattern.ts";
 import { type Token, tokensOf } from "./words.ts";

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { parseIp } from "../../base/ip-network.ts";
+import { parseIp } from "../../base/names/ip-network.ts";
 import { Fault, isInteger, type Value } from "../jinja/values/mod.ts";
 
 // Addresses and networks as Python reads and writes them.

@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import type { YamlDialect } from "../../base/yaml.ts";
+import type { YamlDialect } from "../../base/yaml/yaml.ts";
 import { type Budget, createEnvironment, type Filter, JinjaError, take, textOf } from "../jinja/mod.ts";
 import { Fault } from "../jinja/values/mod.ts";
 import { yamlFilter } from "./data-filters.ts";

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { isInNetwork, parseIp, parseIpNetwork } from "../../base/ip-network.ts";
+import { isInNetwork, parseIp, parseIpNetwork } from "../../base/names/ip-network.ts";
 import { type Filter, type Test, take, textOf } from "../jinja/mod.ts";
 import { type Args, Fault, itemsOf, Tuple, type Value } from "../jinja/values/mod.ts";
 import { addressIn, addressText, networkOf } from "./addresses.ts";

@@ -1,5 +1,5 @@
 import { SvcError } from "../../base/errors.ts";
-import { parseYaml, type YamlDialect, type YamlNode } from "../../base/yaml.ts";
+import { parseYaml, type YamlDialect, type YamlNode } from "../../base/yaml/yaml.ts";
 import { Fault, float, type Value, ValueMap } from "../jinja/values/mod.ts";
 
 /** The text of data as a value. @throws Fault that says what is wrong with it */

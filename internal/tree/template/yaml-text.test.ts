@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Plain } from "../../base/msgpack.ts";
-import { parseYaml, plainValue } from "../../base/yaml.ts";
+import { parseYaml, plainValue } from "../../base/yaml/yaml.ts";
 import { fromPlain, ValueMap } from "../jinja/values/mod.ts";
 import cases from "./as-pyyaml.json";
 import flowCases from "./as-pyyaml-flow.json";

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
-import { provision } from "../../../internal/bus/assets.ts";
+import { provision } from "../../../internal/bus/assets/assets.ts";
 import { storeMessage } from "../../../internal/bus/jetstream/store-message.ts";
 import { createAuditWriter } from "../../../internal/fleet/audit/append.ts";
 import { createRecorder } from "../../../internal/fleet/audit/recorder.ts";

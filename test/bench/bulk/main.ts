@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { mapBounded } from "../../../internal/base/map-bounded.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
-import { encodeRecord } from "../../../internal/fleet/enrollment/record.ts";
+import { openBucket } from "../../../internal/bus/storage/bucket.ts";
+import { encodeRecord } from "../../../internal/fleet/enrollment/record/record.ts";
 import { enlistPending } from "../../fleet/credentials.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { startMasterBinary } from "../../harness/fleet.ts";

@@ -1,11 +1,11 @@
 import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { createCommandKeys } from "../../../internal/agent/joining/command-keys.ts";
 import { fetchDocument } from "../../../internal/agent/joining/fetch-document.ts";
 import { createMasterClient } from "../../../internal/agent/joining/master-client.ts";
-import { createRecoveryKeys } from "../../../internal/agent/joining/recovery-keys.ts";
-import { createRoots } from "../../../internal/agent/joining/roots.ts";
+import { createCommandKeys } from "../../../internal/agent/trust/command-keys.ts";
+import { createRecoveryKeys } from "../../../internal/agent/trust/recovery-keys.ts";
+import { createRoots } from "../../../internal/agent/trust/roots.ts";
 import { encodeBase64 } from "../../../internal/base/base64.ts";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";

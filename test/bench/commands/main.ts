@@ -1,8 +1,8 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
-import type { Job } from "../../../internal/fleet/jobs/record.ts";
-import { withJobMac } from "../../../internal/fleet/jobs/record-mac.ts";
+import type { Job } from "../../../internal/fleet/jobs/records/record.ts";
+import { withJobMac } from "../../../internal/fleet/jobs/records/record-mac.ts";
 import { createCommands } from "../../../internal/fleet/jobs/send.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { createRecordMac } from "../../../internal/identity/record-mac.ts";

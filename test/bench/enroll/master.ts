@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../../internal/base/files/file.ts";
 import type { TestBus } from "../../harness/bus.ts";
 import { portsOfMaster } from "../../harness/log-records.ts";
 

@@ -3,7 +3,7 @@ import { systemClock } from "../../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../../internal/base/id.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
 import { streamState } from "../../../internal/bus/jetstream/stream-state.ts";
-import { ackSubject, returnSubject } from "../../../internal/bus/subjects.ts";
+import { ackSubject, returnSubject } from "../../../internal/bus/subjects/subjects.ts";
 import { followJob } from "../../../internal/cli/job/follow-job.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";

@@ -1,9 +1,9 @@
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
-import type { Bus } from "../../../internal/bus/connect.ts";
+import type { Bus } from "../../../internal/bus/connection/connect.ts";
 import { jobDoors } from "../../../internal/fleet/jobs/doors.ts";
-import { merkleTree } from "../../../internal/identity/merkle.ts";
+import { merkleTree } from "../../../internal/identity/merkle/merkle.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { encodeCall } from "../../../internal/wire/call.ts";
 import { signCommand } from "../../../internal/wire/command.ts";

@@ -3,7 +3,7 @@ import { gibibyte } from "../../../internal/base/byte-size.ts";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { readCommandKeys } from "../../../internal/bus/accounts/key-files.ts";
-import { provision } from "../../../internal/bus/assets.ts";
+import { provision } from "../../../internal/bus/assets/assets.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { connectTo, startBus } from "../../harness/bus.ts";
 import { freshAddress } from "../../harness/client.ts";

@@ -1,8 +1,8 @@
 import { cpus, hostname, release, totalmem } from "node:os";
 import { rfc3339, systemClock } from "../../../internal/base/clock.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
-import type { Bucket } from "../../../internal/bus/bucket.ts";
-import type { Member } from "../../../internal/fleet/enrollment/mod.ts";
+import type { Bucket } from "../../../internal/bus/storage/bucket.ts";
+import type { Member } from "../../../internal/fleet/enrollment/store/mod.ts";
 import { createLastJobs } from "../../../internal/fleet/jobs/last-jobs.ts";
 import { type Call, invoke } from "../../../internal/fleet/operation/mod.ts";
 import { countFacts } from "../../../internal/fleet/peels/count-facts-operation.ts";

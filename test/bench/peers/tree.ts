@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { readTextIfPresent } from "../../../internal/base/file.ts";
+import { readTextIfPresent } from "../../../internal/base/files/file.ts";
 import { memoryOf } from "../../harness/usage.ts";
 import { processorMsOf } from "../dispatch/processor.ts";
 

@@ -1,8 +1,8 @@
 import { rfc3339, systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
-import { decodeRecord, encodeRecord } from "../../../internal/fleet/enrollment/record.ts";
+import { openBucket } from "../../../internal/bus/storage/bucket.ts";
+import { decodeRecord, encodeRecord } from "../../../internal/fleet/enrollment/record/record.ts";
 import { encodeJwt } from "../../../internal/identity/jwt.ts";
 import { newKeyPair, verifySignature } from "../../../internal/identity/nkey.ts";
 import { renewalMessage } from "../../../internal/wire/enrollment-messages.ts";

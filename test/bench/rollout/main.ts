@@ -1,9 +1,9 @@
 import { cpus, release, totalmem } from "node:os";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
+import { openBucket } from "../../../internal/bus/storage/bucket.ts";
 import { jobDoors } from "../../../internal/fleet/jobs/doors.ts";
-import { decodeJob } from "../../../internal/fleet/jobs/record.ts";
+import { decodeJob } from "../../../internal/fleet/jobs/records/record.ts";
 import { rolloutDoors } from "../../../internal/fleet/rollout/doors.ts";
 import { isLive } from "../../../internal/fleet/rollout/record.ts";
 import { startFleet } from "../../fleet/fleet.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
-import { findByPeel } from "../../../internal/fleet/enrollment/store.ts";
+import { openBucket } from "../../../internal/bus/storage/bucket.ts";
+import { findByPeel } from "../../../internal/fleet/enrollment/store/store.ts";
 import { abortRotation, startRotation } from "../../../internal/identity/ca/mod.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { connectTo, type TestBus } from "../../harness/bus.ts";

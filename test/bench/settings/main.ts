@@ -2,7 +2,7 @@ import { cpus, hostname, release, totalmem } from "node:os";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
-import { fenceKey } from "../../../internal/bus/fenced-writer.ts";
+import { fenceKey } from "../../../internal/bus/storage/fenced-writer.ts";
 import { createSettingsController } from "../../../internal/fleet/settings/controller.ts";
 import { trackSettings } from "../../../internal/fleet/settings/tracker.ts";
 import { builtinFacts, collectFacts } from "../../../internal/host/facts/collect.ts";

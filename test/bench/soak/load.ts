@@ -1,6 +1,6 @@
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { decode, encode, type Plain } from "../../../internal/base/msgpack.ts";
-import type { Bus } from "../../../internal/bus/connect.ts";
+import type { Bus } from "../../../internal/bus/connection/connect.ts";
 import { followJob } from "../../../internal/cli/job/follow-job.ts";
 import { rolloutDoors } from "../../../internal/fleet/rollout/doors.ts";
 import { requestMaster } from "../../harness/jobs.ts";

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "../../../internal/base/clock.ts";
-import { makeDirectory } from "../../../internal/base/file.ts";
+import { makeDirectory } from "../../../internal/base/files/file.ts";
 import { requestJetStream } from "../../../internal/bus/jetstream/request.ts";
 import { startFleet } from "../../fleet/fleet.ts";
 import { connectTo, natsServerPath, startBus } from "../../harness/bus.ts";

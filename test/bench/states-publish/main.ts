@@ -5,8 +5,8 @@ import { createStatesClient } from "../../../internal/agent/state-files/fetch-st
 import { openStateFiles } from "../../../internal/agent/state-files/state-files.ts";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
-import { provision } from "../../../internal/bus/assets.ts";
-import { openBlobStore } from "../../../internal/bus/blob-store.ts";
+import { provision } from "../../../internal/bus/assets/assets.ts";
+import { openBlobStore } from "../../../internal/bus/storage/blob-store.ts";
 import { serveFetch } from "../../../internal/doors/peels/fetch.ts";
 import { newKeyPair } from "../../../internal/identity/nkey.ts";
 import { createBlobCache } from "../../../internal/tree/files/blob-cache.ts";

@@ -1,7 +1,7 @@
 import { cpus, hostname, release, totalmem } from "node:os";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { encode, type Plain } from "../../../internal/base/msgpack.ts";
-import type { Bucket } from "../../../internal/bus/bucket.ts";
+import type { Bucket } from "../../../internal/bus/storage/bucket.ts";
 import { createFleetIndex } from "../../../internal/fleet/targeting/fleet-index.ts";
 import { resolveExpression } from "../../../internal/fleet/targeting/resolve.ts";
 import { builtinFacts, collectFacts } from "../../../internal/host/facts/collect.ts";

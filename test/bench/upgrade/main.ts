@@ -4,8 +4,8 @@ import { sleep, systemClock } from "../../../internal/base/clock.ts";
 import { systemRandom } from "../../../internal/base/id.ts";
 import { decode, encode } from "../../../internal/base/msgpack.ts";
 import { sha256Hex } from "../../../internal/base/sha256.ts";
-import { connectBus } from "../../../internal/bus/connect.ts";
-import { fetchSubject, peelInboxPrefix } from "../../../internal/bus/subjects.ts";
+import { connectBus } from "../../../internal/bus/connection/connect.ts";
+import { fetchSubject, peelInboxPrefix } from "../../../internal/bus/subjects/subjects.ts";
 import type { BinaryFile } from "../../../internal/cli/upgrade/read-binary.ts";
 import { uploadBinary } from "../../../internal/cli/upgrade/upload.ts";
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { setReplicas } from "../../../internal/bus/replicas/change.ts";
+import { setReplicas } from "../../../internal/bus/assets/change-replicas.ts";
 import type { ServerVersion } from "../../harness/bus.ts";
 import { type ClusterHosts, startHosts } from "../../harness/cluster-hosts.ts";
 import { binaries } from "../../harness/fleet.ts";

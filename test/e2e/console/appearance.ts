@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { writeFileAtomic } from "../../../internal/base/file.ts";
+import { writeFileAtomic } from "../../../internal/base/files/file.ts";
 import type { ShownFleet } from "../../harness/shown-fleet/start.ts";
 
 type Features = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { newId, systemRandom } from "../../../internal/base/id.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
+import { openBucket } from "../../../internal/bus/storage/bucket.ts";
 import { encodeApproval } from "../../../internal/fleet/approvals/record.ts";
 import { connectTo } from "../../harness/bus.ts";
 import type { ConsoleFleet } from "../../harness/console.ts";

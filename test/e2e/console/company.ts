@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { writeFileAtomic } from "../../../internal/base/file.ts";
+import { writeFileAtomic } from "../../../internal/base/files/file.ts";
 import { type ConsoleFleet, startConsoleFleet } from "../../harness/console.ts";
 import { type IdentityProvider, startIdentityProvider } from "../../harness/identity-provider.ts";
 import { newOperator, writeOperatorFile } from "../../harness/operators.ts";

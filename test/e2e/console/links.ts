@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
-import { secretMode, writeFileAtomic } from "../../../internal/base/file.ts";
+import { secretMode, writeFileAtomic } from "../../../internal/base/files/file.ts";
 import { readOperatorsKey } from "../../../internal/bus/accounts/mod.ts";
 import { encodeJwt } from "../../../internal/identity/jwt.ts";
 import { formatOperatorFile, readClaims, readOperatorFile } from "../../../internal/identity/mod.ts";

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { encode } from "../../../internal/base/msgpack.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
-import { append, eventSubject } from "../../../internal/bus/mod.ts";
-import { masterSource } from "../../../internal/fleet/reactor/mod.ts";
+import { openBucket } from "../../../internal/bus/storage/bucket.ts";
+import { append } from "../../../internal/bus/streams/mod.ts";
+import { eventSubject } from "../../../internal/bus/subjects/subjects.ts";
+import { masterSource } from "../../../internal/fleet/reactor/events/mod.ts";
 import { encodeServiceEvent } from "../../../internal/wire/peel-event.ts";
 import { connectTo } from "../../harness/bus.ts";
 import type { ConsoleFleet } from "../../harness/console.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { makeDirectory, writeFileAtomic } from "../../../internal/base/file.ts";
+import { makeDirectory, writeFileAtomic } from "../../../internal/base/files/file.ts";
 import { enrollNew, newEnrollee } from "../../harness/enrollee.ts";
 import { until } from "../../harness/until.ts";
 import { type Company, markup, silent } from "./company.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { writeFileAtomic } from "../../../internal/base/file.ts";
+import { writeFileAtomic } from "../../../internal/base/files/file.ts";
 import type { ConsoleFleet } from "../../harness/console.ts";
 
 const webTeam = `roles:

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
-import { makeDirectory, writeFileAtomic } from "../../../internal/base/file.ts";
+import { makeDirectory, writeFileAtomic } from "../../../internal/base/files/file.ts";
 import { requestOf } from "../../../internal/console/api/client.ts";
 import { routes } from "../../../internal/console/api/routes.ts";
 import { nameOfScope, type Scope } from "../../../internal/fleet/operation/scope.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { makeDirectory, writeFileAtomic } from "../../../internal/base/file.ts";
+import { makeDirectory, writeFileAtomic } from "../../../internal/base/files/file.ts";
 import { startMasterBinary } from "../../harness/fleet.ts";
 import { until } from "../../harness/until.ts";
 import { visitorOf } from "../../harness/visitor.ts";

@@ -15,7 +15,7 @@ import {
   returnSubject,
   siteDispatchSubject,
   stopSubject,
-} from "../../../internal/bus/subjects.ts";
+} from "../../../internal/bus/subjects/subjects.ts";
 import { parseCredentials } from "../../../internal/identity/credentials.ts";
 import { readVersion } from "../../../internal/wire/settings-envelope.ts";
 import { encodeReport } from "../../../internal/wire/state-report.ts";

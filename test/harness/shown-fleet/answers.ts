@@ -1,5 +1,5 @@
 import type { Plain } from "../../../internal/base/msgpack.ts";
-import { displayPeelId } from "../../../internal/base/peel-id.ts";
+import { displayPeelId } from "../../../internal/base/names/peel-id.ts";
 import { decodeCall } from "../../../internal/wire/call.ts";
 import type { JobReturn } from "../../../internal/wire/return.ts";
 import type { ManualPeel } from "../manual-peel.ts";

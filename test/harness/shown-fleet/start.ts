@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../../internal/base/clock.ts";
-import { makeDirectory, secretMode, writeFileAtomic } from "../../../internal/base/file.ts";
+import { makeDirectory, secretMode, writeFileAtomic } from "../../../internal/base/files/file.ts";
 import { encode } from "../../../internal/base/msgpack.ts";
-import { encodePeelId } from "../../../internal/base/peel-id.ts";
-import { eventSubject } from "../../../internal/bus/subjects.ts";
+import { encodePeelId } from "../../../internal/base/names/peel-id.ts";
+import { eventSubject } from "../../../internal/bus/subjects/subjects.ts";
 import { encodePeelEvent } from "../../../internal/wire/peel-event.ts";
 import { openBrowser } from "../browser.ts";
 import { startBus, type TestBus } from "../bus.ts";

@@ -1,6 +1,6 @@
 import { newId, systemRandom } from "../../../internal/base/id.ts";
-import { encodePeelId } from "../../../internal/base/peel-id.ts";
-import { openBucket } from "../../../internal/bus/bucket.ts";
+import { encodePeelId } from "../../../internal/base/names/peel-id.ts";
+import { openBucket } from "../../../internal/bus/storage/bucket.ts";
 import { encodeApproval } from "../../../internal/fleet/approvals/record.ts";
 import { encodeOperator, signOperator } from "../../../internal/wire/operator-record.ts";
 import { connectTo, type TestBus } from "../bus.ts";

@@ -1,4 +1,4 @@
-import { namesOf } from "../../../internal/base/peel-id.ts";
+import { namesOf } from "../../../internal/base/names/peel-id.ts";
 import { formatApprovals } from "../../../internal/cli/approval/list.ts";
 import { formatExpected } from "../../../internal/cli/enroll/expected/commands.ts";
 import { formatEnrollments } from "../../../internal/cli/enroll/list.ts";

@@ -1,4 +1,4 @@
-import { namesOf } from "../../../internal/base/peel-id.ts";
+import { namesOf } from "../../../internal/base/names/peel-id.ts";
 import { formatEntries } from "../../../internal/cli/audit/list.ts";
 import { formatBackup } from "../../../internal/cli/bus/format.ts";
 import { formatLint } from "../../../internal/cli/bus/lint.ts";

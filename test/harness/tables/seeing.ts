@@ -1,4 +1,4 @@
-import { namesOf } from "../../../internal/base/peel-id.ts";
+import { namesOf } from "../../../internal/base/names/peel-id.ts";
 import { formatProblems, formatWitnesses } from "../../../internal/cli/audit/verify.ts";
 import { formatComparison } from "../../../internal/cli/bus/verify.ts";
 import { formatContexts } from "../../../internal/cli/context/commands.ts";

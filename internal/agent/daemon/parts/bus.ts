@@ -1,11 +1,13 @@
 import { abortable } from "../../../base/abortable.ts";
 import { describeError } from "../../../base/errors.ts";
-import { displayPeelId } from "../../../base/peel-id.ts";
-import { type BusOptions, connectBus, peelInboxPrefix } from "../../../bus/mod.ts";
+import { displayPeelId } from "../../../base/names/peel-id.ts";
+import { type BusOptions, connectBus } from "../../../bus/connection/mod.ts";
+import { peelInboxPrefix } from "../../../bus/subjects/subjects.ts";
 import { TrustError } from "../../../identity/trust/mod.ts";
 import { assemble, type CheckResult } from "../../../program/health/mod.ts";
 import { sendReports } from "../../compliance/mod.ts";
-import { grantedSite, readPeelCredentials } from "../../joining/mod.ts";
+import { readPeelCredentials } from "../../identity/mod.ts";
+import { grantedSite } from "../../joining/mod.ts";
 import {
   type BusSource,
   builtinBusUrl,

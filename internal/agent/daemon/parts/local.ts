@@ -4,7 +4,7 @@ import type { Rest } from "../../../program/daemon/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { openWaitingReports, reportRuns, reportsDirectory } from "../../compliance/mod.ts";
 import { createPeelStates } from "../../execution/mod.ts";
-import { credentialsExpiry } from "../../joining/mod.ts";
+import { credentialsExpiry } from "../../identity/mod.ts";
 import { upgradeFiles, upgradesOfHost } from "../../upgrade/mod.ts";
 import { openOutbox, startLocal } from "../local.ts";
 import type { PeelView } from "../metrics.ts";

@@ -8,6 +8,7 @@ import { createTrust, TrustError } from "../../../identity/trust/mod.ts";
 import type { CheckResult, OffersOf } from "../../../program/health/mod.ts";
 import { reportSubjects } from "../../compliance/mod.ts";
 import { createProver } from "../../evidence/mod.ts";
+import { readEnrollmentId, storeEnrollmentId } from "../../identity/mod.ts";
 import {
   acrossRotations,
   CredentialsGone,
@@ -18,9 +19,7 @@ import {
   grantedSite,
   type MasterClient,
   masterUrls,
-  readEnrollmentId,
   rungOf,
-  storeEnrollmentId,
 } from "../../joining/mod.ts";
 import type { Obstacle } from "../../link/mod.ts";
 import { isShort, type Renewer, startRenewer } from "../../renewal/mod.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { displayPeelId } from "../../../base/peel-id.ts";
+import { displayPeelId } from "../../../base/names/peel-id.ts";
 import { version } from "../../../base/version.ts";
 import {
   type Facts,

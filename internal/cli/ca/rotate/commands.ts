@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseDuration } from "../../../base/duration.ts";
 import { describeError, SvcError } from "../../../base/errors.ts";
-import { displayPeelId } from "../../../base/peel-id.ts";
+import { displayPeelId } from "../../../base/names/peel-id.ts";
 import { clusterOperations } from "../../../fleet/cluster/mod.ts";
 import {
   abortRotation,

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../../base/peel-id.ts";
+import { displayPeelId } from "../../../base/names/peel-id.ts";
 import { formatFields, formatTable, type TableStyle } from "../../../program/command-line/mod.ts";
 import type { TrustSurvey } from "./survey.ts";
 

@@ -1,8 +1,8 @@
 import { dirname, join, resolve } from "node:path";
-import { publicMode, readTextIfPresent, writeFileAtomic } from "../../../base/file.ts";
-import { writing } from "../../../base/new-files.ts";
-import { removeLeftovers } from "../../../base/remove-leftovers.ts";
-import { formatYaml } from "../../../base/yaml.ts";
+import { publicMode, readTextIfPresent, writeFileAtomic } from "../../../base/files/file.ts";
+import { writing } from "../../../base/files/new-files.ts";
+import { removeLeftovers } from "../../../base/files/remove-leftovers.ts";
+import { formatYaml } from "../../../base/yaml/yaml.ts";
 
 const pinsBlock = /^enroll_ca_pin:.*\n(?:[ \t]*-.*\n)*/m;
 

@@ -1,4 +1,4 @@
-import type { Bus } from "../../../bus/mod.ts";
+import type { Bus } from "../../../bus/connection/mod.ts";
 import { masterOperations } from "../../../fleet/masters/mod.ts";
 import { peelOperations } from "../../../fleet/peels/mod.ts";
 import type { Rotation } from "../../../identity/ca/mod.ts";

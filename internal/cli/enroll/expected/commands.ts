@@ -1,4 +1,4 @@
-import { displayPeelId, encodePeelId } from "../../../base/peel-id.ts";
+import { displayPeelId, encodePeelId } from "../../../base/names/peel-id.ts";
 import type { ShownHost } from "../../../fleet/expected/mod.ts";
 import { expectedOperations } from "../../../fleet/expected/mod.ts";
 import { command, formatTable, group, type TableStyle, word } from "../../../program/command-line/mod.ts";

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../../base/peel-id.ts";
+import { displayPeelId } from "../../../base/names/peel-id.ts";
 import { expectedOperations, maxHosts } from "../../../fleet/expected/mod.ts";
 import { command, Exit, value, visible, word } from "../../../program/command-line/mod.ts";
 import { withBus } from "../../operator.ts";

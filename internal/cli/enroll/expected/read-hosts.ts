@@ -1,9 +1,9 @@
 import { CsvError, parse } from "csv-parse/sync";
 import * as v from "valibot";
 import { SvcError } from "../../../base/errors.ts";
-import { encodePeelId, isPeelId } from "../../../base/peel-id.ts";
+import { encodePeelId, isPeelId } from "../../../base/names/peel-id.ts";
 import { atLine } from "../../../base/place.ts";
-import { type Labels, labelsField } from "../../../fleet/enrollment/mod.ts";
+import { type Labels, labelsField } from "../../../fleet/enrollment/record/mod.ts";
 import { publicKeyField } from "../../../wire/public-keys.ts";
 
 /** A host of the file, as a request names it. */

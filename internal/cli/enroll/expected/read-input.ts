@@ -1,5 +1,5 @@
 import { SvcError } from "../../../base/errors.ts";
-import { readTextFile } from "../../../base/file.ts";
+import { readTextFile } from "../../../base/files/file.ts";
 
 const maxBytes = 16 * 1024 * 1024;
 

@@ -1,9 +1,9 @@
 import { SvcError } from "../../../base/errors.ts";
-import { parseIp } from "../../../base/ip-network.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import { encodePeelId, isPeelId } from "../../../base/peel-id.ts";
+import { parseIp } from "../../../base/names/ip-network.ts";
+import { encodePeelId, isPeelId } from "../../../base/names/peel-id.ts";
 import { isMap } from "../../../base/plain-map.ts";
-import { parseStrictJson } from "../../../base/strict-json.ts";
+import { parseStrictJson } from "../../../base/yaml/strict-json.ts";
 import type { DescribedApplicant } from "../../../fleet/policy/mod.ts";
 import { evidenceTypes } from "../../../identity/evidence/mod.ts";
 import { readFlag } from "../../../program/command-line/mod.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runProgram } from "../../../../test/harness/process.ts";
 import { temporaryDirectory } from "../../../../test/harness/temporary.ts";
-import { parseYaml, plainValue } from "../../../base/yaml.ts";
+import { parseYaml, plainValue } from "../../../base/yaml/yaml.ts";
 import { formatToken } from "./format.ts";
 
 const files = temporaryDirectory("token-format");

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../../base/peel-id.ts";
+import { displayPeelId } from "../../../base/names/peel-id.ts";
 import { joinTokenOperations } from "../../../fleet/join-tokens/mod.ts";
 import {
   command,

@@ -1,4 +1,4 @@
-import { displayPeelId } from "../../../base/peel-id.ts";
+import { displayPeelId } from "../../../base/names/peel-id.ts";
 import type { App } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
 import { Fact } from "../../kit/fact.tsx";

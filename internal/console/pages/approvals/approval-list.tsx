@@ -2,12 +2,12 @@ import { useMemo } from "preact/hooks";
 import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { type AddressField, fieldValue } from "../../kit/address-field.ts";
 import { FieldRadios } from "../../kit/choices.tsx";
-import type { Column } from "../../kit/column.ts";
-import { longColumn, monoColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { ListPage } from "../../kit/list-page.tsx";
 import type { Place } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { longColumn, monoColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { type ListedApproval, statusOf } from "./approval.ts";
 
 const shown: AddressField<"waiting" | "all"> = { name: "show", values: ["waiting", "all"], usual: "waiting" };

@@ -1,7 +1,7 @@
 import type { App } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Status } from "../../kit/status.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { type AuditEntry, outcomeOf, subjectText } from "./entry.ts";
 
 const [unsorted, wide] = [{ unsorted: true }, { unsorted: true, wide: true }] as const;

@@ -1,7 +1,7 @@
-import type { Column } from "../../kit/column.ts";
-import { numberColumn } from "../../kit/columns.tsx";
 import { Status } from "../../kit/status.tsx";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { numberColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import type { judgeServers } from "./judge-servers.ts";
 
 type Server = ReturnType<typeof judgeServers>[number];

@@ -1,8 +1,8 @@
 import type { App } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { longColumn, monoColumn, numberColumn } from "../../kit/columns.tsx";
 import { Status } from "../../kit/status.tsx";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { longColumn, monoColumn, numberColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import type { JudgedStream } from "./judge-servers.ts";
 
 const lacking = ({ behind }: JudgedStream): string =>

@@ -1,7 +1,7 @@
 import type { App } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Status } from "../../kit/status.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { type Listed, trustTexts } from "./listed.ts";
 
 /** The columns of the list; of those that wait, both fingerprints stand side by side. */

@@ -2,9 +2,9 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ShownEvent } from "../../../fleet/events/mod.ts";
 import type { App } from "../../api/mod.ts";
-import { monoColumn, timeColumn } from "../../kit/columns.tsx";
 import { hrefOf } from "../../kit/router.ts";
-import { type Column, Table } from "../../kit/table.tsx";
+import { monoColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { type Column, Table } from "../../kit/table/table.tsx";
 
 /** Events, the newest first. A row opens one. */
 export function EventTable(props: {

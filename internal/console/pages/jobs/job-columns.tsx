@@ -1,6 +1,6 @@
 import type { App, ListedJob } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { Duration } from "../../kit/time.tsx";
 
 /** Every column of the list of jobs. */

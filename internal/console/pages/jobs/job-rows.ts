@@ -1,5 +1,5 @@
 import { defined } from "../../../base/defined.ts";
-import { displayPeelId } from "../../../base/peel-id.ts";
+import { displayPeelId } from "../../../base/names/peel-id.ts";
 import type { routes } from "../../api/mod.ts";
 
 /** A job with the returns of its peels. */

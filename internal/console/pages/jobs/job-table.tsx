@@ -1,7 +1,7 @@
 import type { App } from "../../api/mod.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Status } from "../../kit/status.tsx";
-import { type Column, Table } from "../../kit/table.tsx";
+import { type Column, Table } from "../../kit/table/table.tsx";
 import { Duration } from "../../kit/time.tsx";
 import type { JobRow } from "./job-rows.ts";
 

@@ -1,4 +1,4 @@
-import { encodePeelId } from "../../../base/peel-id.ts";
+import { encodePeelId } from "../../../base/names/peel-id.ts";
 import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { LinkButton } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { encodePeelId } from "../../../base/peel-id.ts";
+import { encodePeelId } from "../../../base/names/peel-id.ts";
 import { type App, type Query, routes, useQuery } from "../../api/mod.ts";
 import { type Reported, reportedBy, type ShownJob } from "./job-rows.ts";
 

@@ -1,9 +1,9 @@
 import { type App, routes, useAnswer } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import { standingColumn } from "./standing.tsx";
 import { Tags } from "./tags.tsx";
 

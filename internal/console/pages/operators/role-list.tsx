@@ -1,10 +1,10 @@
 import { type App, routes, useQuery } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { longColumn, textColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import type { Place } from "../../kit/router.ts";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { longColumn, textColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import { type Holders, holdersOf } from "./holders.ts";
 import { RolePage } from "./role-page.tsx";
 import { kindsOf, type ShownRole } from "./roles.ts";

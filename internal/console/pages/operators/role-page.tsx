@@ -1,9 +1,9 @@
 import { Card } from "../../kit/card.tsx";
-import type { Column } from "../../kit/column.ts";
 import { Empty } from "../../kit/empty.tsx";
 import { Fact } from "../../kit/fact.tsx";
 import { hrefOf } from "../../kit/router.ts";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { Table } from "../../kit/table/table.tsx";
 import type { Holders } from "./holders.ts";
 import { type Rule, rulesOf, type ShownRole } from "./roles.ts";
 import { Tags } from "./tags.tsx";

@@ -1,6 +1,6 @@
-import type { Column } from "../../kit/column.ts";
 import type { Outcome } from "../../kit/outcome.ts";
 import { Status } from "../../kit/status.tsx";
+import type { Column } from "../../kit/table/column.ts";
 
 /** How an operator or a token looks by its state. */
 const standings: Readonly<Record<string, Outcome>> = {

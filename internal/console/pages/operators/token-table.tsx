@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import type { App, routes } from "../../api/mod.ts";
 import { Button } from "../../kit/button.tsx";
-import type { Column } from "../../kit/column.ts";
-import { textColumn, timeColumn } from "../../kit/columns.tsx";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import { Time } from "../../kit/time.tsx";
 import { standingColumn } from "./standing.tsx";
 import { Tags } from "./tags.tsx";

@@ -1,10 +1,10 @@
 import { useMemo } from "preact/hooks";
 import type { App } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { hrefOf } from "../../kit/router.ts";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 
 /** What the overview shows of a job. */
 export interface LatestJob {

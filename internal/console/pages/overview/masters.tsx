@@ -1,7 +1,7 @@
 import type { App } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
 import { Status } from "../../kit/status.tsx";
-import { Table } from "../../kit/table.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import { Since } from "../../kit/time.tsx";
 import type { JudgedMasters } from "./judge-masters.ts";
 

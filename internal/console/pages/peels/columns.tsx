@@ -1,7 +1,7 @@
 import type { App, ListedPeel } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Status } from "../../kit/status.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { Since } from "../../kit/time.tsx";
 
 /** Columns that are shown until a person chooses others. */

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { Table } from "../../kit/table.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import type { Leaf } from "./flatten.ts";
 
 /** Values by their paths, filtered by a part of either. */

@@ -2,11 +2,11 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ShownEvent } from "../../../fleet/events/mod.ts";
 import type { App } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { hrefOf } from "../../kit/router.ts";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import type { ViewProps } from "./shown.ts";
 
 const maxKept = 1_000;

@@ -1,10 +1,10 @@
 import { useMemo } from "preact/hooks";
 import { type App, type ListedJob, routes, useQuery } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import type { ViewProps } from "./shown.ts";
 
 /** The jobs that were sent to a peel. */

@@ -1,11 +1,11 @@
 import { type App, routes, useAnswer } from "../../api/mod.ts";
 import { Button } from "../../kit/button.tsx";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { Status } from "../../kit/status.tsx";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import { Time } from "../../kit/time.tsx";
 import { useDialog } from "../../kit/use-dialog.ts";
 import { ResetBreaker } from "./reset-breaker.tsx";

@@ -2,7 +2,7 @@ import type { routes } from "../../api/mod.ts";
 import { Card } from "../../kit/card.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { Status } from "../../kit/status.tsx";
-import { Table } from "../../kit/table.tsx";
+import { Table } from "../../kit/table/table.tsx";
 
 /** The answer of a master about an event that was tried. */
 export type Reported = NonNullable<(typeof routes.testEvent)["types"]>["answer"];

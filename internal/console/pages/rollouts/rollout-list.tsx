@@ -4,11 +4,11 @@ import { type App, allPages, routes, useQuery } from "../../api/mod.ts";
 import { type AddressField, fieldValue } from "../../kit/address-field.ts";
 import { LinkButton } from "../../kit/button.tsx";
 import { FieldChoices } from "../../kit/choices.tsx";
-import type { Column } from "../../kit/column.ts";
-import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { ListPage } from "../../kit/list-page.tsx";
 import { hrefOf, type Place } from "../../kit/router.ts";
+import type { Column } from "../../kit/table/column.ts";
+import { monoColumn, numberColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
 import { useKeys } from "../../kit/use-keys.ts";
 
 const statuses: AddressField<"all" | "running" | "paused" | "completed" | "failed" | "aborted"> = {

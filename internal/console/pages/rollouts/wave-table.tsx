@@ -2,7 +2,7 @@ import type { App } from "../../api/mod.ts";
 import { outcomeOf } from "../../kit/outcome.ts";
 import { hrefOf } from "../../kit/router.ts";
 import { Status } from "../../kit/status.tsx";
-import { Table } from "../../kit/table.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import { Time } from "../../kit/time.tsx";
 import type { ShownRollout, ShownWave } from "./waves.ts";
 

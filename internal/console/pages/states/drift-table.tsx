@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
 import type { App } from "../../api/mod.ts";
-import type { Column } from "../../kit/column.ts";
-import { longColumn, statusColumn, textColumn, timeColumn } from "../../kit/columns.tsx";
 import { Empty } from "../../kit/empty.tsx";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { longColumn, statusColumn, textColumn, timeColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import type { DriftedPeel } from "./use-drift.ts";
 
 /** Peels, each with what its last run found. A row leads to that run with its differences. */

@@ -1,7 +1,7 @@
-import type { Column } from "../../kit/column.ts";
-import { longColumn, monoColumn, numberColumn } from "../../kit/columns.tsx";
 import { hrefOf } from "../../kit/router.ts";
-import { Table } from "../../kit/table.tsx";
+import type { Column } from "../../kit/table/column.ts";
+import { longColumn, monoColumn, numberColumn } from "../../kit/table/columns.tsx";
+import { Table } from "../../kit/table/table.tsx";
 import type { TopFailure } from "./top-failures.ts";
 
 const columns: readonly Column<TopFailure>[] = [

@@ -1,7 +1,7 @@
 import type { routes } from "../../api/mod.ts";
 import { outcomeOf } from "../../kit/outcome.ts";
 import { Status } from "../../kit/status.tsx";
-import { type Column, Table } from "../../kit/table.tsx";
+import { type Column, Table } from "../../kit/table/table.tsx";
 
 type Group = NonNullable<NonNullable<(typeof routes.countStates)["types"]>["answer"]>["groups"][number];
 

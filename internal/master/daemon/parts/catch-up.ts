@@ -2,7 +2,7 @@ import { abortable } from "../../../base/abortable.ts";
 import { createBackoff } from "../../../base/backoff.ts";
 import { sleep } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
-import { damageAdvice } from "../../../bus/mod.ts";
+import { damageAdvice } from "../../../bus/storage/mod.ts";
 import type { Check } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 

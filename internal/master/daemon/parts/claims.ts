@@ -1,11 +1,11 @@
 import { encodePeelsAccount } from "../../../bus/accounts/mod.ts";
-import { isClustered } from "../../../bus/mod.ts";
+import { isClustered } from "../../../bus/connection/mod.ts";
 import {
   createDisconnections,
   createEnforcer,
   endRefused,
   provenConnections,
-} from "../../../fleet/enrollment/mod.ts";
+} from "../../../fleet/enrollment/revocation/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Connected } from "./connect.ts";

@@ -6,11 +6,10 @@ import {
   clientCertificate,
   connectBus,
   connectBusForever,
-  createRecentStreams,
-  createSystemBus,
-  placeOf,
   resolveBusCa,
-} from "../../../bus/mod.ts";
+} from "../../../bus/connection/mod.ts";
+import { createSystemBus, placeOf } from "../../../bus/servers/mod.ts";
+import { createRecentStreams } from "../../../bus/streams/mod.ts";
 import { assemble, type CheckResult, type OffersOf } from "../../../program/health/mod.ts";
 import { startEmbeddedBus, trustedByMaster } from "../../bus/mod.ts";
 import { followAuthority } from "../follow-authority.ts";

@@ -1,10 +1,11 @@
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
-import { lockFile } from "../../../base/lock-file.ts";
+import { lockFile } from "../../../base/files/lock-file.ts";
+import { makePrivateDirectory } from "../../../base/files/new-files.ts";
 import type { Log } from "../../../base/log.ts";
-import { makePrivateDirectory } from "../../../base/new-files.ts";
-import { countStored, readSingly } from "../../../bus/mod.ts";
+import { countStored } from "../../../bus/assets/mod.ts";
+import { readSingly } from "../../../bus/storage/mod.ts";
 import {
   createMemoryLog,
   type DecisionLog,

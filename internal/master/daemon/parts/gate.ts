@@ -1,4 +1,4 @@
-import { openBucket } from "../../../bus/mod.ts";
+import { openBucket } from "../../../bus/storage/mod.ts";
 import type { Approvals } from "../../../fleet/approvals/mod.ts";
 import { createGate, hasPlainArgs, readStoredWork } from "../../../fleet/gate/mod.ts";
 import { createRoleGate } from "../../../fleet/roles/mod.ts";

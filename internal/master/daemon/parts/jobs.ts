@@ -1,14 +1,14 @@
 import { abortable } from "../../../base/abortable.ts";
-import { reportsStored } from "../../../bus/mod.ts";
+import { reportsStored } from "../../../bus/streams/mod.ts";
 import { publishJobs } from "../../../fleet/events/mod.ts";
 import {
   createCommands,
   createJobController,
-  createOwnRecords,
   createRecentEvents,
   makeRoomForReturns,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
+import { createOwnRecords } from "../../../fleet/jobs/records/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import { followSitesOfPeels } from "../sites-of-peels.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
-import { openBucket } from "../../../bus/mod.ts";
+import { openBucket } from "../../../bus/storage/mod.ts";
 import { createResolver, followNodeGroups } from "../../../fleet/targeting/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { followAccountRotation, followRotation } from "../../keys/mod.ts";

@@ -1,12 +1,7 @@
 import { abortable } from "../../../base/abortable.ts";
-import {
-  createDirectory,
-  createRevocations,
-  createTakeOver,
-  dropOldPending,
-  repairOrphans,
-  signerOfDirect,
-} from "../../../fleet/enrollment/mod.ts";
+import { dropOldPending, repairOrphans } from "../../../fleet/enrollment/mod.ts";
+import { createRevocations, createTakeOver } from "../../../fleet/enrollment/revocation/mod.ts";
+import { createDirectory, signerOfDirect } from "../../../fleet/enrollment/store/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { adminRole } from "../../../wire/operator-standing.ts";
 import type { MasterDeps } from "../options.ts";

@@ -1,9 +1,9 @@
-import { inspectFullness } from "../../../bus/mod.ts";
+import { inspectFullness } from "../../../bus/assets/mod.ts";
 import type { RoomDeps } from "../../../doors/rooms/mod.ts";
-import { createPendingTable } from "../../../fleet/enrollment/mod.ts";
+import { createPendingTable } from "../../../fleet/enrollment/joining/mod.ts";
 import { createEventFeed } from "../../../fleet/events/mod.ts";
 import { requestMasterReadiness } from "../../../fleet/masters/mod.ts";
-import { createJobLookup } from "../../../fleet/reactor/mod.ts";
+import { createJobLookup } from "../../../fleet/reactor/events/mod.ts";
 import { createRecordMac } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { EnrollCertificate } from "../../certificate/mod.ts";

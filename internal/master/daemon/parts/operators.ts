@@ -1,5 +1,5 @@
 import { subjectsOfScopes } from "../../../doors/rooms/mod.ts";
-import { createDisconnections } from "../../../fleet/enrollment/mod.ts";
+import { createDisconnections } from "../../../fleet/enrollment/revocation/mod.ts";
 import {
   createAccountReconciler,
   createOperatorRevocations,

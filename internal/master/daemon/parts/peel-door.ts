@@ -1,8 +1,8 @@
 import { fromPeels, passOnProgress, relayToStorage } from "../../../doors/peels/mod.ts";
 import { startBudgets } from "../../../fleet/budget/mod.ts";
-import { refuseStrays } from "../../../fleet/enrollment/mod.ts";
+import { refuseStrays } from "../../../fleet/enrollment/revocation/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
-import { notifyOfSuspension } from "../../../fleet/reactor/mod.ts";
+import { notifyOfSuspension } from "../../../fleet/reactor/events/mod.ts";
 import { judgeOrigins } from "../../../fleet/sites/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";

@@ -1,6 +1,6 @@
 import { serveHello, serveRenewals } from "../../../doors/peels/mod.ts";
 import { comeBackMs } from "../../../fleet/peels/mod.ts";
-import { notifyOfClone } from "../../../fleet/reactor/mod.ts";
+import { notifyOfClone } from "../../../fleet/reactor/events/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startDocument } from "../../keys/mod.ts";
 import { hintSites } from "../hint-sites.ts";

@@ -1,6 +1,6 @@
-import { memberStates } from "../../../fleet/enrollment/mod.ts";
+import { memberStates } from "../../../fleet/enrollment/record/mod.ts";
 import { followSilences } from "../../../fleet/peels/mod.ts";
-import { followPresence, notifyOfCompliance } from "../../../fleet/reactor/mod.ts";
+import { followPresence, notifyOfCompliance } from "../../../fleet/reactor/events/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import type { MasterDeps } from "../options.ts";
 import type { Connected } from "./connect.ts";

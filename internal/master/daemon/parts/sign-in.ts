@@ -1,4 +1,4 @@
-import { formatAddress } from "../../../base/address.ts";
+import { formatAddress } from "../../../base/names/address.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";
 import { startSignIn } from "../../sign-in/mod.ts";
 import { startApprovals } from "../approvals.ts";

@@ -1,5 +1,5 @@
 import { abortable } from "../../../base/abortable.ts";
-import { maintainExports } from "../../../fleet/enrollment/mod.ts";
+import { maintainExports } from "../../../fleet/enrollment/revocation/mod.ts";
 import { followSites, maintainSiteAccounts, watchLinks } from "../../../fleet/sites/mod.ts";
 import { parseCredentials, readClaims } from "../../../identity/mod.ts";
 import { assemble, type OffersOf } from "../../../program/health/mod.ts";

@@ -1,13 +1,10 @@
 import { join } from "node:path";
 import { abortable } from "../../../base/abortable.ts";
-import { readTextIfPresent } from "../../../base/file.ts";
+import { readTextIfPresent } from "../../../base/files/file.ts";
 import { shareRuns } from "../../../base/share-runs.ts";
-import {
-  adoptSuccession,
-  createVouchers,
-  type Enrollment,
-  parseSucceeded,
-} from "../../../fleet/enrollment/mod.ts";
+import { adoptSuccession, parseSucceeded } from "../../../fleet/enrollment/mod.ts";
+import type { Enrollment } from "../../../fleet/enrollment/record/mod.ts";
+import { createVouchers } from "../../../fleet/enrollment/store/mod.ts";
 import { createRecordMac } from "../../../identity/mod.ts";
 import type { OffersOf } from "../../../program/health/mod.ts";
 import { openStorage, provisionOnce, replicasOf, watchRoom } from "../../storage/mod.ts";

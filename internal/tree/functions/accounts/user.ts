@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { findForeignDirectory } from "../../../base/foreign-directory.ts";
+import { findForeignDirectory } from "../../../base/files/foreign-directory.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
 import {

@@ -1,11 +1,11 @@
 import { closeSync, readdirSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openForReading, type ReadableFile } from "../../../base/files/open-for-reading.ts";
+import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
+import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
+import { createEntry, writeWhole } from "../../../base/files/replace-entry.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import { openForReading, type ReadableFile } from "../../../base/open-for-reading.ts";
-import { type OpenedDirectory, openDirectory } from "../../../base/opened-directory.ts";
-import { createPrivateDirectory } from "../../../base/private-directory.ts";
-import { createEntry, writeWhole } from "../../../base/replace-entry.ts";
 import {
   defineState,
   type Plan,

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { SvcError } from "../../../base/errors.ts";
-import { reasonOf } from "../../../base/file.ts";
-import { openDirectory } from "../../../base/opened-directory.ts";
-import { createPrivateDirectory } from "../../../base/private-directory.ts";
+import { reasonOf } from "../../../base/files/file.ts";
+import { openDirectory } from "../../../base/files/opened-directory.ts";
+import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
+import { replaceEntry, writeWhole } from "../../../base/files/replace-entry.ts";
 import { findAccount } from "../../../base/process/account.ts";
-import { replaceEntry, writeWhole } from "../../../base/replace-entry.ts";
 import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
 import {
   defineState,

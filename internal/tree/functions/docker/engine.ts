@@ -1,4 +1,4 @@
-import { reasonOf } from "../../../base/file.ts";
+import { reasonOf } from "../../../base/files/file.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";

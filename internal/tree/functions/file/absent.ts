@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import { basename } from "node:path";
-import { openParent } from "../../../base/opened-directory.ts";
+import { openParent } from "../../../base/files/opened-directory.ts";
 import { isRootDirectory } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { failureOf, kindOf, realPathOf, statIfPresent } from "./inspect.ts";

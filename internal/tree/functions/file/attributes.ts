@@ -1,8 +1,8 @@
 import { closeSync, constants, type Stats } from "node:fs";
 import { basename } from "node:path";
+import { type OpenedDirectory, openParent } from "../../../base/files/opened-directory.ts";
+import { setOwnerAndMode } from "../../../base/files/owner-and-mode.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import { type OpenedDirectory, openParent } from "../../../base/opened-directory.ts";
-import { setOwnerAndMode } from "../../../base/owner-and-mode.ts";
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../../base/process/account.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";

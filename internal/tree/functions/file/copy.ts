@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { openForReading } from "../../../base/open-for-reading.ts";
+import { openForReading } from "../../../base/files/open-for-reading.ts";
 import { defineState } from "../../function/mod.ts";
 import { attributesOf, modeText, ownerArgs } from "./attributes.ts";
 import { contentOf } from "./content.ts";

@@ -9,8 +9,8 @@ import {
 } from "node:fs";
 import { basename } from "node:path";
 import { SvcError } from "../../../base/errors.ts";
-import { isErrno, reasonOf } from "../../../base/file.ts";
-import { type OpenedDirectory, openParent } from "../../../base/opened-directory.ts";
+import { isErrno, reasonOf } from "../../../base/files/file.ts";
+import { type OpenedDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
 
 /** Does not follow a symbolic link, or block on a named pipe, that replaced the file meanwhile. */

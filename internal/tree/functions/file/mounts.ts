@@ -1,4 +1,4 @@
-import { readTextIfPresent } from "../../../base/file.ts";
+import { readTextIfPresent } from "../../../base/files/file.ts";
 
 /** Mount points at or below a path, according to the kernel; empty when the kernel provides no list. */
 export function mountsAt(

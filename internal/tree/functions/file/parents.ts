@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { type OpenedDirectory, openDirectory } from "../../../base/opened-directory.ts";
+import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
 import type { Attributes } from "./attributes.ts";

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import type { OpenedDirectory } from "../../../base/opened-directory.ts";
-import { replaceEntry, writeWhole } from "../../../base/replace-entry.ts";
+import type { OpenedDirectory } from "../../../base/files/opened-directory.ts";
+import { replaceEntry, writeWhole } from "../../../base/files/replace-entry.ts";
 import type { Attributes } from "./attributes.ts";
 import { failureOf } from "./inspect.ts";
 

@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { basename } from "node:path";
-import { isErrno } from "../../../base/file.ts";
-import { type OpenedDirectory, openParent } from "../../../base/opened-directory.ts";
+import { isErrno } from "../../../base/files/file.ts";
+import { type OpenedDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
 import { failureOf, kindOf, readEntry, statIfPresent, touching } from "./inspect.ts";

@@ -1,6 +1,6 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
-import { formatYaml, parseYaml, plainValue } from "../../../base/yaml.ts";
+import { formatYaml, parseYaml, plainValue } from "../../../base/yaml/yaml.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
 import { yamlLikeSalt } from "../../template/mod.ts";

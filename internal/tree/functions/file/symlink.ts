@@ -1,8 +1,8 @@
 import { readlinkSync } from "node:fs";
 import { basename } from "node:path";
-import { temporaryName } from "../../../base/file.ts";
+import { temporaryName } from "../../../base/files/file.ts";
+import { openParent } from "../../../base/files/opened-directory.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import { openParent } from "../../../base/opened-directory.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import {
   attributeChanges,

@@ -1,6 +1,6 @@
 import { closeSync, constants, futimesSync } from "node:fs";
 import { basename } from "node:path";
-import { openParent } from "../../../base/opened-directory.ts";
+import { openParent } from "../../../base/files/opened-directory.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
 import { kindOf, statIfPresent, touching } from "./inspect.ts";

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import { join } from "node:path";
-import { type OpenedDirectory, openDirectory } from "../../../base/opened-directory.ts";
+import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
 import { touching } from "./inspect.ts";
 

@@ -1,4 +1,4 @@
-import { findForeignDirectory } from "../../../base/foreign-directory.ts";
+import { findForeignDirectory } from "../../../base/files/foreign-directory.ts";
 import { findAccount, findAccountIfPresent } from "../../../base/process/account.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { touching } from "../file/inspect.ts";

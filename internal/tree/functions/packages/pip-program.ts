@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { findForeignDirectory } from "../../../base/foreign-directory.ts";
+import { findForeignDirectory } from "../../../base/files/foreign-directory.ts";
 import { findAccount } from "../../../base/process/account.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";

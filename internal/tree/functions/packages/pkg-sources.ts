@@ -1,11 +1,11 @@
 import { closeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { SvcError } from "../../../base/errors.ts";
+import { openDirectory } from "../../../base/files/opened-directory.ts";
+import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
+import { createEntry, writeWhole } from "../../../base/files/replace-entry.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import { openDirectory } from "../../../base/opened-directory.ts";
 import { isMap } from "../../../base/plain-map.ts";
-import { createPrivateDirectory } from "../../../base/private-directory.ts";
-import { createEntry, writeWhole } from "../../../base/replace-entry.ts";
 import type { ArgSpec } from "../../../host/modules/mod.ts";
 import { packagesOf, refusePackageName } from "../../../host/system/packages/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { isErrno, reasonOf } from "../../../base/file.ts";
-import { openForReading } from "../../../base/open-for-reading.ts";
+import { isErrno, reasonOf } from "../../../base/files/file.ts";
+import { openForReading } from "../../../base/files/open-for-reading.ts";
 import type { FileSource } from "../../files/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
 import type { Content } from "../file/content.ts";

@@ -1,5 +1,5 @@
 import { SvcError } from "../../../base/errors.ts";
-import { encodePeelId } from "../../../base/peel-id.ts";
+import { encodePeelId } from "../../../base/names/peel-id.ts";
 import { textOf } from "../../jinja/mod.ts";
 import { Fault, toPlain, type Value } from "../../jinja/values/mod.ts";
 import {

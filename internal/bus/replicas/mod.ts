@@ -1,0 +1,1 @@
+export { checkReplicas, type ReplicaCheck } from "./check.ts";

@@ -1,0 +1,11 @@
+export type { ConnectedUser } from "./connected-users.ts";
+export { readHealth, type ServerHealth } from "./health.ts";
+export type { LeafNode } from "./leaf-nodes.ts";
+export { type Membership, readMembership } from "./members.ts";
+export { peerIdOf } from "./peer-id.ts";
+export { greetServer, inspectCertificate, placeOf, resolveHost } from "./probe.ts";
+export { readAnswer } from "./read-answer.ts";
+export { createReconciler, maxPushes, type Reconciler } from "./reconcile.ts";
+export { type BusServerInfo, replicaAdvice, replicaProblem } from "./replica-servers.ts";
+export { surveyServers } from "./survey-servers.ts";
+export { type ConnectionListener, createSystemBus, type HeldClaims, type SystemBus } from "./system.ts";

@@ -1,0 +1,15 @@
+export { type Backup, backUpBus, restoreBus, restoreMissing } from "./backup.ts";
+export { type BlobStore, type Head, openBlobStore } from "./blob-store.ts";
+export { type Bucket, openBucket } from "./bucket.ts";
+export { caughtUpInTime } from "./caught-up-in-time.ts";
+export { type Commit, openContentStore, readBlob } from "./content-store.ts";
+export { damageAdvice } from "./damage.ts";
+export type { Change, Entry } from "./entry.ts";
+export { acquireWriter, type FencedWriter, fenceKey } from "./fenced-writer.ts";
+export { messageAt } from "./message-at.ts";
+export { createOrderedView } from "./ordered-view.ts";
+export { readOnHints } from "./read-on-hints.ts";
+export { readSingly } from "./read-singly.ts";
+export { readValues, type Stored } from "./read-values.ts";
+export { shareWatch } from "./shared-watch.ts";
+export { type KeyCheck, untilKey } from "./until-key.ts";

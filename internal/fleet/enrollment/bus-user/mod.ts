@@ -1,0 +1,1 @@
+export { type MintDeps, maxValidityMs, mint } from "./mint.ts";

@@ -1,0 +1,45 @@
+import { defined } from "../../../base/defined.ts";
+import type { Enrollment } from "../record/mod.ts";
+import { type EnrollmentEvent, isSameSet, transition } from "../record/mod.ts";
+import type { Admission, Candidate, WayIn } from "./way-in.ts";
+
+/** The decision of the first way in that has one. */
+export async function admissionOf(
+  ways: readonly WayIn[],
+  candidate: Candidate,
+): Promise<Admission | undefined> {
+  for (const way of ways) {
+    const admission = await way.judge(candidate);
+    if (admission !== undefined) return admission;
+  }
+  return undefined;
+}
+
+/**
+ * The event that an admission means for a record in `pending`; `undefined` when the record stays as it is. A host
+ * that trusted another root is never approved or rejected without a person, but gets its labels.
+ */
+export function eventOfAdmission(
+  record: Pick<Enrollment, "trustMismatch" | "labels">,
+  { decide, by, labels, reason }: Admission,
+): EnrollmentEvent | undefined {
+  const isDecided = decide !== "hold" && record.trustMismatch !== true;
+  if (isDecided && decide === "approve") {
+    return { type: "approve", operator: by, force: false, ...defined({ labels }) };
+  }
+  if (isDecided) return { type: "reject", operator: by, ...defined({ reason }) };
+  const isNew = labels !== undefined && !isSameSet(labels, record.labels);
+  return isNew ? { type: "label", labels } : undefined;
+}
+
+/** The record as an admission makes it, before it is stored for the first time. */
+export function admitted(record: Enrollment, admission: Admission | undefined, now: number): Enrollment {
+  const event = admission === undefined ? undefined : eventOfAdmission(record, admission);
+  return event === undefined ? record : transition(record, event, now);
+}
+
+/** Whether a way in approved a record, whose host has not fetched its credentials yet. */
+export function isLetIn({ state, decidedBy = "" }: Pick<Enrollment, "state" | "decidedBy">): boolean {
+  // `token:` alone is a token of the REST API, with which an operator decided.
+  return state === "approved" && /^(?:expected:|policy:|token:jtk-)/.test(decidedBy);
+}

@@ -1,0 +1,21 @@
+export {
+  type ChallengeDeps,
+  type Challenges,
+  consumeChallenge,
+  issueChallenge,
+  maxMadeChallenges,
+  readChallenge,
+} from "./challenge.ts";
+export { type EnrollDeps, takeSubmission } from "./enroll.ts";
+export { tpmKeyFields } from "./evidence-field.ts";
+export { createPendingTable } from "./pending-table.ts";
+export {
+  challengeIdField,
+  peelIdField,
+  readSubmission,
+  reasonField,
+  signatureBytes,
+  signatureField,
+  submissionSchema,
+} from "./validate.ts";
+export { type Admission, type Decide, decisions, type WayIn } from "./way-in.ts";

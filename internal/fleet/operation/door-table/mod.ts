@@ -1,0 +1,11 @@
+export {
+  type AuthRule,
+  type BusLines,
+  type DepsOf,
+  type Door,
+  type Doors,
+  type Hints,
+  joinDoors,
+  type RestLines,
+  type Tag,
+} from "./door-table.ts";

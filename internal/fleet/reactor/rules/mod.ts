@@ -1,0 +1,11 @@
+export { allPlaceholders } from "./argument-policy.ts";
+export { lintRules } from "./lint.ts";
+export { loadRules, type RuleSet } from "./load.ts";
+export { type NeededSources, neededSources, type SourceName, sourceNames } from "./needed-sources.ts";
+export { fill, Unrendered } from "./placeholder.ts";
+export { rulesFile } from "./read-rule.ts";
+export { refusedMessage } from "./refused-rules.ts";
+export type { Action, Condition, Rule, RuleTarget, Scalar } from "./rule.ts";
+export { ruleProblems } from "./rule-problems.ts";
+export { canMatch, patternProblem, sourcePattern } from "./tag-pattern.ts";
+export { watchRules } from "./watch.ts";
