@@ -62,12 +62,15 @@ export async function* followFeed<Deps, Input extends InputSchema>(
     const place = after === undefined ? {} : { after };
     const requested = { ...fields, ...place, operator, request_id: newRequestId() };
     try {
-      for await (const part of readParts(bus, subject, encode(requested), signal)) {
-        if (part.place !== undefined) after = part.place;
+      for await (const { items, place } of readParts(bus, subject, encode(requested), signal)) {
         failures = 0;
         if (isWaiting) patience?.end();
         isWaiting = false;
-        if (part.item !== undefined) yield part.item;
+        for (const item of items) {
+          after = item.id ?? after;
+          yield item;
+        }
+        after = place ?? after;
       }
       return;
     } catch (thrown) {
@@ -106,8 +109,8 @@ class Unserved extends CutOff {
 }
 
 interface Read {
+  items: FeedItem[];
   place?: string;
-  item?: FeedItem;
 }
 
 /** Sends one request, and reads its answer to the end. @throws CutOff when it breaks off */
@@ -132,11 +135,10 @@ async function* readParts(
       if (part?.seq !== seq) throw new CutOff("a part of the answer is missing");
       message.acknowledge?.();
       if (part.kind === "item") {
-        for (const item of itemsOf(part, pieces))
-          yield { item, ...(item.id === undefined ? {} : { place: item.id }) };
+        yield { items: itemsOf(part, pieces) };
         continue;
       }
-      if (part.place !== undefined) yield { place: part.place };
+      if (part.place !== undefined) yield { items: [], place: part.place };
       if (part.kind === "alive") continue;
       if (part.reason !== undefined) throw new CutOff(part.reason);
       return;
@@ -148,12 +150,13 @@ async function* readParts(
 }
 
 /** @param pieces what came before of an item that is larger than a part */
-function itemsOf({ items, more }: Extract<FeedPart, { kind: "item" }>, pieces: Uint8Array[]): FeedItem[] {
-  if (more === true || pieces.length > 0) {
-    pieces.push(...items);
-    return more === true ? [] : [openItem(Buffer.concat(pieces.splice(0)))];
-  }
-  return items.map(openItem);
+function itemsOf(
+  { items = [], piece, more }: Extract<FeedPart, { kind: "item" }>,
+  pieces: Uint8Array[],
+): FeedItem[] {
+  if (piece === undefined) return items;
+  pieces.push(piece);
+  return more === true ? [] : [openItem(Buffer.concat(pieces.splice(0)))];
 }
 
 /** What arrives and is not taken yet. */

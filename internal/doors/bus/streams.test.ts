@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createInbox } from "nats";
 import * as v from "valibot";
 import { connectTo, startBus, type TestBus } from "../../../test/harness/bus.ts";
-import { manualClock } from "../../../test/harness/clock.ts";
+import { manualClock, settle } from "../../../test/harness/clock.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
 import { until } from "../../../test/harness/until.ts";
 import { systemRandom } from "../../base/id.ts";
@@ -117,6 +117,34 @@ test("what is ready shares parts of 64 KiB, a larger item is cut, and each 64th 
   expect(parts.filter((part) => part.kind === "item" && part.more === true)).toHaveLength(3);
   const token = /^(\d+) svc\.op\.U[A-Z2-7]{55}\.svc\.admin\.follow\.[\w-]{22}$/;
   expect(acknowledged.map((one) => token.exec(one)?.[1])).toEqual(["63", "127"]);
+});
+
+test("what follows within 10 ms shares a part, and the end waits for nothing", async () => {
+  const started = Promise.withResolvers<FeedSink>();
+  using serving = await serve((sink) => {
+    started.resolve(sink);
+    return () => {};
+  });
+  using requesting = await request();
+  const { parts } = requesting;
+  const sink = await started.promise;
+  const sendInTurns = async (...numbers: number[]) => {
+    for (const at of numbers) {
+      sink.send("number", at);
+      await settle();
+    }
+  };
+  await sendInTurns(1, 2, 3);
+  await until(() => parts.length === 2);
+  serving.clock.advance(10);
+  await until(() => parts.length === 3);
+  await sendInTurns(4, 5);
+  sink.close();
+  await until(() => parts.at(-1)?.kind === "end");
+  const shown = parts.map((part) =>
+    part.kind === "item" ? part.items?.map(({ data }) => data).join() : part.kind,
+  );
+  expect(shown).toEqual(["alive", "1", "2,3", "4,5", "end"]);
 });
 
 test("a stream shows each 10 s that it lives, with the place where it is, and ends when nothing is acknowledged for 30 s", async () => {

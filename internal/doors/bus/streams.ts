@@ -7,14 +7,7 @@ import { fromOperatorSubject } from "../../base/names/operator-subject.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { followSubject } from "../../bus/subjects/subjects.ts";
 import type { Feed, FeedSink } from "../../fleet/operation/mod.ts";
-import {
-  encodeItem,
-  encodePart,
-  type FeedPart,
-  itemHeadBytes,
-  maxPartBytes,
-  partHeadBytes,
-} from "../../wire/feed-part.ts";
+import { encodeItem, encodeItems, encodePart, maxPartBytes, partHeadBytes } from "../../wire/feed-part.ts";
 
 /** How often a stream shows that it lives. */
 const aliveMs = 10_000;
@@ -24,6 +17,8 @@ const patienceMs = 30_000;
 const acknowledgedEvery = 64;
 /** How many acknowledgements may be missing before a feed waits. */
 const maxMissing = 3;
+/** Parts that are not full come at least this far apart: a thousand returns would otherwise be hundreds of messages. */
+const gatherMs = 10;
 const tokenBytes = 16;
 const itemsBytes = maxPartBytes - partHeadBytes;
 
@@ -71,9 +66,6 @@ export function createStreams({
   };
 }
 
-/** What has no number yet. */
-type Unnumbered = FeedPart extends infer Part ? (Part extends FeedPart ? Omit<Part, "seq"> : never) : never;
-
 /** Writes the parts of one stream, and follows their acknowledgements. */
 function createPartWriter({
   nats,
@@ -94,22 +86,20 @@ function createPartWriter({
   let timer: Timer | undefined;
   const onEnd: (() => void)[] = [];
   const receipts = createReceipts(clock, () => end("the reader does not acknowledge"));
-  const write = (part: Unnumbered) => {
-    const isAcknowledged = part.kind === "alive" || (seq + 1) % acknowledgedEvery === 0;
-    const bytes = encodePart({ ...part, seq } as FeedPart);
-    seq++;
-    if (!isAcknowledged || part.kind === "end") return nats.publish(reply, bytes);
+  const write = (encodeAs: (seq: number) => Uint8Array, isAlive = false) => {
+    if (isDone) return;
+    const isAcknowledged = isAlive || (seq + 1) % acknowledgedEvery === 0;
+    const bytes = encodeAs(seq++);
+    if (!isAcknowledged) return nats.publish(reply, bytes);
     receipts.expect();
     nats.publish(reply, bytes, { reply: acknowledged });
   };
-  const batch = createBatch((items, more) => {
-    if (!isDone) write({ kind: "item", items: [...items], ...(more ? { more: true } : {}) });
-  });
+  const batch = createBatch(clock, write);
   const end = (reason?: string) => {
     if (isDone) return;
     batch.flush();
-    write({ kind: "end", ...defined({ place, reason }) });
     isDone = true;
+    nats.publish(reply, encodePart({ seq, kind: "end", ...defined({ place, reason }) }));
     timer?.cancel();
     receipts.stop();
     subscription.unsubscribe();
@@ -121,7 +111,7 @@ function createPartWriter({
     callback: (error, { headers }) =>
       error === null && headers?.code === 503 ? end("the reader left") : receipts.take(),
   });
-  const alive = () => write({ kind: "alive", ...defined({ place }) });
+  const alive = () => write((seq) => encodePart({ seq, kind: "alive", ...defined({ place }) }), true);
   const sink: FeedSink = {
     send(event, data, id) {
       if (isDone) return;
@@ -148,32 +138,42 @@ function createPartWriter({
   };
 }
 
-/** Gathers encoded items that are ready in one turn of the event loop. */
-function createBatch(write: (items: readonly Uint8Array[], more: boolean) => void) {
+/** Gathers encoded items: the first ones are written in the same turn of the event loop, what follows soon goes together. */
+function createBatch(clock: Clock, write: (encodeAs: (seq: number) => Uint8Array) => void) {
   let items: Uint8Array[] = [];
   let bytes = 0;
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  let later: Timer | undefined;
   const flush = () => {
+    later?.cancel();
+    later = undefined;
     if (items.length === 0) return;
     const ready = items;
     items = [];
     bytes = 0;
-    write(ready, false);
+    writtenAt = clock.monotonic();
+    write((seq) => encodeItems(seq, ready));
+  };
+  const flushSoon = () => {
+    const waitMs = writtenAt + gatherMs - clock.monotonic();
+    if (waitMs <= 0) setImmediate(flush);
+    else later = clock.after(waitMs, flush);
   };
   return {
     flush,
     add(item: Uint8Array) {
-      const size = item.length + itemHeadBytes;
-      if (bytes + size > itemsBytes) flush();
-      if (size > itemsBytes) {
-        const whole = itemsBytes - itemHeadBytes;
-        for (let at = 0; at < item.length; at += whole) {
-          write([item.subarray(at, at + whole)], at + whole < item.length);
+      if (bytes + item.length > itemsBytes) flush();
+      if (item.length > itemsBytes) {
+        for (let at = 0; at < item.length; at += itemsBytes) {
+          const piece = item.subarray(at, at + itemsBytes);
+          const more = at + itemsBytes < item.length ? { more: true as const } : {};
+          write((seq) => encodePart({ seq, kind: "item", piece, ...more }));
         }
         return;
       }
-      if (items.length === 0) setImmediate(flush);
+      if (items.length === 0) flushSoon();
       items.push(item);
-      bytes += size;
+      bytes += item.length;
     },
   };
 }

@@ -4,15 +4,14 @@ import type { Log } from "../../base/log.ts";
 import { type Tracer, untraced } from "../../base/trace.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { type Bucket, createOrderedView } from "../../bus/storage/mod.ts";
-import { jobEventSubjects } from "../../bus/subjects/subjects.ts";
 import type { CommandKind } from "../../wire/command.ts";
 import { createConfirmer } from "./confirm-returns.ts";
-import { type JobNews, readNews } from "./events.ts";
+import type { JobNews } from "./events.ts";
 import { checkCursor, findJobs, type JobQuery } from "./find-jobs.ts";
 import { createLastJobs, type LastJob } from "./last-jobs.ts";
 import { createLister, type ListedJob, summaryOf } from "./listed-job.ts";
 import { readEvents } from "./read-events.ts";
-import type { RecentEvents } from "./recent-events.ts";
+import { type ReceivedEvents, receiveEvents } from "./received-events.ts";
 import type { Job, JobSummary, Settled } from "./records/mod.ts";
 import { outcomeOf } from "./records/mod.ts";
 import { resendJob } from "./resender.ts";
@@ -50,6 +49,8 @@ export interface JobController {
   running(): number;
   /** When the oldest running job was created, milliseconds since the Unix epoch. */
   oldestRunning(): number | undefined;
+  /** Passes on the events of a job, each decoded once for all who follow it here. */
+  follow: ReceivedEvents["follow"];
   stop(): void;
 }
 
@@ -62,8 +63,6 @@ export interface JobControllerDeps extends SettleDeps {
   /** Asked with each message of a peel before it is decoded: whether it is within the budget of the peel. */
   admit(peel: string, bytes: number): boolean;
   send: SendCommand;
-  /** Keeps what comes, for those who follow a job. */
-  recent: Pick<RecentEvents, "retain">;
   /** Whether the bus can be asked which returns it stored. */
   reportsStored(): boolean;
   /** Learns of each version of each job, and when those that were there at the start are known. */
@@ -190,26 +189,18 @@ export function createJobController(deps: JobControllerDeps): JobController {
   const catchUp = async () => {
     for (const { job } of [...running.values()]) {
       try {
-        await readEvents(bus, job, note);
+        await readEvents(bus, job, (event) => {
+          note(event);
+          received.pass(event);
+        });
       } catch (thrown) {
         log.warn("the returns of a job could not be read", { jid: job.jid, reason: describeError(thrown) });
       }
     }
   };
 
-  // Subscribe first: a message between the two is seen twice, never missed. Subscribe only to messages of
-  // peels: one wildcard for all messages of a job would return every command to every master.
-  const subscriptions = jobEventSubjects.map((pattern) =>
-    peelBus.nats.subscribe(pattern, {
-      callback(error, { subject, data }) {
-        if (error !== null) return log.error("subscription error", { subject: pattern, error });
-        // The last token, as `parseJobSubject` reads it: a peel chooses how long the subject is.
-        if (!deps.admit(subject.slice(subject.lastIndexOf(".") + 1), data.length)) return;
-        const event = readNews(deps.recent.retain({ subject, data, storedAt: clock.now() }));
-        if (event !== undefined) note(event);
-      },
-    }),
-  );
+  // First: a message that comes before the jobs are read is seen twice, never missed.
+  const received = receiveEvents(deps, note);
   const watch = deps.jobs.watch(view.apply);
   const ready = watch.ready.then(() => {
     deps.publisher?.loaded();
@@ -279,6 +270,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
       const tally = running.get(jid)?.tally;
       settler.own(jid, tally?.open === 0 ? tally : undefined);
     },
+    follow: received.follow,
     running: () => running.size,
     oldestRunning() {
       let oldest: number | undefined;
@@ -286,7 +278,7 @@ export function createJobController(deps: JobControllerDeps): JobController {
       return oldest;
     },
     stop() {
-      for (const subscription of subscriptions) subscription.unsubscribe();
+      received.stop();
       for (const stop of unsubscribe) stop();
       watch.stop();
       settler.stop();

@@ -2,27 +2,25 @@ import { sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { readOnHints } from "../../bus/storage/mod.ts";
-import {
-  ackSubject,
-  keySubject,
-  progressSubject,
-  returnSubject,
-  scheduleSubject,
-} from "../../bus/subjects/subjects.ts";
+import { keySubject, progressSubject } from "../../bus/subjects/subjects.ts";
 import { type PeelOutput, type PeelProgress, readOutput, readProgress } from "../../wire/progress.ts";
-import { type JobEvent, readEvent } from "./events.ts";
+import type { JobEvent } from "./events.ts";
 import { createPace } from "./pace.ts";
 import { readEvents } from "./read-events.ts";
+import type { ReceivedEvents } from "./received-events.ts";
 import type { Outcome } from "./records/mod.ts";
 import { decodeJob, type Job } from "./records/mod.ts";
-import { type JobView, type KnownJob, knownOf, type ShowDeps, storedJob, viewOf } from "./show.ts";
-import { countOutcomes, isSilent } from "./tally.ts";
+import { type FollowedJob, type JobView, type ShowDeps, storedJob, viewOf } from "./show.ts";
+import { countOutcomes, createTally, isSilent } from "./tally.ts";
 
 /** How long after the deadline to wait for returns in transit. */
 const graceMs = 1_000;
 /** How long a server of a cluster may lag behind another, and how often to ask it. */
 const maxLagMs = 5_000;
 const lagPauseMs = 50;
+
+/** Events come from the controller of this master, which receives them anyway. */
+export interface FollowDeps extends ShowDeps, Pick<ReceivedEvents, "follow"> {}
 
 /** The status of a job while it is followed. */
 export interface Progress {
@@ -47,64 +45,72 @@ export interface Progress {
  * @throws SvcError `storage`; the signal's reason
  */
 export async function followJob(
-  deps: ShowDeps,
+  deps: FollowDeps,
   found: Job,
   onProgress: (progress: Progress) => void,
   { signal = new AbortController().signal, isNow = false }: { signal?: AbortSignal; isNow?: boolean } = {},
 ): Promise<JobView> {
   const { bus, clock } = deps;
   // What they returned is passed on and not kept, however much it is together.
-  const known = knownOf({ onReturn: () => {} }, found);
+  const known: FollowedJob = { job: found, tally: createTally(found) };
   const count = countOutcomes(known);
-  const ended = Promise.withResolvers<void>();
-  // The signal may abort before it is awaited.
-  ended.promise.catch(() => {});
-  let last: Progress = { targets: found.targets.length, counts: {} };
-  let isBegun = false;
-  const report = (event?: JobEvent) => {
-    // Which peels are alive is requested once, at the end.
-    const { counts, status } = count.update(clock.now(), event?.peel);
-    const isNews = event !== undefined || !isBegun || !Bun.deepEquals(counts, last.counts);
-    [last, isBegun] = [{ ...last, counts }, true];
-    if (isNews) onProgress({ ...last, ...defined({ event }) });
-    if (status !== "running") ended.resolve();
+  let ended = Promise.withResolvers<void>();
+  const targets = found.targets.length;
+  let counts: Progress["counts"] | undefined;
+  /** Which peels are alive is requested once, at the end. */
+  const update = (peel?: string) => {
+    const now = count.update(clock.now(), peel);
+    if (now.status !== "running") ended.resolve();
+    counts = now.counts;
+    return { targets, counts };
   };
-  const take = (event: JobEvent, bytes: number) => {
-    if (known.take(event, bytes)) report(event);
+  const report = () => {
+    const before = counts;
+    const now = update();
+    if (!Bun.deepEquals(now.counts, before)) onProgress(now);
+  };
+  const take = (event: JobEvent) => {
+    if (known.tally.note(event)) onProgress({ ...update(event.peel), event });
   };
   const done = new AbortController();
-  const abort = () => ended.reject(signal.reason);
+  const abort = () => ended.resolve();
   signal.addEventListener("abort", abort, { once: true });
   const record = followRecord(deps, known, () => {
     report();
     // A message that the bus took before the subscription, and stored after the read, was not seen here.
     if (known.job.settled !== undefined) ended.resolve();
   });
-  const unsubscribe = isNow
-    ? () => {}
-    : readPeels(deps, known, take, (news) => onProgress({ ...last, ...news }));
+  const reports = isNow
+    ? undefined
+    : followReports(deps, known, (news) => onProgress({ targets, counts: counts ?? {}, ...news }));
+  let events: ReturnType<FollowDeps["follow"]> | undefined;
   try {
     signal.throwIfAborted();
     report();
     // Subscribed first and read second: an event between the two is seen twice, never missed.
     if (!isNow && found.settled === undefined) record.check();
-    const recent = isNow ? undefined : await deps.recent?.(found);
-    if (recent === undefined) await readStored(bus, known, take);
-    for (const message of recent ?? []) {
-      const event = readEvent(message);
-      if (event !== undefined) take(event, message.data.length);
-    }
+    if (!isNow) events = deps.follow(found, take);
+    if (events?.isWhole !== true) await readStored(bus, known, take);
     if (isNow) return await viewOf(deps, known);
-    const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
-    await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
-    signal.throwIfAborted();
-    if (!hasSeenAll(known)) return await showStored(deps, known, take);
+    for (;;) {
+      const leftMs = Math.max(0, known.job.deadline - clock.now()) + graceMs;
+      await Promise.race([ended.promise, sleep(clock, leftMs, done.signal)]);
+      signal.throwIfAborted();
+      if (hasSeenAll(known)) break;
+      // Before what is stored is read: meanwhile more may come.
+      ended = Promise.withResolvers();
+      const view = await showStored(deps, known, take);
+      // A cancelled job continues on a target whose acknowledgement comes after the record.
+      const { settled, deadline } = known.job;
+      if (view.status !== "running" || settled !== undefined || clock.now() >= deadline) return view;
+    }
     await record.settle();
     return await viewOf(deps, known);
   } finally {
     done.abort();
     signal.removeEventListener("abort", abort);
-    unsubscribe();
+    events?.stop();
+    reports?.unsubscribe();
     record.stop();
   }
 }
@@ -112,31 +118,22 @@ export async function followJob(
 /** Reads what is stored of the targets that are not known to have ended. */
 async function readStored(
   bus: Bus,
-  { job, tally }: KnownJob,
-  take: (event: JobEvent, bytes: number) => void,
+  { job, tally }: FollowedJob,
+  take: (event: JobEvent) => void,
 ): Promise<void> {
   if (tally.open === 0) return;
   const isKnown = (peel: string) => tally.known(peel).ending !== undefined;
   await readEvents(bus, job, take, { isKnown });
 }
 
-/** Subscribes only to messages of peels: one wildcard for all messages of a job would include its commands. */
-function readPeels(
+/** What peels report while a job runs is not stored, and nobody receives it otherwise. */
+function followReports(
   { bus, clock }: ShowDeps,
-  { job: { jid }, tally }: KnownJob,
-  take: (event: JobEvent, bytes: number) => void,
+  { job: { jid }, tally }: FollowedJob,
   onReport: (news: Pick<Progress, "running" | "output">) => void,
-): () => void {
+): { unsubscribe(): void } {
   const pace = createPace(clock);
-  const subscriptions = [ackSubject, returnSubject, scheduleSubject].map((subjectOf) =>
-    bus.nats.subscribe(subjectOf(jid, "*"), {
-      callback(error, { subject, data }) {
-        const event = error === null ? readEvent({ subject, data, storedAt: clock.now() }) : undefined;
-        if (event !== undefined) take(event, data.length);
-      },
-    }),
-  );
-  const running = bus.nats.subscribe(progressSubject(jid, "*"), {
+  return bus.nats.subscribe(progressSubject(jid, "*"), {
     callback(error, { subject, data }) {
       if (error !== null) return;
       const running = readProgress(subject, data);
@@ -146,13 +143,10 @@ function readPeels(
       if (pace.admit(peel)) onReport(defined({ running, output }));
     },
   });
-  return () => {
-    for (const subscription of [...subscriptions, running]) subscription.unsubscribe();
-  };
 }
 
 /** Follows the record of a job by the hint that a master wrote it: it was cancelled, or has ended. */
-function followRecord({ bus, jobs, clock }: ShowDeps, known: KnownJob, onChange: () => void) {
+function followRecord({ bus, jobs, clock }: ShowDeps, known: FollowedJob, onChange: () => void) {
   const { jid } = known.job;
   const subject = keySubject("jobs", jid);
   /** How many hints came, and how many of them the record that is known here includes. */
@@ -195,7 +189,7 @@ function followRecord({ bus, jobs, clock }: ShowDeps, known: KnownJob, onChange:
  * Whether every target has returned in time, so that reading the returns again says nothing else. The times of what was
  * received are those of this host, whose clock may be wrong.
  */
-function hasSeenAll({ job, tally }: KnownJob): boolean {
+function hasSeenAll({ job, tally }: FollowedJob): boolean {
   const { open, lastReturnAt } = tally;
   return open === 0 && lastReturnAt >= job.createdAt && lastReturnAt <= job.deadline;
 }
@@ -208,14 +202,15 @@ function hasSeenAll({ job, tally }: KnownJob): boolean {
  */
 async function showStored(
   deps: ShowDeps,
-  { job: { jid }, tally }: KnownJob,
-  take: (event: JobEvent, bytes: number) => void,
+  { job: { jid }, tally }: FollowedJob,
+  take: (event: JobEvent) => void,
 ): Promise<JobView> {
   for (let waitedMs = 0; ; waitedMs += lagPauseMs) {
-    const stored = knownOf({ onReturn: () => {} }, await storedJob(deps, jid));
-    await readEvents(deps.bus, stored.job, (event, bytes) => {
-      stored.take(event, bytes);
-      take(event, bytes);
+    const job = await storedJob(deps, jid);
+    const stored = { job, tally: createTally(job) };
+    await readEvents(deps.bus, job, (event) => {
+      stored.tally.note(event);
+      take(event);
     });
     const isWhole = stored.tally.open <= tally.open && isDecided(stored, deps.clock.now());
     if (isWhole || waitedMs >= maxLagMs) return viewOf(deps, stored);
@@ -223,7 +218,7 @@ async function showStored(
   }
 }
 
-function isDecided({ job, tally }: KnownJob, now: number): boolean {
+function isDecided({ job, tally }: FollowedJob, now: number): boolean {
   if (job.settled !== undefined || now < job.deadline) return true;
   return !job.targets.some((peel) => isSilent(tally.known(peel)));
 }

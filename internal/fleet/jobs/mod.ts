@@ -7,7 +7,6 @@ export { jobOperations } from "./joined.ts";
 export { makeRoomForReturns } from "./make-room.ts";
 export { signedOf } from "./operations.ts";
 export { readEvents } from "./read-events.ts";
-export { createRecentEvents } from "./recent-events.ts";
 export { frozenFields, type JobRequest } from "./request.ts";
 export { startScheduleResults } from "./schedule-results.ts";
 export { createCommands } from "./send.ts";

@@ -250,7 +250,12 @@ export const streamJob = operation({
   }),
   output: feed,
   touches: touchesJid,
-  async run({ show: deps }: { show: ShowDeps }, input, { note, log }) {
+  async run(
+    { show, controller }: { show: ShowDeps; controller: Pick<JobController, "follow"> },
+    input,
+    { note, log },
+  ) {
+    const deps = { ...show, follow: controller.follow };
     // Read the job before the stream opens: an unknown job is an error, not a stream.
     const job = await storedJob(deps, input.jid);
     const only = input.peel === undefined ? undefined : encodePeelId(input.peel);
@@ -312,5 +317,5 @@ export interface JobOperationDeps {
   dispatch: DispatchDeps;
   cancel: CancelDeps;
   show: ShowDeps;
-  controller: Pick<JobController, "list">;
+  controller: Pick<JobController, "list" | "follow">;
 }

@@ -7,6 +7,7 @@ import { provision } from "../../bus/assets/assets.ts";
 import type { Bus } from "../../bus/connection/connect.ts";
 import { openBucket } from "../../bus/storage/bucket.ts";
 import { ackSubject, returnSubject, scheduleSubject } from "../../bus/subjects/subjects.ts";
+import type { JobEvent } from "./events.ts";
 import { followJob } from "./follow.ts";
 import { readEvents } from "./read-events.ts";
 import { encodeJob, type Job } from "./records/record.ts";
@@ -176,12 +177,9 @@ test("a follower that missed a return ends when the record says that the job has
   const jobs = await openBucket(master, "jobs");
   const job = jobOf({ targets: ["web-0"] });
   await jobs.put(job.jid, encodeJob(job));
-  // The bus took the return before the subscription, and nothing that came before is known.
-  const nats = Object.create(master.nats) as Bus["nats"];
-  nats.subscribe = (subject, options) =>
-    master.nats.subscribe(subject.replace(".return.", ".nothing."), options);
-  const recent = () => Promise.resolve([]);
-  const deps = { bus: { ...master, nats }, jobs, alive: () => new Set<string>(), clock: systemClock, recent };
+  // The return came before it was followed, and nothing that came before is known.
+  const follow = () => ({ isWhole: true, stop: () => {} });
+  const deps = { bus: master, jobs, alive: () => new Set<string>(), clock: systemClock, follow };
   let ending: Promise<void> | undefined;
   const shown = await followJob(deps, job, () => {
     ending ??= (async () => {
@@ -193,4 +191,28 @@ test("a follower that missed a return ends when the record says that the job has
   });
   await ending;
   expect(shown.status).toBe("completed");
+});
+
+test("a cancelled job is followed until the targets that accepted it have ended", async () => {
+  const jobs = await openBucket(master, "jobs");
+  const job = { ...jobOf({ targets: ["web-0"] }), cancelledAt: systemClock.now(), cancelledBy: "op" };
+  await jobs.put(job.jid, encodeJob(job));
+  await store(ackSubject(job.jid, "web-0"));
+  const following = Promise.withResolvers<(event: JobEvent) => void>();
+  const follow = (_: unknown, take: (event: JobEvent) => void) => {
+    following.resolve(take);
+    return { isWhole: false, stop: () => {} };
+  };
+  const deps = { bus: master, jobs, alive: () => new Set<string>(), clock: systemClock, follow };
+  const acknowledged = Promise.withResolvers<void>();
+  const shown = followJob(deps, job, ({ event }) => {
+    if (event !== undefined && event.return === undefined) acknowledged.resolve();
+  });
+  const take = await following.promise;
+  await acknowledged.promise;
+  const bytes = returned({ outcome: "cancelled", success: false });
+  await store(returnSubject(job.jid, "web-0"), bytes);
+  const said = { success: false, retcode: 0, started_at: "", duration_ms: 1, outcome: "cancelled" } as const;
+  take({ jid: job.jid, peel: "web-0", at: systemClock.now(), return: said });
+  expect(await shown).toMatchObject({ status: "cancelled", outcomes: { "web-0": "cancelled" } });
 });

@@ -8,7 +8,6 @@ import type { Bucket } from "../../bus/storage/mod.ts";
 import type { JobReturn } from "../../wire/return.ts";
 import type { JobEvent } from "./events.ts";
 import { readEvents } from "./read-events.ts";
-import type { RecentEvents } from "./recent-events.ts";
 import type { JobSource, JobStatus, Outcome } from "./records/mod.ts";
 import { decodeJob, type Job } from "./records/mod.ts";
 import { createTally, isSilent, standingOf, type Tally } from "./tally.ts";
@@ -24,13 +23,6 @@ export interface ShowDeps {
   /** Which of these peels were alive at that moment, milliseconds since the Unix epoch, as far as it is known. */
   alive(peels: readonly string[], at: number): Promise<ReadonlySet<string>> | ReadonlySet<string>;
   clock: Clock;
-  /** What peels said until now, also what this master has not yet read from its connection. */
-  recent?(job: Job): Promise<ReturnType<RecentEvents["of"]>>;
-  /**
-   * Takes what each target returned, in place of the view: for those who keep less of it, however much all of it is
-   * together. A target may return again, and a job may be read again.
-   */
-  onReturn?(peel: string, returned: JobReturn, job: Job): void;
 }
 
 /** A job and its results, as REST and the command line show them. */
@@ -68,10 +60,14 @@ export interface SeenReturn extends JobReturn {
   truncated?: true;
 }
 
-/** What is known about a job: its record, and the events of its targets. */
-export interface KnownJob {
+/** A job, and how its targets ended so far. */
+export interface FollowedJob {
   job: Job;
-  tally: Tally;
+  readonly tally: Tally;
+}
+
+/** The same with what they returned. */
+interface KnownJob extends FollowedJob {
   returns: Map<string, SeenReturn>;
   /** Takes an event and the size of its message in bytes. @returns whether it contained news */
   take(event: JobEvent, bytes: number): boolean;
@@ -91,7 +87,7 @@ export async function showJob(deps: ShowDeps, jid: string, peel?: string): Promi
 /** The same in parts, for callers that continue counting. */
 async function loadJob(deps: ShowDeps, jid: string, only?: string): Promise<KnownJob> {
   const job = await storedJob(deps, jid);
-  const known = knownOf(deps, job, only);
+  const known = knownOf(job, only);
   if (only !== undefined && !known.tally.isTarget(only)) {
     throw new SvcError("not_found", "this peel is not a target of the job");
   }
@@ -111,7 +107,7 @@ export async function storedJob({ jobs }: Pick<ShowDeps, "jobs">, jid: string): 
 }
 
 /** A job of which no event is known yet. @param only keep only the return of this target */
-export function knownOf(deps: Pick<ShowDeps, "onReturn">, job: Job, only?: string): KnownJob {
+function knownOf(job: Job, only?: string): KnownJob {
   const tally = createTally(job);
   const returns: KnownJob["returns"] = new Map();
   let bytes = 0;
@@ -122,15 +118,10 @@ export function knownOf(deps: Pick<ShowDeps, "onReturn">, job: Job, only?: strin
       if (event.return === undefined || (only !== undefined && event.peel !== only)) return true;
       const { return: value, error, ...rest } = event.return;
       const wasLate = job.schedule === undefined && isLate(event.at, job.deadline);
-      const essence = { ...rest, ...(wasLate ? { late: true as const } : {}) };
-      if (deps.onReturn !== undefined) {
-        deps.onReturn(event.peel, event.return, job);
-        returns.set(event.peel, essence);
-        return true;
-      }
       bytes += size;
       returns.set(event.peel, {
-        ...essence,
+        ...rest,
+        ...(wasLate ? { late: true } : {}),
         ...(bytes > maxReturnBytes ? { truncated: true } : defined({ return: value })),
         ...defined({ error }),
       });
@@ -145,7 +136,7 @@ export const isLate = (at: number, deadline: number): boolean => at > deadline +
 /** Combines a job and what is known about its targets. */
 export async function viewOf(
   deps: Pick<ShowDeps, "alive" | "clock">,
-  { job, tally, returns }: KnownJob,
+  { job, tally, returns = new Map() }: FollowedJob & { returns?: KnownJob["returns"] },
 ): Promise<JobView> {
   const now = deps.clock.now();
   const silent = job.targets.filter((peel) => isSilent(tally.known(peel)));

@@ -4,7 +4,6 @@ import { publishJobs } from "../../../fleet/events/mod.ts";
 import {
   createCommands,
   createJobController,
-  createRecentEvents,
   makeRoomForReturns,
   startScheduleResults,
 } from "../../../fleet/jobs/mod.ts";
@@ -58,12 +57,10 @@ export const jobs = {
       const settle = { bus, jobs: storage.jobs, records, alive, metrics, clock };
       const reporter = publishJobs({ bus, clock, log });
       stack.defer(() => reporter.stop());
-      const recent = createRecentEvents(clock);
-      stack.defer(peelBus.onReconnect(recent.forget));
       const controller = createJobController({
         // It sends again what peels did not accept.
         ...{ ...settle, peelBus, send: resend, publisher: reporter, tracer, jitter, log },
-        ...{ reportsStored: resends, recent },
+        reportsStored: resends,
         admit: (peel, bytes) => budgets.take(peel, "messages", bytes),
       });
       stack.defer(() => controller.stop());
@@ -79,17 +76,11 @@ export const jobs = {
       };
       const aliveOf = (peels: readonly string[], at: number) =>
         new Set(peels.filter((peel) => alive(peel, at)));
-      /** Without the flushes, a message that is under way while someone begins to follow is seen by neither. */
-      const recentOf = async (job: Parameters<typeof recent.of>[0]) => {
-        await bus.nats.flush();
-        await peelBus.nats.flush();
-        return recent.of(job);
-      };
       return {
         operations: {
           dispatch,
           cancel: { ...settle, send, mac, log },
-          show: { bus, jobs: storage.jobs, alive: aliveOf, clock, recent: recentOf },
+          show: { bus, jobs: storage.jobs, alive: aliveOf, clock },
           controller,
         },
         siteOf,
