@@ -69,6 +69,7 @@ api:
 enroll: { networks: { berlin: { cidr: [192.0.2.0/24], capacity: 5, refill: 1s } } }
 master: { urls: ['tls://bus:4222'], confirm_above: 5 }
 gitfs:
+  remotes: [ 'ssh://git@host/a', { url: b, base: x, environments: [dev], tags: [], signers: /f } ]
 `;
 
 const kinds: Record<string, Kind> = {

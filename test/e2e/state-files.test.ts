@@ -92,7 +92,10 @@ afterAll(async () => {
 
 function startOne(): Promise<TestMaster> {
   return startMaster(bus, {
-    flags: ["--states-dir", states, "--gitfs-remotes", remote.url, "--gitfs-interval", "1s"],
+    flags: [
+      ...["--states-dir", states, "--gitfs-remotes", remote.url, "--gitfs-interval", "1s"],
+      ...["--gitfs-environments", "dev"],
+    ],
     env: { SVC_DATA_DIR: bus.dir },
   });
 }
@@ -208,6 +211,7 @@ test("a holder that was paused and goes on publishes nothing", async () => {
     onForeignHead: () => () => {},
     onKeyChange: () => () => {},
     onPublished: () => {},
+    maxEnvironments: 200,
     clock: systemClock,
     log: records,
   });

@@ -8,10 +8,19 @@ import { type Bucket, openBlobStore } from "../../bus/storage/mod.ts";
 import { hintSubject } from "../../bus/subjects/subjects.ts";
 import { serveFetch } from "../../doors/peels/mod.ts";
 import type { Budgets, LogLines } from "../../fleet/budget/mod.ts";
-import type { Check } from "../../program/health/mod.ts";
+import type { Check, CheckResult } from "../../program/health/mod.ts";
 import { type BlobCache, createBlobCache, createHeadSeal, followCatalog } from "../../tree/files/mod.ts";
-import { type GitSync, openGit, openMirror, startGitSync } from "../../tree/git/mod.ts";
+import {
+  assertSshKeygen,
+  type GitSync,
+  openGit,
+  openMirror,
+  type Remote,
+  startGitSync,
+} from "../../tree/git/mod.ts";
 import type { Keyring } from "../keys/mod.ts";
+import type { Refusal } from "./decide.ts";
+import type { GitHooks } from "./publication.ts";
 import { publishStates } from "./publish-states.ts";
 
 /** Bytes of state files that a master keeps in memory for requests of peels. */
@@ -54,7 +63,15 @@ export interface MasterStateFilesOptions {
   budgets: Pick<Budgets, "take">;
   lines: Pick<LogLines, "say">;
   statesDir: string;
-  git: { remotes: readonly string[]; intervalMs: number; sshKey: string };
+  git: {
+    remotes: readonly Remote[];
+    intervalMs: number;
+    sshKey: string;
+    maxBytes: number;
+    maxEnvironments: number;
+    /** What git runs in place of ssh-keygen. */
+    sshProgram: string;
+  };
   /** Where copies of repositories are kept. */
   gitDir: string;
   /** Of this master. */
@@ -81,6 +98,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
   const hints = createHints(options);
   const publishing = new Set<Promise<void>>();
   let git: { sync: GitSync; tenure: Tenure } | undefined;
+  let refusals: readonly Refusal[] = [];
   const lease = contend({
     bucket: options.leases,
     name: "publisher",
@@ -94,8 +112,8 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         ...(startGit === undefined
           ? {}
           : {
-              startGit(onChange: () => void) {
-                const sync = startGit(onChange, tenure.signal);
+              startGit(hooks: GitHooks) {
+                const sync = startGit(hooks, tenure.signal);
                 git = { sync, tenure };
                 return sync;
               },
@@ -104,6 +122,10 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
         onForeignHead: catalog.onForeign,
         onKeyChange: options.keyring.onChange,
         recall: catalog.recall,
+        maxEnvironments: options.git.maxEnvironments,
+        onRefusals(now) {
+          refusals = now;
+        },
         onPublished(environments) {
           if (environments.includes("base")) hints.send();
         },
@@ -116,18 +138,7 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
     jitter,
     log,
   });
-  const check: Check = () => {
-    if (lease.tenure === undefined) {
-      return {
-        status: "up",
-        message: `not this master's turn: ${lease.holder?.holder ?? "nobody"} holds it`,
-      };
-    }
-    if (git?.tenure !== lease.tenure) return { status: "degraded", message: "no successful sync yet" };
-    if (!git.sync.running) return { status: "down", message: "the syncer ended" };
-    const problem = git.sync.problem();
-    return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
-  };
+  const check: Check = () => gitCheck(lease, { git, refusals });
   let reported: { of: object; states: { base: string; statement: Uint8Array } | undefined } | undefined;
   return {
     async inForce() {
@@ -163,25 +174,49 @@ export function startStateFiles(options: MasterStateFilesOptions): MasterStateFi
 
 function gitStarter(
   options: MasterStateFilesOptions,
-): ((onChange: () => void, signal: AbortSignal) => GitSync) | undefined {
+): ((hooks: GitHooks, signal: AbortSignal) => GitSync) | undefined {
   const { git: config, gitDir, clock, jitter, log } = options;
   if (config.remotes.length === 0) return undefined;
   const open = (signal: AbortSignal) =>
     openGit({ sshKey: config.sshKey, knownHosts: join(gitDir, "known_hosts"), clock, signal });
   // A master without git reports this when it starts, not when it gets the lease.
   open(options.signal);
-  return (onChange, signal) => {
+  if (config.remotes.some(({ signers }) => signers !== undefined)) assertSshKeygen();
+  return (hooks, signal) => {
     const git = open(signal);
     return startGitSync({
-      mirrors: [...new Set(config.remotes)].map((url) => openMirror(url, { git, dir: gitDir, clock })),
+      mirrors: config.remotes.map((remote) => openMirror(remote, { ...config, git, dir: gitDir, clock })),
       intervalMs: config.intervalMs,
-      onChange,
+      ...hooks,
       clock,
       jitter,
       log,
       signal,
     });
   };
+}
+
+/** What this master says of its repositories in /readyz. */
+function gitCheck(
+  { tenure, holder }: Pick<Lease, "tenure" | "holder">,
+  { git, refusals }: { git: { sync: GitSync; tenure: Tenure } | undefined; refusals: readonly Refusal[] },
+): CheckResult {
+  if (tenure === undefined) {
+    return { status: "up", message: `not this master's turn: ${holder?.holder ?? "nobody"} holds it` };
+  }
+  if (git?.tenure !== tenure) return { status: "degraded", message: "no successful sync yet" };
+  if (!git.sync.running) return { status: "down", message: "the syncer ended" };
+  const problem = git.sync.problem() ?? problemOf(refusals);
+  return problem === undefined ? { status: "up" } : { status: "degraded", message: problem };
+}
+
+/** What does not come into force, in one line. */
+function problemOf(refusals: readonly Refusal[]): string | undefined {
+  const lines = refusals.flatMap(({ environment, stage, reason }) =>
+    stage === "gitfs" ? [`environment ${environment}: ${reason}`] : [],
+  );
+  const shown = lines.slice(0, 3).join("; ");
+  return lines.length > 3 ? `${shown}; and ${lines.length - 3} more, see the log` : shown || undefined;
 }
 
 /** Sends a hint to every peel, spread over a period; a later change starts the period again. */

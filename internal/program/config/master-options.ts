@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { mebibyte } from "../../base/byte-size.ts";
 import { parseIpNetwork } from "../../base/names/ip-network.ts";
+import { gitBranch, gitGlobs, gitRemotes } from "./git.ts";
 import { listOf } from "./list.ts";
 import { logOptions } from "./log-options.ts";
 import { namedNetworks } from "./networks.ts";
@@ -45,19 +46,6 @@ const webhookHosts = listOf({
     return parseIpNetwork(entry) !== undefined || (isHost && /[A-Za-z]/.test(entry))
       ? undefined
       : `${JSON.stringify(entry.slice(0, 60))} is neither a host name nor an IP address nor a CIDR range: expected hooks.example.com, 127.0.0.1 or 169.254.0.0/16, where bits beyond the length are zero`;
-  },
-});
-
-const gitRemotes = listOf({
-  name: "Git URLs",
-  placeholder: "<url>",
-  item: (url) => {
-    // Git would parse it as an option.
-    if (url.startsWith("-")) return "a Git URL may not start with a hyphen";
-    // They would be visible in the process list.
-    return /:\/\/[^/]*:[^/@]*@/.test(url) || /^https?:\/\/[^/]*@/i.test(url)
-      ? "a Git URL may not hold credentials; use SSH with gitfs.ssh_key"
-      : undefined;
   },
 });
 
@@ -297,10 +285,31 @@ export const masterOptions = {
     "gitfs.remotes": option(
       gitRemotes,
       [],
-      "Git repositories to take state files from; an empty list turns GitFS off",
+      "Git repositories to take state files from: a URL, or a map of url, base, environments, tags (in place of the keys below) and signers (a file of allowed signers); an empty list turns GitFS off",
     ),
+    "gitfs.base": option(
+      gitBranch,
+      "main",
+      "branch that is the environment base; no other branch ever replaces it",
+    ),
+    "gitfs.environments": option(
+      gitGlobs,
+      [],
+      "patterns of the names of other branches that are environments; * also matches a slash",
+    ),
+    "gitfs.tags": option(gitGlobs, [], "patterns of the names of tags that are environments"),
     "gitfs.interval": option(duration(1_000), 5 * minute, "interval between pulls"),
     "gitfs.ssh_key": option(path, "", "SSH private key for the repositories"),
+    "gitfs.max_bytes": option(
+      byteSize(mebibyte),
+      1024 * mebibyte,
+      "size at which fetching a branch or tag stops, and of its files; what is larger keeps its last content",
+    ),
+    "gitfs.max_environments": option(
+      integer(0, 255),
+      200,
+      "maximum number of environments in addition to base",
+    ),
   }),
   ...inGroup("Budgets", {
     "budget.hello": option(

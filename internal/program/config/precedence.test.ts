@@ -64,6 +64,11 @@ const samples: Record<string, readonly [string, string]> = {
   "enroll.advertise_urls": ["https://a:1,https://10.0.0.1", "https://b"],
   "ca.enroll_sans": ["10.0.0.1,::1,*.example.com", "svc"],
   "gitfs.remotes": ["git@host:a.git", "https://host/b.git,ssh://git@host/c"],
+  "gitfs.base": ["main", "release/1"],
+  "gitfs.environments": ["release/*,dev", "*"],
+  "gitfs.tags": ["v*", ""],
+  "gitfs.max_bytes": ["1MiB", "2GiB"],
+  "gitfs.max_environments": ["0", "9"],
   "gitfs.interval": ["1m", "2h"],
   "gitfs.ssh_key": ["/a", "/b"],
   "budget.hello": ["0", "9"],
@@ -192,7 +197,7 @@ describe.each(programs)("$name", (program) => {
     const file = `${key}: /data/x\nbus_ca: /own.crt\n`;
     expect(printed(env, file)).toContain(`\n${key}: /data/x # ${program.defaultFile}:1\n`);
     expect(printed(env, file)).toContain(`\nbus_ca: /own.crt # ${program.defaultFile}:2\n`);
-    expect(printed({})).not.toContain("environment");
+    expect(printed({})).not.toContain("# environment");
   });
 });
 

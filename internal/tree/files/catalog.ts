@@ -4,8 +4,6 @@ import { decode, encode } from "../../base/msgpack.ts";
 
 /** Number of snapshots of an environment that stay readable, for runs pinned to a commit. */
 export const keptSnapshots = 10;
-/** Maximum number of published environments. */
-export const maxEnvironments = 256;
 
 /** A published snapshot. */
 export interface Published {

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { contentsOf } from "../../../test/harness/contents.ts";
-import { maxEnvironments } from "./catalog.ts";
 import { createComposer, type Layer } from "./compose.ts";
 import type { SnapshotOrigin } from "./manifest.ts";
 
@@ -86,10 +85,24 @@ test("an environment with a source that this master has never read is unchanged"
   ).toEqual([]);
 });
 
-test("base is never left out when there are too many environments", () => {
-  const many = Object.fromEntries(Array.from({ length: maxEnvironments + 5 }, (_, i) => [`a${i}`, {}]));
-  const { environments, omitted } = createComposer()([remote("one", many)], nothing);
-  expect(environments).toHaveLength(maxEnvironments);
-  expect(environments[0]?.name).toBe("base");
-  expect(omitted).toHaveLength(6);
+test("an environment that a source has but cannot give stays as published, or is made of the others", () => {
+  const origins = publishedAs({
+    dev: { directory: false, commits: [{ remote: "one", ref: "refs/heads/dev", commit: commit("1") }] },
+  });
+  const held = { ...remote("one", { base: {} }), held: new Set(["dev", "new"]) };
+  const two = remote("two", { dev: { a: "1" }, new: { a: "1" } });
+  const found = createComposer()([directory({}), held, two], origins);
+  expect(found.unchanged).toEqual(["dev"]);
+  expect(found.environments.map(({ name }) => name)).toEqual(["base", "new"]);
+});
+
+test("while a source is read, what was read of it counts already", () => {
+  const origins = publishedAs({
+    base: { directory: false, commits: [{ remote: "one", ref: "refs/heads/main", commit: commit("2") }] },
+    dev: { directory: false, commits: [{ remote: "one", ref: "refs/heads/dev", commit: commit("2") }] },
+  });
+  const layer = { ...remote("one", { base: { a: "1" } }), confirmed: new Set(["base"]) };
+  const found = createComposer()([layer], origins);
+  expect(found.unchanged).toEqual(["dev"]);
+  expect(found.environments.map(({ name }) => name)).toEqual(["base"]);
 });

@@ -1,4 +1,3 @@
-import { maxEnvironments } from "./catalog.ts";
 import { type Contents, overlay } from "./contents.ts";
 import type { SnapshotOrigin } from "./manifest.ts";
 import type { Environment, Publisher } from "./publish.ts";
@@ -8,19 +7,24 @@ export interface Layer {
   /** The repository URL; absent for `states_dir`. */
   remote?: string;
   environments: ReadonlyMap<string, { files: Contents; ref?: string; commit?: string }>;
-  /** Whether this is the current content. Otherwise it is the result of an earlier read, or empty. */
-  confirmed: boolean;
+  /** Environments that the source has, but whose content cannot be used now. */
+  held?: ReadonlySet<string>;
+  /**
+   * Whether this is the current content. Otherwise it is the result of an earlier read, or empty. A set names the
+   * environments that were read.
+   */
+  confirmed: boolean | ReadonlySet<string>;
 }
 
+/** What the sources give. */
 export interface Composition {
+  /** `base` first, then by name. */
   environments: readonly Environment[];
   /**
-   * Environments that keep their published snapshot, because this master has not yet read one of their
-   * sources.
+   * Environments that keep their published snapshot, because this master has not yet read one of their sources, or
+   * cannot use what it has.
    */
   unchanged: readonly string[];
-  /** Environments that are omitted because the maximum number is exceeded. */
-  omitted: readonly string[];
 }
 
 /**
@@ -40,9 +44,8 @@ export function createComposer(): (
     const unchanged = new Set(frozen);
     const names = new Set(["base", ...layers.flatMap(({ environments }) => [...environments.keys()]).sort()]);
     const wanted = [...names].filter((name) => !unchanged.has(name));
-    const room = Math.max(0, maxEnvironments - unchanged.size);
     const next: typeof merged = new Map();
-    const environments = wanted.slice(0, room).map((name): Environment => {
+    const environments = wanted.map((name): Environment => {
       const found = layers.flatMap((layer) => {
         const part = layer.environments.get(name);
         return part === undefined ? [] : [{ layer, part }];
@@ -67,14 +70,15 @@ export function createComposer(): (
       };
     });
     merged = next;
-    return { environments, unchanged: [...unchanged], omitted: wanted.slice(room) };
+    return { environments, unchanged: [...unchanged] };
   };
 }
 
-/** Whether a source of the published environment may have content that this master has not read yet. */
+/** Whether a source of the published environment has, or may have, content that this master cannot use now. */
 function isUnread(layer: Layer, name: string, origin: SnapshotOrigin): boolean {
-  if (layer.confirmed) return false;
-  if (layer.remote === undefined) return origin.directory;
   const published = origin.commits.find(({ remote }) => remote === layer.remote);
+  if (layer.held?.has(name) === true) return published !== undefined;
+  if (layer.confirmed === true || (layer.confirmed !== false && layer.confirmed.has(name))) return false;
+  if (layer.remote === undefined) return origin.directory;
   return published !== undefined && layer.environments.get(name)?.commit !== published.commit;
 }

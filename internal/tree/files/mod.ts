@@ -1,7 +1,7 @@
 export { type BlobCache, createBlobCache } from "./blob-cache.ts";
 export { type BlobFiles, openBlobFiles } from "./blob-files.ts";
-export { type Catalog, decodeCatalog, findSnapshot, maxEnvironments } from "./catalog.ts";
-export { createComposer, type Layer } from "./compose.ts";
+export { type Catalog, decodeCatalog, findSnapshot } from "./catalog.ts";
+export { type Composition, createComposer, type Layer } from "./compose.ts";
 export { type Content, type Contents, cut, startHashing } from "./contents.ts";
 export { createDirectorySource } from "./directory-source.ts";
 export type { FileSource } from "./files.ts";
@@ -18,7 +18,7 @@ export {
   maxFiles,
   pathProblem,
 } from "./manifest.ts";
-export { type Publisher, takeOverHead } from "./publish.ts";
+export { type Environment, type Publisher, takeOverHead } from "./publish.ts";
 export { createDirectoryScan } from "./scan-directory.ts";
 export { createSnapshotSource, type SnapshotSource } from "./snapshot-source.ts";
 export { openStatement, type SignedStatement } from "./statement.ts";

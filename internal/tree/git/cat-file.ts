@@ -5,17 +5,31 @@ import type { Git } from "./git.ts";
 
 /** Timeout after which a silent reader counts as hung. */
 const silenceMs = 60_000;
+/** Larger commits and tags count as missing. */
+const maxMessageBytes = 1024 * 1024;
+
+/** An object of a repository. */
+export interface GitObject {
+  id: string;
+  /** `commit`, `tag`, `tree` or `blob`. */
+  type: string;
+  data: Uint8Array;
+}
 
 /** Reads the contents of a repository through one long-running process. */
 export interface CatFile {
   /** @param object id of a blob. @throws SvcError `unavailable` when it does not exist or cannot be read */
   read(object: string): Promise<Uint8Array>;
+  /** @param name an id or a ref. @throws SvcError `unavailable`. @returns `undefined` when there is none */
+  find(name: string): Promise<GitObject | undefined>;
+  /** Ends the process, which may know files that are removed; the next read starts another one. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 interface Waiting {
-  object: string;
-  resolve(data: Uint8Array): void;
+  name: string;
+  resolve(object: GitObject | undefined): void;
   reject(reason: SvcError): void;
 }
 
@@ -49,15 +63,15 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
       silence?.cancel();
       silence = waiting.length === 0 ? undefined : clock.after(silenceMs, () => void end("hangs"));
     };
-    const parse = createParser((object, data) => {
+    const parse = createParser((object) => {
       const first = waiting.shift();
       confirmed();
-      if (first === undefined || (data !== undefined && object !== first.object)) {
+      const isOther =
+        object !== undefined && first !== undefined && idForm.test(first.name) && object.id !== first.name;
+      if (first === undefined || isOther) {
         first?.reject(new SvcError("unavailable", "git cat-file returned unexpected output"));
         void end("returned unexpected output");
-      } else if (data === undefined) {
-        first.reject(new SvcError("unavailable", `the repository has no object ${first.object}`));
-      } else first.resolve(data);
+      } else first.resolve(object);
     });
     void (async () => {
       for await (const chunk of child.stdout) parse(chunk);
@@ -69,20 +83,29 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
       request(item: Waiting) {
         waiting.push(item);
         if (waiting.length === 1) confirmed();
-        child.stdin.write(`${item.object}\n`);
+        child.stdin.write(`${item.name}\n`);
         child.stdin.flush();
       },
     };
     return self;
   };
 
+  const find = (name: string) =>
+    new Promise<GitObject | undefined>((resolve, reject) => {
+      if (stopped) return reject(new SvcError("unavailable", "the reader of this repository is closed"));
+      running ??= start();
+      running.request({ name, resolve, reject });
+    });
   return {
-    read: (object) =>
-      new Promise((resolve, reject) => {
-        if (stopped) return reject(new SvcError("unavailable", "the reader of this repository is closed"));
-        running ??= start();
-        running.request({ object, resolve, reject });
-      }),
+    find,
+    async read(object) {
+      const found = await find(object);
+      if (found?.type === "blob") return found.data;
+      throw new SvcError("unavailable", `the repository has no object ${object}`);
+    },
+    async restart() {
+      await running?.end("was started again");
+    },
     async stop() {
       stopped = true;
       await running?.end("was stopped");
@@ -90,16 +113,16 @@ export function openCatFile(git: Git, repository: string, clock: Clock): CatFile
   };
 }
 
+const idForm = /^[0-9a-f]{40,64}$/;
+
 /**
  * Parses the output of `git cat-file --batch`: for each existing object `<object> <type> <size>`, the bytes
  * and a line break, otherwise `<object> missing` (see git-cat-file(1)).
  */
-function createParser(
-  onObject: (object: string, data: Uint8Array | undefined) => void,
-): (chunk: Uint8Array) => void {
+function createParser(onObject: (object: GitObject | undefined) => void): (chunk: Uint8Array) => void {
   let chunks: Uint8Array[] = [];
   let length = 0;
-  let expected: { object: string; size: number } | undefined;
+  let expected: { id: string; type: string; size: number } | undefined;
   return (chunk) => {
     chunks.push(chunk);
     length += chunk.length;
@@ -109,15 +132,16 @@ function createParser(
       if (expected === undefined) {
         const lineEnd = rest.indexOf(10);
         if (lineEnd === -1) break;
-        const [object = "", type, size] = rest.subarray(0, lineEnd).toString("latin1").split(" ");
+        const [id = "", type = "", size] = rest.subarray(0, lineEnd).toString("latin1").split(" ");
         rest = rest.subarray(lineEnd + 1);
-        if (type === "blob") expected = { object, size: Number(size) };
-        else onObject(object, undefined);
+        if (!/^\d+$/.test(size ?? "")) onObject(undefined);
+        else expected = { id, type, size: Number(size) };
       } else {
         if (rest.length < expected.size + 1) break;
-        const { object, size } = expected;
+        const { size, ...object } = expected;
         expected = undefined;
-        onObject(object, Uint8Array.from(rest.subarray(0, size)));
+        const isHeld = object.type === "blob" || size <= maxMessageBytes;
+        onObject(isHeld ? { ...object, data: Uint8Array.from(rest.subarray(0, size)) } : undefined);
         rest = rest.subarray(size + 1);
       }
     }

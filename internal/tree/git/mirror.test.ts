@@ -6,8 +6,14 @@ import { temporaryDirectory } from "../../../test/harness/temporary.ts";
 import { systemClock } from "../../base/clock.ts";
 import { maxBlobBytes } from "../files/manifest.ts";
 import { type Git, openGit, shownUrl } from "./git.ts";
-import { type GitEnvironment, type Mirror, openMirror } from "./mirror.ts";
-import { environmentsOf } from "./refs.ts";
+import type { Remote } from "./local.ts";
+import {
+  type GitEnvironment,
+  type Mirror,
+  type MirrorState,
+  openMirror,
+  type SyncOptions,
+} from "./mirror.ts";
 
 let temporary = temporaryDirectory("git");
 let remote: TestRepository;
@@ -27,7 +33,8 @@ afterEach(async () => {
   temporary[Symbol.dispose]();
 });
 
-function mirrorOf(url = remote.url) {
+/** Everything is an environment, unless a test says otherwise. */
+function mirrorOf(of: Partial<Remote> = {}, bounds: { maxBytes?: number; maxEnvironments?: number } = {}) {
   const real = openGit({
     sshKey: "",
     knownHosts: "/nonexistent",
@@ -36,15 +43,35 @@ function mirrorOf(url = remote.url) {
   });
   const git: Git = {
     ...real,
-    run(cwd, args, stdin) {
+    run(cwd, args, options) {
       ran.push(args.join(" "));
-      return real.run(cwd, args, stdin);
+      return real.run(cwd, args, options);
     },
   };
-  const mirror = openMirror(url, { git, dir: join(temporary.path, "gitfs"), clock: systemClock });
+  const mirror = openMirror(
+    { url: remote.url, base: "main", environments: ["*"], tags: ["*"], ...of },
+    {
+      git,
+      dir: join(temporary.path, "gitfs"),
+      maxBytes: 1024 ** 3,
+      maxEnvironments: 200,
+      sshProgram: "/bin/false",
+      clock: systemClock,
+      ...bounds,
+    },
+  );
   open.push(mirror);
-  return mirror;
+  const none = { inForce: () => undefined };
+  return {
+    ...mirror,
+    sync: (options: Partial<SyncOptions> = {}) =>
+      mirror.sync({ ...none, report: () => {}, othersMs: 60_000, ...options }),
+    load: (options: Partial<SyncOptions> = {}) => mirror.load({ ...none, ...options }),
+  };
 }
+
+const reasonsOf = ({ problems }: MirrorState) =>
+  Object.fromEntries(problems.map(({ ref, reason }) => [ref, reason]));
 
 async function textsOf(environment: GitEnvironment | undefined): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
@@ -100,8 +127,7 @@ test("one fetch for changes, none without changes, and unchanged environments ar
   remote.commit("main", { a: "2" });
   const second = (await mirror.sync()).environments;
   expect(fetches()).toHaveLength(1);
-  expect(fetches()[0]).toContain("+refs/heads/main:refs/heads/main");
-  expect(fetches()[0]).not.toContain("dev");
+  expect(fetches()[0]).toContain("+refs/heads/main:refs/svc/");
   expect(await textsOf(second.get("base"))).toEqual({ a: "2" });
   expect(second.get("dev")?.files).toBe(first.get("dev")?.files as never);
 });
@@ -162,7 +188,7 @@ test("an unavailable remote is an error; fetched content is kept, also for the n
   const { environments } = await mirrorOf().load();
   expect(environments.get("base")?.commit).toBe(commit);
   expect(await textsOf(environments.get("base"))).toEqual({ a: "1" });
-  expect((await mirrorOf("file:///nowhere/at/all.git").load()).environments.size).toBe(0);
+  expect((await mirrorOf({ url: "file:///nowhere/at/all.git" }).load()).environments.size).toBe(0);
 });
 
 test("a repository without branches is an error", async () => {
@@ -184,9 +210,9 @@ test("a branch with broken objects does not prevent fetching the others", async 
   const loose = join(remote.path, "objects", object.slice(0, 2), object.slice(2));
   expect(existsSync(loose)).toBe(true);
   renameSync(loose, `${loose}.gone`);
-  const { environments, warnings } = await mirror.sync();
-  expect([...environments.keys()].sort()).toEqual(["base", "good"]);
-  expect(warnings.some((line) => line.startsWith("refs/heads/bad"))).toBe(true);
+  const state = await mirror.sync();
+  expect([...state.environments.keys()].sort()).toEqual(["base", "good"]);
+  expect(Object.keys(reasonsOf(state))).toEqual(["refs/heads/bad"]);
   expect(bad).toMatch(/^[0-9a-f]{40}$/);
 });
 
@@ -198,7 +224,7 @@ test("protocols that run programs, and plaintext ones, are rejected", async () =
     "http://127.0.0.1:1/x",
     "ftp://127.0.0.1:1/x",
   ]) {
-    await expect(mirrorOf(url).sync()).rejects.toThrow("not allowed");
+    await expect(mirrorOf({ url }).sync()).rejects.toThrow("not allowed");
   }
   expect(existsSync(marker)).toBe(false);
 });
@@ -226,19 +252,4 @@ test("no credentials are shown", () => {
     "fatal: unable to access 'https://git.test/x.git/': no",
   );
   expect(shownUrl("git@git.test:x.git")).toBe("git@git.test:x.git");
-});
-
-test("the names of environments", () => {
-  const named = (...refs: string[]) => {
-    const warnings: string[] = [];
-    return { names: Object.fromEntries(environmentsOf(refs, warnings)), warnings };
-  };
-  const head = (name: string) => `refs/heads/${name}`;
-  expect(named(head("main"), head("master")).names).toEqual({ base: head("main"), master: head("master") });
-  expect(named(head("master"), head("dev")).names).toEqual({ base: head("master"), dev: head("dev") });
-  expect(named(head("base")).names).toEqual({ base: head("base") });
-  const taken = named(head("main"), head("base"), "refs/tags/v1", head("v1"));
-  expect(taken.names).toEqual({ base: head("main"), v1: head("v1") });
-  expect(taken.warnings).toHaveLength(2);
-  expect(named(head("ä")).warnings).toHaveLength(1);
 });

@@ -1,29 +1,20 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../../base/clock.ts";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { makeDirectory } from "../../base/files/file.ts";
-import { mapBounded } from "../../base/map-bounded.ts";
 import { sha256Hex } from "../../base/sha256.ts";
-import {
-  type Content,
-  type Contents,
-  cut,
-  type ManifestFile,
-  maxEnvironments,
-  maxFiles,
-  pathProblem,
-  startHashing,
-} from "../files/mod.ts";
+import type { Contents } from "../files/mod.ts";
 import { openCatFile } from "./cat-file.ts";
-import { type Git, shownUrl } from "./git.ts";
-import { environmentsOf, parseRefs } from "./refs.ts";
+import { packsIn, removeTemporary } from "./fetch-ref.ts";
+import { shownUrl } from "./git.ts";
+import { adopt, readCommit, refuseAgain } from "./judge-ref.ts";
+import { readKept, slotOf, writeKept } from "./kept.ts";
+import type { Local, MirrorOptions, Remote } from "./local.ts";
+import { baseRefOf, branchesIn, type ChosenRef, chooseRefs, parseRefs, type Ref } from "./refs.ts";
+import { readSigners } from "./signed/signers.ts";
 
-/** Larger files are left out, because a file is held in memory while it is read. */
-const maxFileBytes = 64 * 1024 * 1024;
-/** Number of refs per fetch. */
-const refsAtOnce = 50;
-const readsAtOnce = 64;
+/** With more packs they are made one, without what is no longer used. */
+const maxPacks = 50;
 
 /** An environment of a repository. */
 export interface GitEnvironment {
@@ -32,202 +23,229 @@ export interface GitEnvironment {
   files: Contents;
 }
 
-/** A local mirror of a repository: the newest commit of each branch and tag. */
-export interface Mirror {
-  /** The URL without credentials. */
-  readonly remote: string;
-  /**
-   * Lists the branches and tags of the remote, and fetches changed ones.
-   *
-   * @returns the current environments, and warnings about refs and files that were left out or not fetched
-   * @throws SvcError `unavailable` when the remote does not answer; the mirror is not changed
-   */
-  sync(): Promise<MirrorState>;
-  /** Returns the previously fetched state, without contacting the remote. @throws SvcError `unavailable` */
-  load(): Promise<MirrorState>;
-  stop(): Promise<void>;
+/** A ref whose newest content is not used. */
+export interface RefProblem {
+  ref: string;
+  environment: string;
+  reason: string;
+  /** Whether its last good content stays. */
+  isKept: boolean;
 }
 
 export interface MirrorState {
   environments: ReadonlyMap<string, GitEnvironment>;
+  problems: readonly RefProblem[];
+  /** Refs and files that are omitted. */
   warnings: readonly string[];
+  /** Whether this is everything that the remote has; a set names the environments that were read already. */
+  confirmed: boolean | ReadonlySet<string>;
 }
 
-/** A repository on this host. */
-interface Local {
-  git: Git;
-  url: string;
-  /** Its directory. */
-  repository: string;
-  contents: ReturnType<typeof openCatFile>;
-  /** What is known of the objects of the last environments. */
-  hashes: Map<string, Pick<ManifestFile, "digest" | "size" | "blobs">>;
-  /** The trees of the last environments, by commit. */
-  trees: Map<string, Tree>;
+export interface SyncOptions {
+  /** The commit of a ref that is in force for an environment. */
+  inForce(environment: string, ref: string): string | undefined;
+  /** Called with what is known so far: `base` must not wait for other refs. */
+  report(state: MirrorState): void;
+  /** Refs other than `base` are not fetched any more when a sync has taken this long. */
+  othersMs: number;
 }
 
-interface Tree {
-  files: Contents;
-  warnings: readonly string[];
-  objects: readonly string[];
+/** A local mirror of a repository: the last good commit of each ref that is an environment. */
+export interface Mirror {
+  /** The URL without credentials. */
+  readonly remote: string;
+  /**
+   * Lists the branches and tags of the remote, and fetches changed ones, one by one.
+   *
+   * @throws SvcError `unavailable` when the remote does not answer; the mirror is not changed
+   */
+  sync(options: SyncOptions): Promise<MirrorState>;
+  /** Returns the previously fetched state, without contacting the remote. @throws SvcError `unavailable` */
+  load(options: Pick<SyncOptions, "inForce">): Promise<MirrorState>;
+  stop(): Promise<void>;
 }
 
-/**
- * @param dir parent directory of the mirrors; each has its own directory below it
- */
-export function openMirror(
-  url: string,
-  { git, dir, clock }: { git: Git; dir: string; clock: Clock },
-): Mirror {
-  const repository = join(dir, sha256Hex(url).slice(0, 32));
-  const contents = openCatFile(git, repository, clock);
-  const local: Local = { git, url, repository, contents, hashes: new Map(), trees: new Map() };
+export function openMirror(remote: Remote, options: MirrorOptions): Mirror {
+  const { git, dir, clock } = options;
+  const repository = join(dir, sha256Hex(remote.url).slice(0, 32));
+  const local: Local = {
+    ...options,
+    remote,
+    url: remote.url,
+    repository,
+    contents: openCatFile(git, repository, clock),
+    hashes: new Map(),
+    trees: new Map(),
+    kept: readKept(repository),
+    accepted: new Map(),
+    refused: new Map(),
+    signers: undefined,
+  };
   const isPrepared = () => existsSync(join(repository, "HEAD"));
   return {
-    remote: shownUrl(url),
-    async sync() {
+    remote: shownUrl(remote.url),
+    async sync(sync) {
       makeDirectory(dir, 0o700);
       if (!isPrepared()) await git.run(dir, ["init", "--quiet", "--bare", "--template=", repository]);
-      const warnings: string[] = [];
-      await fetchRefs(local, await changedRefs(local), warnings);
-      return read(local, warnings);
+      removeTemporary(repository);
+      const listed = parseRefs(
+        await git.run(repository, ["ls-remote", "--heads", "--tags", "--", remote.url]),
+      );
+      if (listed.length === 0) throw new SvcError("unavailable", "the repository has no branches or tags");
+      if (remote.signers !== undefined) local.signers = readSigners(remote.signers, repository);
+      return syncRefs(local, listed, sync);
     },
-    async load() {
-      if (!isPrepared()) return { environments: new Map(), warnings: [] };
-      return read(local, []);
+    async load({ inForce }) {
+      const round = startRound();
+      if (!isPrepared()) return round.state(false);
+      const kept = [...local.kept.refs].map(([name, { object }]) => ({ name, object }));
+      for (const ref of chooseRefs(kept, remote, round.warnings)) {
+        const { commit } = local.kept.refs.get(ref.name) ?? {};
+        const isInForce = inForce(ref.environment, ref.name) === commit;
+        if (commit === undefined || (remote.signers !== undefined && !isInForce)) continue;
+        round.give(ref, { commit, ...(await readCommit(local, commit)) });
+      }
+      return round.state(false);
     },
-    stop: () => contents.stop(),
+    stop: () => local.contents.stop(),
   };
 }
 
-/** Removes the refs that the remote has no more. @returns those that it has another object for */
-async function changedRefs(local: Local): Promise<string[]> {
-  const { git, repository, url } = local;
-  const refs = parseRefs(await git.run(repository, ["ls-remote", "--heads", "--tags", "--", url]));
-  if (refs.length === 0) throw new SvcError("unavailable", "the repository has no branches or tags");
-  const own = new Map((await ownRefs(local)).map(({ name, object }) => [name, object]));
-  const there = new Set(refs.map(({ name }) => name));
-  const gone = [...own.keys()].filter((name) => !there.has(name));
-  if (gone.length > 0) {
-    await git.run(repository, ["update-ref", "--stdin"], gone.map((name) => `delete ${name}\n`).join(""));
+/** Reads every ref that is an environment: one that cannot be read keeps its last good content, and others continue. */
+async function syncRefs(local: Local, listed: readonly Ref[], options: SyncOptions): Promise<MirrorState> {
+  const { remote, clock } = local;
+  const { inForce, report, othersMs } = options;
+  const round = startRound();
+  const all = chooseRefs(listed, remote, round.warnings);
+  const chosen = all.slice(0, local.maxEnvironments + Number(all[0]?.environment === "base"));
+  for (const { name, environment } of all.slice(chosen.length)) {
+    const reason = `left out: there are more than ${local.maxEnvironments} environments (gitfs.max_environments)`;
+    round.problems.push({ ref: name, environment, reason, isKept: false });
   }
-  return refs.filter(({ name, object }) => own.get(name) !== object).map(({ name }) => name);
-}
-
-async function ownRefs({ git, repository }: Local) {
-  const format = "%(objectname)\t%(refname)\t%(objecttype)\t%(*objectname)\t%(*objecttype)";
-  const text = await git.run(repository, ["for-each-ref", `--format=${format}`, "refs/heads", "refs/tags"]);
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => {
-      const [object = "", name = "", type, target = "", targetType] = line.split("\t");
-      const commit = type === "commit" ? object : targetType === "commit" ? target : undefined;
-      return { name, object, commit };
-    });
-}
-
-async function fetchRefs(local: Local, names: readonly string[], warnings: string[]): Promise<void> {
-  for (let at = 0; at < names.length; at += refsAtOnce) {
-    const some = names.slice(at, at + refsAtOnce);
+  noteFirstSight(local, chosen);
+  const base = baseRefOf(remote);
+  const isBaseThere = listed.some(({ name }) => name === base);
+  await forget(local, new Set([...chosen.map(({ name }) => name), ...(isBaseThere ? [] : [base])]));
+  if (!isBaseThere) await withoutBase(local, listed, { round, inForce });
+  const begun = clock.monotonic();
+  let reported = begun;
+  for (const ref of inOrder(local, chosen)) {
+    const isLate = ref.environment !== "base" && clock.monotonic() - begun > othersMs;
+    const used = inForce(ref.environment, ref.name);
     try {
-      await fetchOnce(local, some);
+      const found = isLate ? await refuseAgain(local, ref, lateReason) : await adopt(local, ref, used);
+      round.give(ref, found);
     } catch (thrown) {
-      if (some.length === 1) warnings.push(`${some[0]}: ${describeError(thrown)}`);
-      else {
-        // Fetch one by one, so that a failing ref does not affect the others.
-        for (const name of some) {
-          await fetchOnce(local, [name]).catch((again) => warnings.push(`${name}: ${describeError(again)}`));
-        }
-      }
+      await round.hold(local, { ref, reason: describeError(thrown), inForce: used });
     }
+    const now = clock.monotonic();
+    if (ref.environment !== "base" && now - reported < reportEveryMs) continue;
+    reported = now;
+    report(round.state(round.read));
+  }
+  await tidy(local, round.commits);
+  return round.state(true);
+}
+
+const reportEveryMs = 2_000;
+const lateReason = "not read yet, because other branches and tags take too long";
+
+/** `base` first; then refs that could be read before, so that they do not wait for others. */
+function inOrder({ refused }: Local, chosen: readonly ChosenRef[]): ChosenRef[] {
+  const rank = ({ environment, name }: ChosenRef) =>
+    environment === "base" ? -1 : (refused.get(name)?.times ?? 0);
+  return chosen.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** A base branch that is gone keeps its last content; one that was never there gives none. */
+async function withoutBase(
+  local: Local,
+  listed: readonly Ref[],
+  { round, inForce }: { round: Round; inForce: SyncOptions["inForce"] },
+): Promise<void> {
+  const name = baseRefOf(local.remote);
+  const used = inForce("base", name);
+  const ref = { name, environment: "base", object: local.kept.refs.get(name)?.object ?? "" };
+  if (used === undefined && ref.object === "") {
+    const reason = `there is no branch ${local.remote.base} (gitfs.base), so it adds nothing to base; ${branchesIn(listed)}`;
+    round.problems.push({ ref: name, environment: "base", reason, isKept: false });
+    return;
+  }
+  const reason = `the branch is gone; what it had last stays in force until it is back; ${branchesIn(listed)}`;
+  await round.hold(local, { ref, reason, inForce: used });
+}
+
+function noteFirstSight({ kept, clock }: Local, chosen: readonly ChosenRef[]): void {
+  const now = clock.now();
+  kept.seen = new Map(chosen.map(({ object }) => [object, kept.seen.get(object) ?? now]));
+}
+
+/** Forgets refs that are not environments any more. */
+async function forget({ git, repository, kept, refused, accepted }: Local, stays: ReadonlySet<string>) {
+  for (const name of refused.keys()) if (!stays.has(name)) refused.delete(name);
+  const gone = [...kept.refs.keys()].filter((name) => !stays.has(name));
+  if (gone.length === 0) return;
+  const lines = gone.map((name) => `delete ${slotOf(name)}\n`).join("");
+  await git.run(repository, ["update-ref", "--stdin"], { stdin: lines });
+  for (const name of gone) {
+    kept.refs.delete(name);
+    accepted.delete(name);
   }
 }
 
-const fetchOnce = ({ git, repository, url }: Local, names: readonly string[]) =>
-  git.run(repository, [
-    "fetch",
-    ...["--quiet", "--force", "--depth=1", "--no-tags", "--no-write-fetch-head"],
-    "--no-recurse-submodules",
-    "--",
-    url,
-    ...names.map((name) => `+${name}:${name}`),
-  ]);
+/** Remembers what was read, and removes what nothing uses. */
+async function tidy(local: Local, commits: ReadonlySet<string>): Promise<void> {
+  const { git, repository, kept, contents } = local;
+  for (const commit of local.trees.keys()) if (!commits.has(commit)) local.trees.delete(commit);
+  const used = new Set([...local.trees.values()].flatMap(({ objects }) => objects));
+  for (const object of local.hashes.keys()) if (!used.has(object)) local.hashes.delete(object);
+  writeKept(repository, kept);
+  if (packsIn(repository) <= maxPacks) return;
+  // Refs at one object share what was fetched for one of them, which may have moved on.
+  const lines = [...kept.refs].map(([name, { object }]) => `update ${slotOf(name)} ${object}\n`).join("");
+  await git.run(repository, ["update-ref", "--stdin"], { stdin: lines });
+  await git.run(repository, ["gc", "--quiet", "--prune=now"]);
+  await contents.restart();
+}
 
-/** Reads the environments of the repository as it is on this host. */
-async function read(local: Local, warnings: string[]): Promise<MirrorState> {
-  const refs = await ownRefs(local);
-  const commits = new Map(refs.map(({ name, commit }) => [name, commit]));
+type Round = ReturnType<typeof startRound>;
+
+/** What one sync found. */
+function startRound() {
   const environments = new Map<string, GitEnvironment>();
-  const next: Local["trees"] = new Map();
-  const names = refs.map(({ name }) => name);
-  const named = [...environmentsOf(names, warnings)];
-  if (named.length > maxEnvironments) {
-    warnings.push(`only the first ${maxEnvironments} of ${named.length} branches and tags are environments`);
-  }
-  for (const [name, ref] of named.slice(0, maxEnvironments)) {
-    const commit = commits.get(ref);
-    if (commit === undefined) {
-      warnings.push(`${ref}: does not point to a commit`);
-      continue;
-    }
-    const tree = next.get(commit) ?? local.trees.get(commit) ?? (await readTree(local, commit));
-    if (!next.has(commit)) warnings.push(...tree.warnings.map((line) => `${ref}: ${line}`));
-    next.set(commit, tree);
-    environments.set(name, { ref, commit, files: tree.files });
-  }
-  local.trees = next;
-  const used = new Set([...next.values()].flatMap(({ objects }) => objects));
-  local.hashes = new Map([...local.hashes].filter(([object]) => used.has(object)));
-  return { environments, warnings };
-}
-
-async function readTree(local: Local, commit: string): Promise<Tree> {
-  const { git, repository, contents, hashes } = local;
-  const text = await git.run(repository, ["ls-tree", "-r", "-z", "-l", "--full-tree", commit]);
+  const problems: RefProblem[] = [];
   const warnings: string[] = [];
-  const entries = entriesOf(text, warnings);
-  if (entries.length > maxFiles) {
-    throw new SvcError("too_large", `the commit ${commit} has more than ${maxFiles} files`);
-  }
-  const objects = [...new Set(entries.map(({ object }) => object))];
-  const unhashed = objects.filter((object) => !hashes.has(object));
-  await mapBounded(unhashed, { atOnce: readsAtOnce }, async (object) => {
-    const hashing = startHashing();
-    for (const piece of cut(await contents.read(object))) hashing.add(piece);
-    hashes.set(object, hashing.result());
-  });
-  const files = new Map<string, Content>();
-  for (const { path, object, executable } of entries) {
-    const hashed = hashes.get(object);
-    if (hashed === undefined) continue;
-    files.set(path, { ...hashed, executable, pieces: () => piecesOf(contents, object) });
-  }
-  return { files, warnings, objects };
-}
-
-/** The files in a listing of `git ls-tree`. What is not published is a warning. */
-function entriesOf(listing: string, warnings: string[]) {
-  return listing.split("\0").flatMap((line) => {
-    const match = /^(\d+) (\w+) ([0-9a-f]+) +(\d+|-)\t([\s\S]+)$/.exec(line);
-    if (match === null) return [];
-    const [, mode = "", type, object = "", size, path = ""] = match;
-    const problem = leftOut({ mode, type, size: Number(size), path });
-    if (problem === undefined) return [{ path, object, executable: mode === "100755" }];
-    warnings.push(`${JSON.stringify(path.slice(0, 200))}: ${problem}; not published`);
-    return [];
-  });
-}
-
-async function* piecesOf(contents: Local["contents"], object: string): AsyncGenerator<Uint8Array> {
-  yield* cut(await contents.read(object));
-}
-
-/** Why an entry of a tree is not published. */
-function leftOut(entry: { mode: string; type: string | undefined; size: number; path: string }) {
-  if (entry.type === "commit") return "a submodule";
-  if (entry.mode === "120000") return "a symbolic link";
-  if (entry.type !== "blob") return "neither a file nor a directory";
-  if (entry.size > maxFileBytes) return `larger than ${maxFileBytes / 1024 / 1024} MiB`;
-  return pathProblem(entry.path);
+  const read = new Set<string>();
+  const commits = new Set<string>();
+  const give = (
+    { name, environment }: Pick<ChosenRef, "name" | "environment">,
+    found: { commit: string; files: Contents; warnings: readonly string[] },
+  ) => {
+    const { commit, files } = found;
+    if (!commits.has(commit)) warnings.push(...found.warnings.map((line) => `${name}: ${line}`));
+    commits.add(commit);
+    environments.set(environment, { ref: name, commit, files });
+    read.add(environment);
+  };
+  return {
+    ...{ problems, warnings, read, commits, give },
+    /** Uses the last good content of a ref, unless something newer is in force. */
+    async hold(
+      local: Local,
+      { ref, reason, inForce }: { ref: ChosenRef; reason: string; inForce: string | undefined },
+    ): Promise<void> {
+      const commit = local.kept.refs.get(ref.name)?.commit;
+      const isGood = commit !== undefined && (commit === inForce || local.accepted.has(ref.name));
+      const found = isGood ? await readCommit(local, commit).catch(() => undefined) : undefined;
+      if (commit !== undefined && found !== undefined) give(ref, { ...found, commit });
+      problems.push({ ref: ref.name, environment: ref.environment, reason, isKept: true });
+      read.add(ref.environment);
+    },
+    state: (confirmed: MirrorState["confirmed"]): MirrorState => ({
+      environments: new Map(environments),
+      problems: [...problems],
+      warnings: [...warnings],
+      confirmed: typeof confirmed === "boolean" ? confirmed : new Set(confirmed),
+    }),
+  };
 }

@@ -1,4 +1,5 @@
 import { isEnvironmentName } from "../../base/names/names.ts";
+import { matchGlob } from "../targets/mod.ts";
 
 /** A branch or tag and its object. */
 export interface Ref {
@@ -8,8 +9,23 @@ export interface Ref {
   object: string;
 }
 
-/** Candidate branches for the environment `base`: the first existing one is used. */
-const baseBranches = ["refs/heads/main", "refs/heads/master", "refs/heads/base"];
+/** Which refs of a repository are environments. */
+export interface RefChoice {
+  /** The branch that is `base`. */
+  base: string;
+  /** Patterns of the names of other branches. */
+  environments: readonly string[];
+  /** Patterns of the names of tags. */
+  tags: readonly string[];
+}
+
+/** A ref that is an environment. */
+export interface ChosenRef extends Ref {
+  environment: string;
+}
+
+const heads = "refs/heads/";
+const tags = "refs/tags/";
 
 /** Parses branches and tags from the output of `git ls-remote`. */
 export function parseRefs(text: string): Ref[] {
@@ -21,22 +37,57 @@ export function parseRefs(text: string): Ref[] {
 }
 
 /**
- * Maps branches and tags to environment names: `main`, or else `master`, is `base`; others keep their name.
- * Of a branch and a tag with the same name, the branch wins.
+ * Chooses the refs that are environments: the configured branch is `base`, and others that a pattern names keep their
+ * name. No ref becomes `base` by its own name, because anyone who may push any branch would own the fleet.
  *
- * @param warnings receives a line for each ref that cannot be an environment
+ * @param warnings receives a line for each ref that a pattern names and that cannot be an environment
+ * @returns `base` first, then by name
  */
-export function environmentsOf(refs: readonly string[], warnings: string[]): Map<string, string> {
-  const names = new Set(refs);
-  const base = baseBranches.find((name) => names.has(name));
-  const found = new Map<string, string>(base === undefined ? [] : [["base", base]]);
-  const branchesFirst = refs.toSorted((a, b) => (a < b ? -1 : 1));
-  for (const ref of branchesFirst) {
-    if (ref === base) continue;
-    const name = ref.replace(/^refs\/(?:heads|tags)\//, "");
-    if (!isEnvironmentName(name)) warnings.push(`${ref}: not a valid environment name`);
-    else if (found.has(name)) warnings.push(`${ref}: ${found.get(name)} is already the environment ${name}`);
-    else found.set(name, ref);
+export function chooseRefs(refs: readonly Ref[], choice: RefChoice, warnings: string[]): ChosenRef[] {
+  const base = baseRefOf(choice);
+  const chosen = new Map<string, ChosenRef>();
+  const found = refs.find(({ name }) => name === base);
+  if (found !== undefined) chosen.set("base", { ...found, environment: "base" });
+  // Branches come before tags.
+  for (const ref of refs.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const environment = nameOf(ref.name);
+    if (ref === found || !isNamed(ref.name, choice)) continue;
+    if (environment === "base")
+      warnings.push(`${ref.name}: only the branch of gitfs.base is the environment base`);
+    else if (!isEnvironmentName(environment)) warnings.push(`${ref.name}: not a valid environment name`);
+    else if (environment === choice.base) warnings.push(`${ref.name}: ${base} is the environment base`);
+    else if (chosen.has(environment)) {
+      warnings.push(
+        `${ref.name}: ${chosen.get(environment)?.name} is already the environment ${environment}`,
+      );
+    } else chosen.set(environment, { ...ref, environment });
   }
-  return found;
+  return [...chosen.values()];
+}
+
+/** The ref that is `base`. */
+export function baseRefOf({ base }: Pick<RefChoice, "base">): string {
+  return `${heads}${base}`;
+}
+
+export function isTag(ref: string): boolean {
+  return ref.startsWith(tags);
+}
+
+/** The branches of a repository in one line. */
+export function branchesIn(refs: readonly Ref[]): string {
+  const names = refs.flatMap(({ name }) => (name.startsWith(heads) ? [nameOf(name)] : []));
+  const shown = names.slice(0, 5).map((name) => name.slice(0, 60));
+  const more = names.length - shown.length;
+  if (shown.length === 0) return "it has no branches";
+  return `its branches are ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function isNamed(ref: string, choice: RefChoice): boolean {
+  const globs = isTag(ref) ? choice.tags : choice.environments;
+  return globs.some((glob) => matchGlob(glob, nameOf(ref)));
+}
+
+function nameOf(ref: string): string {
+  return ref.slice((isTag(ref) ? tags : heads).length);
 }

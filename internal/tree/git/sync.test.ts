@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { manualClock } from "../../../test/harness/clock.ts";
 import { contentsOf } from "../../../test/harness/contents.ts";
 import { recordingLog } from "../../../test/harness/log.ts";
-import type { Mirror, MirrorState } from "./mirror.ts";
+import type { Mirror, MirrorState, SyncOptions } from "./mirror.ts";
 import { type GitSync, startGitSync } from "./sync.ts";
 
 const intervalMs = 300_000;
@@ -13,15 +13,15 @@ afterEach(async () => {
 
 function stateOf(files: Record<string, string>, commit = "1"): MirrorState {
   const environment = { ref: "refs/heads/main", commit: commit.repeat(40), files: contentsOf(files) };
-  return { environments: new Map([["base", environment]]), warnings: [] };
+  return { environments: new Map([["base", environment]]), problems: [], warnings: [], confirmed: true };
 }
 
 function mirrorOf(remote: string) {
   const mirror = {
     remote,
     now: (): MirrorState => stateOf({ a: "1" }),
-    kept: (): MirrorState => ({ environments: new Map(), warnings: [] }),
-    sync: async (): Promise<MirrorState> => mirror.now(),
+    kept: (): MirrorState => ({ environments: new Map(), problems: [], warnings: [], confirmed: false }),
+    sync: async (_: SyncOptions): Promise<MirrorState> => mirror.now(),
     load: async (): Promise<MirrorState> => mirror.kept(),
     stop: async () => {},
   };
@@ -36,6 +36,7 @@ function start(...mirrors: Mirror[]) {
   const sync = startGitSync({
     mirrors,
     intervalMs,
+    inForce: () => undefined,
     onChange: () => changes++,
     clock,
     jitter: () => 0.5,
@@ -90,12 +91,65 @@ test("a remote that was never read has the state of the local mirror, unconfirme
   mirror.now = () => {
     throw new Error("no route");
   };
-  mirror.kept = () => stateOf({ a: "kept" });
+  mirror.kept = () => ({ ...stateOf({ a: "kept" }), confirmed: false });
   const { sync } = start(mirror);
   await sync.syncNow();
   expect(sync.states()[0]).toMatchObject({ confirmed: false });
   expect(sync.states()[0]?.environments.has("base")).toBe(true);
   expect(sync.problem()).toContain("no route");
+});
+
+const problem = (name: string, isKept = true) => ({
+  ...{ ref: `refs/heads/${name}`, environment: name, reason: "it is larger than 1GiB", isKept },
+});
+
+test("refs that are not used are named with their reason, and those without content are held", async () => {
+  const mirror = mirrorOf("one");
+  mirror.now = () => ({
+    ...stateOf({ a: "1" }),
+    problems: [problem("x"), problem("base"), problem("y", false)],
+  });
+  const { sync, log } = start(mirror);
+  await sync.syncNow();
+  expect(sync.problem()).toContain("one refs/heads/x: it is larger than 1GiB");
+  expect([...(sync.states()[0]?.held ?? [])]).toEqual(["x"]);
+  expect(log.records.filter(({ level }) => level === "warn")).toHaveLength(3);
+  mirror.now = () => ({
+    ...stateOf({ a: "1" }),
+    problems: ["a", "b", "c", "d"].map((name) => problem(name)),
+  });
+  await sync.syncNow();
+  expect(sync.problem()).toEndWith("; and 1 more, see the log");
+  mirror.now = () => stateOf({ a: "1" });
+  await sync.syncNow();
+  expect(sync.problem()).toBeUndefined();
+});
+
+test("what a sync has read counts before it ends, and the rest stays until it is read", async () => {
+  const mirror = mirrorOf("one");
+  const [base, dev] = [stateOf({ a: "1" }), stateOf({ a: "dev" })];
+  const devFiles = dev.environments.get("base");
+  if (devFiles === undefined) throw new Error("no files");
+  mirror.now = () => ({
+    ...base,
+    environments: new Map([...base.environments, ["dev", devFiles]]),
+    problems: [problem("x")],
+  });
+  const { sync } = start(mirror);
+  await sync.syncNow();
+  const next = stateOf({ a: "2" }, "2");
+  mirror.sync = async ({ report }) => {
+    report({ ...next, confirmed: new Set(["base"]) });
+    const [state] = sync.states();
+    expect(state?.environments.get("base")?.commit).toBe("2".repeat(40));
+    expect(state?.environments.get("dev")).toBe(devFiles);
+    expect(state?.confirmed).toBe(true);
+    expect(sync.problem()).toContain("refs/heads/x");
+    return next;
+  };
+  await sync.syncNow();
+  expect([...(sync.states()[0]?.environments.keys() ?? [])]).toEqual(["base"]);
+  expect(sync.problem()).toBeUndefined();
 });
 
 test("warnings are logged once, and the sync ends with its signal", async () => {

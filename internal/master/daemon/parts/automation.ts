@@ -117,9 +117,18 @@ function stateFilesOptions(
     ...{ members: members.directory.members, binaries, budgets, lines },
     statesDir: config.states_dir,
     git: {
-      remotes: config["gitfs.remotes"],
+      remotes: config["gitfs.remotes"].map((remote) => ({
+        base: config["gitfs.base"],
+        environments: config["gitfs.environments"],
+        tags: config["gitfs.tags"],
+        ...remote,
+      })),
       intervalMs: config["gitfs.interval"],
       sshKey: config["gitfs.ssh_key"],
+      maxBytes: config["gitfs.max_bytes"],
+      maxEnvironments: config["gitfs.max_environments"],
+      // This executable, whose hidden command keeps the time of a commit from counting.
+      sshProgram: process.execPath,
     },
     gitDir: join(dataDir(env), "gitfs"),
     ...{ name, clock, jitter, log, signal },

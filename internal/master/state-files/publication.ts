@@ -1,0 +1,123 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Tenure } from "../../bus/lease/mod.ts";
+import type { BlobStore } from "../../bus/storage/mod.ts";
+import {
+  type CatalogView,
+  createComposer,
+  type HeadSeal,
+  type Layer,
+  type Publisher,
+  takeOverHead,
+} from "../../tree/files/mod.ts";
+import type { GitSync } from "../../tree/git/mod.ts";
+import { bringIntoForce } from "./bring-into-force.ts";
+import { decide, type Refusal, runStages, type Stage } from "./decide.ts";
+import { readDirectory } from "./read-directory.ts";
+
+const collectMs = 10 * 60_000;
+/** Until an environment is tried again that could not be stored. */
+const retryRefusedMs = 60_000;
+const shownWarnings = 20;
+
+export interface PublicationOptions {
+  store: BlobStore;
+  seal: HeadSeal;
+  /** `states_dir` */
+  statesDir: string;
+  tenure: Tenure;
+  /** Starts reading the Git repositories; absent when there are none. */
+  startGit?(hooks: GitHooks): GitSync;
+  /** What candidates pass before they come into force. */
+  stages?: readonly Stage[];
+  /** `gitfs.max_environments` */
+  maxEnvironments: number;
+  /** Called with what does not come into force, whenever that changes. */
+  onRefusals?(refusals: readonly Refusal[]): void;
+  recall?: CatalogView["recall"] | undefined;
+  /** Called with the environments that have a new snapshot in force. */
+  onPublished(environments: readonly string[]): void;
+  clock: Clock;
+  log: Log;
+}
+
+/** What reading repositories needs from publishing. */
+export interface GitHooks {
+  onChange(): void;
+  /** The commit of a ref of a remote that is in force for an environment. */
+  inForce(remote: string, environment: string, ref: string): string | undefined;
+}
+
+/** One publication after the other, from what the sources give to what is in force. */
+export interface Publication {
+  /** @returns after how many milliseconds it must run again. @throws SvcError `conflict`, `storage` */
+  publish(): Promise<number>;
+  /** Makes the next run sign the head again. */
+  sign(): void;
+  /** After a failure the current head is unknown: the next run reads it. */
+  forgetHead(): void;
+  stop(): Promise<void>;
+}
+
+/** @param notice called when a source changed */
+export function createPublication(options: PublicationOptions, notice: () => void): Publication {
+  const { tenure, clock } = options;
+  const directory = readDirectory(options.statesDir, clock, options.log);
+  const compose = createComposer();
+  const report = reporter(options);
+  let git: GitSync | undefined;
+  let publisher: Publisher | undefined;
+  let isHeadKnown = false;
+  let collectAt = clock.monotonic() + collectMs;
+  const takeOver = async (): Promise<Publisher> => {
+    if (publisher !== undefined && isHeadKnown && (await publisher.holds())) return publisher;
+    publisher = await takeOverHead(options, tenure.token);
+    isHeadKnown = true;
+    return publisher;
+  };
+  const inForce: GitHooks["inForce"] = (remote, environment, ref) => {
+    const { commits = [] } = publisher?.originOf(environment) ?? {};
+    return commits.find((origin) => origin.remote === remote && origin.ref === ref)?.commit;
+  };
+  const forgetHead = () => {
+    isHeadKnown = false;
+  };
+  return {
+    // It takes over from itself, which signs the head again.
+    sign: forgetHead,
+    forgetHead,
+    async publish() {
+      const holder = await takeOver();
+      // Only now: which commits count depends on those in force.
+      git ??= options.startGit?.({ onChange: notice, inForce });
+      const layers: Layer[] = [await directory(), ...(git?.states() ?? [])];
+      const composed = compose(layers, holder);
+      const refused = await runStages(options.stages ?? [], composed.environments);
+      const published = holder.environments();
+      const decision = decide(composed, { published, refusals: refused, max: options.maxEnvironments });
+      tenure.signal.throwIfAborted();
+      const { changed, refusals } = await bringIntoForce(holder, decision);
+      report([...decision.refusals, ...refusals]);
+      if (changed.length > 0) options.onPublished(changed);
+      if (clock.monotonic() >= collectAt) {
+        collectAt = clock.monotonic() + collectMs;
+        await holder.collect();
+      }
+      return refusals.length > 0 ? retryRefusedMs : collectMs;
+    },
+    stop: async () => git?.stop(),
+  };
+}
+
+/** Reports what does not come into force whenever that changes. */
+function reporter({ log, onRefusals }: PublicationOptions): (refusals: readonly Refusal[]) => void {
+  let reported: readonly Refusal[] = [];
+  return (refusals) => {
+    if (Bun.deepEquals(refusals, reported)) return;
+    reported = refusals;
+    for (const refusal of refusals.slice(0, shownWarnings)) {
+      log.warn("environment not published; its last content stays in force", { ...refusal });
+    }
+    onRefusals?.(refusals);
+  };
+}
