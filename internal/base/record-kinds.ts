@@ -52,6 +52,9 @@ export function isExactTime(found: string): boolean {
   return !Number.isNaN(at) && rfc3339(at) === found;
 }
 
+/** Bytes as they are: a part of what was read. */
+export const blob: v.GenericSchema<Uint8Array> = v.instance(Uint8Array);
+
 /** Bytes, of one length if one is given. They are copied: a part of a message would keep all of it in memory. */
 export const bytes = (length?: number) =>
   v.pipe(

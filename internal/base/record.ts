@@ -81,6 +81,8 @@ export interface Codec<F extends Fields = Fields> extends Kind {
   readonly encode: (value: RecordOf<F>) => Uint8Array;
   /** @throws SvcError `internal` naming the field, or what `malformed` makes */
   readonly decode: (bytes: Uint8Array) => RecordOf<F>;
+  /** The same; `undefined` for what is malformed. */
+  readonly decodeOrNothing: (bytes: Uint8Array) => RecordOf<F> | undefined;
   /** Reads what was decoded already. @throws as `decode` does */
   readonly parse: (map: unknown) => RecordOf<F>;
 }
@@ -145,6 +147,7 @@ export function record<const F extends Fields>(
   };
   const checked = check({});
   const parse = (map: unknown) => fromStored(checked(map));
+  const decodeWhole = (bytes: Uint8Array) => parse(decode(bytes, options.limits));
   const shownEntries = Object.fromEntries(shown.map(shownEntry));
   return {
     entries,
@@ -159,7 +162,14 @@ export function record<const F extends Fields>(
     shownEntries: shownEntries as ShownEntries<F>,
     show: writer(shown, {}) as unknown as Codec<F>["show"],
     encode: (value) => encode(write(value)),
-    decode: (bytes) => parse(decode(bytes, options.limits)),
+    decode: decodeWhole,
+    decodeOrNothing(bytes) {
+      try {
+        return decodeWhole(bytes);
+      } catch {
+        return undefined;
+      }
+    },
   };
 }
 

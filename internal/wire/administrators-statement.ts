@@ -1,37 +1,11 @@
 import * as v from "valibot";
-import { rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
-import { decode, encode } from "../base/msgpack.ts";
+import { type RecordOf, record } from "../base/record.ts";
+import { bytes, list, part, textOf, time } from "../base/record-kinds.ts";
 import { sha256Hex } from "../base/sha256.ts";
 import { decodePublicKey, type KeyPair, verifySignature } from "../identity/mod.ts";
 import type { Administrator } from "./administrators.ts";
 import { operatorNameField } from "./operator-record.ts";
-
-/**
- * What an administrator says about the administrators: the whole list that takes the place of the one before, on
- * every peel of a fleet.
- */
-export interface AdministratorsStatement {
-  /**
-   * Public key of the account of the peels. It names the fleet: each peel finds it in its credentials, so that the
-   * statement counts in no other fleet.
-   */
-  fleet: string;
-  /** Rises by one with each statement of a fleet, from 1. */
-  version: number;
-  /** 1 to 64. */
-  administrators: readonly Administrator[];
-  /** Milliseconds since the Unix epoch. For people: the version decides which statement is newer. */
-  issuedAt: number;
-}
-
-/** A statement with the signature of an administrator. */
-export interface SignedAdministratorsStatement extends AdministratorsStatement {
-  /** The key that signed, `U…`. */
-  key: string;
-  /** 64 bytes. */
-  signature: Uint8Array;
-}
 
 const greatestStatement = 2 ** 31 - 1;
 /** A list of 64 with the longest names takes less. */
@@ -41,44 +15,56 @@ const key = v.pipe(
   v.string(),
   v.check((text) => decodePublicKey("user", text) !== undefined, "must be the public key of a user, U…"),
 );
-const list = v.pipe(
-  v.array(v.strictObject({ name: operatorNameField, public_key: key })),
-  v.minLength(1, "must name an administrator"),
-  v.maxLength(64, "must name at most 64 administrators"),
-  v.check(
-    (all) =>
-      new Set(all.map((one) => one.name)).size === all.length &&
-      new Set(all.map((one) => one.public_key)).size === all.length,
-    "must name each administrator and each key once",
-  ),
-);
-const stored = v.strictObject({
-  v: v.literal(1),
-  fleet: v.pipe(
-    v.string(),
-    v.check((text) => decodePublicKey("account", text) !== undefined, "must be the public key of an account"),
-  ),
-  version: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(greatestStatement)),
-  administrators: list,
-  issued_at: v.pipe(v.string(), v.isoTimestamp()),
-  key,
-  signature: v.pipe(v.instance(Uint8Array), v.length(64)),
-});
+const administrators = list(part({ name: operatorNameField, publicKey: ["public_key", key] }), 64);
 
 /** The fields that are signed, in the order in which they are signed and stored. */
-function mapOf({ fleet, version, administrators, issuedAt }: AdministratorsStatement) {
-  return {
-    v: 1,
-    fleet,
-    version,
-    administrators: administrators.map(({ name, publicKey }) => ({ name, public_key: publicKey })),
-    issued_at: rfc3339(issuedAt),
-  };
-}
+const fields = {
+  /**
+   * Public key of the account of the peels. It names the fleet: each peel finds it in its credentials, so that the
+   * statement counts in no other fleet.
+   */
+  fleet: textOf((text) => decodePublicKey("account", text) !== undefined, "the public key of an account"),
+  /** Rises by one with each statement of a fleet, from 1. */
+  version: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(greatestStatement)),
+  /** 1 to 64. */
+  administrators: {
+    ...administrators,
+    read: v.pipe(
+      administrators.read,
+      v.minLength(1, "must name an administrator"),
+      v.check(areDistinct, "must name each administrator and each key once"),
+    ),
+  },
+  /** Milliseconds since the Unix epoch. For people: the version decides which statement is newer. */
+  issuedAt: ["issued_at", time],
+} as const;
+const signedFields = {
+  ...fields,
+  /** The key that signed, `U…`. */
+  key,
+  signature: bytes(64),
+} as const;
+
+/**
+ * What an administrator says about the administrators: the whole list that takes the place of the one before, on
+ * every peel of a fleet.
+ */
+export type AdministratorsStatement = RecordOf<typeof fields>;
+/** A statement with the signature of an administrator. */
+export type SignedAdministratorsStatement = RecordOf<typeof signedFields>;
+
+const malformed = (problem: string) =>
+  new SvcError("bad_request", `the statement about administrators is malformed: ${problem}`);
+const content = record("statement", fields, { version: 1 });
+const signed = record("statement", signedFields, {
+  version: 1,
+  limits: { bytes: maxStatementBytes, elements: 512 },
+  malformed: (field, problem) => malformed(`${field === "(root)" ? "its top" : field}: ${problem}`),
+});
 
 /** The bytes that an administrator signs: the purpose, NUL, and the MessagePack of the map without its ends. */
 export function administratorsMessage(statement: AdministratorsStatement): Uint8Array {
-  return Buffer.concat([Buffer.from("svc/administrators/v1\0", "latin1"), encode(mapOf(statement))]);
+  return Buffer.concat([Buffer.from("svc/administrators/v1\0", "latin1"), content.encode(statement)]);
 }
 
 /** Signs a statement with the key of an administrator that the peels know now. */
@@ -96,9 +82,7 @@ export function isSignedStatement(statement: SignedAdministratorsStatement): boo
 }
 
 /** The stored form. */
-export function encodeAdministrators(statement: SignedAdministratorsStatement): Uint8Array {
-  return encode({ ...mapOf(statement), key: statement.key, signature: statement.signature });
-}
+export const encodeAdministrators = signed.encode;
 
 /**
  * Reads untrusted bytes, without judging the signature. Bytes that `encodeAdministrators` would not write are refused.
@@ -106,31 +90,17 @@ export function encodeAdministrators(statement: SignedAdministratorsStatement): 
  * @throws SvcError `bad_request` naming the field
  */
 export function decodeAdministrators(bytes: Uint8Array): SignedAdministratorsStatement {
-  const parsed = v.safeParse(stored, decode(bytes, { bytes: maxStatementBytes, elements: 512 }));
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    const field = v.getDotPath(issue) ?? "its top";
-    throw new SvcError(
-      "bad_request",
-      `the statement about administrators is malformed: ${field}: ${issue.message}`,
-    );
-  }
-  const { fleet, version, administrators, issued_at, key: signer, signature } = parsed.output;
-  const statement: SignedAdministratorsStatement = {
-    fleet,
-    version,
-    administrators: administrators.map(({ name, public_key }) => ({ name, publicKey: public_key })),
-    issuedAt: Date.parse(issued_at),
-    key: signer,
-    signature: Uint8Array.from(signature),
-  };
-  if (!Buffer.from(encodeAdministrators(statement)).equals(bytes)) {
-    throw new SvcError(
-      "bad_request",
-      "the statement about administrators is malformed: it is not in canonical form",
-    );
-  }
+  const statement = signed.decode(bytes);
+  if (!Buffer.from(encodeAdministrators(statement)).equals(bytes))
+    throw malformed("it is not in canonical form");
   return statement;
+}
+
+function areDistinct(all: readonly Administrator[]): boolean {
+  return (
+    new Set(all.map((one) => one.name)).size === all.length &&
+    new Set(all.map((one) => one.publicKey)).size === all.length
+  );
 }
 
 /** Whether two lists name the same people with the same keys, in whatever order. */

@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
-import { decode, mapEncoder } from "../base/msgpack.ts";
+import { mapEncoder } from "../base/msgpack.ts";
+import { record } from "../base/record.ts";
+import { blob, time } from "../base/record-kinds.ts";
 import { sha256 } from "../base/sha256.ts";
 import {
   merkleTree,
@@ -41,24 +43,30 @@ export interface Command {
 /** What a command is about, without its peel. */
 export type Order = Omit<Command, "peel" | "proof">;
 
-const envelope = v.object({
-  kind: v.picklist(["dispatch", "stop"]),
+/** What a command for one peel and one for a site have in common. */
+export const orderFields = {
   jid: v.string(),
-  peel: v.string(),
-  deadline: v.pipe(v.string(), v.isoTimestamp()),
-  body: v.instance(Uint8Array),
-  proof: v.pipe(
-    v.instance(Uint8Array),
-    v.rawTransform(({ dataset, addIssue, NEVER }) => {
-      const proof = unpackProof(dataset.value, maxProofSteps);
-      if (proof !== undefined) return proof;
-      addIssue({ message: "not a proof" });
-      return NEVER;
-    }),
-  ),
+  deadline: time,
+  body: blob,
   key: v.string(),
-  signature: v.instance(Uint8Array),
-});
+  signature: blob,
+} as const;
+const envelope = record(
+  "command",
+  {
+    ...{ kind: v.picklist(["dispatch", "stop"]), peel: v.string(), ...orderFields },
+    proof: v.pipe(
+      blob,
+      v.rawTransform(({ dataset, addIssue, NEVER }) => {
+        const proof = unpackProof(dataset.value, maxProofSteps);
+        if (proof !== undefined) return proof;
+        addIssue({ message: "not a proof" });
+        return NEVER;
+      }),
+    ),
+  },
+  { isOpen: true },
+);
 
 /** Why a command is refused: a closed set, because it labels a metric. */
 export const refusalReasons = [
@@ -124,17 +132,17 @@ export function openCommand(
   expected: { peel: string; on?: { kind: CommandKind; jid: string } },
   trust: { keys: readonly string[]; now: number },
 ): Command {
-  return openSigned(decodeEnvelope(bytes), expected, trust);
+  const signed = envelope.decodeOrNothing(bytes);
+  if (signed === undefined) throw new CommandRefused("malformed", "malformed command");
+  return openSigned(signed, expected, trust);
 }
 
 /** Judges a command that was decoded. @throws CommandRefused @internal */
 export function openSigned(
-  decoded: v.InferOutput<typeof envelope>,
+  { key, signature, ...command }: Command & { key: string; signature: Uint8Array },
   expected: { peel: string; on?: { kind: CommandKind; jid: string } },
   trust: { keys: readonly string[]; now: number },
 ): Command {
-  const { key, signature, ...rest } = decoded;
-  const command: Command = { ...rest, deadline: Date.parse(rest.deadline) };
   if (!trust.keys.includes(key)) throw new CommandRefused("unknown_key", "signed by an unknown command key");
   const order = { ...command, deadline: rfc3339(command.deadline) };
   // A wrong proof leads to another root, which nobody signed.
@@ -150,16 +158,6 @@ export function openSigned(
     throw new CommandRefused("expired", "the deadline has passed", command);
   }
   return command;
-}
-
-function decodeEnvelope(bytes: Uint8Array): v.InferOutput<typeof envelope> {
-  try {
-    const parsed = v.safeParse(envelope, decode(bytes));
-    if (parsed.success) return parsed.output;
-  } catch {
-    // Bytes that are not MessagePack are not a command.
-  }
-  throw new CommandRefused("malformed", "malformed command");
 }
 
 /** @param deadline RFC 3339 @param root of the tree over the peels */

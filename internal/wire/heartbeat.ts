@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { decodeForeign } from "../base/msgpack.ts";
 import { isSiteName } from "../base/names/site-name.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { hidden, lenient, optional } from "../base/record-kinds.ts";
@@ -29,33 +28,21 @@ const fields = {
 /** What a live peel says of itself every few seconds. */
 export type Heartbeat = RecordOf<typeof fields>;
 
+/** A peel may store anything. */
 export const {
   encode: encodeHeartbeat,
   decode: openHeartbeat,
+  decodeOrNothing: readHeartbeat,
   show: showHeartbeat,
   shownEntries: shownHeartbeat,
 } = record("heartbeat", fields, { isOpen: true, limits });
 
-/** The same; `undefined` when it is malformed: a peel may store anything. */
-export function readHeartbeat(bytes: Uint8Array): Heartbeat | undefined {
-  try {
-    return openHeartbeat(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-const goodbye = v.object({ [field]: revision });
+const goodbye = record("goodbye", { [field]: revision }, { isOpen: true, limits });
 
 /** @returns the revision of the heartbeat that a goodbye names; `undefined` for any other heartbeat */
 export function readGoodbye(heartbeat: Uint8Array): number | undefined {
   // Thousands of heartbeats are read in a second, and almost none is a goodbye.
   if (!Buffer.from(heartbeat.buffer, heartbeat.byteOffset, heartbeat.byteLength).includes(field))
     return undefined;
-  try {
-    const parsed = v.safeParse(goodbye, decodeForeign(heartbeat, limits.bytes));
-    return parsed.success ? parsed.output[field] : undefined;
-  } catch {
-    return undefined;
-  }
+  return goodbye.decodeOrNothing(heartbeat)?.[field];
 }

@@ -3,7 +3,7 @@ import { rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
 import { decode, mapEncoder } from "../base/msgpack.ts";
 import { type RecordOf, record } from "../base/record.ts";
-import { lenient, optional, part } from "../base/record-kinds.ts";
+import { blob, lenient, optional, part } from "../base/record-kinds.ts";
 import { failureOf } from "../bus/subjects/envelope.ts";
 
 // What a peel asks after each connect and each hint, and what a master answers. Both sides take what they cannot read
@@ -61,15 +61,14 @@ export const { encode: encodeHello, decode: decodeHello } = record("hello", requ
   malformed: () => new SvcError("bad_request", "a hello must be a map"),
 });
 
-const bytes: v.GenericSchema<Uint8Array> = v.instance(Uint8Array);
 /** The same for all peels; a master encodes it once. */
 const sharedFields = {
   /** The bootstrap document, which its reader validates. */
   clusterInfo: ["cluster_info", optional(v.unknown())],
   /** The snapshot of the environment `base`, and the signed statement that proves it. */
-  states: lenient(part({ base: lenient(v.string()), statement: lenient(bytes) }, { isOpen: true }).read),
+  states: lenient(part({ base: lenient(v.string()), statement: lenient(blob) }, { isOpen: true }).read),
   /** The newest entry of the audit, signed, which the peel remembers. */
-  audit: lenient(bytes),
+  audit: lenient(blob),
   /** Over what time the whole fleet is to connect again after the bus was away. */
   spreadMs: ["spread_ms", optional(v.unknown())],
 } as const;
@@ -77,7 +76,7 @@ const sharedFields = {
 const ownFields = {
   serverTime: ["server_time", moment],
   /** Sealed and signed, unless the peel has this version. */
-  settings: lenient(bytes),
+  settings: lenient(blob),
   /** Why there are no newer settings. */
   settingsError: [
     "settings_error",

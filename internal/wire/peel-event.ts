@@ -1,8 +1,9 @@
 import * as v from "valibot";
-import { defined } from "../base/defined.ts";
 import { SvcError } from "../base/errors.ts";
-import { decodeForeign, encode, type Plain } from "../base/msgpack.ts";
+import { foreign, type Plain } from "../base/msgpack.ts";
 import { isMap } from "../base/plain-map.ts";
+import { record } from "../base/record.ts";
+import { optional } from "../base/record-kinds.ts";
 
 /** What the stream takes as well. */
 const maxEventBytes = 64 * 1024;
@@ -11,54 +12,34 @@ type Data = Readonly<Record<string, Plain>>;
 
 const map = v.custom<Data>(isMap);
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
-const peelEvent = v.object({ data: v.optional(map, {}), id: v.optional(id) });
-const serviceEvent = v.object({
-  data: map,
-  source: v.string(),
-  depth: v.pipe(v.number(), v.integer(), v.minValue(0)),
-});
+const options = {
+  isOpen: true,
+  limits: foreign(maxEventBytes),
+  malformed: (field: string) =>
+    new SvcError(
+      "bad_request",
+      `${field === "(root)" ? "the message" : field} is not a valid part of an event`,
+    ),
+};
 
 /** The part of an event in the message of a peel. The subject holds the rest. */
-export interface PeelEvent {
-  data: Data;
+const peelFields = {
+  data: v.optional(map, {}),
   /** Stays the same when the event is sent again after a timeout. */
-  id?: string;
-}
-
-export function encodePeelEvent(event: PeelEvent): Uint8Array {
-  return encode(event);
-}
-
-/** @throws when the bytes are not an event. The input is untrusted. Other keys of the map are ignored. */
-export function decodePeelEvent(bytes: Uint8Array): PeelEvent {
-  const { data: said, id: given } = read(peelEvent, bytes);
-  return { data: said, ...defined({ id: given }) };
-}
-
+  id: optional(id),
+} as const;
 /** The message of an event that a master publishes. */
-export interface ServiceEvent {
-  data: Data;
+const serviceFields = {
+  data: map,
   /** The peel that the event is about, encoded, or `masterSource`. */
-  source: string;
-  depth: number;
-}
+  source: v.string(),
+  depth: v.pipe(v.number(), v.integer(), v.minValue(0)),
+} as const;
 
-export function encodeServiceEvent(event: ServiceEvent): Uint8Array {
-  return encode(event);
-}
-
-/** @throws when the bytes are not an event */
-export function decodeServiceEvent(bytes: Uint8Array): ServiceEvent {
-  return read(serviceEvent, bytes);
-}
-
-function read<Schema extends v.GenericSchema>(schema: Schema, bytes: Uint8Array): v.InferOutput<Schema> {
-  const value = decodeForeign(bytes, maxEventBytes);
-  // A list would pass as a map without fields.
-  const parsed = v.safeParse(schema, v.is(map, value) ? value : undefined);
-  if (parsed.success) return parsed.output;
-  throw new SvcError(
-    "bad_request",
-    `${v.getDotPath(parsed.issues[0]) ?? "the message"} is not a valid part of an event`,
-  );
-}
+/** `decode` throws when the bytes are not an event. The input is untrusted. Other keys of the map are ignored. */
+export const { encode: encodePeelEvent, decode: decodePeelEvent } = record("event", peelFields, options);
+export const { encode: encodeServiceEvent, decode: decodeServiceEvent } = record(
+  "event",
+  serviceFields,
+  options,
+);

@@ -37,18 +37,18 @@ export const encodeOutput = output.encode;
 
 /** Reads the progress that a peel published; `undefined` when it is malformed: a peel may send anything. */
 export const readProgress = (subject: string, data: Uint8Array): PeelProgress | undefined =>
-  read(progress.decode, subject, data);
+  read(progress.decodeOrNothing, subject, data);
 
 /** Reads output that a peel published; `undefined` when it is malformed, or progress. */
 export const readOutput = (subject: string, data: Uint8Array): PeelOutput | undefined =>
-  read(output.decode, subject, data);
+  read(output.decodeOrNothing, subject, data);
 
-function read<T>(open: (data: Uint8Array) => T, subject: string, data: Uint8Array): OfPeel<T> | undefined {
+function read<T>(
+  open: (data: Uint8Array) => T | undefined,
+  subject: string,
+  data: Uint8Array,
+): OfPeel<T> | undefined {
   const { kind, peel = "" } = parseJobSubject(subject) ?? {};
-  if (kind !== "progress") return undefined;
-  try {
-    return { peel, ...open(data) };
-  } catch {
-    return undefined;
-  }
+  const found = kind === "progress" ? open(data) : undefined;
+  return found && { peel, ...found };
 }

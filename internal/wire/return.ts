@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defined } from "../base/defined.ts";
 import { foreign } from "../base/msgpack.ts";
 import { type RecordOf, record } from "../base/record.ts";
 import { optional } from "../base/record-kinds.ts";
@@ -18,7 +19,7 @@ export function isAssumed({ outcome }: Ending): boolean {
   return outcome === "lost" || outcome === "timeout";
 }
 
-const fields = {
+export const returnFields = {
   success: v.boolean(),
   retcode: v.number(),
   return: optional(plain),
@@ -34,10 +35,14 @@ const fields = {
 } as const;
 
 /** The return of a peel for a job. */
-export type JobReturn = RecordOf<typeof fields>;
+export type JobReturn = RecordOf<typeof returnFields>;
 
-/** `decode` reads what a peel published, and throws when it is malformed: a peel may send anything. */
-export const { encode: encodeReturn, decode: decodeReturn } = record("return", fields, {
-  isOpen: true,
-  limits: foreign(),
-});
+const stored = record("return", returnFields, { isOpen: true, limits: foreign() });
+
+export const encodeReturn = stored.encode;
+
+/** Reads what a peel published; what may be long is last. @throws when it is malformed: a peel may send anything */
+export function decodeReturn(bytes: Uint8Array): JobReturn {
+  const { return: value, error, ...rest } = stored.decode(bytes);
+  return { ...rest, ...defined({ return: value, error }) };
+}

@@ -1,10 +1,13 @@
 import * as v from "valibot";
 import { defined } from "../base/defined.ts";
-import { decodeForeign, encode, type Plain } from "../base/msgpack.ts";
+import { encode, foreign, type Plain } from "../base/msgpack.ts";
+import { isMap } from "../base/plain-map.ts";
+import { record } from "../base/record.ts";
+import { optional } from "../base/record-kinds.ts";
 import { traceparentOf } from "../base/trace.ts";
 import { maxEntryName } from "../program/config/mod.ts";
 import type { Call } from "./call.ts";
-import { decodeReturn, type JobReturn } from "./return.ts";
+import { type JobReturn, returnFields } from "./return.ts";
 
 /** A run of a peel's schedule: what a peel publishes for an entry with `return_job`. */
 export interface ScheduledRun {
@@ -21,29 +24,27 @@ export const maxArgsBytes = 64 * 1024;
 
 const maxFunctionName = 128;
 
-const envelope = v.object({
-  schedule: v.pipe(v.string(), v.minLength(1), v.maxLength(maxEntryName)),
-  function: v.pipe(v.string(), v.minLength(1), v.maxLength(maxFunctionName)),
-  args: v.custom<Record<string, Plain>>(
-    (value) =>
-      typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype,
-  ),
-  traceparent: v.optional(v.pipe(v.unknown(), v.transform(traceparentOf))),
-});
+const envelope = record(
+  "run of a schedule",
+  {
+    ...returnFields,
+    schedule: v.pipe(v.string(), v.minLength(1), v.maxLength(maxEntryName)),
+    function: v.pipe(v.string(), v.minLength(1), v.maxLength(maxFunctionName)),
+    args: v.custom<Readonly<Record<string, Plain>>>(isMap),
+    traceparent: optional(v.pipe(v.unknown(), v.transform(traceparentOf))),
+  },
+  { isOpen: true, limits: foreign() },
+);
 
 export function encodeScheduledRun({ schedule, call, result, traceparent }: ScheduledRun): Uint8Array {
-  return encode({
-    ...result,
-    ...{ schedule, function: call.function, args: call.args },
-    ...defined({ traceparent }),
-  });
+  const { function: name, args } = call;
+  return envelope.encode({ ...result, schedule, function: name, args, ...defined({ traceparent }) });
 }
 
 /** @throws when the bytes are not such a run, or are too large: a peel may send anything */
 export function decodeScheduledRun(bytes: Uint8Array): ScheduledRun {
-  const { schedule, function: name, args, traceparent } = v.parse(envelope, decodeForeign(bytes));
+  const { schedule, function: name, args, traceparent, ...result } = envelope.decode(bytes);
   const argsBytes = encode(args).length;
   if (argsBytes > maxArgsBytes) throw new Error(`the arguments have ${argsBytes} bytes`);
-  const run = { schedule, call: { function: name, args }, result: decodeReturn(bytes) };
-  return { ...run, ...defined({ traceparent }) };
+  return { schedule, call: { function: name, args }, result, ...defined({ traceparent }) };
 }

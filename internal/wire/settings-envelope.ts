@@ -4,6 +4,8 @@ import { SvcError } from "../base/errors.ts";
 import type { Random } from "../base/id.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 import { isMap } from "../base/plain-map.ts";
+import { record } from "../base/record.ts";
+import { blob } from "../base/record-kinds.ts";
 import { sha256 } from "../base/sha256.ts";
 import {
   acceptedBy,
@@ -23,24 +25,19 @@ export type Settings = Readonly<Record<string, Plain>>;
 
 const domain = "svc/settings/v1";
 
-const envelopeForm = v.object({
-  v: v.literal(1),
-  peel_id: v.string(),
-  version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-  sealed: v.instance(Uint8Array),
-  digest: v.instance(Uint8Array),
-  key: v.string(),
-  signature: v.instance(Uint8Array),
-});
-
-interface Envelope extends EnvelopeHead {
-  v: 1;
-  peel_id: string;
-  sealed: Uint8Array;
-  /** The command key, `U…`. */
-  key: string;
-  signature: Uint8Array;
-}
+const stored = record(
+  "envelope of settings",
+  {
+    peelId: ["peel_id", v.string()],
+    version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+    digest: blob,
+    sealed: blob,
+    /** The command key, `U…`. */
+    key: v.string(),
+    signature: blob,
+  },
+  { version: 1, isOpen: true },
+);
 
 /** The part of an envelope that is readable without opening it. */
 export interface EnvelopeHead {
@@ -118,14 +115,10 @@ export function createEnvelopeMaker(signer: KeyPair, random: Random): EnvelopeMa
     make(settings, to, head) {
       const sealed = seal(settings, to.curvePublicKey, contextOf(to.peelId), random);
       const signed = { ...head, peelId: to.peelId, sealedDigest: sha256(sealed) };
-      return encode({
-        v: 1,
-        peel_id: to.peelId,
-        ...head,
-        sealed,
-        key: signer.publicKey,
+      return stored.encode({
+        ...{ peelId: to.peelId, ...head, sealed, key: signer.publicKey },
         signature: signer.sign(signedBytes(signed, to.curvePublicKey)),
-      } satisfies Envelope);
+      });
     },
   };
 }
@@ -140,13 +133,13 @@ export interface Claim extends EnvelopeHead {
 
 /** @returns `undefined` when the bytes are not an envelope */
 export function readClaim(bytes: Uint8Array): Claim | undefined {
-  const envelope = parse(bytes);
+  const envelope = stored.decodeOrNothing(bytes);
   if (envelope === undefined) return undefined;
-  const { version, peel_id, key, sealed } = envelope;
+  const { version, peelId, key, sealed } = envelope;
   // Copy the bytes, because views would keep the whole message in memory.
   const digest = new Uint8Array(envelope.digest);
   const signature = new Uint8Array(envelope.signature);
-  return { version, digest, peelId: peel_id, sealedDigest: sha256(sealed), key, signature };
+  return { version, digest, peelId, sealedDigest: sha256(sealed), key, signature };
 }
 
 /**
@@ -154,8 +147,8 @@ export function readClaim(bytes: Uint8Array): Claim | undefined {
  * this peel. Two peels can have settings of the same version.
  */
 export function readVersion(bytes: Uint8Array, peelId: string): number | undefined {
-  const envelope = parse(bytes);
-  return envelope?.peel_id === peelId ? envelope.version : undefined;
+  const envelope = stored.decodeOrNothing(bytes);
+  return envelope?.peelId === peelId ? envelope.version : undefined;
 }
 
 /** Whether an envelope is for this peel and signed by `signer`. */
@@ -177,7 +170,7 @@ export function openEnvelope(
   own: CurveKey,
   trust: { keys: readonly string[]; newest: number },
 ): { version: number; settings: Settings } {
-  const envelope = parse(bytes);
+  const envelope = stored.decodeOrNothing(bytes);
   const claim = readClaim(bytes);
   if (envelope === undefined || claim === undefined) throw new SvcError("bad_request", "malformed settings");
   const refused = (reason: string) => new SvcError("forbidden", `settings refused: ${reason}`);
@@ -195,15 +188,6 @@ export function openEnvelope(
 /** Whether a value is a valid settings map. */
 export function isSettings(value: unknown): value is { [name: string]: Plain } {
   return isMap(value);
-}
-
-function parse(bytes: Uint8Array): Envelope | undefined {
-  try {
-    const parsed = v.safeParse(envelopeForm, decode(bytes));
-    return parsed.success ? parsed.output : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The context of a sealed box. Does not include the version, which the signature covers. */

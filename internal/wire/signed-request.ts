@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { rfc3339 } from "../base/clock.ts";
 import { SvcError } from "../base/errors.ts";
-import { decode, encode } from "../base/msgpack.ts";
+import { decode } from "../base/msgpack.ts";
+import { type RecordOf, record } from "../base/record.ts";
+import { blob, bytes, exactTime, textOf } from "../base/record-kinds.ts";
 import { sha256 } from "../base/sha256.ts";
 import { decodePublicKey, type KeyPair, verifySignature } from "../identity/mod.ts";
 
@@ -13,50 +15,32 @@ const signatureBytes = 64;
 /** An envelope has seven fields; what announces many values is not decoded. */
 const maxValues = 32;
 
-/** A request as an operator signed it. */
-export interface SignedRequest {
-  /** The bytes of the request, as they are sent without an envelope. */
-  body: Uint8Array;
-  operator: string;
-  /** Public key of the operator. */
-  key: string;
-  /** Milliseconds since the Unix epoch. */
-  sentAt: number;
-  nonce: Uint8Array;
-  signature: Uint8Array;
-}
-
-const bytesOf = (length: number) =>
-  v.pipe(
-    v.instance(Uint8Array),
-    v.check((bytes) => bytes.length === length, `must have ${length} bytes`),
-  );
-
 /** Neither a NUL, which separates what is signed, nor what would change a terminal. */
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(256), v.regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u));
 
-/** One spelling for each moment: the text itself is signed. */
-const moment = v.pipe(
-  v.string(),
-  v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, "must be RFC 3339 in UTC with milliseconds"),
-  v.check((text) => {
-    const at = Date.parse(text);
-    return !Number.isNaN(at) && rfc3339(at) === text;
-  }, "must be RFC 3339 in UTC with milliseconds"),
-);
-
-const stored = v.strictObject({
-  v: v.literal(1),
-  body: v.instance(Uint8Array),
+const fields = {
+  /** The bytes of the request, as they are sent without an envelope. */
+  body: blob,
   operator: name,
-  key: v.pipe(
-    v.string(),
-    v.check((key) => decodePublicKey("user", key) !== undefined, "must be the public key of a user"),
-  ),
-  sent_at: moment,
-  nonce: bytesOf(nonceBytes),
-  signature: bytesOf(signatureBytes),
+  /** Public key of the operator. */
+  key: textOf((key) => decodePublicKey("user", key) !== undefined, "the public key of a user"),
+  /** Milliseconds since the Unix epoch: the text itself is signed. */
+  sentAt: ["sent_at", exactTime],
+  nonce: bytes(nonceBytes),
+  signature: bytes(signatureBytes),
+} as const;
+const stored = record("signed request", fields, {
+  ...{ version: 1, limits: { elements: maxValues } },
+  malformed(field, problem, kind) {
+    const path = field === "(root)" ? "the envelope" : field.slice(0, 60);
+    // What the library says repeats what it received, which may be long, and may be anything.
+    const reason = kind === "schema" ? "is missing or has the wrong type" : problem.slice(0, 100);
+    return new SvcError("unauthorized", `malformed signed request: ${path}: ${reason}`);
+  },
 });
+
+/** A request as an operator signed it. */
+export type SignedRequest = RecordOf<typeof fields>;
 
 /**
  * Signs a request for one subject, and encodes the envelope.
@@ -68,10 +52,8 @@ export function signRequest(
   request: Pick<SignedRequest, "body" | "operator" | "sentAt" | "nonce">,
   key: KeyPair,
 ): Uint8Array {
-  const { body, operator, sentAt, nonce } = request;
   const signature = key.sign(signedBytes(subject, request));
-  const sent_at = rfc3339(sentAt);
-  return encode({ v: 1, body, operator, key: key.publicKey, sent_at, nonce, signature });
+  return stored.encode({ ...request, key: key.publicKey, signature });
 }
 
 /**
@@ -96,14 +78,7 @@ export function openRequest(envelope: Uint8Array): SignedRequest {
   } catch (cause) {
     throw new SvcError("unauthorized", "a signed request must be a MessagePack map", { cause });
   }
-  const parsed = v.safeParse(stored, value);
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    const field = issue.path?.map(({ key }) => String(key)).join(".") ?? "the envelope";
-    throw new SvcError("unauthorized", `malformed signed request: ${field.slice(0, 60)}: ${reasonOf(issue)}`);
-  }
-  const { body, operator, key, sent_at, nonce, signature } = parsed.output;
-  return { body, operator, key, sentAt: Date.parse(sent_at), nonce, signature };
+  return stored.parse(value);
 }
 
 /** Whether the key in the envelope signed it for this subject. */
@@ -117,9 +92,4 @@ function signedBytes(
 ): Uint8Array {
   const head = ["svc/request/v1", subject, operator, rfc3339(sentAt), ""].join("\0");
   return Buffer.concat([Buffer.from(head, "utf8"), nonce, sha256(body)]);
-}
-
-function reasonOf({ message, kind, expected }: v.BaseIssue<unknown>): string {
-  // What valibot received may be long, and may be anything.
-  return kind === "schema" ? `expected ${expected ?? "another type"}` : message.slice(0, 100);
 }

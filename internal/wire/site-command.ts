@@ -1,9 +1,11 @@
 import * as v from "valibot";
 import { defined } from "../base/defined.ts";
-import { decodeForeign, encode } from "../base/msgpack.ts";
+import { encode, foreign } from "../base/msgpack.ts";
+import { record } from "../base/record.ts";
+import { blob, optional, part } from "../base/record-kinds.ts";
 import { merkleTree, type ProvingTree, partialTree, type TreePart } from "../identity/merkle/mod.ts";
 import type { KeyPair } from "../identity/mod.ts";
-import { type Command, CommandRefused, type Order, openSigned, signOrder } from "./command.ts";
+import { type Command, CommandRefused, type Order, openSigned, orderFields, signOrder } from "./command.ts";
 
 // One command for many peels of a site crosses the wide link once. It has the ids of all its peels in
 // place of the proof for one: each peel computes the tree, and its own proof.
@@ -19,22 +21,18 @@ export interface SiteTargets {
   part?: TreePart;
 }
 
-const envelope = v.object({
-  kind: v.literal("dispatch"),
-  jid: v.string(),
-  deadline: v.pipe(v.string(), v.isoTimestamp()),
-  body: v.instance(Uint8Array),
-  key: v.string(),
-  signature: v.instance(Uint8Array),
-  peels: v.array(v.string()),
-  part: v.optional(
-    v.object({
-      size: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-      places: v.array(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
-      beside: v.array(v.instance(Uint8Array)),
-    }),
-  ),
-});
+const place = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const isOpen = true;
+const envelope = record(
+  "command for a site",
+  {
+    ...{ kind: v.literal("dispatch"), ...orderFields, peels: v.array(v.string()) },
+    part: optional(
+      part({ size: v.pipe(place, v.minValue(1)), places: v.array(place), beside: v.array(blob) }, { isOpen }),
+    ),
+  },
+  { isOpen, limits: foreign(maxBytes) },
+);
 
 /** The tree of the peels. */
 const treeOf = ({ peels, part }: SiteTargets): ProvingTree =>
@@ -63,7 +61,9 @@ export function openSiteCommand(
   expected: { peel: string; jid: string },
   trust: { keys: readonly string[]; now: number },
 ): Command | undefined {
-  const { peels, part, key, signature, ...order } = decodeSiteCommand(bytes);
+  const decoded = envelope.decodeOrNothing(bytes);
+  if (decoded === undefined) throw new CommandRefused("malformed", "malformed command");
+  const { peels, part, key, signature, ...order } = decoded;
   const { peel, jid } = expected;
   // What is only for others is their business.
   if (!peels.includes(peel)) return undefined;
@@ -73,14 +73,4 @@ export function openSiteCommand(
   if (proof === undefined) throw new CommandRefused("malformed", "malformed command");
   const command = { ...order, peel, proof, key, signature };
   return openSigned(command, { peel, on: { kind: "dispatch", jid } }, trust);
-}
-
-function decodeSiteCommand(bytes: Uint8Array): v.InferOutput<typeof envelope> {
-  try {
-    const parsed = v.safeParse(envelope, decodeForeign(bytes, maxBytes));
-    if (parsed.success) return parsed.output;
-  } catch {
-    // Bytes that are not MessagePack, or too many of them.
-  }
-  throw new CommandRefused("malformed", "malformed command");
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { EndedRun } from "../../host/modules/mod.ts";
@@ -23,5 +24,5 @@ export function reportRuns(reports: Pick<WaitingReports, "store">, log: Log): (r
 
 function waitingOf(run: EndedRun): WaitingReport {
   const report = reportOf(run);
-  return { report: encodeReport(report), diffs: encodeDiffs(report, run.states) };
+  return { report: encodeReport(report), ...defined({ diffs: encodeDiffs(report, run.states) }) };
 }

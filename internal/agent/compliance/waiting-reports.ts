@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
 import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import { writing } from "../../base/files/new-files.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { blob, optional } from "../../base/record-kinds.ts";
 
 /** Where the report of a run waits, in the data directory of a peel. */
 export const reportsDirectory = (dataDir: string): string => join(dataDir, "compliance");
@@ -13,16 +13,10 @@ export const reportsDirectory = (dataDir: string): string => join(dataDir, "comp
 const named = /^(\d{12})\.msgpack$/;
 /** More than a report and its differences have. */
 const maxBytes = 512 * 1024;
-const schema = v.object({
-  report: v.instance(Uint8Array),
-  diffs: v.optional(v.instance(Uint8Array)),
-});
+const stored = record("report", { report: blob, diffs: optional(blob) }, { isOpen: true });
 
 /** A report as the masters store it, and the differences of the run. */
-export interface WaitingReport {
-  report: Uint8Array;
-  diffs?: Uint8Array | undefined;
-}
+export type WaitingReport = ReturnType<typeof stored.decode>;
 
 /**
  * The report of the last run, in a file until the bus has stored it. Only the newest one counts: who keeps one holds
@@ -65,7 +59,7 @@ export function openWaitingReports(dir: string, log: Log): WaitingReports {
     try {
       const { size } = statSync(path);
       if (size > maxBytes) throw new Error(`it has ${size} bytes`);
-      return v.parse(schema, decode(readFileSync(path)));
+      return stored.decode(readFileSync(path));
     } catch (thrown) {
       if (!isErrno(thrown, "ENOENT")) {
         log.error("a report of a state run is damaged and dropped", {
@@ -84,7 +78,7 @@ export function openWaitingReports(dir: string, log: Log): WaitingReports {
       const path = join(dir, `${String(last + 1).padStart(12, "0")}.msgpack`);
       writing(path, () => {
         makeDirectory(dir, 0o700);
-        writeFileAtomic(path, encode(report), secretMode);
+        writeFileAtomic(path, stored.encode(report), secretMode);
       });
       for (const file of before) remove(file);
       for (const check of readers) check();

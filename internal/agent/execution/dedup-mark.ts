@@ -1,14 +1,21 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import * as v from "valibot";
 import { isErrno, secretMode, writeFileAtomic } from "../../base/files/file.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+
+const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const stored = record(
+  "mark",
+  {
+    /** Of the journal that it is about. */
+    generation: whole,
+    bytes: whole,
+  },
+  { isOpen: true },
+);
 
 /** How much a journal of jobs has at least contained. */
-export interface Mark {
-  /** Of the journal that it is about. */
-  generation: number;
-  bytes: number;
-}
+export type Mark = ReturnType<typeof stored.decode>;
 
 /**
  * A file next to the journal with the size that the journal once had: the one witness of records that are gone
@@ -23,15 +30,10 @@ export interface MarkFile {
   close(): void;
 }
 
-const stored = v.object({
-  generation: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-  bytes: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-});
-
 /** Reads a mark. @returns `unreadable` when there is one that cannot be read */
 export function readMark(path: string): Mark | "unreadable" | undefined {
   try {
-    return v.parse(stored, decode(readFileSync(path)));
+    return stored.decode(readFileSync(path));
   } catch (cause) {
     return isErrno(cause, "ENOENT") ? undefined : "unreadable";
   }
@@ -49,7 +51,7 @@ export function openMark(path: string): MarkFile {
       close();
       generation = mark.generation;
       try {
-        writeFileAtomic(path, encode(mark), secretMode);
+        writeFileAtomic(path, stored.encode(mark), secretMode);
         file = openSync(path, "r+");
       } catch {
         // The mark of an earlier generation says nothing about this one.
@@ -59,7 +61,7 @@ export function openMark(path: string): MarkFile {
       if (file === undefined) return;
       try {
         // A larger number never takes fewer bytes, so nothing of the earlier mark remains.
-        const mark = encode({ generation, bytes });
+        const mark = stored.encode({ generation, bytes });
         writeSync(file, mark, 0, mark.length, 0);
       } catch {
         close();

@@ -5,15 +5,22 @@ import { describeError } from "../../base/errors.ts";
 import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import { writing } from "../../base/files/new-files.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { blob, optional } from "../../base/record-kinds.ts";
+
+const stored = record(
+  "message",
+  {
+    subject: v.string(),
+    payload: blob,
+    /** Whether it may be dropped to make room for other messages. */
+    droppable: optional(v.literal(true)),
+  },
+  { isOpen: true },
+);
 
 /** A message as stored on disk. */
-export interface KeptMessage {
-  subject: string;
-  payload: Uint8Array;
-  /** Whether it may be dropped to make room for other messages. */
-  droppable?: true;
-}
+export type KeptMessage = ReturnType<typeof stored.decode>;
 
 /** Messages in a directory, one per file. The file names are ascending numbers. */
 export interface OutboxFiles {
@@ -24,11 +31,6 @@ export interface OutboxFiles {
   remove(number: number): void;
 }
 
-const schema = v.object({
-  subject: v.string(),
-  payload: v.instance(Uint8Array),
-  droppable: v.optional(v.literal(true)),
-});
 const named = /^(\d{12})\.msgpack$/;
 
 export function createOutboxFiles(dir: string, log: Log): OutboxFiles {
@@ -37,8 +39,7 @@ export function createOutboxFiles(dir: string, log: Log): OutboxFiles {
 
   const read = (path: string): KeptMessage | undefined => {
     try {
-      const { droppable, ...message } = v.parse(schema, decode(readFileSync(path)));
-      return droppable === undefined ? message : { ...message, droppable };
+      return stored.decode(readFileSync(path));
     } catch (thrown) {
       log.error("a message in the outbox is damaged and set aside", {
         file: path,
@@ -79,7 +80,7 @@ export function createOutboxFiles(dir: string, log: Log): OutboxFiles {
       writing(path, () => {
         if (!isMade) makeDirectory(dir, 0o700);
         isMade = true;
-        writeFileAtomic(path, encode(message), secretMode);
+        writeFileAtomic(path, stored.encode(message), secretMode);
       });
     },
     remove: (number) => attempt(() => unlinkSync(pathOf(number))),

@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { describeError, SvcError } from "../../base/errors.ts";
 import { isErrno, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode, type Plain } from "../../base/msgpack.ts";
+import type { Plain } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
 import { findFact } from "../../host/facts/mod.ts";
 import type { SettingsStore } from "../../host/modules/mod.ts";
 import type { CurveKey } from "../../identity/mod.ts";
@@ -28,13 +29,16 @@ export interface FedSettingsStore extends Omit<SettingsStore, "refresh"> {
   take(reported: SettingsAnswer): boolean;
 }
 
-const snapshotForm = v.object({
-  v: v.literal(1),
-  peel_id: v.string(),
-  version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-  settings: v.custom<Settings>(isSettings),
-});
-type Snapshot = v.InferOutput<typeof snapshotForm>;
+const stored = record(
+  "snapshot",
+  {
+    peelId: ["peel_id", v.string()],
+    version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+    settings: v.custom<Settings>(isSettings),
+  },
+  { version: 1, isOpen: true },
+);
+type Snapshot = ReturnType<typeof stored.decode>;
 
 /**
  * Opens the settings of a peel from its snapshot, which is used while the bus is unavailable. The file is
@@ -76,9 +80,9 @@ export function openSettingsStore(options: {
     options.onOpened?.(key);
     if (version === held?.version) return false;
     const before = held;
-    held = { v: 1, peel_id: peelId, version, settings };
+    held = { peelId, version, settings };
     try {
-      writeFileAtomic(file, encode(held), secretMode);
+      writeFileAtomic(file, stored.encode(held), secretMode);
     } catch (thrown) {
       log.error("settings are in force but cannot be stored: the next start will use older ones", {
         file,
@@ -156,10 +160,9 @@ function readSnapshot(file: string, peelId: string, log: Log): Snapshot | undefi
     return undefined;
   }
   try {
-    const parsed = v.safeParse(snapshotForm, decode(bytes));
-    if (parsed.success && parsed.output.peel_id === peelId) return parsed.output;
-    const reason = parsed.success ? "it is for another peel" : "it is damaged";
-    log.warn("the snapshot of the settings is not used", { file, reason });
+    const snapshot = stored.decode(bytes);
+    if (snapshot.peelId === peelId) return snapshot;
+    log.warn("the snapshot of the settings is not used", { file, reason: "it is for another peel" });
   } catch (thrown) {
     log.warn("the snapshot of the settings is not used", { file, reason: describeError(thrown) });
   }

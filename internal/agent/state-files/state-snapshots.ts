@@ -6,7 +6,8 @@ import { describeError } from "../../base/errors.ts";
 import { isErrno, makeDirectory, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import { writing } from "../../base/files/new-files.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { type RecordOf, record } from "../../base/record.ts";
+import { optional } from "../../base/record-kinds.ts";
 
 /** Number of snapshots to keep per environment, for pinned runs and runs in progress. */
 const keptOfEach = 4;
@@ -41,19 +42,19 @@ export interface SnapshotList {
 }
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
-const stored = v.object({
-  // Version 1 was not signed.
-  v: v.literal(2),
-  newest: v.optional(v.object({ key: v.string(), version: v.number() })),
+const fields = {
+  newest: optional(v.object({ key: v.string(), version: v.number() })),
   environments: v.record(
     v.string(),
     v.object({
-      current: v.optional(digest),
+      current: v.exactOptional(digest),
       snapshots: v.array(v.object({ manifest: digest, commits: v.array(v.string()) })),
     }),
   ),
-});
-type Stored = Omit<v.InferOutput<typeof stored>, "v">;
+} as const;
+type Stored = RecordOf<typeof fields>;
+// Version 1 was not signed.
+const stored = record("list of snapshots", fields, { version: 2, isOpen: true });
 
 /** Reads the list. An unreadable list counts as empty, and everything is fetched again. */
 export function openSnapshotList(dir: string, log: Log): SnapshotList {
@@ -62,7 +63,7 @@ export function openSnapshotList(dir: string, log: Log): SnapshotList {
   const write = (next: Stored["environments"]) =>
     writing(path, () => {
       makeDirectory(dir, 0o700);
-      writeFileAtomic(path, encode({ v: 2, newest, environments: next }), secretMode);
+      writeFileAtomic(path, stored.encode({ ...defined({ newest }), environments: next }), secretMode);
     });
   const find = (environment: string, matches: (snapshot: CachedSnapshot) => boolean) =>
     environments[environment]?.snapshots.find(matches);
@@ -102,7 +103,7 @@ export function openSnapshotList(dir: string, log: Log): SnapshotList {
 
 function read(path: string, log: Log): Stored {
   try {
-    return v.parse(stored, decode(readFileSync(path)));
+    return stored.decode(readFileSync(path));
   } catch (thrown) {
     if (isErrno(thrown, "ENOENT")) return { environments: {} };
     log.warn("the cache of state files has no list that can be read; it is fetched again", {

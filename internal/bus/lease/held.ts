@@ -3,7 +3,11 @@ import { record } from "../../base/record.ts";
 import { optional } from "../../base/record-kinds.ts";
 
 /** A lease that is held, as it is stored under its name. Before it is renewed, its revision is the token. */
-export const { encode: encodeHeld, decode: decodeHeld } = record(
+export const {
+  encode: encodeHeld,
+  decode: decodeHeld,
+  decodeOrNothing: readHeld,
+} = record(
   "lease",
   {
     holder: v.string(),

@@ -2,7 +2,7 @@ import { type Clock, rfc3339, sleep, type Timer, untilDue } from "../../base/clo
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bucket, Change } from "../storage/mod.ts";
-import { decodeHeld, encodeHeld } from "./held.ts";
+import { encodeHeld, readHeld } from "./held.ts";
 
 /** How long the bucket keeps a lease without renewal (specification, section "Limits"). */
 const ttlMs = 15_000;
@@ -208,12 +208,4 @@ function notice(contender: Contender, { value, revision }: Change): void {
   contender.seen = { holder: found.holder, token: found.token ?? revision };
   // The bucket removes it this long after it was stored, and does not announce the removal.
   if (!isMine) wakeWhenExpired(contender);
-}
-
-function readHeld(bytes: Uint8Array) {
-  try {
-    return decodeHeld(bytes);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
 import type { Bus } from "../connection/mod.ts";
 import { lastMessage, orStorageError, type StoreOptions, storeMessage } from "../jetstream/mod.ts";
 import { keySubject } from "../subjects/subjects.ts";
@@ -8,7 +8,7 @@ import { keySubject } from "../subjects/subjects.ts";
 /** The key that names the current writer; no other key of such a bucket may have this name. */
 export const fenceKey = "_fence";
 
-const fenceForm = v.object({ v: v.literal(1), token: v.pipe(v.number(), v.safeInteger()) });
+const fences = record("fence", { token: v.pipe(v.number(), v.safeInteger()) }, { version: 1, isOpen: true });
 
 /** The right to be the only writer of a bucket, until a writer with a larger token takes over. */
 export interface FencedWriter {
@@ -33,7 +33,7 @@ export interface FencedWriter {
 export async function acquireWriter(bus: Bus, bucket: string, token: number): Promise<FencedWriter> {
   const before = await lastFence(bus, bucket);
   if (before.token > token) throw lost(bucket);
-  const fence = encode({ v: 1, token });
+  const fence = fences.encode({ token });
   let last = await publish(bus, bucket, fenceKey, fence, { lastOnSubject: before.revision });
   let over = false;
   let queue: Promise<unknown> = Promise.resolve();
@@ -64,17 +64,8 @@ async function lastFence(bus: Bus, bucket: string): Promise<{ token: number; rev
     lastMessage(bus, `KV_${bucket}`, keySubject(bucket, fenceKey)),
   );
   if (message === undefined) return { token: 0, revision: 0 };
-  return { token: readToken(message.data), revision: message.sequence };
-}
-
-/** The token of a fence; 0 when it is damaged. */
-function readToken(fence: Buffer): number {
-  try {
-    const parsed = v.safeParse(fenceForm, decode(fence));
-    return parsed.success ? parsed.output.token : 0;
-  } catch {
-    return 0;
-  }
+  // A damaged one has no token.
+  return { token: fences.decodeOrNothing(message.data)?.token ?? 0, revision: message.sequence };
 }
 
 async function publish(

@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { blob, list, part } from "../../base/record-kinds.ts";
 
 /** The pages of the console, as the build makes them. */
 export interface ConsoleBundle {
@@ -18,28 +19,13 @@ export interface ConsoleAsset {
 }
 
 const name = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const stored = v.strictObject({
-  v: v.literal(1),
-  index: v.string(),
-  assets: v.array(
-    v.strictObject({
-      path: v.pipe(v.string(), v.regex(name)),
-      type: v.pipe(v.string(), v.regex(/^[a-z]+\/[A-Za-z0-9.+-]+(?:; charset=utf-8)?$/)),
-      bytes: v.instance(Uint8Array),
-    }),
-  ),
-});
+const asset = {
+  path: v.pipe(v.string(), v.regex(name)),
+  type: v.pipe(v.string(), v.regex(/^[a-z]+\/[A-Za-z0-9.+-]+(?:; charset=utf-8)?$/)),
+  bytes: blob,
+} as const;
+const stored = record("console", { index: v.string(), assets: list(part(asset)) }, { version: 1 });
 
-/** The file that a master carries. */
-export function packBundle({ index, assets }: ConsoleBundle): Uint8Array {
-  return encode({
-    ...{ v: 1, index },
-    assets: assets.map(({ path, type, bytes }) => ({ path, type, bytes })),
-  });
-}
-
-/** Reads such a file. @throws Error when it is malformed */
-export function readBundle(file: Uint8Array): ConsoleBundle {
-  const { index, assets } = v.parse(stored, decode(file));
-  return { index, assets };
-}
+/** The file that a master carries; `readBundle` throws when it is malformed. */
+export const packBundle: (bundle: ConsoleBundle) => Uint8Array = stored.encode;
+export const readBundle: (file: Uint8Array) => ConsoleBundle = stored.decode;

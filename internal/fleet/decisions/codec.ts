@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { bytes, optional } from "../../base/record-kinds.ts";
 import { sha256 } from "../../base/sha256.ts";
 import type { Decision } from "./decision.ts";
 
@@ -13,16 +14,13 @@ const headBytes = mark.length + 4 + checksumBytes;
 /** More than the bus stores in one message. */
 const maxPayloadBytes = 16 * 1024 * 1024;
 
-const payloadSchema = v.object({
-  at: v.number(),
-  bucket: v.string(),
-  key: v.string(),
-  value: v.optional(v.instance(Uint8Array)),
-});
+// Values are copied: the bytes of one record must not keep the whole file in memory.
+const fields = { at: v.number(), bucket: v.string(), key: v.string(), value: optional(bytes()) } as const;
+const stored = record("decision", fields, { isOpen: true });
 
 /** Encodes a decision for this position in the file. */
-export function encodeDecision({ at, bucket, key, value }: Decision, position: number): Buffer {
-  const payload = encode({ at, bucket, key, value });
+export function encodeDecision(decision: Decision, position: number): Buffer {
+  const payload = stored.encode(decision);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(payload.length);
   return Buffer.concat([mark, length, checksum(payload, position), payload]);
@@ -77,17 +75,7 @@ function readAt(bytes: Buffer, at: number): { decision: Decision | undefined; en
   const payload = bytes.subarray(start, end);
   const expected = bytes.subarray(at + mark.length + 4, start);
   if (!checksum(payload, at).equals(expected)) return undefined;
-  return { decision: understood(payload), end };
-}
-
-function understood(payload: Uint8Array): Decision | undefined {
-  try {
-    const { at, bucket, key, value } = v.parse(payloadSchema, decode(payload));
-    // A copy: the bytes of one record must not keep the whole file in memory.
-    return { at, bucket, key, ...(value === undefined ? {} : { value: new Uint8Array(value) }) };
-  } catch {
-    return undefined;
-  }
+  return { decision: stored.decodeOrNothing(payload), end };
 }
 
 function checksum(payload: Uint8Array, position: number): Buffer {

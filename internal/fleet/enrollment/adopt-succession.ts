@@ -2,9 +2,10 @@ import * as v from "valibot";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
-import { isEqualMac, type RecordMac } from "../../identity/mod.ts";
+import { type RecordMac, vouched } from "../../identity/mod.ts";
 import { type Enrollment, encodeRecord } from "./record/mod.ts";
 import type { Vouchers } from "./store/mod.ts";
 import { indexKey } from "./store/mod.ts";
@@ -17,9 +18,10 @@ import { indexKey } from "./store/mod.ts";
 /** Key of the mark in the bucket `secrets`, which only masters can write. */
 export const successionMark = "_succession";
 const storedAtOnce = 32;
-const purpose = "succession-adopted";
-
-const storedMark = v.object({ serial: v.number(), at: v.string(), voucher: v.instance(Uint8Array) });
+/** A mark that masters did not make is not one: else a write to the bucket would keep every peel out. */
+const marks = vouched(record("mark", { serial: v.number(), at: v.string() }, { isOpen: true }), {
+  kind: "succession-adopted",
+});
 
 export interface AdoptSuccessionDeps {
   /** The bucket `enrollments`. */
@@ -44,28 +46,18 @@ export async function adoptSuccession(
 ): Promise<number | undefined> {
   const { enrollments, secrets, vouchers, mac, clock, log } = deps;
   const entry = await secrets.get(successionMark);
-  if (entry !== undefined && isMarked(entry.value, serial, mac)) return undefined;
-  const stored = await mapBounded(records, { atOnce: storedAtOnce }, async (record) => {
-    const created = await enrollments.create(record.id, encodeRecord(vouchers.mark(record)));
+  const found = entry && marks.read(mac, successionMark, entry.value);
+  if (found?.serial === serial) return undefined;
+  const stored = await mapBounded(records, { atOnce: storedAtOnce }, async (enrollment) => {
+    const created = await enrollments.create(enrollment.id, encodeRecord(vouchers.mark(enrollment)));
     // The record first: a record without an index is invisible, and the next start completes it.
-    await enrollments.create(indexKey(record.peelId), encode(record.id));
+    await enrollments.create(indexKey(enrollment.peelId), encode(enrollment.id));
     return created !== undefined;
   });
   const count = stored.filter((isStored) => isStored).length;
-  const at = rfc3339(clock.now());
-  const mark = encode({ serial, at, voucher: mac(purpose, [serial, at]) });
+  const mark = marks.encode(mac, { serial, at: rfc3339(clock.now()) });
   if (entry === undefined) await secrets.create(successionMark, mark);
   else await secrets.update(successionMark, mark, entry.revision);
   log.info("enrollments of the fleet before taken over", { serial, records: records.length, stored: count });
   return count;
-}
-
-/** A mark that masters did not make is not one: else a write to the bucket would keep every peel out. */
-function isMarked(value: Uint8Array, serial: number, mac: RecordMac): boolean {
-  try {
-    const mark = v.parse(storedMark, decode(value));
-    return mark.serial === serial && isEqualMac(mac(purpose, [serial, mark.at]), mark.voucher);
-  } catch {
-    return false;
-  }
 }

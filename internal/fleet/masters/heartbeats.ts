@@ -41,23 +41,12 @@ const fields = {
   ...keyFields,
 } as const;
 
-/** What a live master says of itself every few seconds. */
-export type MasterBeat = RecordOf<typeof fields>;
-
-/** The values of the bucket `master-heartbeat`. */
-export const { encode: encodeMasterBeat, decode: decodeMasterBeat } = record("heartbeat", fields, {
-  isOpen: true,
-  limits: foreign(),
-});
-
-/** The same; `undefined` when it is malformed. */
-export function readMasterBeat(bytes: Uint8Array): MasterBeat | undefined {
-  try {
-    return decodeMasterBeat(bytes);
-  } catch {
-    return undefined;
-  }
-}
+/** What a live master says of itself every few seconds: the values of the bucket `master-heartbeat`. */
+export const {
+  encode: encodeMasterBeat,
+  decode: decodeMasterBeat,
+  decodeOrNothing: readMasterBeat,
+} = record("heartbeat", fields, { isOpen: true, limits: foreign() });
 
 /** The live masters, by name: the entries of others expire within 15 s. */
 export const readMasters = async (bucket: Pick<Bucket, "entries">) =>

@@ -1,10 +1,8 @@
 import * as v from "valibot";
-import { rfc3339 } from "../../base/clock.ts";
-import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
-import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { optional, time } from "../../base/record-kinds.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 
@@ -13,21 +11,20 @@ export const maxJwtMs = 30 * 24 * 3_600_000;
 /** How much the clock of a master may be ahead of the one that ends a JWT. */
 const clockSkewMs = 3_600_000;
 
-/** Until when the JWTs of a key do not count. Times are milliseconds since the Unix epoch. */
-export interface OperatorRevocation {
-  publicKey: string;
-  name: string;
-  /** JWTs that were issued up to this time are refused. */
-  revokedAt: number;
-  /** Since when the key is good again. */
-  liftedAt?: number;
-}
+const stored = record(
+  "revocation",
+  {
+    name: v.string(),
+    /** JWTs that were issued up to this time are refused. */
+    revokedAt: ["revoked_at", time],
+    /** Since when the key is good again. */
+    liftedAt: ["lifted_at", optional(time)],
+  },
+  { isOpen: true },
+);
 
-const stored = v.object({
-  name: v.string(),
-  revoked_at: instant,
-  lifted_at: v.exactOptional(instant),
-});
+/** Until when the JWTs of a key do not count. Times are milliseconds since the Unix epoch. */
+export type OperatorRevocation = ReturnType<typeof stored.decode> & { publicKey: string };
 
 /** Whether every JWT that an entry refuses has ended, whatever the clocks of the fleet show. */
 const isSpent = ({ revokedAt }: OperatorRevocation, now: number): boolean =>
@@ -61,7 +58,7 @@ export function createOperatorRevocations({
   const retain = (key: string, value: Uint8Array, revision: number) => {
     if ((known.get(key)?.revision ?? 0) >= revision) return;
     try {
-      known.set(key, { entry: decodeRevocation(key, value), revision });
+      known.set(key, { entry: { publicKey: ownText(key), ...stored.decode(value) }, revision });
     } catch (cause) {
       log.error("a stored revocation of an operator cannot be read", { key, error: describeError(cause) });
     }
@@ -71,26 +68,14 @@ export function createOperatorRevocations({
     else retain(key, value, revision);
     for (const run of [...listeners]) run();
   });
-  /** @param change what takes the place of an entry; `undefined` leaves it */
-  const write = (
-    publicKey: string,
-    change: (before: OperatorRevocation | undefined) => OperatorRevocation | undefined,
-  ) =>
+  const write = (publicKey: string, change: Change) =>
     retryOnConflict(
       async () => {
-        const existing = await bucket.get(publicKey);
-        const before = existing === undefined ? undefined : readOrNothing(publicKey, existing.value);
-        const next = change(before);
-        if (next === undefined) return undefined;
-        const value = encodeRevocation(next);
-        const revision =
-          existing === undefined
-            ? await bucket.create(publicKey, value)
-            : await bucket.update(publicKey, value, existing.revision);
-        if (revision === undefined) return conflict;
+        const written = await replace(bucket, publicKey, change);
+        if (written === undefined || written === conflict) return written;
         // Do not wait for the watch: claims without this entry would admit the operator again.
-        retain(publicKey, value, revision);
-        return next;
+        retain(publicKey, written.value, written.revision);
+        return written.next;
       },
       { exhausted: `the revocation of ${publicKey} is being changed by others` },
     );
@@ -130,31 +115,22 @@ export function createOperatorRevocations({
   };
 }
 
-function encodeRevocation({ name, revokedAt, liftedAt }: OperatorRevocation): Uint8Array {
-  return encode({
-    name,
-    revoked_at: rfc3339(revokedAt),
-    ...defined({ lifted_at: liftedAt === undefined ? undefined : rfc3339(liftedAt) }),
-  });
-}
+/** The key of a watch is a slice of a message, and would keep the whole message in memory. */
+const ownText = (key: string) => Buffer.from(key).toString();
 
-/** @throws when it is malformed */
-function decodeRevocation(key: string, value: Uint8Array): OperatorRevocation {
-  const { name, revoked_at, lifted_at } = v.parse(stored, decode(value));
-  // The key of a watch is a slice of a message, and would keep the whole message in memory.
-  return {
-    publicKey: Buffer.from(key).toString(),
-    name,
-    revokedAt: revoked_at,
-    ...defined({ liftedAt: lifted_at }),
-  };
-}
+/** What takes the place of an entry; `undefined` leaves it. */
+type Change = (before: OperatorRevocation | undefined) => OperatorRevocation | undefined;
 
-/** What others damaged is replaced. */
-function readOrNothing(key: string, value: Uint8Array): OperatorRevocation | undefined {
-  try {
-    return decodeRevocation(key, value);
-  } catch {
-    return undefined;
-  }
+async function replace(bucket: Bucket, publicKey: string, change: Change) {
+  const existing = await bucket.get(publicKey);
+  // What others damaged is replaced.
+  const found = existing && stored.decodeOrNothing(existing.value);
+  const next = change(found && { publicKey, ...found });
+  if (next === undefined) return undefined;
+  const value = stored.encode(next);
+  const revision =
+    existing === undefined
+      ? await bucket.create(publicKey, value)
+      : await bucket.update(publicKey, value, existing.revision);
+  return revision === undefined ? conflict : { next, value, revision };
 }

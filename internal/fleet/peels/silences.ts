@@ -1,9 +1,9 @@
-import * as v from "valibot";
-import { type Clock, rfc3339 } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { mapBounded } from "../../base/map-bounded.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { time } from "../../base/record-kinds.ts";
 import type { Bucket, Change } from "../../bus/storage/mod.ts";
 import type { ComplianceView } from "../compliance/mod.ts";
 import { aliveMs, type FleetIndex } from "../targeting/mod.ts";
@@ -16,15 +16,8 @@ const maxAtOnce = { check: 2_000, writes: 32 } as const;
 const markEveryMs = 60_000;
 const markKey = "_seen";
 
-const time = v.pipe(v.string(), v.isoTimestamp(), v.transform(Date.parse));
-const silence = v.pipe(
-  v.object({ silent_since: time }),
-  v.transform(({ silent_since: at }) => at),
-);
-const seen = v.pipe(
-  v.object({ seen_at: time }),
-  v.transform(({ seen_at: at }) => at),
-);
+const silence = record("silence", { since: ["silent_since", time] }, { isOpen: true });
+const seen = record("mark of silences", { at: ["seen_at", time] }, { isOpen: true });
 
 /** Since when peels are silent, also after the restart of the only master that heard them. */
 export interface Silences {
@@ -112,12 +105,12 @@ export function followSilences(deps: SilencesDeps): Silences {
 function receive(following: Following, { key, value, revision }: Change): void {
   const { stored } = following;
   if (key === markKey) {
-    following.mark = value && readTime(seen, value);
+    following.mark = value && seen.decodeOrNothing(value)?.at;
     if (!following.isReady) following.firstMark = following.mark;
     return;
   }
   if (revision <= (stored.get(key)?.revision ?? 0)) return;
-  const since = value && readTime(silence, value);
+  const since = value && silence.decodeOrNothing(value)?.since;
   if (since === undefined) stored.delete(key);
   else stored.set(Buffer.from(key).toString(), { since, revision });
 }
@@ -145,7 +138,7 @@ function changeOf(following: Following, peel: string): (() => Promise<unknown>) 
   const since = life.since ?? lastSign(following, peel, entry);
   if (since === undefined || clock.now() - since < restartMs) return undefined;
   if (entry !== undefined && isOf(entry, since)) return undefined;
-  const value = encode({ silent_since: rfc3339(Math.floor(since)) });
+  const value = silence.encode({ since: Math.floor(since) });
   return () =>
     entry === undefined ? bucket.create(peel, value) : bucket.update(peel, value, entry.revision);
 }
@@ -169,17 +162,8 @@ async function write(following: Following): Promise<void> {
   await mapBounded(changes, { atOnce: maxAtOnce.writes }, carryOut);
   const isMarked = clock.now() - (following.mark ?? 0) < markEveryMs;
   if (following.stopped || changes.length > 0 || isMarked) return;
-  await bucket.put(markKey, encode({ seen_at: rfc3339(Math.floor(clock.now())) }));
+  await bucket.put(markKey, seen.encode({ at: Math.floor(clock.now()) }));
 }
 
 /** Whether an entry is about the silence that began at this time. */
 const isOf = ({ since: entry }: Stored, since: number): boolean => entry >= since - aliveMs;
-
-function readTime(schema: v.GenericSchema<unknown, number>, value: Uint8Array): number | undefined {
-  try {
-    const parsed = v.safeParse(schema, decode(value));
-    return parsed.success ? parsed.output : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -1,19 +1,17 @@
 import * as v from "valibot";
-import { rfc3339 } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { instant } from "../../base/instant.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { list, part, time } from "../../base/record-kinds.ts";
 import { conflict, retryOnConflict } from "../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import type { OpenBreaker } from "./breaker.ts";
 
 const key = "breakers";
 
-const stored = v.object({
-  token: v.number(),
-  open: v.array(v.object({ rule: v.string(), opened_at: instant, open_until: instant })),
-});
+const isOpen = true;
+const opened = { rule: v.string(), openedAt: ["opened_at", time], openUntil: ["open_until", time] } as const;
+const stored = record("breakers", { token: v.number(), open: list(part(opened, { isOpen })) }, { isOpen });
 
 /** Stores the open breakers for the next holder of the lease. */
 export interface BreakerStore {
@@ -36,17 +34,10 @@ export function createBreakerStore(options: {
   let writing = Promise.resolve();
 
   const write = async (open: readonly OpenBreaker[]): Promise<void> => {
-    const value = encode({
-      token,
-      open: open.map(({ rule, openedAt, openUntil }) => ({
-        rule,
-        opened_at: rfc3339(openedAt),
-        open_until: rfc3339(openUntil),
-      })),
-    });
+    const value = stored.encode({ token, open });
     const attempt = async () => {
       const entry = await bucket.get(key);
-      if (entry !== undefined && (read(entry.value)?.token ?? 0) > token) return undefined;
+      if (entry !== undefined && (stored.decodeOrNothing(entry.value)?.token ?? 0) > token) return undefined;
       const revision =
         entry === undefined
           ? await bucket.create(key, value)
@@ -68,12 +59,7 @@ export function createBreakerStore(options: {
     async load() {
       try {
         const entry = await bucket.get(key);
-        const open = entry === undefined ? [] : (read(entry.value)?.open ?? []);
-        return open.map(({ rule, opened_at, open_until }) => ({
-          rule,
-          openedAt: opened_at,
-          openUntil: open_until,
-        }));
+        return [...((entry && stored.decodeOrNothing(entry.value))?.open ?? [])];
       } catch (thrown) {
         log.warn("the open breakers of the reactor are not known", { reason: describeError(thrown) });
         return [];
@@ -86,13 +72,4 @@ export function createBreakerStore(options: {
     },
     settled: () => writing,
   };
-}
-
-function read(bytes: Uint8Array): v.InferOutput<typeof stored> | undefined {
-  try {
-    const parsed = v.safeParse(stored, decode(bytes));
-    return parsed.success ? parsed.output : undefined;
-  } catch {
-    return undefined;
-  }
 }

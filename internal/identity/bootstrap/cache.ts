@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { describeError } from "../../base/errors.ts";
 import { isErrno, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { optional } from "../../base/record-kinds.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { checkDiscovered } from "./discover.ts";
 
@@ -21,12 +22,12 @@ export interface BootstrapCache {
   readonly ofSite: readonly string[];
 }
 
-const schema = v.object({
-  v: v.literal(1),
-  identity: v.string(),
-  nats_urls: v.array(v.string()),
-  site_urls: v.optional(v.array(v.string()), []),
-});
+const texts = v.pipe(v.array(v.string()), v.readonly());
+const stored = record(
+  "list of bus URLs",
+  { identity: v.string(), urls: ["nats_urls", texts], ofSite: ["site_urls", optional(texts)] },
+  { version: 1, isOpen: true },
+);
 
 /**
  * The cache of bus URLs in a file (specification, "Bus endpoint discovery precedence"). The file is keyed
@@ -47,10 +48,10 @@ export function createBootstrapCache(options: {
     },
     load() {
       try {
-        const cached = v.parse(schema, decode(readFileSync(path)));
+        const cached = stored.decode(readFileSync(path));
         if (cached.identity !== identity) return undefined;
-        const urls = checkDiscovered(path, cached.nats_urls);
-        ofSite = cached.site_urls.filter((url) => urls?.includes(url));
+        const urls = checkDiscovered(path, cached.urls);
+        ofSite = (cached.ofSite ?? []).filter((url) => urls?.includes(url));
         return urls;
       } catch (thrown) {
         if (!isErrno(thrown, "ENOENT")) {
@@ -61,9 +62,9 @@ export function createBootstrapCache(options: {
     },
     save(urls, site = []) {
       ofSite = site;
-      const more = site.length === 0 ? {} : { site_urls: site };
+      const more = site.length === 0 ? {} : { ofSite: site };
       try {
-        writeFileAtomic(path, encode({ v: 1, identity, nats_urls: urls, ...more }), secretMode);
+        writeFileAtomic(path, stored.encode({ identity, urls, ...more }), secretMode);
       } catch (thrown) {
         log.warn("bus URLs not cached", { path, reason: describeError(thrown) });
       }

@@ -104,7 +104,7 @@ export function followRotation(options: RotationOptions): Rotation {
   });
   const reporting = bus.nats.subscribe(knownKeysSubject, {
     callback(error, message) {
-      const reported = error === null ? readKnown(message.data) : undefined;
+      const reported = error === null ? known.decodeOrNothing(message.data) : undefined;
       if (reported !== undefined) note(following, reported.peel, reported.keys);
     },
   });
@@ -171,12 +171,4 @@ function remind(following: Following, peels: readonly string[]): void {
   if (round.sent < peels.length) return;
   const pauseMs = Math.min(2 * round.pauseMs, hintPauses.maxMs);
   following.round = { at: clock.monotonic() + round.pauseMs, pauseMs, sent: 0 };
-}
-
-function readKnown(bytes: Uint8Array) {
-  try {
-    return known.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { SvcError } from "../../base/errors.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
 
 /** Number of snapshots of an environment that stay readable, for runs pinned to a commit. */
 export const keptSnapshots = 10;
@@ -17,28 +17,31 @@ export interface Published {
 export type Catalog = ReadonlyMap<string, readonly Published[]>;
 
 const digest = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
-const stored = v.object({
-  v: v.literal(1),
-  environments: v.record(
-    v.string(),
-    v.array(v.tuple([digest, v.array(v.pipe(v.string(), v.regex(/^[0-9a-f]{40,64}$/)))])),
-  ),
-});
+const commit = v.pipe(v.string(), v.regex(/^[0-9a-f]{40,64}$/));
+const stored = record(
+  "catalog",
+  { environments: v.record(v.string(), v.array(v.tuple([digest, v.array(commit)]))) },
+  {
+    ...{ version: 1, isOpen: true },
+    malformed: () => new SvcError("storage", "the catalog of state files is malformed"),
+  },
+);
 
 /** Encodes a catalog; environments are sorted by name. */
 export function encodeCatalog(catalog: Catalog): Uint8Array {
   const entries = [...catalog]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, list]) => [name, list.map(({ manifest, commits }) => [manifest, commits])]);
-  return encode({ v: 1, environments: Object.fromEntries(entries) });
+    .map(([name, list]): [string, [string, string[]][]] => [
+      name,
+      list.map(({ manifest, commits }) => [manifest, [...commits]]),
+    ]);
+  return stored.encode({ environments: Object.fromEntries(entries) });
 }
 
 /** @throws SvcError `storage` when the data is not a catalog */
 export function decodeCatalog(data: Uint8Array): Catalog {
-  const parsed = v.safeParse(stored, decode(data));
-  if (!parsed.success) throw new SvcError("storage", "the catalog of state files is malformed");
   return new Map(
-    Object.entries(parsed.output.environments).map(([name, list]) => [
+    Object.entries(stored.decode(data).environments).map(([name, list]) => [
       name,
       list.map(([manifest, commits]) => ({ manifest, commits })),
     ]),

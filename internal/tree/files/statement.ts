@@ -1,6 +1,8 @@
 import * as v from "valibot";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { decode, encode } from "../../base/msgpack.ts";
+import { record } from "../../base/record.ts";
+import { blob, optional } from "../../base/record-kinds.ts";
 import { type KeyPair, verifySignature } from "../../identity/mod.ts";
 
 // A snapshot is verified by its digest, so the digest in force decides what hosts do, and the bus must not be
@@ -28,20 +30,24 @@ export interface SignedStatement extends Statement {
   key: string;
 }
 
-const form = v.object({
-  v: v.literal(1),
-  version: whole,
-  token: whole,
-  catalog: digest,
-  base: v.optional(digest),
-  key: v.string(),
-  signature: v.instance(Uint8Array),
-});
+const form = record(
+  "statement",
+  {
+    version: whole,
+    token: whole,
+    catalog: digest,
+    base: optional(digest),
+    key: v.string(),
+    signature: blob,
+  },
+  { version: 1, isOpen: true },
+);
 
 /** @param signer the command key */
 export function signStatement(statement: Statement, signer: KeyPair): Uint8Array {
   const signature = signer.sign(signedBytes(statement));
-  return encode({ v: 1, ...statement, key: signer.publicKey, signature });
+  const { base, ...others } = statement;
+  return form.encode({ ...others, ...defined({ base }), key: signer.publicKey, signature });
 }
 
 /**
@@ -51,22 +57,13 @@ export function signStatement(statement: Statement, signer: KeyPair): Uint8Array
  */
 export function openStatement(bytes: Uint8Array | undefined, keys: readonly string[]): SignedStatement {
   if (bytes === undefined) throw refused("they are not signed");
-  const statement = parse(bytes);
+  const statement = form.decodeOrNothing(bytes);
   if (statement === undefined) throw refused("the signed statement is malformed");
   const { version, token, catalog, base, key, signature } = statement;
   if (!keys.includes(key)) throw refused("signed by an unknown command key");
   if (!verifySignature("user", key, signedBytes(statement), signature))
     throw refused("the signature is wrong");
   return { version, token, catalog, base, key };
-}
-
-function parse(bytes: Uint8Array): v.InferOutput<typeof form> | undefined {
-  try {
-    const parsed = v.safeParse(form, decode(bytes));
-    return parsed.success ? parsed.output : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function signedBytes({ version, token, catalog, base }: Statement): Uint8Array {

@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import type { BoundedMap } from "../../../base/bounded-map.ts";
-import { type Clock, rfc3339 } from "../../../base/clock.ts";
+import type { Clock } from "../../../base/clock.ts";
 import { SvcError } from "../../../base/errors.ts";
 import { newId, type Random } from "../../../base/id.ts";
-import { decode, encode } from "../../../base/msgpack.ts";
+import { record } from "../../../base/record.ts";
+import { bytes, time } from "../../../base/record-kinds.ts";
 import type { Bucket, Entry } from "../../../bus/storage/mod.ts";
 
 const lifetimeMs = 5 * 60 * 1000;
@@ -17,12 +18,16 @@ export interface Challenge {
   expiresAt: number;
 }
 
-const storedChallenge = v.object({
-  peel_id: v.string(),
-  public_key: v.string(),
-  challenge: v.pipe(v.instance(Uint8Array), v.length(challengeBytes)),
-  expires_at: v.pipe(v.string(), v.isoTimestamp()),
-});
+const stored = record(
+  "challenge",
+  {
+    peelId: ["peel_id", v.string()],
+    publicKey: ["public_key", v.string()],
+    bytes: ["challenge", bytes(challengeBytes)],
+    expiresAt: ["expires_at", time],
+  },
+  { isOpen: true },
+);
 
 /** The bucket of challenges, with those that this master made a moment ago: it need not read them. */
 export interface Challenges extends Bucket {
@@ -50,14 +55,7 @@ export async function issueChallenge(
     expiresAt: now + lifetimeMs,
   };
   // A copy: the encoder returns a part of a larger buffer.
-  const value = new Uint8Array(
-    encode({
-      peel_id: binding.peelId,
-      public_key: binding.publicKey,
-      challenge: challenge.bytes,
-      expires_at: rfc3339(challenge.expiresAt),
-    }),
-  );
+  const value = new Uint8Array(stored.encode({ ...binding, ...challenge }));
   const revision = await challenges.create(challenge.id, value);
   if (revision === undefined) throw new SvcError("internal", "a challenge id was used twice");
   challenges.made?.set(challenge.id, { value, revision });
@@ -107,12 +105,12 @@ interface Binding {
 }
 
 function bytesFor(value: Uint8Array, binding: Binding, now: number): Uint8Array {
-  const stored = v.parse(storedChallenge, decode(value));
-  if (Date.parse(stored.expires_at) <= now) throw failed();
-  if (stored.peel_id !== binding.peelId || stored.public_key !== binding.publicKey) {
+  const { peelId, publicKey, bytes, expiresAt } = stored.decode(value);
+  if (expiresAt <= now) throw failed();
+  if (peelId !== binding.peelId || publicKey !== binding.publicKey) {
     throw new SvcError("bad_request", "peel_id and public_key must be those of the nonce request");
   }
-  return stored.challenge;
+  return bytes;
 }
 
 function failed(): SvcError {

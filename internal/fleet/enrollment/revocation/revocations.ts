@@ -1,29 +1,34 @@
 import * as v from "valibot";
-import { rfc3339 } from "../../../base/clock.ts";
-import { defined } from "../../../base/defined.ts";
 import { describeError, SvcError } from "../../../base/errors.ts";
-import { instant } from "../../../base/instant.ts";
 import type { Log } from "../../../base/log.ts";
-import { decode, encode } from "../../../base/msgpack.ts";
+import { record } from "../../../base/record.ts";
+import { optional, time } from "../../../base/record-kinds.ts";
 import { conflict, retryOnConflict } from "../../../base/retry-on-conflict.ts";
 import type { Bucket } from "../../../bus/storage/mod.ts";
 
+const stored = record(
+  "revocation",
+  {
+    peelId: ["peel_id", v.string()],
+    enrollmentId: ["enrollment_id", v.string()],
+    revokedAt: ["revoked_at", time],
+    /** When the JWT expires; the entry has no use after that. */
+    expiresAt: ["expires_at", time],
+    /** Whether the entry can be lifted; entries of a revocation are final. */
+    suspension: optional(v.literal(true)),
+    /** No one revoked the key: masters refuse it because it is in no record. Lifted when a record has the key. */
+    stray: optional(v.literal(true)),
+    /** From when the key is good again; in the future for a peel that is only disconnected. */
+    liftedAt: ["lifted_at", optional(time)],
+  },
+  { isOpen: true },
+);
+
 /** One revoked key of the bus. Times are milliseconds since the Unix epoch. */
-export interface Revocation {
+export type Revocation = ReturnType<typeof stored.decode> & {
   /** The `U…` key of the peel's JWT; also the key of the entry. */
   busPublicKey: string;
-  peelId: string;
-  enrollmentId: string;
-  revokedAt: number;
-  /** When the JWT expires; the entry has no use after that. */
-  expiresAt: number;
-  /** Whether the entry can be lifted; entries of a revocation are final. */
-  suspension?: true;
-  /** From when the key is good again; in the future for a peel that is only disconnected. */
-  liftedAt?: number;
-  /** No one revoked the key: masters refuse it because it is in no record. Lifted when a record has the key. */
-  stray?: true;
-}
+};
 
 /** Whether a key is off the list again. */
 export const isLifted = ({ liftedAt }: Revocation, now: number): boolean =>
@@ -32,16 +37,6 @@ export const isLifted = ({ liftedAt }: Revocation, now: number): boolean =>
 /** Whether masters refuse this key now because it is in no record. */
 export const isRefused = (entry: Revocation, now: number): boolean =>
   entry.stray === true && !isLifted(entry, now);
-
-const stored = v.object({
-  peel_id: v.string(),
-  enrollment_id: v.string(),
-  revoked_at: instant,
-  expires_at: instant,
-  suspension: v.optional(v.literal(true)),
-  lifted_at: v.optional(instant),
-  stray: v.optional(v.literal(true)),
-});
 
 /** How much the clock of a master may be ahead of the one that ends a JWT. */
 const clockSkewMs = 60 * 60 * 1000;
@@ -130,8 +125,8 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
     },
     async lift(entry, now) {
       const mark: Pick<Revocation, Mark> = entry.stray === true ? { stray: true } : { suspension: true };
-      await write(bucket, { ...entry, ...mark, liftedAt: now }, (stored) => {
-        if (weight(stored) < 2) return stored.liftedAt === undefined && weight(stored) <= weight(mark);
+      await write(bucket, { ...entry, ...mark, liftedAt: now }, (before) => {
+        if (weight(before) < 2) return before.liftedAt === undefined && weight(before) <= weight(mark);
         throw new SvcError("conflict", `the enrollment ${entry.enrollmentId} was revoked`);
       });
       await remember(entry);
@@ -160,7 +155,7 @@ export function createRevocations({ bucket, log }: { bucket: Bucket; log: Log })
 
 /** Stores an entry unless one is stored that revokes its key for at least as long. */
 export function writeRevocation(bucket: Bucket, entry: Revocation): Promise<void> {
-  return write(bucket, entry, (stored) => isStronger(entry, stored));
+  return write(bucket, entry, (before) => isStronger(entry, before));
 }
 
 /** What makes an entry less than a revocation. */
@@ -193,14 +188,14 @@ function write(bucket: Bucket, entry: Revocation, replaces: (stored: Revocation)
   const attempt = async () => {
     const existing = await bucket.get(key);
     if (existing === undefined) {
-      return (await bucket.create(key, encodeRevocation(entry))) === undefined ? conflict : undefined;
+      return (await bucket.create(key, stored.encode(entry))) === undefined ? conflict : undefined;
     }
-    const stored = decodeRevocation(key, existing.value);
-    if (!replaces(stored)) return undefined;
+    const before = decodeRevocation(key, existing.value);
+    if (!replaces(before)) return undefined;
     // Later than what it replaces, whatever the clocks of two masters show: a log of decisions compares the times.
-    const revokedAt = Math.max(entry.revokedAt, stored.revokedAt + 1);
+    const revokedAt = Math.max(entry.revokedAt, before.revokedAt + 1);
     const next = weight(entry) === 2 ? entry : { ...entry, revokedAt };
-    return (await bucket.update(key, encodeRevocation(next), existing.revision)) === undefined
+    return (await bucket.update(key, stored.encode(next), existing.revision)) === undefined
       ? conflict
       : undefined;
   };
@@ -212,47 +207,16 @@ function write(bucket: Bucket, entry: Revocation, replaces: (stored: Revocation)
 /** The refused strays, oldest first. */
 export async function readStrays(bucket: Pick<Bucket, "entries">, now: number): Promise<Revocation[]> {
   const found = (await bucket.entries()).flatMap(({ key, value }) => {
-    try {
-      return [decodeRevocation(key, value)];
-    } catch {
-      return [];
-    }
+    const entry = stored.decodeOrNothing(value);
+    return entry === undefined ? [] : [{ busPublicKey: key, ...entry }];
   });
   return found
     .filter((entry) => isRefused(entry, now) && !isOver(entry.expiresAt, now))
     .sort((one, other) => one.revokedAt - other.revokedAt);
 }
 
-function encodeRevocation(entry: Revocation): Uint8Array {
-  return encode({
-    peel_id: entry.peelId,
-    enrollment_id: entry.enrollmentId,
-    revoked_at: rfc3339(entry.revokedAt),
-    expires_at: rfc3339(entry.expiresAt),
-    ...defined({
-      suspension: entry.suspension,
-      stray: entry.stray,
-      lifted_at: entry.liftedAt === undefined ? undefined : rfc3339(entry.liftedAt),
-    }),
-  });
-}
-
-/**
- * Reads an entry.
- *
- * @throws Error when it is malformed
- */
-export function decodeRevocation(key: string, value: Uint8Array): Revocation {
-  const { peel_id, enrollment_id, revoked_at, expires_at, suspension, lifted_at, stray } = v.parse(
-    stored,
-    decode(value),
-  );
-  return {
-    busPublicKey: key,
-    peelId: peel_id,
-    enrollmentId: enrollment_id,
-    revokedAt: revoked_at,
-    expiresAt: expires_at,
-    ...defined({ suspension, liftedAt: lifted_at, stray }),
-  };
-}
+/** Reads an entry. @throws SvcError `internal` when it is malformed */
+export const decodeRevocation = (key: string, value: Uint8Array): Revocation => ({
+  busPublicKey: key,
+  ...stored.decode(value),
+});
