@@ -144,6 +144,7 @@ export const house: readonly Wing[] = [
       room("tree/function", 8, "what a state function is"),
       room("tree/functions", 9, "the state functions, one file each"),
       room("tree/language", 10, "from state files to an ordered list of states"),
+      room("tree/check", 11, "whether files are right for every host, before one runs them"),
       room("tree/run", 11, "running an ordered list of states"),
     ],
   },

@@ -9,9 +9,9 @@ import { fixedFacts } from "./facts.ts";
 import { fixedSettings } from "./settings.ts";
 
 /** A tree of files in memory. */
-export function memoryFiles(files: Readonly<Record<string, string>>): FileSource {
+export function memoryFiles(files: Readonly<Record<string, string>>, environment = "base"): FileSource {
   return {
-    environment: "base",
+    environment,
     stat(path) {
       const text = Object.hasOwn(files, path) ? files[path] : undefined;
       if (text === undefined) return undefined;

@@ -11,7 +11,7 @@ const reasons: readonly (readonly [start: string, reason: string])[] = [
   ["tab characters", "tabs are not allowed as indentation"],
   ["null byte", "a null byte is not allowed"],
   ["the stream contains non-printable", "a control character is not allowed"],
-  ["deficient indentation", "the indentation does not fit"],
+  ["deficient indentation", "a bracket is not closed, or the indentation does not fit"],
   ["bad indentation", "the indentation does not fit"],
   ["end of the stream or a document separator is expected", "the indentation does not fit"],
   ["tag ", "tags are not allowed"],

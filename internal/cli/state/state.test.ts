@@ -24,25 +24,47 @@ test("a tree that is fine is said to be so", async () => {
   });
 });
 
-test("lint shows all problems in all files, for all peels, with their positions", async () => {
+test("lint shows what masters would refuse, with the place, and the rest as hints", async () => {
   const files = {
     "s/top.sls": "base:\n  '*': [web]\n  'G@os:Plan9': [web, db]\n",
-    "s/web.sls": "a:\n  test.nop:\n    - colour: red\n",
-    "s/db.sls": "a:\n  test.nop: []\n",
-    "s/alone.sls": "b:\n  test.nop:\n    - require: [test: nothing]\n",
-    "s/cycle.sls": "x:\n  test.nop:\n    - require: [test: y]\ny:\n  test.nop:\n    - require: [test: x]\n",
-    "s/undefined.sls": "{{ pillar.gone }}\n",
+    "s/web.sls": "a:\n  test.nop:\n    - colour: red\n    - requires: [test: b]\n",
+    "s/db.sls": "{{ pillar.gone }}:\n  test.nap: []\n",
+    "s/alone.sls": "b: [\n",
+    "s/undefined.sls": "{{ gone }}x:\n  test.nop:\n    - comment: {{ 'yes' }}\n",
   };
   const { exit, stdout, stderr } = await svc(files, (dir) => ["lint", join(dir, "s")]);
   expect(exit).toBe(1);
-  for (const place of ["web.sls:3: ", "alone.sls:3: ", "cycle.sls:2: ", "undefined.sls:1:10: "]) {
-    expect(stdout).toContain(place);
+  expect(stdout.split("\n")).toEqual([
+    'db.sls:2:1: unknown state function "test.nap" (did you mean test.nop?)',
+    'web.sls:4:1: test.nop: unknown requisite "requires" (did you mean require?)',
+    "",
+  ]);
+  expect(stderr.split("\n")).toEqual([
+    "hint: alone.sls:2:1: a bracket is not closed, or the indentation does not fit",
+    "hint: undefined.sls:1:1: gone is not defined",
+    'hint: undefined.sls:3:19: yes is a text here, and true in Salt: write true, or "yes" with quotes',
+    'hint: web.sls:3:1: test.nop: unknown argument "colour"',
+    "4 state files: 2 problems",
+    "",
+  ]);
+});
+
+test("hints alone do not fail", async () => {
+  const files = { "s/top.sls": "base:\n  '*': [web]\n", "s/web.sls": "x:\n  boto.present: []\n" };
+  const strict = await svc(files, (dir) => ["lint", join(dir, "s")]);
+  expect(strict.exit).toBe(1);
+  for (const compat of ["salt", "bridge"]) {
+    const { exit, stdout, stderr } = await svc(files, (dir) => [
+      "lint",
+      join(dir, "s"),
+      "--salt-compat",
+      compat,
+    ]);
+    expect([exit, stdout]).toEqual([0, "1 state file: no problems\n"]);
+    expect(stderr).toBe(
+      'hint: web.sls:2:1: unknown state function "boto.present" (did you mean host.present?)\n',
+    );
   }
-  expect(stdout).toContain(">     3 |     - colour: red");
-  expect(stdout.match(/unknown argument "colour"/g)).toHaveLength(1);
-  // Only together do these two have the same id: no file alone is wrong.
-  expect(stdout).toMatch(/db\.sls:1: |web\.sls:1: /);
-  expect(stderr).toMatch(/^5 state files: \d problems\n$/);
 });
 
 test("a missing state file is reported at its position in the top file", async () => {
@@ -50,37 +72,47 @@ test("a missing state file is reported at its position in the top file", async (
   const { exit, stdout } = await svc(files, (dir) => ["lint", join(dir, "s")]);
   expect([exit, stdout.split("\n")[0]]).toEqual([
     1,
-    "top.sls:3: state file wbe does not exist (did you mean web?)",
+    "top.sls:3:1: state file wbe does not exist (did you mean web?)",
   ]);
 });
 
-test("as data the problems keep their fields", async () => {
-  const files = { "s/web.sls": "a:\n  test.nop:\n    - colour: red\n" };
+test("as data the problems and hints keep their fields", async () => {
+  const files = {
+    "s/top.sls": "base: {'*': [web]}\n",
+    "s/web.sls": "a:\n  test.nop:\n    - colour: red\nb:\n  test.nap: []\n",
+  };
   const { stdout } = await svc(files, (dir) => ["lint", join(dir, "s"), "--output", "json"]);
-  expect(JSON.parse(stdout)).toMatchObject({
+  expect(JSON.parse(stdout)).toEqual({
     checked: 1,
-    problems: [{ file: "web.sls", line: 3, message: 'test.nop: unknown argument "colour"' }],
+    problems: [
+      { file: "web.sls", line: 5, column: 1, reason: expect.stringContaining("unknown state function") },
+    ],
+    hints: [{ file: "web.sls", line: 3, column: 1, reason: 'test.nop: unknown argument "colour"' }],
   });
 });
 
-test("lint warns of words that are true or false in Salt, and counts them as no problem", async () => {
-  const text =
-    "a:\n  test.succeed_with_changes:\n    - comment: {{ 'yes' }}\nb:\n  test.nop:\n    - name: 'no'\n";
-  const files = { "s/web.sls": text, "s/db.sls": "c:\n  test.nop:\n    - colour: Off\n" };
-  const { exit, stdout, stderr } = await svc(files, (dir) => ["lint", join(dir, "s")]);
-  expect([exit, stdout]).toEqual([
-    1,
-    expect.stringContaining('db.sls:3: test.nop: unknown argument "colour"'),
+test("with facts or settings, lint compiles every combination of files for that host as well", async () => {
+  const files = {
+    "s/top.sls": "base:\n  '*': [web]\n  'G@os:Plan9': [web, db]\n",
+    "s/web.sls": "a:\n  test.nop:\n    - colour: red\n",
+    "s/db.sls": "a:\n  test.nop: []\n",
+    "s/alone.sls": "b:\n  test.nop:\n    - require: [test: nothing]\n",
+    "s/cycle.sls": "x:\n  test.nop:\n    - require: [test: y]\ny:\n  test.nop:\n    - require: [test: x]\n",
+    "s/undefined.sls": "{{ pillar.gone }}\n",
+    "p.yaml": "port: 8080\n",
+  };
+  const { exit, stdout, stderr } = await svc(files, (dir) => [
+    ...["lint", join(dir, "s"), "--settings", join(dir, "p.yaml")],
   ]);
-  expect(stderr.split("\n").sort()).toEqual([
-    "",
-    "2 state files: 1 problem",
-    'warning: db.sls:3: Off is a text here, and false in Salt: write false, or "Off" with quotes',
-    'warning: web.sls:3: yes is a text here, and true in Salt: write true, or "yes" with quotes',
-  ]);
-  const alone = await svc({ "s/web.sls": text }, (dir) => ["lint", join(dir, "s"), "--output", "json"]);
-  expect(alone.exit).toBe(0);
-  expect(JSON.parse(alone.stdout)).toMatchObject({ problems: [], warnings: [{ file: "web.sls", line: 3 }] });
+  expect(exit).toBe(1);
+  for (const place of ["web.sls:3:1: ", "alone.sls:3:1: ", "cycle.sls:2:1: ", "undefined.sls:1:10: "]) {
+    expect(stdout).toContain(place);
+  }
+  expect(stdout).toContain(">     3 |     - colour: red");
+  expect(stdout.match(/unknown argument "colour"/g)).toHaveLength(1);
+  // Only together do these two have the same id: no file alone is wrong.
+  expect(stdout).toMatch(/db\.sls:1:1: |web\.sls:1:1: /);
+  expect(stderr).toMatch(/^5 state files: \d problems$/m);
 });
 
 test("facts and settings of files are what templates see", async () => {

@@ -87,6 +87,10 @@ export class Problems {
     if (this.warned.length < maxProblems) this.warned.push({ message, ...place });
   }
 
+  get all(): readonly StateProblem[] {
+    return this.found;
+  }
+
   get warnings(): readonly StateProblem[] {
     return this.warned;
   }

@@ -28,6 +28,11 @@ export class Budget {
     this.limits = { ...usual, ...limits };
   }
 
+  /** Steps that were used so far. */
+  get used(): number {
+    return this.steps;
+  }
+
   /** Another attempt: its values are new ones, while the steps of all attempts count together. */
   again(): void {
     this.made = 0;
@@ -37,7 +42,7 @@ export class Budget {
   /** @throws Fault */
   step(): void {
     if (++this.steps > this.limits.steps) {
-      throw new Fault("the template exceeds the instruction limit: check for long loops");
+      throw limit("the template exceeds the instruction limit: check for long loops");
     }
   }
 
@@ -62,12 +67,12 @@ export class Budget {
     this.made += size;
     // Making takes time as well.
     this.steps += size / 64;
-    if (!(this.made <= this.limits.made)) throw new Fault("the template exceeds the memory limit");
+    if (!(this.made <= this.limits.made)) throw limit("the template exceeds the memory limit");
   }
 
   /** @throws Fault */
   within<T>(run: () => T): T {
-    if (this.depth >= this.limits.depth) throw new Fault("recursion limit exceeded");
+    if (this.depth >= this.limits.depth) throw limit("recursion limit exceeded");
     this.depth++;
     try {
       return run();
@@ -75,4 +80,8 @@ export class Budget {
       this.depth--;
     }
   }
+}
+
+function limit(reason: string): Fault {
+  return new Fault(reason, { isFinal: true });
 }

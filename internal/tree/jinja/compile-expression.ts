@@ -1,7 +1,8 @@
-import { type Evaluate, type Frame, named } from "./frame.ts";
+import { type Evaluate, type Frame, named, type Used } from "./frame.ts";
+import { guardExpression } from "./guard.ts";
 import { attributeOf } from "./methods.ts";
 import { calculate, holds, itemOf, negate, sliceOf } from "./operators.ts";
-import type { Argument, Expression } from "./syntax/mod.ts";
+import type { Argument, Comparison, Expression } from "./syntax/mod.ts";
 import { textOf } from "./text.ts";
 import type { Tools } from "./text-methods.ts";
 import {
@@ -13,19 +14,18 @@ import {
   Float,
   isNumber,
   iterate,
+  Missing,
   orElse,
   Tuple,
   toNumber,
   truthy,
   typeName,
   Undefined,
+  Unknown,
   type Value,
   ValueMap,
 } from "./values/mod.ts";
 import { weigh, weighArgs } from "./weigh.ts";
-
-/** Names that the compiled part uses. */
-export type Used = Set<string>;
 
 type Of<Kind extends Expression["kind"]> = Expression & { kind: Kind };
 type Compile = (each: Expression) => Evaluate;
@@ -36,7 +36,9 @@ export function compileExpression(expression: Expression, used: Used): Evaluate 
     expression: Expression,
     ...rest: [Compile, Used]
   ) => Evaluate;
-  return compiler(expression, (each) => compileExpression(each, used), used);
+  const compiled = compiler(expression, (each) => compileExpression(each, used), used);
+  const isPlain = expression.kind === "constant" || expression.kind === "name";
+  return used.isChecked && !isPlain ? guardExpression(compiled, expression.at) : compiled;
 }
 
 function compileConstant(expression: Of<"constant">): Evaluate {
@@ -182,11 +184,21 @@ function compileCompare(expression: Of<"compare">, compile: Compile): Evaluate {
       const right = value(frame);
       frame.place(at);
       frame.run.budget.step();
-      if (!holds(operator, left, right, frame.run.budget)) return false;
+      if (!compared(operator, left, right, frame)) return false;
       left = right;
     }
     return true;
   };
+}
+
+function compared(operator: Comparison, left: Value, right: Value, { run }: Frame): boolean {
+  const { world } = run.surroundings;
+  const isUnknown = (value: Value) =>
+    value instanceof Unknown || (typeof value === "string" && world?.isIn(value) === true);
+  if (world === undefined || !(isUnknown(left) || isUnknown(right))) {
+    return holds(operator, left, right, run.budget);
+  }
+  return world.truth !== (operator === "!=" || operator === "not in");
 }
 
 function compileLogic(expression: Of<"and" | "or">, compile: Compile): Evaluate {
@@ -316,9 +328,15 @@ export function applyFilter(frame: Frame, name: string, value: Value, args: Args
     weigh(value, run.budget);
     weighArgs(args, run.budget);
   }
-  const { filters, ownFilters } = run.surroundings;
-  const table = Object.hasOwn(ownFilters, name) ? ownFilters : filters;
-  return named(table, name, "filter")(value, args, { run, frame });
+  const { filters, ownFilters, world } = run.surroundings;
+  const filter = named(Object.hasOwn(ownFilters, name) ? ownFilters : filters, name, "filter");
+  const isUnknown = world !== undefined && value instanceof Unknown;
+  // A missing value has the default, and one that exists keeps its own.
+  if (isUnknown && (world.truth || (name !== "default" && name !== "d"))) return value;
+  const filtered = filter(value, args, { run, frame });
+  if (world === undefined || typeof value !== "string" || typeof filtered !== "string") return filtered;
+  // A filter may remove what is unknown from a text.
+  return world.isIn(value) && !world.isIn(filtered) ? new Unknown(world) : filtered;
 }
 
 /** @throws Fault */
@@ -326,7 +344,9 @@ export function applyTest(frame: Frame, name: string, value: Value, args: Args):
   const { run } = frame;
   run.budget.step();
   if (typeof value === "string") run.budget.work(value.length);
-  return named(run.surroundings.tests, name, "test")(value, args, { run, frame });
+  const test = named(run.surroundings.tests, name, "test");
+  if (value instanceof Unknown) return value.truth !== (name === "undefined");
+  return test(value, args, { run, frame });
 }
 
 /** What methods of values may use. */
@@ -347,8 +367,9 @@ export function toolsOf(frame: Frame): Tools {
 }
 
 /** What a name that nothing defines gives. */
-export function missing(frame: Frame, name: string): Undefined {
-  return new Undefined(name, frame.run.surroundings.isLenient);
+export function missing({ run }: Frame, name: string): Undefined {
+  const { world, isLenient } = run.surroundings;
+  return world === undefined ? new Undefined(name, isLenient) : new Missing(name, world);
 }
 
 const maxSource = 80;

@@ -1,11 +1,14 @@
+import { applyFilter, compileArguments, compileExpression, missing } from "./compile-expression.ts";
 import {
-  applyFilter,
-  compileArguments,
-  compileExpression,
-  missing,
-  type Used,
-} from "./compile-expression.ts";
-import type { Block, Compiled, Compiling, Execute, Frame, Signal } from "./frame.ts";
+  type Block,
+  type Compiled,
+  type Compiling,
+  type Execute,
+  type Frame,
+  type Signal,
+  Used,
+} from "./frame.ts";
+import { guardStatement } from "./guard.ts";
 import { compileLoading, loadTemplate } from "./loading.ts";
 import { compileLoop } from "./loop.ts";
 import { compileCallBlock, compileMacro } from "./macro.ts";
@@ -15,11 +18,11 @@ import { compileTarget } from "./target.ts";
 import { textOf } from "./text.ts";
 import { Fault, orElse, truthy, Undefined, type Value } from "./values/mod.ts";
 
-/** @throws SyntaxFault */
-export function compile(name: string, source: string): Compiled {
+/** @param isChecked whether values may be unknown. @throws SyntaxFault */
+export function compile(name: string, source: string, isChecked = false): Compiled {
   const blocks = new Map<string, Omit<Block, "template">>();
   const compiling: Compiling = {
-    ...{ used: new Set(), blocks },
+    ...{ used: new Used(isChecked), blocks },
     body: (statements, used = compiling.used) => compileBody(statements, { ...compiling, used }),
   };
   const body = compiling.body(parse(source));
@@ -46,12 +49,18 @@ type Of<Kind extends Statement["kind"]> = Statement & { kind: Kind };
 
 function compileStatement(statement: Statement, compiling: Compiling): Execute {
   const compiler = compilers[statement.kind] as (statement: Statement, compiling: Compiling) => Execute;
-  return compiler(statement, compiling);
+  const compiled = compiler(statement, compiling);
+  const isPlain = statement.kind === "text" || statement.kind === "break" || statement.kind === "continue";
+  return compiling.used.isChecked && !isPlain ? guardStatement(compiled, statement) : compiled;
 }
 
-function compileText(statement: Of<"text">): Execute {
-  const { value } = statement;
-  return (frame) => void frame.run.write(value);
+function compileText({ value, at }: Of<"text">, { used }: Compiling): Execute {
+  if (!used.isChecked) return (frame) => void frame.run.write(value);
+  return (frame) => {
+    frame.place(at);
+    frame.run.write(value, true);
+    return undefined;
+  };
 }
 
 function compileOutput(statement: Of<"output">, { used }: Compiling): Execute {

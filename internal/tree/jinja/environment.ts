@@ -4,10 +4,11 @@ import { listFilters } from "./filters-list.ts";
 import { textFilters } from "./filters-text.ts";
 import { type Compiled, type Filter, Frame, Run, type Surroundings, type Test } from "./frame.ts";
 import { builtins } from "./globals.ts";
+import type { Marks } from "./marks.ts";
 import { renderTemplate } from "./rendering.ts";
 import { SyntaxFault } from "./syntax/mod.ts";
 import { tests } from "./tests.ts";
-import { Fault, orElse, type Value } from "./values/mod.ts";
+import { Fault, orElse, type Value, type World } from "./values/mod.ts";
 
 /** Why a template could not be rendered, and where. */
 export class JinjaError extends Error {
@@ -36,6 +37,8 @@ export interface EnvironmentOptions {
   tests?: Readonly<Record<string, Test>>;
   /** @throws Fault */
   parseData: Surroundings["parseData"];
+  /** Whether renderings may be checks: templates then take more time. */
+  isChecked?: boolean;
 }
 
 /** One rendering, as its caller wants it. */
@@ -62,6 +65,8 @@ export interface Rendered {
   budget?: Budget;
   /** The text of data as a value, in place of the function of the environment. @throws Fault */
   parseData?: Surroundings["parseData"];
+  /** What is assumed of what is unknown, in an environment for checks. */
+  check?: { world: World; marks: Marks } | undefined;
 }
 
 /** Renders templates, and remembers how the last ones compile. */
@@ -73,14 +78,19 @@ export interface Environment {
 /** How many compiled templates are remembered. */
 const maxRemembered = 1_000;
 
-export function createEnvironment({ filters, tests: more, parseData }: EnvironmentOptions): Environment {
+export function createEnvironment({
+  filters,
+  tests: more,
+  parseData,
+  isChecked = false,
+}: EnvironmentOptions): Environment {
   const compiled = new Map<string, Compiled>();
   const allFilters = { ...textFilters, ...listFilters, ...filters };
   const allTests = { ...tests, ...more };
   const compiledOf = (name: string, source: string): Compiled => {
     const known = compiled.get(name);
     if (known?.source === source) return known;
-    const fresh = compile(name, source);
+    const fresh = compile(name, source, isChecked);
     if (compiled.size >= maxRemembered) compiled.clear();
     compiled.set(name, fresh);
     return fresh;
@@ -98,6 +108,7 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       isFixed = false,
       parseData: parse = parseData,
       budget = new Budget(),
+      check,
     }) {
       let functions: ReadonlyMap<string, Value> | undefined;
       const builtin = (each: string): Value | undefined => {
@@ -119,13 +130,15 @@ export function createEnvironment({ filters, tests: more, parseData }: Environme
       const surroundings: Surroundings = {
         ...{ filters: allFilters, ownFilters, tests: allTests },
         ...{ parseData: parse, load, isAbsent, ownVariables, isLenient, isFixed },
+        world: check?.world,
         onUndefined(undefinedName, template, at) {
           const line = lineAt(template.source, at);
           onUndefined?.(undefinedName, { template: template.name, line });
         },
         global: (each) => orElse(global(each, budget), builtin(each)),
       };
-      const run = new Run(surroundings, budget);
+      check?.marks.clear();
+      const run = new Run(surroundings, budget, check?.marks);
       try {
         const template = load(name);
         if (template === undefined) throw new Fault(`the template ${name} does not exist`);

@@ -1,6 +1,7 @@
 import type { Budget } from "./budget.ts";
+import type { Marks } from "./marks.ts";
 import type { Statement } from "./syntax/mod.ts";
-import { type Args, Fault, type Value } from "./values/mod.ts";
+import { type Args, Fault, type Value, type World } from "./values/mod.ts";
 
 /** A compiled part of a template. It writes to the run of its frame. */
 export type Execute = (frame: Frame) => Signal;
@@ -17,6 +18,17 @@ export interface Compiled {
   readonly blocks: ReadonlyMap<string, Block>;
 }
 
+/** Names that a compiled part uses. */
+export class Used extends Set<string> {
+  /** Whether what fails in the part may be unknown rather than wrong. */
+  readonly isChecked: boolean;
+
+  constructor(isChecked: boolean) {
+    super();
+    this.isChecked = isChecked;
+  }
+}
+
 export interface Block {
   readonly name: string;
   readonly body: Execute;
@@ -27,11 +39,11 @@ export interface Block {
 /** What is known while a template is compiled. */
 export interface Compiling {
   /** Names that the compiled part uses. */
-  readonly used: Set<string>;
+  readonly used: Used;
   /** Where blocks go. */
   readonly blocks: Map<string, Omit<Block, "template">>;
   /** Makes a function of statements. */
-  body(statements: readonly Statement[], used?: Set<string>): Execute;
+  body(statements: readonly Statement[], used?: Used): Execute;
 }
 
 export interface FilterTools {
@@ -68,6 +80,8 @@ export interface Surroundings {
   onUndefined(name: string, template: Compiled, at: number): void;
   /** Whether lists and maps stay as they were made: their methods that change them do not exist. */
   readonly isFixed: boolean;
+  /** Present in a check: what fails because of what is unknown is unknown itself. */
+  readonly world: World | undefined;
 }
 
 /** One rendering. */
@@ -80,14 +94,23 @@ export class Run {
 
   readonly surroundings: Surroundings;
   readonly budget: Budget;
+  /** Where what is written comes from; only in a check. */
+  private readonly marks: Marks | undefined;
+  /** How deep the evaluation is in what is not written yet. */
+  private captures = 0;
 
-  constructor(surroundings: Surroundings, budget: Budget) {
+  constructor(surroundings: Surroundings, budget: Budget, marks?: Marks) {
     this.surroundings = surroundings;
     this.budget = budget;
+    this.marks = marks;
   }
 
-  write(text: string): void {
+  /** @param isSource whether the template has the text as it is written */
+  write(text: string, isSource = false): void {
     this.budget.make(text.length);
+    if (this.marks !== undefined && this.captures === 0 && this.template !== undefined) {
+      this.marks.add({ offset: this.out.length, template: this.template, at: this.at, isSource });
+    }
     this.out += text;
   }
 
@@ -95,11 +118,13 @@ export class Run {
   capture(write: () => void): string {
     const before = this.out;
     this.out = "";
+    this.captures++;
     try {
       write();
       return this.out;
     } finally {
       this.out = before;
+      this.captures--;
     }
   }
 }
@@ -164,6 +189,6 @@ export class Frame {
 /** @throws Fault for a name that there is not */
 export function named<T>(table: Readonly<Record<string, T>>, name: string, what: "filter" | "test"): T {
   const found = Object.hasOwn(table, name) ? table[name] : undefined;
-  if (found === undefined) throw new Fault(`unknown ${what}: ${name}`);
+  if (found === undefined) throw new Fault(`unknown ${what}: ${name}`, { isFinal: true });
   return found;
 }

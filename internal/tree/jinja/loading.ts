@@ -1,5 +1,5 @@
-import { compileExpression, type Used } from "./compile-expression.ts";
-import type { Compiled, Evaluate, Frame } from "./frame.ts";
+import { compileExpression } from "./compile-expression.ts";
+import type { Compiled, Evaluate, Frame, Used } from "./frame.ts";
 import type { Loading } from "./syntax/mod.ts";
 import { defined, Fault, iterate, typeName, type Value } from "./values/mod.ts";
 

@@ -1,5 +1,5 @@
 import { callValue, compileArguments, compileExpression } from "./compile-expression.ts";
-import type { Compiling, Evaluate, Execute, Frame } from "./frame.ts";
+import { type Compiling, type Evaluate, type Execute, type Frame, Used } from "./frame.ts";
 import type { Parameter, Statement } from "./syntax/mod.ts";
 import { type Args, Callable, Fault, orElse, Tuple, Undefined, type Value, ValueMap } from "./values/mod.ts";
 
@@ -35,7 +35,7 @@ function compileFunction(
   statements: Parameters<Compiling["body"]>[0],
   compiling: Compiling,
 ): (frame: Frame) => Callable {
-  const used = new Set<string>();
+  const used = new Used(compiling.used.isChecked);
   const body = compiling.body(statements, used);
   const compiled = parameters.map(({ name: parameter, fallback }) => ({
     name: parameter,

@@ -1,6 +1,6 @@
 import type { Frame } from "./frame.ts";
 import type { Target } from "./syntax/mod.ts";
-import { defined, Fault, iterate, Namespace, type Value } from "./values/mod.ts";
+import { defined, Fault, iterate, Namespace, Unknown, type Value } from "./values/mod.ts";
 
 /** How a value is assigned. @throws Fault for a value that does not fit */
 export function compileTarget(target: Target): (frame: Frame, value: Value) => void {
@@ -20,6 +20,10 @@ export function compileTarget(target: Target): (frame: Frame, value: Value) => v
     case "tuple": {
       const items = target.items.map(compileTarget);
       return (frame, value) => {
+        if (value instanceof Unknown) {
+          for (const assign of items) assign(frame, value);
+          return;
+        }
         const values = iterate(defined(value));
         if (values.length !== items.length) {
           throw new Fault(`cannot unpack ${values.length} values into ${items.length} names`);

@@ -20,7 +20,7 @@ const maxWritten = 2_000_000;
 /** The text that an output or `string` gives, as Python's `str()`. @throws Fault for what is not defined */
 export function textOf(value: Value): string {
   if (typeof value === "string") return value;
-  if (value instanceof Undefined && value.isLenient) return "";
+  if (value instanceof Undefined && value.isLenient) return value.text;
   return repr(defined(value));
 }
 

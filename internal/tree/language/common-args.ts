@@ -1,6 +1,7 @@
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { nearest, suggestion } from "../../base/nearest.ts";
 import { plainValue, type YamlNode } from "../../base/yaml/yaml.ts";
 import { tagProblem } from "../../host/modules/mod.ts";
 import {
@@ -78,6 +79,30 @@ const common = new Set(commonNames);
 export function isCommon(name: string): boolean {
   return common.has(name);
 }
+
+export function isRequisite(name: string): boolean {
+  return requisiteArgs.has(name);
+}
+
+/**
+ * Whether an argument that no function takes can only be meant as a requisite: its name is close to that of one, and its
+ * value is a list of references.
+ *
+ * @returns the end of a message, with the requisite that may be meant
+ */
+export function requisiteMeant({ name, node }: DeclaredArg): string | undefined {
+  if (common.has(name) || node.kind !== "list" || node.items.length === 0) return undefined;
+  const isReference = (item: YamlNode) =>
+    item.kind === "map" && item.entries.length === 1 && textOf(item.entries[0]?.value ?? item) !== undefined;
+  if (!node.items.every(isReference)) return undefined;
+  const isNear = name.length >= minMistake && nearest(name, requisiteNames) !== undefined;
+  const begins = /^(?:require|watch|onchanges|onfail|prereq|listen|use)(?:_|s$)/.test(name);
+  return isNear || begins ? suggestion(name, requisiteNames) : undefined;
+}
+
+const requisiteNames = [...requisiteArgs.keys()];
+/** Shorter words are near to too many others. */
+const minMistake = 6;
 
 /** The defaults of the common arguments. */
 export function noCommonArgs(): CommonArgs {

@@ -197,7 +197,7 @@ async function readStates(
   return { states, functions };
 }
 
-async function findFunction(
+export async function findFunction(
   name: string,
   registry: StateRegistry,
   found: Map<string, StateFunction>,

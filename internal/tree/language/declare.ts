@@ -42,7 +42,11 @@ export interface Excluded extends Place {
 }
 
 /** Reads the three spellings of a declaration. Adds every error to `problems`. */
-export function readDeclarations(sls: string, file: RenderedFile, problems: Problems): DeclaredFile {
+export function readDeclarations(
+  sls: string,
+  file: Pick<RenderedFile, "path" | "root">,
+  problems: Problems,
+): DeclaredFile {
   const reader = new Reader(sls, file.path, problems);
   return reader.file(file.root);
 }

@@ -6,7 +6,9 @@ export {
   compileSingle,
   compileStates,
 } from "./compile.ts";
+export { type Examined, type ExamineOptions, examineState, examineTop, type Named } from "./examine.ts";
 export { lintStates } from "./lint.ts";
 export { renderAlone } from "./render-alone.ts";
 export { stateSchema } from "./schema.ts";
-export { statesTop } from "./top.ts";
+export { expandName, statesTop } from "./top.ts";
+export { treeOf } from "./tree.ts";

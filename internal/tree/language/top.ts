@@ -76,7 +76,7 @@ export interface TopTarget {
 
 /** Returns every target of a top file, regardless of what it matches. Adds every error to `problems`. */
 export function targetsOf(
-  top: RenderedFile,
+  top: Pick<RenderedFile, "path" | "root">,
   environment: string,
   names: () => readonly string[],
   problems: Problems,

@@ -48,7 +48,7 @@ function matches({ module, id }: Reference, otherId: string, other: DeclaredFunc
   return id === otherId || other.args.some(({ name, node }) => name === "name" && textOf(node) === id);
 }
 
-function referencesOf(arg: DeclaredArg, problems: Problems): Reference[] {
+export function referencesOf(arg: DeclaredArg, problems: Problems): Reference[] {
   const items = arg.node.kind === "list" ? arg.node.items : [arg.node];
   return items.flatMap((item): Reference[] => {
     const place = { file: arg.file, line: item.at.line };

@@ -243,11 +243,17 @@ function ownOf(root: YamlNode, label: string, owns: WeakMap<YamlNode, Settings>)
   const known = owns.get(root);
   if (known !== undefined) return known;
   if (isNothing(root)) return {};
-  if (root.kind !== "map") throw faultAt(label, root.at, "expected a map of settings");
-  checkNames(root, label, 0);
+  checkOwn(root, label);
   const { include: _, ...own } = plainValue(root) as Record<string, Plain>;
   owns.set(root, own);
   return own;
+}
+
+/** @throws SettingsFault for anything but a map of settings */
+export function checkOwn(root: YamlNode, label: string): void {
+  if (isNothing(root)) return;
+  if (root.kind !== "map") throw faultAt(label, root.at, "expected a map of settings");
+  checkNames(root, label, 0);
 }
 
 function checkNames(node: YamlNode, label: string, depth: number): void {

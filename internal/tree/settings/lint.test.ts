@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { treeOf } from "../../../test/harness/settings-tree.ts";
-import { lintSettings, problemsOf, warningsOf } from "./lint.ts";
+import { problemsOf, warningsOf } from "./lint.ts";
 
 test("words that are true or false in Salt are warnings with their place", () => {
   const tree = treeOf({
@@ -55,10 +55,4 @@ test("a top file that is a template is checked line by line", () => {
   expect(
     problemsOf(treeOf({ "top.sls": "base:\n{% if id == 'a' %}\n  'G@os:x': [a]\n{% endif %}\n" })),
   ).toEqual(["top.sls:3: the target uses facts"]);
-});
-
-test("a missing directory is named with what was expected in it", () => {
-  expect(() => lintSettings("/nonexistent/settings")).toThrow(
-    "/nonexistent/settings: does not exist or contains no settings files (*.sls)",
-  );
 });

@@ -6,19 +6,7 @@ import { analyse, type Dependence } from "./dependence.ts";
 import { SettingsFault } from "./fault.ts";
 import { templatesOf } from "./render.ts";
 import { groupsOf, readTop, topFile } from "./top.ts";
-import { readTree, type SettingsTree } from "./tree.ts";
-
-/** Checks a directory of settings files. @throws SvcError `bad_request` when it cannot be read */
-export function lintSettings(directory: string): {
-  checked: number;
-  problems: string[];
-  warnings: string[];
-} {
-  const tree = readTree(directory);
-  if (tree.files.size === 0)
-    throw new SvcError("bad_request", `${directory}: does not exist or contains no settings files (*.sls)`);
-  return { checked: tree.files.size, problems: problemsOf(tree), warnings: warningsOf(tree) };
-}
+import type { SettingsTree } from "./tree.ts";
 
 /** Words that YAML 1.1 reads as true or false; in a template, as far as that can be seen without rendering. */
 export function warningsOf(tree: SettingsTree): string[] {

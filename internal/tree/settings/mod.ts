@@ -1,6 +1,12 @@
 export { createCompilers, type SettingsCompiler } from "./compile.ts";
+export {
+  examineSettings,
+  examineTemplates,
+  hintsOf,
+  pathOfName,
+  settingsVariables,
+} from "./examine.ts";
 export { SettingsFault } from "./fault.ts";
 export type { Assignment, Merged, Source } from "./layers.ts";
-export { lintSettings } from "./lint.ts";
 export { settingsTop, topFile } from "./top.ts";
 export { changedPaths, readTree, type SettingsTree } from "./tree.ts";

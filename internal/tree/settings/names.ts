@@ -18,7 +18,7 @@ const nameForm = /^(\.*)([A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*)$/;
  * @param from path of the including file; empty for the top file
  * @throws SettingsFault when the file does not exist
  */
-export function fileOf({ name, at }: Include, from: string, reader: TreeReader): string {
+export function fileOf({ name, at }: Include, from: string, reader: Pick<TreeReader, "has">): string {
   const [, dots = "", rest = ""] = nameForm.exec(name) ?? [];
   const shown = JSON.stringify(name.slice(0, 80));
   if (rest === "" || (dots !== "" && from === "")) {

@@ -1,7 +1,15 @@
 import type { Plain } from "../../base/msgpack.ts";
 import type { YamlDialect } from "../../base/yaml/yaml.ts";
-import { type Budget, createEnvironment, type Filter, JinjaError, take, textOf } from "../jinja/mod.ts";
-import { Fault } from "../jinja/values/mod.ts";
+import {
+  type Budget,
+  createEnvironment,
+  type Filter,
+  JinjaError,
+  Marks,
+  take,
+  textOf,
+} from "../jinja/mod.ts";
+import { Fault, Unknown } from "../jinja/values/mod.ts";
 import { yamlFilter } from "./data-filters.ts";
 import { TemplateError } from "./error.ts";
 import { loadedVariables } from "./file-variables.ts";
@@ -32,11 +40,13 @@ export interface Engine {
   render(loaded: Loaded, name: string, scope: Scope, variables: Readonly<Record<string, Plain>>): string;
 }
 
-export function createEngine(): Engine {
+/** @param isChecked whether the engine is for checks alone */
+export function createEngine(isChecked = false): Engine {
   const environment = createEnvironment({
     filters,
     tests,
     parseData: (format, text) => readData(format, text, {}),
+    isChecked,
   });
   return {
     render(loaded, name, scope, variables) {
@@ -57,17 +67,22 @@ export function createEngine(): Engine {
         own: typeof global,
       ): string => {
         loaded.budget.again();
+        const { check } = scope;
         const rendered = environment.render({
           ...{ name: each, text: (path) => text(treePath(path)), global: own, budget: loaded.budget },
           isAbsent: (path) => loaded.absent.has(treePath(path)),
           ownVariables: (path, requested) =>
-            scope.compat === "salt" ? Object.entries(loadedVariables(treePath(path), requested)) : [],
+            scope.compat === "salt" || check !== undefined
+              ? Object.entries(loadedVariables(treePath(path), requested))
+              : [],
           filters: {
             ...{ svc_hold: holdIn(scope), which: whichOn(scope, loaded.answers) },
             ...(wrapsYaml(scope, name) ? { yaml: yamlFilter(true) } : {}),
           },
           isFixed: scope.hold !== undefined,
-          isLenient: scope.compat === "salt",
+          isLenient: scope.compat === "salt" || check !== undefined,
+          // What a function renders is written elsewhere.
+          check: check && (each === name ? check : { ...check, marks: new Marks() }),
           onUndefined: (missing, { template, line }) =>
             undefinedNames.push([missing, { file: template, line }]),
           parseData: parse,
@@ -113,8 +128,9 @@ function wrapsYaml({ compat }: Scope, name: string): boolean {
 }
 
 /** The filter that finds a program on the host. */
-function whichOn({ host }: Scope, answers: Answers): Filter {
+function whichOn({ host, check }: Scope, answers: Answers): Filter {
   return (value) => {
+    if (check !== undefined) return new Unknown(check.world);
     const refused = host === undefined ? "needs a host, and there is none here" : host.refusal("cmd.which");
     if (refused !== undefined) throw new Fault(`which ${refused}`);
     return answerOf("cmd.which", { positional: [value], named: new Map() }, answers);

@@ -1,7 +1,18 @@
 import type { Plain } from "../../base/msgpack.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { type Budget, LazyMap, makeMap, take, textOf, weighArgs } from "../jinja/mod.ts";
-import { Callable, Facade, Fault, fromPlain, Undefined, type Value, ValueMap } from "../jinja/values/mod.ts";
+import {
+  type Args,
+  Callable,
+  Facade,
+  Fault,
+  fromPlain,
+  Undefined,
+  Unknown,
+  type Value,
+  ValueMap,
+  type World,
+} from "../jinja/values/mod.ts";
 import { type Answers, answerOf } from "./host-call.ts";
 import { likeSalt } from "./like-salt.ts";
 import type { SaltTools } from "./salt/function.ts";
@@ -41,11 +52,24 @@ export function globalsOf(
   const table = (name: Table): Value => (name === "facts" || name === "grains" ? facts() : settings());
   const functions = (budget: Budget): Value =>
     once("salt", () => {
-      const { labels = {}, hold } = scope;
-      const tools = { ...surroundings, facts, settings, opts, labels, budget, isFixed: hold !== undefined };
+      const { labels = {}, hold, check } = scope;
+      const known = <T>(word: string, inspect: () => T): T => {
+        if (check?.unknown.has(word)) check.world.refuse();
+        return inspect();
+      };
+      const tools = {
+        ...{ ...surroundings, budget, isFixed: hold !== undefined },
+        facts: () => known("facts", facts),
+        settings: () => known("settings", settings),
+        opts: () => known("opts", opts),
+        get labels() {
+          return known("labels", () => labels);
+        },
+      };
       return functionsOf(scope, tools, surroundings.answers);
     });
   return (name, budget) => {
+    if (scope.check?.unknown.has(name)) return new Unknown(scope.check.world);
     if (Object.hasOwn(variables, name)) return once(`own ${name}`, () => fromPlain(variables[name]));
     switch (name) {
       case "labels":
@@ -60,7 +84,7 @@ export function globalsOf(
       case "raise":
         return new Callable("raise", (args) => {
           const [message = ""] = take("raise", args, ["msg?"]);
-          throw new Fault(textOf(message));
+          throw new Fault(textOf(message), { isRaised: true });
         });
       case "show_full_context":
         return new Callable("show_full_context", () => {
@@ -95,17 +119,27 @@ function mapOf(values: Values): ValueMap {
   return new ValueMap(Object.entries(values).map(([key, value]) => [key, fromPlain(value)]));
 }
 
+/** What a function makes of what is unknown is unknown as well, even where the result does not contain it. */
+function unlessLost(value: Value, { positional, named }: Args, world: World): Value {
+  const isUnknown = (each: Value) =>
+    each instanceof Unknown || (typeof each === "string" && world.isIn(each));
+  if (typeof value !== "string" || isUnknown(value)) return value;
+  return [...positional, ...named.values()].some(isUnknown) ? new Unknown(world) : value;
+}
+
 /** `salt['grains.get']` and `salt.grains.get`. */
-function functionsOf({ host, hold, compat }: Scope, tools: SaltTools, answers: Answers): Value {
+function functionsOf({ host, hold, compat, check }: Scope, tools: SaltTools, answers: Answers): Value {
   const pure = hold === undefined ? pureFunctions : settingsFunctions;
   const named = (name: string): Value => {
     const own = pure.get(name);
     if (own !== undefined) {
       return new Callable(name, (args) => {
         weighArgs(args, tools.budget);
-        return own.call(args, tools);
+        const value = own.call(args, tools);
+        return check === undefined ? value : unlessLost(value, args, check.world);
       });
     }
+    if (check !== undefined) return new Unknown(check.world);
     const isKnown = host?.names.includes(name) === true;
     const refused = isKnown ? host?.refusal(name) : reasonAgainst(name, names());
     if (refused === undefined) return new Callable(name, (args) => answerOf(name, args, answers));
@@ -124,6 +158,7 @@ function functionsOf({ host, hold, compat }: Scope, tools: SaltTools, answers: A
         return found instanceof Undefined ? fallback : found;
       });
     if (modules().includes(name)) return new Facade(`salt.${name}`, (inner) => named(`${name}.${inner}`));
+    if (check !== undefined) return new Unknown(check.world);
     const shown = `salt.${name.slice(0, 60)}`;
     const reason = `${shown} ${reasonAgainst(name, modules())}`;
     return new Undefined(shown, compat === "salt", reason);

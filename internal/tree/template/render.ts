@@ -42,8 +42,9 @@ const maxIncluded = 256;
 const maxCalls = 200;
 const markup = /\{[{%#]/;
 
-export function createTemplates(): Templates {
-  const engine = createEngine();
+/** @param isChecked whether the templates are checked alone: every scope has `check` then */
+export function createTemplates(isChecked = false): Templates {
+  const engine = createEngine(isChecked);
   return { renderer: (read, paths) => createRenderer(read, engine, paths) };
 }
 
@@ -70,7 +71,7 @@ function createRenderer(read: Read, engine: Engine, paths: (() => readonly strin
       const files: Files = { templates: new Map(), absent: new Set(), tried: new Set() };
       await collect(files, literalNames(template.text));
       const answers: Answers = new Map();
-      const budget = new Budget();
+      const budget = scope.check?.budget ?? new Budget();
       for (;;) {
         const known = files.tried.size;
         try {

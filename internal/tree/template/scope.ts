@@ -1,4 +1,6 @@
 import type { Plain } from "../../base/msgpack.ts";
+import type { Budget, Marks } from "../jinja/mod.ts";
+import type { World } from "../jinja/values/mod.ts";
 import type { HostFunctions } from "./host-call.ts";
 
 type Values = Readonly<Record<string, Plain>>;
@@ -36,4 +38,16 @@ export interface Scope {
    * lists and maps either: what gets into them could not be followed.
    */
   isHeld?(text: string): boolean;
+  /** Present in a check, which knows nothing of a host. */
+  check?: TemplateCheck;
+}
+
+/** What a check of a template assumes, and what it finds. */
+export interface TemplateCheck {
+  world: World;
+  /** Variables that only a host knows. */
+  unknown: ReadonlySet<string>;
+  /** Where each part of the rendered text comes from. */
+  marks: Marks;
+  budget: Budget;
 }

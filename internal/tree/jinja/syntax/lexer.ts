@@ -27,10 +27,11 @@ export function tokenize(source: string): Token[] {
   /** The closing braces before had a `-`. */
   let trims = false;
   const addText = (from: number, to: number, trimEnd: boolean) => {
-    let value = source.slice(from, to);
-    if (trims) value = value.trimStart();
+    const written = source.slice(from, to);
+    let value = trims ? written.trimStart() : written;
+    const at = to - value.length;
     if (trimEnd) value = value.trimEnd();
-    if (value !== "") tokens.push({ kind: "text", value, at: from });
+    if (value !== "") tokens.push({ kind: "text", value, at });
   };
   while (at < source.length) {
     const from = nextTag(source, at);

@@ -4,11 +4,19 @@ export class Fault extends Error {
   readonly undefinedName: string | undefined;
   /** Templates that were asked for and are not loaded. */
   readonly missing: readonly string[];
+  /** Whether it is one whatever the values are. */
+  readonly isFinal: boolean;
+  /** Whether the template itself wants to end. */
+  readonly isRaised: boolean;
 
-  constructor(message: string, more: { undefinedName?: string; missing?: readonly string[] } = {}) {
+  constructor(
+    message: string,
+    more: { undefinedName?: string; missing?: readonly string[]; isFinal?: boolean; isRaised?: boolean } = {},
+  ) {
     super(message);
-
     this.undefinedName = more.undefinedName;
     this.missing = more.missing ?? [];
+    this.isFinal = more.isFinal ?? false;
+    this.isRaised = more.isRaised ?? false;
   }
 }

@@ -27,7 +27,7 @@ export function iterate(value: Value): readonly Value[] {
   if (items !== undefined) return items;
   if (value instanceof ValueMap) return value.keys();
   if (typeof value === "string" || value instanceof Uint8Array) return Array.from<Value>(value);
-  if (value instanceof Undefined && value.isLenient) return [];
+  if (value instanceof Undefined && value.isLenient) return value.items;
   defined(value);
   throw new Fault(`'${typeName(value)}' object is not iterable`);
 }
@@ -41,7 +41,7 @@ export function truthy(value: Value): boolean {
   const items = itemsOf(value);
   if (items !== undefined) return items.length > 0;
   if (value instanceof Uint8Array) return value.length > 0;
-  if (value instanceof Undefined && value.isLenient) return false;
+  if (value instanceof Undefined && value.isLenient) return value.truth;
   defined(value);
   return true;
 }

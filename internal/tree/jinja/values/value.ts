@@ -59,6 +59,83 @@ export class Undefined {
     this.isLenient = isLenient;
     this.reason = reason;
   }
+
+  /** What a lenient one is as a condition. */
+  get truth(): boolean {
+    return false;
+  }
+
+  /** What a loop over a lenient one goes over. */
+  get items(): readonly Value[] {
+    return [];
+  }
+
+  /** What is written of a lenient one. */
+  get text(): string {
+    return "";
+  }
+}
+
+/** What a check assumes of everything that only a host knows. */
+export interface World {
+  /** What it is as a condition, and in a comparison; a loop over it then has one item. */
+  readonly truth: boolean;
+  /** What is written of it. */
+  word(): string;
+  /** Whether a text has such a word in it. */
+  isIn(text: string): boolean;
+  /** Whether anything was unknown so far: what fails from now on may be right where it is known. */
+  isTouched: boolean;
+  /** @throws Fault for a function that looks at what is unknown */
+  refuse(): never;
+}
+
+/** What a name that nothing defines gives in a check: what comes of it may be meant. */
+export class Missing extends Undefined {
+  private readonly world: World;
+
+  constructor(name: string, world: World) {
+    super(name, true);
+    this.world = world;
+  }
+
+  override get truth(): boolean {
+    this.world.isTouched = true;
+    return false;
+  }
+
+  override get items(): readonly Value[] {
+    this.world.isTouched = true;
+    return [];
+  }
+
+  override get text(): string {
+    this.world.isTouched = true;
+    return "";
+  }
+}
+
+/** A value that only a host knows. */
+export class Unknown extends Undefined {
+  private readonly world: World;
+
+  constructor(world: World) {
+    super("", true, "not known before it runs");
+    this.world = world;
+    world.isTouched = true;
+  }
+
+  override get truth(): boolean {
+    return this.world.truth;
+  }
+
+  override get items(): readonly Value[] {
+    return this.world.truth ? [this] : [];
+  }
+
+  override get text(): string {
+    return this.world.word();
+  }
 }
 
 /** Arguments of a call. */

@@ -1,0 +1,41 @@
+/** Where a part of a rendered text comes from. */
+interface Mark {
+  /** Where the part begins in the rendered text. */
+  readonly offset: number;
+  readonly template: { readonly name: string; readonly source: string };
+  /** Offset in the template. */
+  readonly at: number;
+  /** Whether the template has the part as it was written. */
+  readonly isSource: boolean;
+}
+
+/** Remembers where each part of a rendered text comes from. */
+export class Marks {
+  private marks: Mark[] = [];
+
+  add(mark: Mark): void {
+    // A template that extends another one takes back what it wrote.
+    while ((this.marks.at(-1)?.offset ?? -1) >= mark.offset) this.marks.pop();
+    this.marks.push(mark);
+  }
+
+  /** Another attempt. */
+  clear(): void {
+    this.marks = [];
+  }
+
+  /** The place in a template that wrote this place of the rendered text. */
+  placeOf(offset: number): { template: string; line: number; column: number } | undefined {
+    let [low, high] = [0, this.marks.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.marks[middle]?.offset ?? 0) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    const mark = this.marks[low - 1];
+    if (mark === undefined) return undefined;
+    const { template, at, isSource } = mark;
+    const before = template.source.slice(0, isSource ? at + (offset - mark.offset) : at).split("\n");
+    return { template: template.name, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  }
+}
