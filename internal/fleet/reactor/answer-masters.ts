@@ -1,17 +1,15 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { decode } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { encodeFailure, encodeSuccess } from "../../bus/subjects/envelope.ts";
 import { mastersQueue, relayedReactorSubject } from "../../bus/subjects/subjects.ts";
 import type { FieldsSchema, InputSchema, Operation } from "../operation/mod.ts";
 import { reactorOperations } from "./joined.ts";
 import type { ReactorOperationDeps } from "./operations.ts";
+import { relayed } from "./relayed.ts";
 
 type AnyOperation = Operation<ReactorOperationDeps, InputSchema, FieldsSchema>;
-
-const relayed = v.object({ operator: v.string(), input: v.record(v.string(), v.unknown()) });
 
 /** Answers the other masters while this one reacts. They have judged and recorded each request. */
 export function answerMasters(
@@ -21,7 +19,7 @@ export function answerMasters(
   const answer = ({ input: schema, run }: AnyOperation, subject: string) =>
     bus.serve(relayedReactorSubject(subject), mastersQueue, async (data) => {
       try {
-        const { operator, input } = v.parse(relayed, decode(data));
+        const { operator, input } = relayed.decode(data);
         const caller = { kind: "operator", name: operator, door: "rest" } as const;
         const output = await run(deps, v.parse(schema, input), { caller, clock, log });
         return encodeSuccess(output as Record<string, unknown>);

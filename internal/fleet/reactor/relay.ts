@@ -1,11 +1,11 @@
 import { SvcError } from "../../base/errors.ts";
-import { encode } from "../../base/msgpack.ts";
 import { type Bus, requestReply } from "../../bus/connection/mod.ts";
 import { openReply } from "../../bus/subjects/envelope.ts";
 import { relayedReactorSubject } from "../../bus/subjects/subjects.ts";
 import { type FieldsSchema, type InputSchema, type Operation, operatorOf } from "../operation/mod.ts";
 import { reactorOperations } from "./joined.ts";
 import type { ReactorOperationDeps } from "./operations.ts";
+import { relayed } from "./relayed.ts";
 
 /** What an operation of the reactor needs at a master that may not be the one that reacts. */
 interface Reached {
@@ -40,7 +40,7 @@ function reached(operation: ReachedOperation, subject: string): ReachedOperation
   const run: ReachedOperation["run"] = async ({ own, bus }, input, call) => {
     const deps = own();
     if (deps !== undefined) return operation.run(deps as never, input, call);
-    const requested = encode({ operator: operatorOf(call), input: input as never });
+    const requested = relayed.encode({ operator: operatorOf(call), input: input as Record<string, unknown> });
     const reply = await requestReply(bus, subject, requested, answerMs);
     if (reply !== undefined) return openReply(operation.output, reply);
     throw new SvcError(
