@@ -61,94 +61,19 @@ export interface Reactor {
 }
 
 export function createReactor(options: ReactOptions): Reactor {
-  const { limits, pool, metrics, log } = options;
   /** By id of the event. */
   const known = createBoundedMap<Progress>(2 * rememberedEvents);
-
   const progressOf = (id: string): Progress => {
     const fresh: Progress = { handling: undefined, over: false, counted: new Set(), done: new Set() };
     return known.get(id) ?? known.set(id, fresh);
   };
-  const drop = (event: Event, cause: DropCause, rule?: Rule) => {
-    metrics.reactorDropped(cause);
-    log.debug("event dropped", { event: event.id, tag: event.tag, cause, rule: rule?.name });
-  };
-
-  const runAction = async (event: Event, rule: Rule, index: number, progress: Progress): Promise<boolean> => {
-    const action = rule.actions[index];
-    const name = `${rule.name}/${index}`;
-    if (action === undefined || progress.done.has(name)) return true;
-    const fields = { rule: rule.name, event: event.id, tag: event.tag, source: event.source };
-    const refusal = limits.permits(action);
-    const rendered = refusal === undefined ? render(action, event) : undefined;
-    if (rendered === undefined || rendered.kind === "refused") {
-      progress.done.add(name);
-      metrics.reactorDropped(refusal ?? "not_rendered");
-      log.warn("reaction not begun", { ...fields, action: action.kind, reason: rendered?.reason ?? refusal });
-      return true;
-    }
-    options.assertTenure();
-    try {
-      await options.perform({
-        event,
-        rule: rule.name,
-        index,
-        action: rendered,
-        signal: options.signal,
-        log: log.with(fields),
-      });
-      metrics.reactorAction(action.kind, "ok");
-      metrics.reactorReacted(Math.max(0, options.now() - event.at) / 1000);
-    } catch (thrown) {
-      options.signal.throwIfAborted();
-      const again = comesAgain(thrown) && action.kind !== "webhook";
-      metrics.reactorAction(action.kind, again ? "again" : "failed");
-      log[again ? "warn" : "error"]("reaction failed", {
-        ...fields,
-        action: action.kind,
-        reason: describeError(thrown),
-        again,
-      });
-      if (again) return false;
-    }
-    progress.done.add(name);
-    return true;
-  };
-  /** @returns whether all actions are finished */
-  const fire = async (event: Event, rule: Rule, progress: Progress): Promise<boolean> => {
-    let all = true;
-    for (let index = 0; index < rule.actions.length; index++) {
-      all = (await pool.run(() => runAction(event, rule, index, progress))) && all;
-    }
-    return all;
-  };
-  const react = async (event: Event, deliveries: number, progress: Progress): Promise<void> => {
-    options.assertTenure();
-    // A report that no rule is for is not dropped: nobody asked for it.
-    if (isReport(event) && options.matcher().match(event).length === 0) return;
-    if (deliveries > maxDeliveries) return drop(event, "given_up");
-    const redelivered = deliveries > 1;
-    const { dropped, fires, held } = decide(event, options.matcher(), limits, redelivered);
-    if (dropped !== undefined) return drop(event, dropped);
-    const isNew = ({ name }: Rule) => !progress.counted.has(name) && progress.counted.add(name);
-    for (const { rule, cause } of held) if (isNew(rule)) drop(event, cause, rule);
-    for (const rule of fires) {
-      if (!isNew(rule)) continue;
-      metrics.reactorFired(rule.name);
-      log.info("rule fires", { rule: rule.name, event: event.id, tag: event.tag, source: event.source });
-    }
-    const done = await Promise.all(fires.map((rule) => fire(event, rule, progress)));
-    if (done.includes(false))
-      throw new SvcError("unavailable", "some reactions to the event are not finished yet");
-  };
-
   return {
     async handle(event, deliveries) {
       const progress = progressOf(event.id);
-      if (progress.over || progress.handling !== undefined) metrics.reactorRepeated();
+      if (progress.over || progress.handling !== undefined) options.metrics.reactorRepeated();
       if (progress.over) return;
       if (progress.handling !== undefined) return progress.handling;
-      progress.handling = react(event, deliveries, progress);
+      progress.handling = react(options, event, deliveries, progress);
       try {
         await progress.handling;
         progress.over = true;
@@ -157,6 +82,82 @@ export function createReactor(options: ReactOptions): Reactor {
       }
     },
   };
+}
+
+async function react(
+  options: ReactOptions,
+  event: Event,
+  deliveries: number,
+  progress: Progress,
+): Promise<void> {
+  const { limits, matcher, metrics, log } = options;
+  options.assertTenure();
+  // A report that no rule is for is not dropped: nobody asked for it.
+  if (isReport(event) && matcher().match(event).length === 0) return;
+  if (deliveries > maxDeliveries) return drop(options, event, "given_up");
+  const { dropped, fires, held } = decide(event, matcher(), limits, deliveries > 1);
+  if (dropped !== undefined) return drop(options, event, dropped);
+  const isNew = ({ name }: Rule) => !progress.counted.has(name) && progress.counted.add(name);
+  for (const { rule, cause } of held) if (isNew(rule)) drop(options, event, cause, rule);
+  for (const rule of fires) {
+    if (!isNew(rule)) continue;
+    metrics.reactorFired(rule.name);
+    log.info("rule fires", { rule: rule.name, event: event.id, tag: event.tag, source: event.source });
+  }
+  const done = await Promise.all(fires.map((rule) => fire(options, event, rule, progress)));
+  if (done.includes(false))
+    throw new SvcError("unavailable", "some reactions to the event are not finished yet");
+}
+
+function drop({ metrics, log }: ReactOptions, event: Event, cause: DropCause, rule?: Rule): void {
+  metrics.reactorDropped(cause);
+  log.debug("event dropped", { event: event.id, tag: event.tag, cause, rule: rule?.name });
+}
+
+/** @returns whether all actions are finished */
+async function fire(options: ReactOptions, event: Event, rule: Rule, progress: Progress): Promise<boolean> {
+  let all = true;
+  for (const [index, action] of rule.actions.entries()) {
+    const name = `${rule.name}/${index}`;
+    const isDone =
+      progress.done.has(name) || (await options.pool.run(() => act(options, event, rule, { index, action })));
+    if (isDone) progress.done.add(name);
+    all = isDone && all;
+  }
+  return all;
+}
+
+/** @returns whether the action is finished, whatever came of it */
+async function act(
+  options: ReactOptions,
+  event: Event,
+  rule: Rule,
+  { index, action }: { index: number; action: Rule["actions"][number] },
+): Promise<boolean> {
+  const { limits, metrics, signal } = options;
+  const { kind } = action;
+  const log = options.log.with({ rule: rule.name, event: event.id, tag: event.tag, source: event.source });
+  const refusal = limits.permits(action);
+  const rendered = refusal === undefined ? render(action, event) : undefined;
+  if (rendered === undefined || rendered.kind === "refused") {
+    metrics.reactorDropped(refusal ?? "not_rendered");
+    log.warn("reaction not begun", { action: kind, reason: rendered?.reason ?? refusal });
+    return true;
+  }
+  options.assertTenure();
+  try {
+    await options.perform({ event, rule: rule.name, index, action: rendered, signal, log });
+    metrics.reactorAction(kind, "ok");
+    metrics.reactorReacted(Math.max(0, options.now() - event.at) / 1000);
+    return true;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const again = comesAgain(thrown) && kind !== "webhook";
+    metrics.reactorAction(kind, again ? "again" : "failed");
+    const reason = describeError(thrown);
+    log[again ? "warn" : "error"]("reaction failed", { action: kind, reason, again });
+    return !again;
+  }
 }
 
 /** Retry when a service is unavailable, but not after a permanent error. */

@@ -52,86 +52,41 @@ interface Known {
   reported: boolean;
 }
 
-/** Starts watching facts and heartbeats. */
-export function createFleetIndex(options: {
+export interface FleetIndexOptions {
   /** Sorted encoded peel ids of the members; the same array until a change. */
   members(): readonly string[];
   facts: Pick<Bucket, "watch">;
   heartbeats: Pick<Bucket, "watch">;
   clock: Clock;
   log: Log;
-}): FleetIndex {
+}
+
+interface Indexed {
+  readonly known: Map<string, Known>;
+  readonly packer: ReturnType<typeof createFactPacker>;
+  readonly factListeners: Set<(peel: string) => void>;
+  readonly beatListeners: Set<(peel: string, revision: number, value: Uint8Array) => void>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Starts watching facts and heartbeats. */
+export function createFleetIndex(options: FleetIndexOptions): FleetIndex {
   const { clock, log } = options;
   const startedAt = clock.monotonic();
-  const known = new Map<string, Known>();
-  const packer = createFactPacker();
-  const factListeners = new Set<(peel: string) => void>();
-  const beatListeners = new Set<(peel: string, revision: number, value: Uint8Array) => void>();
+  const indexed: Indexed = {
+    ...{ known: new Map(), packer: createFactPacker(), clock, log },
+    ...{ factListeners: new Set(), beatListeners: new Set() },
+  };
+  const { known } = indexed;
   let members: readonly string[] = [];
   let peels: readonly Known[] = [];
-  const knownOf = (key: string): Known => {
-    const found = known.get(key);
-    if (found !== undefined) return found;
-    // A substring of a subject would keep the whole subject in memory.
-    const id = Buffer.from(key).toString();
-    const fresh: Known = {
-      id,
-      facts: undefined,
-      factsRevision: 0,
-      factsStoredAt: undefined,
-      life: newLife(),
-      beatRevision: 0,
-      reported: false,
-    };
-    known.set(id, fresh);
-    return fresh;
-  };
-  const report = (peel: Known, key: string, event: string, reason?: string) => {
-    if (!peel.reported) log.warn(event, { peel_id: key, ...defined({ reason }) });
-    peel.reported = true;
-  };
-  const onFacts = ({ key, value, revision, storedAt }: Change) => {
-    const peel = knownOf(key);
-    if (peel.factsRevision === revision) return;
-    peel.factsRevision = revision;
-    peel.factsStoredAt = value === undefined ? undefined : storedAt;
-    peel.facts = undefined;
-    for (const run of factListeners) run(peel.id);
-    if (value === undefined) return;
-    try {
-      const { facts, cut } = packer.pack(openFacts(value));
-      peel.facts = facts;
-      if (cut) report(peel, key, "a peel has more facts than targets can use; the rest is ignored");
-    } catch (cause) {
-      report(peel, key, "the facts of a peel cannot be read", describeError(cause));
-    }
-  };
-  const onHeartbeat = ({ key, value, revision, storedAt }: Change) => {
-    const peel = knownOf(key);
-    const before = peel.beatRevision;
-    if (before === revision) return;
-    peel.beatRevision = revision;
-    if (value === undefined) return endLife(peel.life, clock.monotonic(), storedAt);
-    const after = readGoodbye(value);
-    if (after !== undefined) {
-      // One that was overtaken by a greeting, such as that of the next start, has no effect.
-      if (before <= after) endLife(peel.life, clock.monotonic(), storedAt);
-      return;
-    }
-    // A heartbeat stored before this watch is older than its arrival. If it seems older than the bucket keeps
-    // it, the clocks of the two machines differ, and the arrival is the better estimate.
-    const age = clock.now() - storedAt;
-    const since = age >= 0 && age <= aliveMs ? age : 0;
-    noteBeat(peel.life, clock.monotonic() - since, storedAt);
-    for (const run of beatListeners) run(peel.id, revision, value);
-  };
-  const facts = options.facts.watch(onFacts);
-  const heartbeats = options.heartbeats.watch(onHeartbeat);
+  const facts = options.facts.watch((change) => onFacts(indexed, change));
+  const heartbeats = options.heartbeats.watch((change) => onHeartbeat(indexed, change));
   let running = false;
   const ready = Promise.all([facts.ready, heartbeats.ready]).then(() => {
     running = true;
   });
-
   return {
     ready,
     get running() {
@@ -143,20 +98,14 @@ export function createFleetIndex(options: {
         wanted.heartbeats ? heartbeats.caughtUp() : undefined,
       ]);
     },
-    onFacts(run) {
-      factListeners.add(run);
-      return () => factListeners.delete(run);
-    },
-    onBeat(run) {
-      beatListeners.add(run);
-      return () => beatListeners.delete(run);
-    },
+    onFacts: (run) => subscribe(indexed.factListeners, run),
+    onBeat: (run) => subscribe(indexed.beatListeners, run),
     members: options.members,
     peels() {
       const current = options.members();
       if (current !== members) {
         members = current;
-        peels = current.map(knownOf);
+        peels = current.map((id) => knownOf(known, id));
       }
       return peels;
     },
@@ -183,4 +132,66 @@ export function createFleetIndex(options: {
       heartbeats.stop();
     },
   };
+}
+
+function subscribe<Run>(listeners: Set<Run>, run: Run): () => void {
+  listeners.add(run);
+  return () => listeners.delete(run);
+}
+
+function knownOf(known: Map<string, Known>, key: string): Known {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  // A substring of a subject would keep the whole subject in memory.
+  const id = Buffer.from(key).toString();
+  const fresh: Known = {
+    ...{ id, facts: undefined, factsRevision: 0, factsStoredAt: undefined },
+    ...{ life: newLife(), beatRevision: 0, reported: false },
+  };
+  known.set(id, fresh);
+  return fresh;
+}
+
+function onFacts(indexed: Indexed, { key, value, revision, storedAt }: Change): void {
+  const { packer, log } = indexed;
+  const peel = knownOf(indexed.known, key);
+  if (peel.factsRevision === revision) return;
+  peel.factsRevision = revision;
+  peel.factsStoredAt = value === undefined ? undefined : storedAt;
+  peel.facts = undefined;
+  for (const run of indexed.factListeners) run(peel.id);
+  if (value === undefined) return;
+  try {
+    const { facts, cut } = packer.pack(openFacts(value));
+    peel.facts = facts;
+    if (cut) report(log, peel, key, "a peel has more facts than targets can use; the rest is ignored");
+  } catch (cause) {
+    report(log, peel, key, "the facts of a peel cannot be read", describeError(cause));
+  }
+}
+
+function report(log: Log, peel: Known, key: string, event: string, reason?: string): void {
+  if (!peel.reported) log.warn(event, { peel_id: key, ...defined({ reason }) });
+  peel.reported = true;
+}
+
+function onHeartbeat(indexed: Indexed, { key, value, revision, storedAt }: Change) {
+  const { clock, beatListeners } = indexed;
+  const peel = knownOf(indexed.known, key);
+  const before = peel.beatRevision;
+  if (before === revision) return;
+  peel.beatRevision = revision;
+  if (value === undefined) return endLife(peel.life, clock.monotonic(), storedAt);
+  const after = readGoodbye(value);
+  if (after !== undefined) {
+    // One that was overtaken by a greeting, such as that of the next start, has no effect.
+    if (before <= after) endLife(peel.life, clock.monotonic(), storedAt);
+    return;
+  }
+  // A heartbeat stored before this watch is older than its arrival. If it seems older than the bucket keeps
+  // it, the clocks of the two machines differ, and the arrival is the better estimate.
+  const age = clock.now() - storedAt;
+  const since = age >= 0 && age <= aliveMs ? age : 0;
+  noteBeat(peel.life, clock.monotonic() - since, storedAt);
+  for (const run of beatListeners) run(peel.id, revision, value);
 }
