@@ -43,110 +43,122 @@ export interface RunningReactor {
   stop(): Promise<void>;
 }
 
+/** What one master runs, and from which rules. */
+interface Run {
+  readonly options: ReactorOptions;
+  readonly watching: ReturnType<typeof watchRules>;
+  needed: NeededSources;
+  current: { session: ReactorSession; tenure: Tenure } | undefined;
+  waiting: Partial<Record<SourceName, number>> | undefined;
+  /** The tenure in which the reactor failed to start. */
+  failed: Tenure | undefined;
+}
+
 /** Runs the reactor while this master holds the lease. Otherwise it is on standby. */
 export function startReactor(options: ReactorOptions): RunningReactor {
   const { clock, log } = options;
-  let current: { session: ReactorSession; tenure: Tenure } | undefined;
-  let waiting: Partial<Record<SourceName, number>> | undefined;
-  /** The tenure in which the reactor failed to start. */
-  let failed: Tenure | undefined;
-  const running = new Set<Promise<void>>();
-  let needed: NeededSources = new Map();
   const watching = watchRules(options.dir, {
     clock,
     log,
     onChange(rules) {
-      needed = neededSources(rules.rules, needed, clock.now());
-      current?.session.useRules(rules, needed);
+      run.needed = neededSources(rules.rules, run.needed, clock.now());
+      run.current?.session.useRules(rules, run.needed);
     },
   });
-  needed = neededSources(watching.current.rules, needed, clock.now());
-  const isHolder = (tenure: Tenure) => lease.tenure === tenure;
-
-  const react = async (tenure: Tenure) => {
-    const session = await startSession({ ...options, rules: () => watching.current, isHolder }, tenure);
-    const doors = options.onSession(session);
-    current = { session, tenure };
-    session.useRules(watching.current, needed);
-    const measure = async () => {
-      const positions = await session.sources.positions();
-      if (current?.session !== session) return;
-      waiting = Object.fromEntries(
-        Object.entries(positions).map(([name, at]) => [name, at.waiting + at.inHand]),
-      );
-    };
-    const measuring = clock.every(measureMs, () => {
-      measure().catch((thrown) => log.debug("sources not measured", { reason: describeError(thrown) }));
-    });
-    await new Promise<void>((resolve) => {
-      if (tenure.signal.aborted) resolve();
-      else tenure.signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-    if (current?.session === session) {
-      current = undefined;
-      waiting = undefined;
-    }
-    measuring.cancel();
-    doors.stop();
-    await session.stop();
+  const run: Run = {
+    ...{ options, watching, current: undefined, waiting: undefined, failed: undefined },
+    needed: neededSources(watching.current.rules, new Map(), clock.now()),
   };
+  const reacting = new Set<Promise<void>>();
   const lease = contend({
     bucket: options.leases,
     name: "reactor",
     self: options.self,
     onTenure(tenure) {
-      const done = react(tenure)
+      const done = react(run, tenure, (one) => lease.tenure === one)
         .catch((thrown) => {
-          failed = tenure;
+          run.failed = tenure;
           log.error("the reactor ended", { error: describeError(thrown) });
         })
-        .finally(() => running.delete(done));
-      running.add(done);
+        .finally(() => reacting.delete(done));
+      reacting.add(done);
     },
     clock,
     jitter: options.jitter,
     log,
   });
-
-  const problem = () => watching.problem?.message;
   return {
     lease,
     get rules() {
       return watching.current;
     },
     get problem() {
-      return problem();
+      return watching.problem?.message;
     },
     get session() {
-      return current?.session;
+      return run.current?.session;
     },
     get waiting() {
-      return waiting;
+      return run.waiting;
     },
-    health() {
-      const tenure = lease.tenure;
-      const wrong = problem() ?? refusedMessage(watching.current.refused);
-      if (tenure !== undefined && failed === tenure)
-        return { status: "down", message: "stopped: see the log" };
-      if (tenure !== undefined && current?.tenure === tenure) {
-        const stopped = current.session.sources.stopped(startMs);
-        if (stopped.length > 0) {
-          return { status: "down", message: `not read: ${stopped.join(", ")}` };
-        }
-        const open = current.session.breakers().map(({ rule }) => rule);
-        if (wrong === undefined && open.length > 0) {
-          return { status: "degraded", message: `open breakers: ${open.join(", ")}` };
-        }
-      }
-      if (wrong !== undefined) return { status: "degraded", message: wrong };
-      return tenure === undefined ? standingBy(lease.holder) : { status: "up" };
-    },
+    health: () => healthOf(run, lease),
     async stop() {
       watching.stop();
       await lease.stop();
-      await Promise.all(running);
+      await Promise.all(reacting);
     },
   };
+}
+
+/** Reacts until the tenure ends. */
+async function react(run: Run, tenure: Tenure, isHolder: (tenure: Tenure) => boolean): Promise<void> {
+  const { options, watching } = run;
+  const session = await startSession({ ...options, rules: () => watching.current, isHolder }, tenure);
+  const doors = options.onSession(session);
+  run.current = { session, tenure };
+  session.useRules(watching.current, run.needed);
+  const measuring = options.clock.every(measureMs, () => {
+    measure(run, session).catch((thrown) =>
+      options.log.debug("sources not measured", { reason: describeError(thrown) }),
+    );
+  });
+  await new Promise<void>((resolve) => {
+    if (tenure.signal.aborted) resolve();
+    else tenure.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  if (run.current?.session === session) {
+    run.current = undefined;
+    run.waiting = undefined;
+  }
+  measuring.cancel();
+  doors.stop();
+  await session.stop();
+}
+
+async function measure(run: Run, session: ReactorSession): Promise<void> {
+  const positions = await session.sources.positions();
+  if (run.current?.session !== session) return;
+  run.waiting = Object.fromEntries(
+    Object.entries(positions).map(([name, at]) => [name, at.waiting + at.inHand]),
+  );
+}
+
+function healthOf(
+  { current, failed, watching }: Run,
+  { tenure, holder }: RunningReactor["lease"],
+): ReturnType<RunningReactor["health"]> {
+  if (tenure !== undefined && failed === tenure) return { status: "down", message: "stopped: see the log" };
+  const wrong = watching.problem?.message ?? refusedMessage(watching.current.refused);
+  if (tenure !== undefined && current?.tenure === tenure) {
+    const stopped = current.session.sources.stopped(startMs);
+    if (stopped.length > 0) return { status: "down", message: `not read: ${stopped.join(", ")}` };
+    const open = current.session.breakers().map(({ rule }) => rule);
+    if (wrong === undefined && open.length > 0) {
+      return { status: "degraded", message: `open breakers: ${open.join(", ")}` };
+    }
+  }
+  if (wrong !== undefined) return { status: "degraded", message: wrong };
+  return tenure === undefined ? standingBy(holder) : { status: "up" };
 }
 
 function standingBy(holder: LeaseHolder | undefined): { status: "up"; message: string } {

@@ -105,69 +105,31 @@ interface Running {
   startedAt: number;
 }
 
+/** The sources of one master. */
+interface Consuming {
+  readonly options: SourcesOptions;
+  readonly running: Map<SourceName, Running>;
+  needed: NeededSources;
+  stopped: boolean;
+}
+
 /** Starts with no source: `use` says which ones are needed. */
 export function startSources(options: SourcesOptions): Sources {
-  const { bus, jobOf, log } = options;
+  const { bus, log } = options;
   const running = new Map<SourceName, Running>();
-  let needed: NeededSources = new Map();
-  let stopped = false;
+  const consuming: Consuming = { options, running, needed: new Map(), stopped: false };
   /** Serializes changes: rules may change faster than consumers. */
   let changing: Promise<unknown> = Promise.resolve();
-
-  const take = async (name: SourceName, message: DeliveredMessage) => {
-    const reading = await sources[name].read(message, jobOf, options.enrollments);
-    if (reading === undefined) return;
-    if ("event" in reading) return options.handle(reading.event, message.deliveries);
-    options.onDropped(reading.dropped, 1);
-    const { subject } = message;
-    log.debug("event dropped", { subject, cause: reading.dropped, reason: reading.reason });
-  };
-  /** @param since for a source without a consumer: the time from which its events count */
-  const start = async (name: SourceName, since: number) => {
-    const { stream, filter } = sources[name];
-    const gaps = name === "events" ? await followGaps(options) : undefined;
-    if (stopped) return;
-    const progress = createProgress(since);
-    const consumer = consume(
-      bus,
-      {
-        ...{ stream, durable: durableOf(name), filter, backoffMs, atOnce },
-        // The reactor gives up and counts an event, not the server.
-        maxDeliveries: 10 * maxDeliveries,
-        since: progress.since,
-      },
-      async (message) => {
-        gaps?.(message);
-        const done = progress.begin(message);
-        await take(name, message);
-        done();
-      },
-    );
-    running.set(name, { consumer, startedAt: bus.clock.monotonic() });
-  };
-  const adjust = async (name: SourceName) => {
-    const since = needed.get(name);
-    if (stopped) return;
-    if (since !== undefined) {
-      if (!running.has(name)) await start(name, since);
-      return;
-    }
-    await running.get(name)?.consumer.stop();
-    running.delete(name);
-    options.assertTenure();
-    await removeConsumer(bus, sources[name].stream, durableOf(name));
-  };
-
   return {
     stopped: (forMs) =>
       [...running].flatMap(([name, { consumer, startedAt }]) =>
         consumer.running || bus.clock.monotonic() - startedAt < forMs ? [] : [name],
       ),
     use(news) {
-      needed = news;
+      consuming.needed = news;
       for (const name of sourceNames) {
         changing = changing
-          .then(() => adjust(name))
+          .then(() => adjust(consuming, name))
           .catch((thrown) =>
             // An unread consumer costs nothing. The next change or master tries again.
             log.warn("a source that no rule needs is still there", {
@@ -187,11 +149,61 @@ export function startSources(options: SourcesOptions): Sources {
       return Object.fromEntries(found.flat());
     },
     async stop() {
-      stopped = true;
+      consuming.stopped = true;
       await Promise.all([...running.values()].map(({ consumer }) => consumer.stop()));
       await changing;
     },
   };
+}
+
+/** Starts or removes the consumer of a source. */
+async function adjust(consuming: Consuming, name: SourceName): Promise<void> {
+  const { options, running, needed, stopped } = consuming;
+  const since = needed.get(name);
+  if (stopped) return;
+  if (since !== undefined) {
+    if (!running.has(name)) await start(consuming, name, since);
+    return;
+  }
+  await running.get(name)?.consumer.stop();
+  running.delete(name);
+  options.assertTenure();
+  await removeConsumer(options.bus, sources[name].stream, durableOf(name));
+}
+
+/** @param since for a source without a consumer: the time from which its events count */
+async function start(consuming: Consuming, name: SourceName, since: number): Promise<void> {
+  const { options, running } = consuming;
+  const { bus } = options;
+  const { stream, filter } = sources[name];
+  const gaps = name === "events" ? await followGaps(options) : undefined;
+  if (consuming.stopped) return;
+  const progress = createProgress(since);
+  const consumer = consume(
+    bus,
+    {
+      ...{ stream, durable: durableOf(name), filter, backoffMs, atOnce },
+      // The reactor gives up and counts an event, not the server.
+      maxDeliveries: 10 * maxDeliveries,
+      since: progress.since,
+    },
+    async (message) => {
+      gaps?.(message);
+      const done = progress.begin(message);
+      await take(options, name, message);
+      done();
+    },
+  );
+  running.set(name, { consumer, startedAt: bus.clock.monotonic() });
+}
+
+async function take(options: SourcesOptions, name: SourceName, message: DeliveredMessage): Promise<void> {
+  const reading = await sources[name].read(message, options.jobOf, options.enrollments);
+  if (reading === undefined) return;
+  if ("event" in reading) return options.handle(reading.event, message.deliveries);
+  const { dropped: cause, reason } = reading;
+  options.onDropped(cause, 1);
+  options.log.debug("event dropped", { subject: message.subject, cause, reason });
 }
 
 /**

@@ -56,31 +56,12 @@ interface Seen {
 export function followPresence(options: PresenceOptions): { stop(): Promise<void> } {
   const { bus, index, clock, log } = options;
   const seen = new Map<string, Seen>();
-  const reporting = new Set<Promise<void>>();
-  const slots = createSlots({ atOnce: maxAtOnce });
-  let stopped = false;
+  const reports = createReports(options);
   /** No peel counts as silent before this time, on the monotonic clock. */
   let patientUntil = clock.monotonic() + aliveMs;
   let checkedAt = clock.monotonic();
   let checking = false;
 
-  const say = (peel: string, presence: Presence, revision: number) => {
-    const report = async () => {
-      if (stopped) return;
-      try {
-        if (await reportOnce(bus, peel, presence, revision))
-          log.info(presence === "lost" ? "peel lost" : "peel regained", { peel_id: peel });
-      } catch (thrown) {
-        if (stopped) return;
-        log.warn("the reactor was not notified of a peel yet", {
-          ...{ peel_id: peel, presence, reason: describeError(thrown), retry_in_ms: againMs },
-        });
-        clock.after(againMs, () => stopped || say(peel, presence, revision));
-      }
-    };
-    const reported = slots.run(report).finally(() => reporting.delete(reported));
-    reporting.add(reported);
-  };
   const onBeat = (peel: string, revision: number) => {
     const known = seen.get(peel);
     if (known === undefined) {
@@ -92,7 +73,7 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
     delete known.missedAt;
     if (!known.lost) return;
     known.lost = false;
-    if (options.isMember(peel)) say(peel, "regained", revision);
+    if (options.isMember(peel)) reports.send(peel, "regained", revision);
   };
   const check = async () => {
     const now = clock.monotonic();
@@ -109,7 +90,7 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
       known.missedAt ??= now;
       if (now - known.missedAt < restartMs && now - known.seenAt < aliveMs) continue;
       known.lost = true;
-      say(peel, "lost", known.revision);
+      reports.send(peel, "lost", known.revision);
     }
     for (const [peel, { lost }] of seen) if (lost && !options.isMember(peel)) seen.delete(peel);
     options.onCheck?.();
@@ -129,11 +110,41 @@ export function followPresence(options: PresenceOptions): { stop(): Promise<void
   });
   return {
     async stop() {
-      stopped = true;
       timer.cancel();
       unsubscribe();
       stopPatience();
-      await Promise.all(reporting);
+      await reports.stop();
+    },
+  };
+}
+
+/** Sends reports, each until it is stored or the master stops. */
+function createReports({ bus, clock, log }: PresenceOptions) {
+  const sending = new Set<Promise<void>>();
+  const slots = createSlots({ atOnce: maxAtOnce });
+  let stopped = false;
+  const send = (peel: string, presence: Presence, revision: number) => {
+    const attempt = async () => {
+      if (stopped) return;
+      try {
+        if (await reportOnce(bus, peel, presence, revision))
+          log.info(presence === "lost" ? "peel lost" : "peel regained", { peel_id: peel });
+      } catch (thrown) {
+        if (stopped) return;
+        log.warn("the reactor was not notified of a peel yet", {
+          ...{ peel_id: peel, presence, reason: describeError(thrown), retry_in_ms: againMs },
+        });
+        clock.after(againMs, () => stopped || send(peel, presence, revision));
+      }
+    };
+    const sent = slots.run(attempt).finally(() => sending.delete(sent));
+    sending.add(sent);
+  };
+  return {
+    send,
+    async stop() {
+      stopped = true;
+      await Promise.all(sending);
     },
   };
 }
