@@ -1,4 +1,5 @@
-import { rfc3339 } from "../../base/clock.ts";
+import { rfc3339, type Timer } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
@@ -44,122 +45,148 @@ export interface WatchedServers {
   stop(): void;
 }
 
-/**
- * Watches the servers of the bus: their versions, their storage, and whether their replicas are equal.
- *
- * @param options.account public key of the account that owns the streams
- * @param options.connectTo opens a connection to the server at this address and no other
- */
-export function watchBusServers(options: {
+export interface BusServersOptions {
   bus: Bus;
   streams: RecentStreams;
   system: Pick<SystemBus, "present" | "queryServers" | "onServerJoin">;
+  /** Public key of the account that owns the streams. */
   account: string;
+  /** Opens a connection to the server at this address and no other. */
   connectTo: (address: string) => Promise<Bus>;
   jitter: () => number;
   log: Log;
-}): WatchedServers {
-  const { bus, streams, system, jitter, log } = options;
-  const { clock } = bus;
-  const stopping = new AbortController();
+}
+
+/** What a master saw of the servers. */
+interface Watching {
+  readonly options: BusServersOptions;
+  readonly stopping: AbortController;
   /** How often in a row each server had the same problem, by name. */
-  const problems = new Map<string, ServerHealth & { times: number }>();
-  let health: readonly ServerHealth[] = [];
-  let maxReplicas = 1;
-  let compared: (ReplicaCheck & { at: number }) | undefined;
-  let said = "";
+  readonly problems: Map<string, ServerHealth & { times: number }>;
+  health: readonly ServerHealth[];
+  maxReplicas: number;
+  compared: (ReplicaCheck & { at: number }) | undefined;
+  comparing: boolean;
+  /** The next comparison. */
+  next: Timer;
+  /** The message that was logged last. */
+  said: string;
+}
 
-  const inspect = async () => {
-    maxReplicas = Math.max(1, ...(await streams.list(listedWithinMs)).map(({ replicas }) => replicas));
-    health = await readHealth(system);
-    for (const one of health) {
-      const before = problems.get(one.name);
-      if (one.trouble === undefined) problems.delete(one.name);
-      else {
-        const same = before?.trouble === one.trouble && before.problem === one.problem;
-        problems.set(one.name, { ...one, times: same ? before.times + 1 : 1 });
-      }
-    }
-    const { status, message = "" } = check();
-    if (status !== "up" && message !== said)
-      log.error("the servers of the bus need attention", { reason: message });
-    said = message;
+/** Watches the servers of the bus: their versions, their storage, and whether their replicas are equal. */
+export function watchBusServers(options: BusServersOptions): WatchedServers {
+  const { bus, system, log } = options;
+  const watching: Watching = {
+    ...{ options, stopping: new AbortController(), problems: new Map(), health: [], maxReplicas: 1 },
+    ...{ compared: undefined, comparing: false, next: { cancel() {} }, said: "" },
   };
-  const broken = () =>
-    [...problems.values()].filter(
-      ({ name, trouble, times }) =>
-        (trouble === "off" || times >= patience) && health.some((one) => one.name === name),
-    );
-  const compare = async () => {
-    compared = {
-      ...(await checkReplicas({ ...options, offset: jitter(), signal: stopping.signal })),
-      at: clock.now(),
-    };
-    const { streams, sampled, differences } = compared;
-    if (streams > 0) log.info("replicas compared", { streams, sampled, differences: differences.length });
-    for (const { stream, server, message, unclear } of differences) {
-      const next = unclear ? unclearAdvice : rebuildAdvice;
-      log.error("replicas differ", { stream, server, reason: message, next });
-    }
-  };
-
-  let next = clock.after(compareSoonMs, () => {});
-  let comparing = false;
-  const compareIn = (ms: number) => {
-    next.cancel();
-    next = clock.after(ms, () => void compareNow());
-  };
-  const compareNow = async () => {
-    if (comparing) return;
-    comparing = true;
-    try {
-      await compare();
-    } catch (thrown) {
-      if (!stopping.signal.aborted) log.warn("replicas not compared", { error: describeError(thrown) });
-    }
-    comparing = false;
-    if (stopping.signal.aborted) return;
-    compareIn((compared?.differences.length ?? 0) > 0 ? compareSoonMs : compareMs);
-  };
-  const check = (): CheckResult => {
-    const old = maxReplicas > 1 ? replicaProblem(system.present()) : undefined;
-    if (old !== undefined) return { status: "down", message: `${old}: ${replicaAdvice}` };
-    const reported = broken().map(describeTrouble);
-    const [first, ...others] = compared?.differences ?? [];
-    if (first !== undefined) {
-      const more = others.length === 0 ? "" : `, and ${others.length} more`;
-      reported.push(`${first.message}${more}: ${first.unclear ? unclearAdvice : rebuildAdvice}`);
-    }
-    if (reported.length > 0) return { status: "degraded", message: reported.join("; ") };
-    if (compared === undefined || compared.streams === 0) return { status: "up" };
-    return {
-      status: "up",
-      message: `${compared.streams} replicated streams are equal, compared at ${rfc3339(compared.at)}`,
-    };
-  };
-  const checkOrReport = () => {
-    inspect().catch((thrown) =>
+  const inspectOrReport = () => {
+    inspect(watching).catch((thrown) =>
       log.debug("the servers of the bus are not known", { reason: describeError(thrown) }),
     );
   };
-  compareIn(compareSoonMs);
-  const unsubscribe = system.onServerJoin(() => compareIn(compareSoonMs));
-  const timer = clock.every(healthMs, checkOrReport);
-  checkOrReport();
+  compareIn(watching, compareSoonMs);
+  const unsubscribe = system.onServerJoin(() => compareIn(watching, compareSoonMs));
+  const timer = bus.clock.every(healthMs, inspectOrReport);
+  inspectOrReport();
   return {
-    check,
-    view: () => ({
-      healthy: Object.fromEntries(
-        health.map(({ name }) => [name, !broken().some((one) => one.name === name)]),
-      ),
-      differing: compared === undefined ? undefined : compared.differences.length,
-      ...(compared === undefined ? {} : { comparedAt: compared.at }),
-    }),
+    check: () => judge(watching),
+    view() {
+      const { health, compared } = watching;
+      const isBroken = (name: string) => broken(watching).some((one) => one.name === name);
+      return {
+        healthy: Object.fromEntries(health.map(({ name }) => [name, !isBroken(name)])),
+        differing: compared?.differences.length,
+        ...defined({ comparedAt: compared?.at }),
+      };
+    },
     stop() {
-      stopping.abort(new Error("the master stops"));
-      next.cancel();
+      watching.stopping.abort(new Error("the master stops"));
+      watching.next.cancel();
       unsubscribe();
       timer.cancel();
     },
   };
+}
+
+async function inspect(watching: Watching): Promise<void> {
+  const { streams, system, log } = watching.options;
+  const { problems } = watching;
+  const listed = await streams.list(listedWithinMs);
+  watching.maxReplicas = Math.max(1, ...listed.map(({ replicas }) => replicas));
+  watching.health = await readHealth(system);
+  for (const one of watching.health) {
+    const before = problems.get(one.name);
+    if (one.trouble === undefined) problems.delete(one.name);
+    else {
+      const same = before?.trouble === one.trouble && before.problem === one.problem;
+      problems.set(one.name, { ...one, times: same ? before.times + 1 : 1 });
+    }
+  }
+  const { status, message = "" } = judge(watching);
+  if (status !== "up" && message !== watching.said)
+    log.error("the servers of the bus need attention", { reason: message });
+  watching.said = message;
+}
+
+function broken({ problems, health }: Watching) {
+  return [...problems.values()].filter(
+    ({ name, trouble, times }) =>
+      (trouble === "off" || times >= patience) && health.some((one) => one.name === name),
+  );
+}
+
+function judge(watching: Watching): CheckResult {
+  const { maxReplicas, compared, options } = watching;
+  const old = maxReplicas > 1 ? replicaProblem(options.system.present()) : undefined;
+  if (old !== undefined) return { status: "down", message: `${old}: ${replicaAdvice}` };
+  const reported = broken(watching).map(describeTrouble);
+  const [first, ...others] = compared?.differences ?? [];
+  if (first !== undefined) {
+    const more = others.length === 0 ? "" : `, and ${others.length} more`;
+    reported.push(`${first.message}${more}: ${first.unclear ? unclearAdvice : rebuildAdvice}`);
+  }
+  if (reported.length > 0) return { status: "degraded", message: reported.join("; ") };
+  if (compared === undefined || compared.streams === 0) return { status: "up" };
+  return {
+    status: "up",
+    message: `${compared.streams} replicated streams are equal, compared at ${rfc3339(compared.at)}`,
+  };
+}
+
+function compareIn(watching: Watching, ms: number): void {
+  watching.next.cancel();
+  watching.next = watching.options.bus.clock.after(ms, () => void compareAndRepeat(watching));
+}
+
+async function compareAndRepeat(watching: Watching): Promise<void> {
+  if (watching.comparing) return;
+  const { signal } = watching.stopping;
+  watching.comparing = true;
+  try {
+    watching.compared = await compare(watching.options, signal);
+  } catch (thrown) {
+    if (!signal.aborted) {
+      watching.options.log.warn("replicas not compared", { error: describeError(thrown) });
+    }
+  }
+  watching.comparing = false;
+  if (signal.aborted) return;
+  const isEqual = (watching.compared?.differences.length ?? 0) === 0;
+  compareIn(watching, isEqual ? compareMs : compareSoonMs);
+}
+
+async function compare(
+  options: BusServersOptions,
+  signal: AbortSignal,
+): Promise<ReplicaCheck & { at: number }> {
+  const { bus, jitter, log } = options;
+  const compared = await checkReplicas({ ...options, offset: jitter(), signal });
+  const { streams, sampled, differences } = compared;
+  if (streams > 0) log.info("replicas compared", { streams, sampled, differences: differences.length });
+  for (const { stream, server, message, unclear } of differences) {
+    const next = unclear ? unclearAdvice : rebuildAdvice;
+    log.error("replicas differ", { stream, server, reason: message, next });
+  }
+  return { ...compared, at: bus.clock.now() };
 }
