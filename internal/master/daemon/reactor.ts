@@ -41,8 +41,7 @@ export interface MasterReactor {
   stop(): Promise<void>;
 }
 
-/** @returns `undefined` when the configuration turns the reactor off */
-export function startMasterReactor(options: {
+export interface MasterReactorOptions {
   config: MasterConfig;
   bus: Bus;
   storage: Storage;
@@ -60,7 +59,10 @@ export function startMasterReactor(options: {
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
-}): MasterReactor | undefined {
+}
+
+/** @returns `undefined` when the configuration turns the reactor off */
+export function startMasterReactor(options: MasterReactorOptions): MasterReactor | undefined {
   const { config, bus, storage, gate, clock, log } = options;
   if (!config["reactor.enabled"]) return undefined;
   const dir = config["reactor.dir"];
@@ -78,34 +80,9 @@ export function startMasterReactor(options: {
     leases: storage.leases,
     bucket: storage.reactor,
     dir,
-    config: {
-      maxChainDepth: config["reactor.max_chain_depth"],
-      enableChaining: config["reactor.enable_chaining"],
-      defaultThrottleMs: config["reactor.default_throttle"],
-      sourceRateLimit: config["reactor.source_rate_limit"],
-      maxEventAgeMs: config["reactor.max_event_age"],
-      stormRate: config["reactor.storm_rate"],
-      breakerCooldownMs: config["reactor.breaker_cooldown"],
-      workers: config["reactor.workers"],
-    },
+    config: limitsOf(config),
     self,
-    actions: {
-      bus,
-      dispatch: options.dispatch,
-      gate,
-      tracer: options.tracer,
-      enrollments: { enrollments: storage.enrollments, clock },
-      webhook: {
-        fetch,
-        lookup: addressesOf,
-        addresses: createWebhookAddresses(config["reactor.webhook_allow"]),
-        clock,
-        jitter: options.jitter,
-      },
-      messageId: (key) =>
-        // Not the key that signs now: an action that is repeated has the same id, whenever masters change keys.
-        sha256(options.keyring.first.sign(Buffer.from(`${messageIdDomain}${key}`))).toString("base64url"),
-    },
+    actions: actionsOf(options),
     jobOf: createJobLookup(storage.jobs),
     onSession(session) {
       const requested = depsOf(session);
@@ -138,3 +115,43 @@ export function startMasterReactor(options: {
     },
   };
 }
+
+const limitsOf = (config: MasterConfig) => ({
+  maxChainDepth: config["reactor.max_chain_depth"],
+  enableChaining: config["reactor.enable_chaining"],
+  defaultThrottleMs: config["reactor.default_throttle"],
+  sourceRateLimit: config["reactor.source_rate_limit"],
+  maxEventAgeMs: config["reactor.max_event_age"],
+  stormRate: config["reactor.storm_rate"],
+  breakerCooldownMs: config["reactor.breaker_cooldown"],
+  workers: config["reactor.workers"],
+});
+
+/** What the actions of rules need. */
+const actionsOf = ({
+  config,
+  bus,
+  storage,
+  dispatch,
+  gate,
+  tracer,
+  keyring,
+  clock,
+  jitter,
+}: MasterReactorOptions) => ({
+  bus,
+  dispatch,
+  gate,
+  tracer,
+  enrollments: { enrollments: storage.enrollments, clock },
+  webhook: {
+    fetch,
+    lookup: addressesOf,
+    addresses: createWebhookAddresses(config["reactor.webhook_allow"]),
+    clock,
+    jitter,
+  },
+  messageId: (key: string) =>
+    // Not the key that signs now: an action that is repeated has the same id, whenever masters change keys.
+    sha256(keyring.first.sign(Buffer.from(`${messageIdDomain}${key}`))).toString("base64url"),
+});

@@ -23,7 +23,7 @@ import {
 } from "../../fleet/settings/mod.ts";
 import type { FleetIndex } from "../../fleet/targeting/mod.ts";
 import type { Check } from "../../program/health/mod.ts";
-import { createCompilers, type SettingsCompiler } from "../../tree/settings/mod.ts";
+import { createCompilers, type SettingsCompiler, type SettingsTree } from "../../tree/settings/mod.ts";
 import type { SettingsAnswer } from "../../wire/settings-answer.ts";
 import { createEnvelopeMaker } from "../../wire/settings-envelope.ts";
 import type { Keyring } from "../keys/mod.ts";
@@ -48,7 +48,7 @@ export interface MasterSettings {
   stop(): Promise<void>;
 }
 
-export function startSettings(options: {
+export interface MasterSettingsOptions {
   bus: Bus;
   storage: Pick<Storage, "enrollments" | "facts" | "settings" | "leases">;
   directory: Directory;
@@ -66,63 +66,19 @@ export function startSettings(options: {
   /** A number in [0, 1). */
   jitter: () => number;
   log: Log;
-}): MasterSettings {
-  const { bus, storage, directory, index, keyring, clock, random, log } = options;
+}
+
+export function startSettings(options: MasterSettingsOptions): MasterSettings {
+  const { bus, storage, keyring, clock, random, log } = options;
   const command = keyring.signer;
-  const peels: Peels = {
-    members: directory.members,
-    isMember: (peelId) => memberStates.has(directory.stateOf(peelId) ?? "pending"),
-    onMember: directory.onMember,
-    labelsOf: directory.labelsOf,
-    onFacts: index.onFacts,
-    async facts(peelId) {
-      // Most members that are new have none yet. The index tells when they have.
-      if (index.running && index.factsStoredAt(peelId) === undefined) return undefined;
-      return (await storage.facts.get(peelId))?.value;
-    },
-  };
+  const peels = peelsOf(options);
   const tree = followTree({ directory: options.path, clock, log });
-  const compilers = createCompilers({
-    strictFacts: options.strictFacts,
-    random,
-    warn: (at, message) => log.warn("settings: a value may not be what is meant", { at, reason: message }),
-  });
-  let compiler: SettingsCompiler | undefined;
-  const compilerOf = (of: typeof tree.tree) => {
-    if (compiler?.tree === of) return compiler;
-    compiler = compilers(of);
-    warnOfFacts(compiler, log);
-    return compiler;
-  };
-  /** A peel that enrolls again, or changes its key, has another one: the directory reports both. */
-  const recipients = new Map<string, string>();
-  let changes = 0;
-  const forget = directory.onMember((peelId) => {
-    changes++;
-    recipients.delete(peelId);
-  });
-  const recipientOf = async (peelId: string) => {
-    const known = recipients.get(peelId);
-    if (known !== undefined) return known;
-    const before = changes;
-    const record = (await findByPeel(storage.enrollments, peelId))?.current?.record;
-    if (record === undefined || !memberStates.has(record.state)) return undefined;
-    const key = sealingKeyOf(record);
-    if (key === undefined) {
-      log.error("the curve key of a peel is not signed by its owner: no settings are sealed to it", {
-        enrollment_id: record.id,
-        peel_id: peelId,
-      });
-      return undefined;
-    }
-    // What was read before a change may be the key before.
-    if (changes === before) recipients.set(peelId, key);
-    return key;
-  };
+  const compilerOf = createCompilerOf(options);
+  const recipients = followRecipients(options);
   const tracker = trackSettings(tree, peels);
   const controller = createSettingsController({
     peels,
-    recipientOf,
+    recipientOf: recipients.of,
     bucket: storage.settings,
     envelopes: createEnvelopeMaker(command, random),
     hint: (peelId) => bus.nats.publish(hintSubject(peelId)),
@@ -161,7 +117,7 @@ export function startSettings(options: {
     lease,
     answer: (peelId, version) => answerSettings(answering, peelId, version),
     async stop() {
-      forget();
+      recipients.stop();
       forgetKeys();
       await lease.stop();
       view.stop();
@@ -169,6 +125,67 @@ export function startSettings(options: {
       tracker.stop();
       tree.stop();
     },
+  };
+}
+
+/** The peels as settings need them. */
+const peelsOf = ({ directory, index, storage }: MasterSettingsOptions): Peels => ({
+  members: directory.members,
+  isMember: (peelId) => memberStates.has(directory.stateOf(peelId) ?? "pending"),
+  onMember: directory.onMember,
+  labelsOf: directory.labelsOf,
+  onFacts: index.onFacts,
+  async facts(peelId) {
+    // Most members that are new have none yet. The index tells when they have.
+    if (index.running && index.factsStoredAt(peelId) === undefined) return undefined;
+    return (await storage.facts.get(peelId))?.value;
+  },
+});
+
+/** The compiler of a tree: the same one until the tree changes. */
+function createCompilerOf({ strictFacts, random, log }: MasterSettingsOptions) {
+  const compilers = createCompilers({
+    strictFacts,
+    random,
+    warn: (at, message) => log.warn("settings: a value may not be what is meant", { at, reason: message }),
+  });
+  let compiler: SettingsCompiler | undefined;
+  return (tree: SettingsTree): SettingsCompiler => {
+    if (compiler?.tree === tree) return compiler;
+    compiler = compilers(tree);
+    warnOfFacts(compiler, log);
+    return compiler;
+  };
+}
+
+/** The keys that settings are sealed to. A peel that enrolls again, or changes its key, has another one: the directory reports both. */
+function followRecipients({ directory, storage, log }: MasterSettingsOptions) {
+  const known = new Map<string, string>();
+  let changes = 0;
+  const stop = directory.onMember((peelId) => {
+    changes++;
+    known.delete(peelId);
+  });
+  return {
+    async of(peelId: string): Promise<string | undefined> {
+      const found = known.get(peelId);
+      if (found !== undefined) return found;
+      const before = changes;
+      const record = (await findByPeel(storage.enrollments, peelId))?.current?.record;
+      if (record === undefined || !memberStates.has(record.state)) return undefined;
+      const key = sealingKeyOf(record);
+      if (key === undefined) {
+        log.error("the curve key of a peel is not signed by its owner: no settings are sealed to it", {
+          enrollment_id: record.id,
+          peel_id: peelId,
+        });
+        return undefined;
+      }
+      // What was read before a change may be the key before.
+      if (changes === before) known.set(peelId, key);
+      return key;
+    },
+    stop,
   };
 }
 

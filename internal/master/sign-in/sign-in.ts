@@ -63,7 +63,7 @@ export interface MasterSignIn {
   stop(): void;
 }
 
-export function startSignIn(options: {
+export interface SignInOptions {
   config: Pick<MasterConfig, "api.tokens" | "api.oidc" | "api.oidc_keys_dir">;
   tokens: Bucket;
   /** Those that count no more, whatever the bus says. */
@@ -74,26 +74,17 @@ export function startSignIn(options: {
   random: Random;
   log: Log;
   signal: AbortSignal;
-}): MasterSignIn {
+}
+
+export function startSignIn(options: SignInOptions): MasterSignIn {
   const { config, tokens, ended, mac, operators, clock, random, log, signal } = options;
-  const files = config["api.tokens"];
-  warnOfTokenFiles(files, log, { clock, knownRoles: operators.knownRoles() });
-  const creatorRoles: CreatorRoles = (creator, name) => {
-    if (creator === "registered") return operators.rolesNow(name);
-    if (creator === "unregistered") return operators.admitsUnregistered() ? [adminRole] : undefined;
-    const live = files.filter(({ username, expires = Number.POSITIVE_INFINITY }) => {
-      return username === name && expires > clock.now();
-    });
-    return live.length === 0 ? undefined : live.flatMap(rolesOf);
-  };
+  const { "api.tokens": files, "api.oidc": providers } = config;
+  const { knownRoles, covers } = operators;
+  warnOfTokenFiles(files, log, { clock, knownRoles: knownRoles() });
+  warnOfRoles(providers, knownRoles(), log);
+  const creatorRoles: CreatorRoles = (creator, name) => rolesOfCreator(options, creator, name);
   const view = createTokenView({ bucket: tokens, mac, ended, clock, log });
-  const deps: TokenDeps = {
-    ...{ tokens, view, ended, mac, creatorRoles, clock, random },
-    knownRoles: operators.knownRoles,
-    covers: operators.covers,
-  };
-  const providers = config["api.oidc"];
-  warnOfRoles(providers, operators.knownRoles(), log);
+  const deps = { tokens, view, ended, mac, creatorRoles, clock, random, knownRoles, covers };
   const oidc = createOidc({ providers, keysDir: config["api.oidc_keys_dir"], clock, log, signal });
   // Nothing waits for them: a provider that is down delays no master.
   void oidc.renew();
@@ -108,65 +99,91 @@ export function startSignIn(options: {
   };
   const bearers = [createTokenSignIn({ ...deps, log }), federated];
   const kinds: readonly Bearers[] = [tokenFiles(files, clock), ...bearers];
-  const proofOf = (token: string) => mac("session-bearer", token);
-  const rolesOfToken = (id: string): readonly string[] | undefined => {
-    const token = view.all().find((one) => one.id === id);
-    const standing = token === undefined ? undefined : standingOf(token, deps, clock.now());
-    return standing?.state === "live" ? standing.roles : undefined;
-  };
   return {
     bearers,
     isOpen: () => kinds.some((kind) => kind.open()),
-    async whoShows(token) {
-      const { name, roles = [], bearer } = await signIn(kinds, `Bearer ${token}`);
-      switch (bearer?.kind) {
-        case "file":
-          return { who: { by: "file", name, proof: proofOf(token) } };
-        case "token":
-          return { who: { by: "token", name, token: bearer.id, creator: bearer.creator } };
-        case "oidc":
-          return { who: { by: "oidc", name, issuer: bearer.issuer, roles }, until: endOfToken(token) };
-        default:
-          throw new SvcError("internal", "a bearer of an unknown kind");
-      }
-    },
+    whoShows: async (token) => shownBy(token, await signIn(kinds, `Bearer ${token}`), mac),
     async whoBrings(idToken, verifier) {
       const found = await oidc.verify(idToken);
       if (found === undefined) throw new SvcError("unauthorized", "the provider gave no valid token");
       assertOfSignIn(idToken, verifier);
       return { who: { by: "oidc", ...found } };
     },
-    async standingOf(who) {
-      const ended = (why: string): Standing => ({ refused: why });
-      switch (who.by) {
-        case "unregistered":
-          return operators.admitsUnregistered() ? {} : ended("this fleet takes signed requests only");
-        case "file": {
-          const isToken = (token: string) => isEqualMac(proofOf(token), who.proof);
-          const roles = rolesByTokenFile(files, { username: who.name, isToken, now: clock.now() });
-          return roles === undefined ? ended("the token has ended") : { roles };
-        }
-        case "token": {
-          await view.caughtUp();
-          const roles = rolesOfToken(who.token);
-          return roles === undefined ? ended("the token has ended") : { roles };
-        }
-        case "oidc": {
-          const provider = providers.find(({ issuer }) => issuer === who.issuer);
-          if (provider === undefined) return ended("this master no longer knows the identity provider");
-          const given = provider.role_claims.map(({ role }) => role);
-          return { roles: who.roles.filter((role) => given.includes(role)) };
-        }
-      }
-    },
+    standingOf: (who) => judgeWho(options, deps, who),
     rolesNow(name, bearer) {
       if (bearer === "file") return creatorRoles("file", name);
       if (bearer === "operator") return operators.rolesNow(name);
-      return rolesOfToken(bearer);
+      return rolesOfToken(deps, bearer);
     },
     operations: deps,
     stop: () => view.stop(),
   };
+}
+
+/** The roles that the creator of a token has now. */
+function rolesOfCreator(
+  { operators, config, clock }: SignInOptions,
+  creator: Parameters<CreatorRoles>[0],
+  name: string,
+): readonly string[] | undefined {
+  if (creator === "registered") return operators.rolesNow(name);
+  if (creator === "unregistered") return operators.admitsUnregistered() ? [adminRole] : undefined;
+  const live = config["api.tokens"].filter(({ username, expires = Number.POSITIVE_INFINITY }) => {
+    return username === name && expires > clock.now();
+  });
+  return live.length === 0 ? undefined : live.flatMap(rolesOf);
+}
+
+const proofOf = (mac: RecordMac, token: string) => mac("session-bearer", token);
+
+function shownBy(
+  token: string,
+  { name, roles = [], bearer }: Awaited<ReturnType<typeof signIn>>,
+  mac: RecordMac,
+): Shown {
+  switch (bearer?.kind) {
+    case "file":
+      return { who: { by: "file", name, proof: proofOf(mac, token) } };
+    case "token":
+      return { who: { by: "token", name, token: bearer.id, creator: bearer.creator } };
+    case "oidc":
+      return { who: { by: "oidc", name, issuer: bearer.issuer, roles }, until: endOfToken(token) };
+    default:
+      throw new SvcError("internal", "a bearer of an unknown kind");
+  }
+}
+
+function rolesOfToken(deps: TokenDeps, id: string): readonly string[] | undefined {
+  const token = deps.view.all().find((one) => one.id === id);
+  const standing = token === undefined ? undefined : standingOf(token, deps, deps.clock.now());
+  return standing?.state === "live" ? standing.roles : undefined;
+}
+
+/** What someone may do now who signed in to the console. */
+async function judgeWho(
+  { config, mac, operators, clock }: SignInOptions,
+  deps: TokenDeps,
+  who: Parameters<MasterSignIn["standingOf"]>[0],
+): Promise<Standing> {
+  const given = (roles: readonly string[] | undefined): Standing =>
+    roles === undefined ? { refused: "the token has ended" } : { roles };
+  switch (who.by) {
+    case "unregistered":
+      return operators.admitsUnregistered() ? {} : { refused: "this fleet takes signed requests only" };
+    case "file": {
+      const isToken = (token: string) => isEqualMac(proofOf(mac, token), who.proof);
+      return given(rolesByTokenFile(config["api.tokens"], { username: who.name, isToken, now: clock.now() }));
+    }
+    case "token":
+      await deps.view.caughtUp();
+      return given(rolesOfToken(deps, who.token));
+    case "oidc": {
+      const provider = config["api.oidc"].find(({ issuer }) => issuer === who.issuer);
+      if (provider === undefined) return { refused: "this master no longer knows the identity provider" };
+      const claimed = provider.role_claims.map(({ role }) => role);
+      return { roles: who.roles.filter((role) => claimed.includes(role)) };
+    }
+  }
 }
 
 /** Roles that do not exist give nothing. */

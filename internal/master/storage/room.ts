@@ -47,135 +47,154 @@ export interface WatchedRoom {
   stop(): void;
 }
 
-/**
- * Measures how full each stream is, and provisions again after a restart of the bus that lost some: a server
- * that has less room than before does not open streams whose limits it cannot reserve. It also gives
- * streams the replicas that a grown cluster has room for.
- *
- * @param options.provision creates and adjusts all storage, once
- * @param options.replicas how many each stream should have on the servers that there are now
- */
-export function watchRoom(options: {
+export interface RoomOptions {
   bus: Bus;
   streams: RecentStreams;
   /** Of this master. */
   name: string;
+  /** Creates and adjusts all storage, once. */
   provision: () => Promise<unknown>;
+  /** How many replicas each stream should have on the servers that there are now. */
   replicas: () => number;
   log: Log;
-}): WatchedRoom {
-  const { bus, streams, name, provision, replicas, log } = options;
+}
+
+interface Watching extends RoomOptions {
+  readonly grow: ReturnType<typeof growReplicas>;
+  readonly renew: ReturnType<typeof renewTransient>;
+  measured: readonly Fullness[];
+  /** The stream that was warned of last. */
+  warnedOf: string;
+  widenedAt: number | undefined;
+}
+
+/**
+ * Measures how full each stream is, and provisions again after a restart of the bus that lost some: a server
+ * that has less room than before does not open streams whose limits it cannot reserve. It also gives
+ * streams the replicas that a grown cluster has room for.
+ */
+export function watchRoom(options: RoomOptions): WatchedRoom {
+  const { bus, replicas: wanted, log } = options;
   const { clock } = bus;
   const stopping = new AbortController();
-  let measured: readonly Fullness[] = [];
-  let warnedOf = "";
-  let widenedAt: number | undefined;
-
-  const provisionOrSay = () =>
-    provision().catch((thrown) => log.warn("storage is not ready", { error: describeError(thrown) }));
-  const grow = growReplicas({ provision: provisionOrSay, wanted: replicas, clock });
-
-  const renew = renewTransient({
-    ...{ provision: provisionOrSay, clock, log },
-    drop: (asset) => deleteStream(bus, streamName(asset), answerMs),
-  });
-
-  const measure = async () => {
-    const listed = await streams.list(listedWithinMs);
-    measured = fullnessOf(listed);
-    await renew(fullnessOf(listed.filter(({ hasLeader }) => !hasLeader)).map(({ asset }) => asset));
-    const worst = fullest(measured);
-    if (worst !== undefined && worst.asset !== warnedOf) {
-      log.warn("a stream on the bus is nearly full", { asset: worst.asset, reason: worst.message });
-    }
-    warnedOf = worst?.asset ?? "";
-    await grow(measured);
-    await widenAudit();
-    await dropRevisions();
+  const provision = () =>
+    options.provision().catch((thrown) => log.warn("storage is not ready", { error: describeError(thrown) }));
+  const drop = (asset: AssetName) => deleteStream(bus, streamName(asset), answerMs);
+  const watching: Watching = {
+    ...options,
+    grow: growReplicas({ provision, wanted, clock }),
+    renew: renewTransient({ provision, clock, log, drop }),
+    ...{ measured: [], warnedOf: "", widenedAt: undefined },
   };
-  /** What is kept of earlier values must not keep out what peels store now. */
-  const dropRevisions = async () => {
-    for (const { stream, bytes, maxBytes, revisions: retains } of measured) {
-      if (retains === undefined) continue;
-      const fits = fittingHistory({ bytes, maxBytes }, { wanted: retains, retains });
-      if (fits < retains) await keepFewerRevisions(bus, stream, fits);
-    }
-  };
-  const widenAudit = async () => {
-    const audit = measured.find(({ asset }) => asset === "audit");
-    if (audit === undefined || audit.bytes < audit.maxBytes * widePart || audit.maxBytes <= 0) return;
-    if (widenedAt !== undefined && clock.monotonic() - widenedAt < widenEveryMs) return;
-    widenedAt = clock.monotonic();
-    await provision().catch((thrown) =>
-      log.warn("the audit gets no more room", { error: describeError(thrown) }),
-    );
-  };
-  const measureOrSay = () => {
-    measure().catch((thrown) =>
+  const measureOrReport = () => {
+    measure(watching).catch((thrown) =>
       log.debug("the room on the bus is not known", { reason: describeError(thrown) }),
     );
   };
-  const restore = async () => {
-    const { reconnects } = bus;
-    while (!stopping.signal.aborted && bus.reconnects === reconnects) {
-      try {
-        const missing = missingFrom(await readFullness(bus));
-        if (missing.length === 0) return;
-        log.warn("streams are missing after a restart of the bus", { missing: missing.join(", ") });
-        await provision();
-      } catch (thrown) {
-        log.warn("storage is not ready", { error: describeError(thrown), retry_in_ms: retryMs });
-      }
-      await sleep(clock, retryMs, stopping.signal);
-    }
-  };
-  /** @throws what was thrown, when all streams answer after all */
-  const nameSilent = async (thrown: unknown): Promise<CheckResult> => {
-    const silent = await silentAssets(bus, findMs);
-    if (silent.length === 0) throw thrown;
-    const isNeeded = silent.some((asset) => asset !== ofOperators);
-    const names = silent.map(streamName).join(", ");
-    return {
-      status: isNeeded ? "down" : "degraded",
-      message: `${names}: no answer, or no leader: look for "critical write error" in the logs of the bus servers`,
-    };
-  };
   const unsubscribe = bus.onReconnect(() => {
-    restore().catch(() => {
+    restore(options, stopping.signal).catch(() => {
       // Only the stop signal ends it.
     });
   });
-  const timer = clock.every(measureMs, measureOrSay);
-  measureOrSay();
+  const timer = clock.every(measureMs, measureOrReport);
+  measureOrReport();
   return {
-    async check() {
-      const [found] = await Promise.all([
-        readFullness(bus, listMs).catch(nameSilent),
-        probeStorage(bus, "master-probe", name, answerMs),
-      ]);
-      if (!Array.isArray(found)) return found;
-      const worst = fullest(found);
-      const yields = (one: AssetName) =>
-        makesRoom.has(one) || found.some(({ asset, revisions }) => asset === one && revisions !== undefined);
-      if (worst?.full === true && !yields(worst.asset)) {
-        return { status: "down", message: worst.message };
-      }
-      const missing = missingFrom(found);
-      if (missing.length > 0) return { status: "degraded", message: lacking(missing) };
-      return worst === undefined ? { status: "up" } : { status: "degraded", message: worst.message };
+    check: () => check(options),
+    view() {
+      const { measured } = watching;
+      const limited = measured.filter(({ maxBytes }) => maxBytes > 0);
+      return {
+        bytes: Object.fromEntries(measured.map(({ asset, bytes }) => [asset, bytes])),
+        limits: Object.fromEntries(limited.map(({ asset, maxBytes }) => [asset, maxBytes])),
+      };
     },
-    view: () => ({
-      bytes: Object.fromEntries(measured.map(({ asset, bytes }) => [asset, bytes])),
-      limits: Object.fromEntries(
-        measured.flatMap(({ asset, maxBytes }) => (maxBytes > 0 ? [[asset, maxBytes]] : [])),
-      ),
-    }),
     stop() {
       stopping.abort();
       unsubscribe();
       timer.cancel();
     },
   };
+}
+
+async function check({ bus, name }: RoomOptions): Promise<CheckResult> {
+  const [found] = await Promise.all([
+    readFullness(bus, listMs).catch((thrown) => nameSilent(bus, thrown)),
+    probeStorage(bus, "master-probe", name, answerMs),
+  ]);
+  if (!Array.isArray(found)) return found;
+  const worst = fullest(found);
+  const yields = (one: AssetName) =>
+    makesRoom.has(one) || found.some(({ asset, revisions }) => asset === one && revisions !== undefined);
+  if (worst?.full === true && !yields(worst.asset)) return { status: "down", message: worst.message };
+  const missing = missingFrom(found);
+  if (missing.length > 0) return { status: "degraded", message: lacking(missing) };
+  return worst === undefined ? { status: "up" } : { status: "degraded", message: worst.message };
+}
+
+/** @throws what was thrown, when all streams answer after all */
+async function nameSilent(bus: Bus, thrown: unknown): Promise<CheckResult> {
+  const silent = await silentAssets(bus, findMs);
+  if (silent.length === 0) throw thrown;
+  const isNeeded = silent.some((asset) => asset !== ofOperators);
+  const names = silent.map(streamName).join(", ");
+  return {
+    status: isNeeded ? "down" : "degraded",
+    message: `${names}: no answer, or no leader: look for "critical write error" in the logs of the bus servers`,
+  };
+}
+
+async function measure(watching: Watching): Promise<void> {
+  const { streams, log } = watching;
+  const listed = await streams.list(listedWithinMs);
+  const measured = fullnessOf(listed);
+  watching.measured = measured;
+  const leaderless = listed.filter(({ hasLeader }) => !hasLeader);
+  await watching.renew(fullnessOf(leaderless).map(({ asset }) => asset));
+  const worst = fullest(measured);
+  if (worst !== undefined && worst.asset !== watching.warnedOf) {
+    log.warn("a stream on the bus is nearly full", { asset: worst.asset, reason: worst.message });
+  }
+  watching.warnedOf = worst?.asset ?? "";
+  await watching.grow(measured);
+  await widenAudit(watching);
+  await dropRevisions(watching);
+}
+
+async function widenAudit(watching: Watching): Promise<void> {
+  const { measured, widenedAt, bus, provision, log } = watching;
+  const audit = measured.find(({ asset }) => asset === "audit");
+  if (audit === undefined || audit.bytes < audit.maxBytes * widePart || audit.maxBytes <= 0) return;
+  const now = bus.clock.monotonic();
+  if (widenedAt !== undefined && now - widenedAt < widenEveryMs) return;
+  watching.widenedAt = now;
+  await provision().catch((thrown) =>
+    log.warn("the audit gets no more room", { error: describeError(thrown) }),
+  );
+}
+
+/** What is kept of earlier values must not keep out what peels store now. */
+async function dropRevisions({ measured, bus }: Watching): Promise<void> {
+  for (const { stream, bytes, maxBytes, revisions: retains } of measured) {
+    if (retains === undefined) continue;
+    const fits = fittingHistory({ bytes, maxBytes }, { wanted: retains, retains });
+    if (fits < retains) await keepFewerRevisions(bus, stream, fits);
+  }
+}
+
+/** Provisions until nothing is missing, or the bus was away again. */
+async function restore({ bus, provision, log }: RoomOptions, signal: AbortSignal): Promise<void> {
+  const { reconnects } = bus;
+  while (!signal.aborted && bus.reconnects === reconnects) {
+    try {
+      const missing = missingFrom(await readFullness(bus));
+      if (missing.length === 0) return;
+      log.warn("streams are missing after a restart of the bus", { missing: missing.join(", ") });
+      await provision();
+    } catch (thrown) {
+      log.warn("storage is not ready", { error: describeError(thrown), retry_in_ms: retryMs });
+    }
+    await sleep(bus.clock, retryMs, signal);
+  }
 }
 
 /** What is not listed was removed, was never created, or has no leader at this moment. */
