@@ -76,20 +76,16 @@ export function createRegistry(): MetricsRegistry {
   return {
     gauge(name, help, read) {
       new Gauge({
-        name,
-        help,
-        registers,
+        ...{ name, help, registers },
         collect() {
           this.set(read() ?? Number.NaN);
         },
       });
     },
     gaugeBy(name, help, label, read) {
+      const labelNames = [label];
       new Gauge({
-        name,
-        help,
-        labelNames: [label],
-        registers,
+        ...{ name, help, labelNames, registers },
         collect() {
           this.reset();
           for (const [key, value] of Object.entries(read() ?? {})) this.set({ [label]: key }, value);
@@ -98,9 +94,7 @@ export function createRegistry(): MetricsRegistry {
     },
     counted(name, help, read) {
       new Counter({
-        name,
-        help,
-        registers,
+        ...{ name, help, registers },
         collect() {
           this.reset();
           this.inc(read());
@@ -108,11 +102,9 @@ export function createRegistry(): MetricsRegistry {
       });
     },
     countedBy(name, help, label, read) {
+      const labelNames = [label];
       new Counter({
-        name,
-        help,
-        labelNames: [label],
-        registers,
+        ...{ name, help, labelNames, registers },
         collect() {
           this.reset();
           for (const [key, value] of Object.entries(read() ?? {})) this.inc({ [label]: key }, value);
@@ -124,10 +116,7 @@ export function createRegistry(): MetricsRegistry {
       new Histogram({ name, help, labelNames, buckets: [...buckets], registers }),
     snapshot(name, help, buckets, read) {
       new Histogram({
-        name,
-        help,
-        buckets: [...buckets],
-        registers,
+        ...{ name, help, buckets: [...buckets], registers },
         collect() {
           this.reset();
           for (const value of read() ?? []) this.observe(value);
@@ -142,13 +131,15 @@ export function createRegistry(): MetricsRegistry {
     },
     catalog() {
       collectProcess();
-      return registry.getMetricsAsArray().map((metric) => {
-        // These fields exist, but are not in the types.
-        const { labelNames: labels, ...info } = metric as unknown as MetricInfo & { labelNames: string[] };
-        return { name: info.name, type: info.type, help: info.help, labels };
-      });
+      return registry.getMetricsAsArray().map(describeMetric);
     },
   };
+}
+
+function describeMetric(metric: object): MetricInfo {
+  // These fields exist, but are not in the types.
+  const { name, type, help, labelNames: labels } = metric as MetricInfo & { labelNames: string[] };
+  return { name, type, help, labels };
 }
 
 function addBuildInfo(registers: Registry[]): void {
