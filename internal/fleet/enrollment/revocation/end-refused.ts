@@ -1,7 +1,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import type { ConnectedUser, SystemBus } from "../../../bus/servers/mod.ts";
 import { readClaims } from "../../../identity/mod.ts";
-import { revokedUntil } from "./enforce.ts";
+import { revokedUntil } from "./held-claims.ts";
 import { isLifted, isOver, type Revocation, type Revocations } from "./revocations.ts";
 
 /** How many keys are asked for at once, and how many wait at most: a hostile peel can make up any number. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../base/clock.ts";
+import type { Clock, Timer } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import type { ConnectedUser, Reconciler, SystemBus } from "../../../bus/servers/mod.ts";
@@ -35,113 +35,146 @@ export interface StrayDeps {
   log: Log;
 }
 
+interface Refusing extends StrayDeps {
+  /** Users without a record, by their key, until they are judged. */
+  readonly waiting: Map<string, ConnectedUser>;
+  timer: Timer | undefined;
+  /** The next sweep after a gap. */
+  later: Timer | undefined;
+  /** How often connections may have begun without a report. */
+  gaps: number;
+  stopped: boolean;
+  /** Refused keys. */
+  count: number;
+}
+
 /**
  * Refuses strays: users of the bus with valid credentials that are in no record of a member, as after a restore of
  * an older backup. The refusal is stored, and ends when a record has the key.
  */
 export function refuseStrays(deps: StrayDeps): { readonly count: number; stop(): void } {
-  const { system, account, directory, revocations, enforcer, connections, clock, log } = deps;
-  const waiting = new Map<string, ConnectedUser>();
-  let timer: { cancel(): void } | undefined;
-  let stopped = false;
-  let count = 0;
-
-  const note = (user: ConnectedUser) => {
-    connections.connected(user);
-    if (directory.holds(user.name, user.user)) return;
-    waiting.set(user.user, user);
-    schedule(collectMs);
-  };
-  const schedule = (ms: number) => {
-    if (stopped) return;
-    timer ??= clock.after(ms, () => {
-      timer = undefined;
-      judge().catch((cause) => {
-        log.warn("strays could not be refused", { reason: describeError(cause) });
-        schedule(retryMs);
-      });
-    });
-  };
-  const judge = async () => {
-    await directory.caughtUp();
-    if (!deps.isWhole()) {
-      schedule(retryMs);
-      return;
-    }
-    const listed = await revocations.current(clock.now());
-    let isChanged = false;
-    for (const [key, entry] of listed) {
-      const { peelId } = entry;
-      if (!isRefused(entry, clock.now()) || !directory.holds(peelId, key)) continue;
-      await revocations.lift(entry, clock.now());
-      isChanged = true;
-      log.info("a refused peel has a record again", { peel_id: peelId, bus_public_key: key });
-    }
-    for (const user of [...waiting.values()]) {
-      waiting.delete(user.user);
-      // One that is listed is refused by the bus as soon as the claims arrive.
-      const entry = listed.get(user.user);
-      if (directory.holds(user.name, user.user)) continue;
-      if (entry !== undefined && !isLifted(entry, clock.now())) continue;
-      await revocations.add(refusalOf(user, clock.now()));
-      isChanged = true;
-      log.warn("a peel without a valid record was refused", {
-        peel_id: user.name,
-        bus_public_key: user.user,
-      });
-    }
-    const after = await revocations.current(clock.now());
-    count = [...after.values()].filter((entry) => isRefused(entry, clock.now())).length;
-    if (isChanged) await enforcer.enforce();
-  };
-  let gaps = 0;
-  let later: { cancel(): void } | undefined;
-  const sweep = () => {
-    const before = gaps;
-    system
-      .connectedUsers(account)
-      .then(({ users, isComplete }) => {
-        for (const user of users) note(user);
-        if (isComplete && gaps === before) connections.sure();
-        schedule(collectMs);
-      })
-      .catch((cause) =>
-        log.warn("the users of the bus could not be listed", { reason: describeError(cause) }),
-      );
-  };
-  // Servers verify the JWT of each connection that they tell. What begins from now on is heard: while the fleet comes
-  // back, they need their time for that.
-  const sweepLater = () => {
-    gaps++;
-    connections.unsure();
-    later ??= clock.after(deps.settleMs(), () => {
-      later = undefined;
-      sweep();
-    });
+  const { system, account, directory, clock } = deps;
+  const refusing: Refusing = {
+    ...{ ...deps, waiting: new Map(), timer: undefined, later: undefined },
+    ...{ gaps: 0, stopped: false, count: 0 },
   };
   const ignoreConnections = system.followConnections(account, {
-    began: note,
+    began: (user) => note(refusing, user),
     ended() {},
-    unsure: sweepLater,
+    unsure: () => sweepLater(refusing),
   });
   const ignoreMembers = directory.onMember(() => {
-    if (count > 0) schedule(collectMs);
+    if (refusing.count > 0) schedule(refusing, collectMs);
   });
-  const sweeping = clock.every(sweepMs, sweep);
-  sweep();
+  const sweeping = clock.every(sweepMs, () => sweep(refusing));
+  sweep(refusing);
   return {
     get count() {
-      return count;
+      return refusing.count;
     },
     stop() {
-      stopped = true;
-      timer?.cancel();
-      later?.cancel();
+      refusing.stopped = true;
+      refusing.timer?.cancel();
+      refusing.later?.cancel();
       sweeping.cancel();
       ignoreConnections();
       ignoreMembers();
     },
   };
+}
+
+function note(refusing: Refusing, user: ConnectedUser): void {
+  refusing.connections.connected(user);
+  if (refusing.directory.holds(user.name, user.user)) return;
+  refusing.waiting.set(user.user, user);
+  schedule(refusing, collectMs);
+}
+
+function schedule(refusing: Refusing, ms: number): void {
+  if (refusing.stopped) return;
+  refusing.timer ??= refusing.clock.after(ms, () => {
+    refusing.timer = undefined;
+    judge(refusing).catch((cause) => {
+      refusing.log.warn("strays could not be refused", { reason: describeError(cause) });
+      schedule(refusing, retryMs);
+    });
+  });
+}
+
+async function judge(refusing: Refusing): Promise<void> {
+  const { directory, revocations, clock } = refusing;
+  await directory.caughtUp();
+  if (!refusing.isWhole()) return schedule(refusing, retryMs);
+  const listed = await revocations.current(clock.now());
+  const isLiftedNow = await liftReturned(refusing, listed);
+  const isRefusedNow = await refuseWaiting(refusing, listed);
+  const after = await revocations.current(clock.now());
+  refusing.count = [...after.values()].filter((entry) => isRefused(entry, clock.now())).length;
+  if (isLiftedNow || isRefusedNow) await refusing.enforcer.enforce();
+}
+
+type Listed = Awaited<ReturnType<StrayDeps["revocations"]["current"]>>;
+
+/** Ends the refusal of those that have a record again. @returns whether there was one */
+async function liftReturned(
+  { directory, revocations, clock, log }: Refusing,
+  listed: Listed,
+): Promise<boolean> {
+  let isChanged = false;
+  for (const [key, entry] of listed) {
+    const { peelId } = entry;
+    if (!isRefused(entry, clock.now()) || !directory.holds(peelId, key)) continue;
+    await revocations.lift(entry, clock.now());
+    isChanged = true;
+    log.info("a refused peel has a record again", { peel_id: peelId, bus_public_key: key });
+  }
+  return isChanged;
+}
+
+/** Refuses those that still have no record. @returns whether there was one */
+async function refuseWaiting(
+  { waiting, directory, revocations, clock, log }: Refusing,
+  listed: Listed,
+): Promise<boolean> {
+  let isChanged = false;
+  for (const user of [...waiting.values()]) {
+    const { name: peel_id, user: bus_public_key } = user;
+    waiting.delete(bus_public_key);
+    // One that is listed is refused by the bus as soon as the claims arrive.
+    const entry = listed.get(bus_public_key);
+    if (directory.holds(peel_id, bus_public_key)) continue;
+    if (entry !== undefined && !isLifted(entry, clock.now())) continue;
+    await revocations.add(refusalOf(user, clock.now()));
+    isChanged = true;
+    log.warn("a peel without a valid record was refused", { peel_id, bus_public_key });
+  }
+  return isChanged;
+}
+
+/** Notes everyone who is connected. */
+function sweep(refusing: Refusing): void {
+  const { system, account, gaps, connections, log } = refusing;
+  system
+    .connectedUsers(account)
+    .then(({ users, isComplete }) => {
+      for (const user of users) note(refusing, user);
+      if (isComplete && refusing.gaps === gaps) connections.sure();
+      schedule(refusing, collectMs);
+    })
+    .catch((cause) => log.warn("the users of the bus could not be listed", { reason: describeError(cause) }));
+}
+
+/**
+ * Servers verify the JWT of each connection that they report. What begins from now on is seen: while the fleet comes
+ * back, they need their time for that.
+ */
+function sweepLater(refusing: Refusing): void {
+  refusing.gaps++;
+  refusing.connections.unsure();
+  refusing.later ??= refusing.clock.after(refusing.settleMs(), () => {
+    refusing.later = undefined;
+    sweep(refusing);
+  });
 }
 
 /** The refusal of a stray, which covers every JWT of its key that exists now. */
