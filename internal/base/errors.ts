@@ -92,3 +92,14 @@ export function describeError(thrown: unknown): string {
   }
   return parts.join(": ");
 }
+
+/** What `run` returns, or `instead` when it throws. */
+export function attempt<T>(run: () => T): T | undefined;
+export function attempt<T, U>(run: () => T, instead: U): T | U;
+export function attempt<T, U>(run: () => T, instead?: U): T | U | undefined {
+  try {
+    return run();
+  } catch {
+    return instead;
+  }
+}

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { SvcError } from "./errors.ts";
+import { attempt, SvcError } from "./errors.ts";
 import { type DecodeLimits, decode, encode, type Plain } from "./msgpack.ts";
 import { isMap } from "./plain-map.ts";
 
@@ -164,11 +164,7 @@ export function record<const F extends Fields>(
     encode: (value) => encode(write(value)),
     decode: decodeWhole,
     decodeOrNothing(bytes) {
-      try {
-        return decodeWhole(bytes);
-      } catch {
-        return undefined;
-      }
+      return attempt(() => decodeWhole(bytes));
     },
   };
 }

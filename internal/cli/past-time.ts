@@ -1,5 +1,5 @@
 import { rfc3339 } from "../base/clock.ts";
-import { SvcError } from "../base/errors.ts";
+import { attempt, SvcError } from "../base/errors.ts";
 import { parseLifetime } from "../base/lifetime.ts";
 
 /**
@@ -22,9 +22,5 @@ export function readPastTime(flag: string, text: string, now: number): string {
 }
 
 function agoOf(text: string, now: number): number | undefined {
-  try {
-    return now - parseLifetime(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => now - parseLifetime(text));
 }

@@ -8,7 +8,7 @@ import {
 import { base32 } from "nkeys.js/lib/base32.js";
 import { Codec } from "nkeys.js/lib/codec.js";
 import { Prefix } from "nkeys.js/lib/nkeys.js";
-import { SvcError } from "../base/errors.ts";
+import { attempt, SvcError } from "../base/errors.ts";
 import type { Random } from "../base/id.ts";
 import { isSmallOrder } from "./small-order.ts";
 
@@ -94,11 +94,7 @@ export function verifySignature(
 ): boolean {
   const raw = decodePublicKey(role, publicKey);
   if (raw === undefined || signature.length !== 64) return false;
-  try {
-    return verifyBytes(null, message, publicKeyObject(raw), signature);
-  } catch {
-    return false;
-  }
+  return attempt(() => verifyBytes(null, message, publicKeyObject(raw), signature), false);
 }
 
 function keyPair(role: Exclude<KeyRole, "curve">, raw: Uint8Array): KeyPair {

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { defined } from "../base/defined.ts";
 import { readDocument } from "../base/document/read.ts";
 import { fields, list, refuse, text } from "../base/document/schemas.ts";
-import { SvcError } from "../base/errors.ts";
+import { attempt, SvcError } from "../base/errors.ts";
 import { reasonOf } from "../base/files/file.ts";
 import { busUrlProblem } from "../base/names/bus-url.ts";
 import { formatYaml } from "../base/yaml/yaml.ts";
@@ -143,17 +143,9 @@ function readPrivate(path: string): string {
 }
 
 function subjectOf(jwt: string): string | undefined {
-  try {
-    return readClaims(jwt).sub;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readClaims(jwt).sub);
 }
 
 function keyOf(seed: string): KeyPair | undefined {
-  try {
-    return keyPairFromSeed("user", seed);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => keyPairFromSeed("user", seed));
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { attempt } from "../base/errors.ts";
 import { decode, encode, type Plain } from "../base/msgpack.ts";
 import type { Codec, Fields, RecordOf } from "../base/record.ts";
 import { isVouched, type RecordMac } from "./record-mac.ts";
@@ -53,11 +54,7 @@ export function vouched<F extends Fields>(codec: Codec<F>, vouching: Vouching<F>
     },
     decode: decodeVouched,
     read(mac, key, bytes) {
-      try {
-        return decodeVouched(mac, key, bytes);
-      } catch {
-        return undefined;
-      }
+      return attempt(() => decodeVouched(mac, key, bytes));
     },
   };
 }

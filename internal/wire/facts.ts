@@ -1,4 +1,4 @@
-import { SvcError } from "../base/errors.ts";
+import { attempt, SvcError } from "../base/errors.ts";
 import { decodeForeign, type Plain } from "../base/msgpack.ts";
 import { isMap } from "../base/plain-map.ts";
 
@@ -14,9 +14,5 @@ export function openFacts(bytes: Uint8Array): Record<string, Plain> {
 
 /** The same; `undefined` for bytes that are not facts. */
 export function readFacts(bytes: Uint8Array): Record<string, Plain> | undefined {
-  try {
-    return openFacts(bytes);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => openFacts(bytes));
 }

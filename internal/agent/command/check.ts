@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { attempt, describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile, readTextIfPresent } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { displayPeelId } from "../../base/names/peel-id.ts";
@@ -241,11 +241,7 @@ export async function checkPeel(options: CheckOptions): Promise<StepResult[]> {
   const ways = once(() => outrank({ config: load(), env }, accepted()));
   /** Without an identity there is no succession either: that is the finding of another step. */
   const isNamed = () => {
-    try {
-      return peelId() !== "";
-    } catch {
-      return false;
-    }
+    return attempt(() => peelId() !== "", false);
   };
   const waysNow = (): Ways => (isNamed() ? ways() : { config: load(), env });
   const ca = () => resolveBusCa({ explicit: ways().config.bus_ca, env: ways().env, authDir: authDir() });

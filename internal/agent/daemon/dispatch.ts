@@ -1,4 +1,5 @@
 import { defined } from "../../base/defined.ts";
+import { attempt } from "../../base/errors.ts";
 import { type Span, untraced } from "../../base/trace.ts";
 import { ackSubject } from "../../bus/subjects/subjects.ts";
 import { acknowledgement } from "../../wire/acknowledgement.ts";
@@ -38,11 +39,7 @@ export const isKnown = ({ returns, local }: Work, { jid }: Command): boolean =>
   returns.answered.get(jid) === true || local.dedup.has(jid);
 
 function callOf({ body }: Command): Call | undefined {
-  try {
-    return decodeCall(body);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => decodeCall(body));
 }
 
 /** Runs a read-only job. */

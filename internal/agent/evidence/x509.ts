@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, sign, X509Certificate } from "node:crypto";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/files/file.ts";
 import { evidenceMessage, formatPemCertificates, readPemCertificates } from "../../identity/evidence/mod.ts";
 import type { EvidenceBody, ToSign } from "./evidence-request.ts";
@@ -29,11 +29,7 @@ export function proveX509(
 }
 
 function readLeaf(der: Uint8Array): X509Certificate | undefined {
-  try {
-    return new X509Certificate(der);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new X509Certificate(der));
 }
 
 function readKey(path: string): KeyObject {

@@ -1,5 +1,5 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { attempt, describeError, SvcError } from "../../base/errors.ts";
 import { type CallContext, checkCall, FunctionFailure, functionNamed } from "../../host/modules/mod.ts";
 import type { Call } from "../../wire/call.ts";
 import type { JobReturn } from "../../wire/return.ts";
@@ -22,11 +22,7 @@ export async function execute(call: Call, context: CallContext): Promise<JobRetu
 
 /** Whether a call changes nothing. A call of an unknown function fails, so it changes nothing. */
 export function isReadOnly(call: Call): boolean {
-  try {
-    return functionNamed(call.function).readOnly === true;
-  } catch {
-    return true;
-  }
+  return attempt(() => functionNamed(call.function).readOnly === true, true);
 }
 
 function stopwatch(clock: Clock) {

@@ -1,4 +1,4 @@
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { formatCredentials, isSignedJwt, type KeyPair, readClaims } from "../../identity/mod.ts";
 import { type LearnedAdministrators, learnedIn } from "../trust/mod.ts";
 
@@ -29,9 +29,5 @@ export function readIssued(answer: Readonly<Record<string, unknown>>, key: KeyPa
 }
 
 function isFor(jwt: string, key: KeyPair): boolean {
-  try {
-    return readClaims(jwt).sub === key.publicKey && isSignedJwt(jwt);
-  } catch {
-    return false;
-  }
+  return attempt(() => readClaims(jwt).sub === key.publicKey && isSignedJwt(jwt), false);
 }

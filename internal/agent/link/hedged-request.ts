@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../base/clock.ts";
+import { attempt } from "../../base/errors.ts";
 import { decode } from "../../base/msgpack.ts";
 import { failureOf } from "../../bus/subjects/envelope.ts";
 import type { Connection } from "./connection.ts";
@@ -81,9 +82,5 @@ export function withHedging<C extends Pick<Connection, "request">>(connection: C
 }
 
 function isRefusedForNow(answer: Uint8Array): boolean {
-  try {
-    return failureOf(decode(answer))?.code === "rate_limited";
-  } catch {
-    return false;
-  }
+  return attempt(() => failureOf(decode(answer))?.code === "rate_limited", false);
 }

@@ -77,7 +77,7 @@ export function createAdministrators(
     try {
       const [, version = "0", fleet] = versionLine.exec(text) ?? [];
       const list = parseAdministrators(file, text);
-      return { list, version: Number(version), ...(fleet === undefined ? {} : { fleet }) };
+      return { list, version: Number(version), ...defined({ fleet }) };
     } catch {
       return { list: [], version: 0 };
     }

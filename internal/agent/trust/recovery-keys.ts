@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { attempt } from "../../base/errors.ts";
 import { createFileAtomic, readTextIfPresent, secretMode } from "../../base/files/file.ts";
 import { writing } from "../../base/files/new-files.ts";
 import type { Log } from "../../base/log.ts";
@@ -26,11 +27,7 @@ export function createRecoveryKeys(file: string, log: Log): RecoveryKeys {
   return {
     get current() {
       const text = readTextIfPresent(file);
-      try {
-        return text === undefined ? [] : parseRecoveryKeys(file, text);
-      } catch {
-        return [];
-      }
+      return attempt(() => (text === undefined ? [] : parseRecoveryKeys(file, text)), []);
     },
     lacks,
     learn(keys) {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { attempt } from "../../base/errors.ts";
 import { createFileAtomic, publicMode, readTextIfPresent, writeFileAtomic } from "../../base/files/file.ts";
 import { writing } from "../../base/files/new-files.ts";
 import type { Log } from "../../base/log.ts";
@@ -200,9 +201,5 @@ function pinsIn(path: string): string[] {
 }
 
 function rootsInFile(path: string): string[] {
-  try {
-    return path === "" ? [] : rootsOf(readTextIfPresent(path) ?? "");
-  } catch {
-    return [];
-  }
+  return attempt(() => (path === "" ? [] : rootsOf(readTextIfPresent(path) ?? "")), []);
 }

@@ -2,6 +2,7 @@ import { unlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
+import { attempt } from "../../base/errors.ts";
 import {
   isErrno,
   makeDirectory,
@@ -152,9 +153,5 @@ function outcomeFields({ rolledBack, at, ...rest }: UpgradeOutcome) {
 function read<T>(path: string, schema: v.GenericSchema<unknown, T>): T | undefined {
   const text = readTextIfPresent(path);
   if (text === undefined) return undefined;
-  try {
-    return v.parse(schema, JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => v.parse(schema, JSON.parse(text)));
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { attempt } from "../../base/errors.ts";
 
 const tables = ["/proc/net/tcp", "/proc/net/tcp6"];
 /** Columns of a table of sockets (proc(5), `/proc/net/tcp`). */
@@ -28,9 +29,5 @@ export function listenersOf(table: string, port: number): number[] {
 
 /** A host without IPv6 has only one table. */
 function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(path, "utf8"));
 }

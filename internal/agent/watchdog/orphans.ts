@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { statOf } from "../../base/process/process-stat.ts";
 import { markIn } from "../upgrade/mod.ts";
 
@@ -51,17 +51,12 @@ export function findMarked(): Marked[] {
 
 /** The first number of `Uid:` in the status of a process (proc(5)). */
 function realUserOf(pid: string): number {
-  try {
-    return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? -1);
-  } catch {
-    return -1;
-  }
+  return attempt(
+    () => Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? -1),
+    -1,
+  );
 }
 
 function environOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, "utf8");
-  } catch {
-    return "";
-  }
+  return attempt(() => readFileSync(`/proc/${pid}/environ`, "utf8"), "");
 }

@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from "node:fs";
+import { attempt } from "../errors.ts";
 
 /** Identifies a process, even when a later process gets the same number. */
 export interface ProcessIdentity {
@@ -49,17 +50,9 @@ export function isRunning(process: ProcessIdentity): boolean {
 
 /** The executable of a process, even when the file was replaced since; `undefined` when unknown. */
 export function executableOf(pid: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, "");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, ""));
 }
 
 function bootId(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
-  } catch {
-    return "";
-  }
+  return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim(), "");
 }

@@ -13,7 +13,7 @@ import { createBackoff } from "../../base/backoff.ts";
 import { encodeBase64Url } from "../../base/base64.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { attempt, describeError, SvcError } from "../../base/errors.ts";
 import { readTextFile } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { assertBusUrl } from "../../base/names/bus-url.ts";
@@ -234,11 +234,7 @@ export function resolveBusCa(options: {
 }): string | undefined {
   if (options.explicit !== "") return readTextFile(options.explicit, "bus_ca");
   if (options.env.BUS_CA_FILE) return readTextFile(options.env.BUS_CA_FILE, "BUS_CA_FILE");
-  try {
-    return readFileSync(`${options.authDir}/bus-ca.crt`, "utf8");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(`${options.authDir}/bus-ca.crt`, "utf8"));
 }
 
 /** Signs the challenge of the server; nats.js does this in JavaScript, which takes 70 times as long. */

@@ -1,4 +1,4 @@
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { formatAddress } from "../../base/names/address.ts";
 import { findBlock, withoutBlock } from "./config-block.ts";
 import { listenAddressOf } from "./port.ts";
@@ -84,11 +84,7 @@ export function serverNameOf(text: string): string | undefined {
 /** Where a server stores its data; `undefined` when that is not in the usual form. */
 export function storeDirOf(text: string): string | undefined {
   const [, quoted] = storeLine.exec(text) ?? [];
-  try {
-    return quoted === undefined ? undefined : String(JSON.parse(quoted));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => (quoted === undefined ? undefined : String(JSON.parse(quoted))));
 }
 
 const storeLine = /^[ \t]*store_dir[ \t]*[:=]?[ \t]*("(?:[^"\\]|\\.)*")[ \t]*$/m;

@@ -1,7 +1,7 @@
 import { unlinkSync } from "node:fs";
 import * as v from "valibot";
 import { type Clock, sleep } from "../../base/clock.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { isErrno, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import type { Log } from "../../base/log.ts";
 import { executableOf, identityOf, isRunning } from "../../base/process/process-stat.ts";
@@ -62,9 +62,5 @@ export async function endOrphan(path: string, clock: Clock, log: Log): Promise<v
 }
 
 function readNote(path: string): v.InferOutput<typeof schema> | undefined {
-  try {
-    return v.parse(schema, JSON.parse(readTextIfPresent(path) ?? "null"));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => v.parse(schema, JSON.parse(readTextIfPresent(path) ?? "null")));
 }

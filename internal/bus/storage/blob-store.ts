@@ -2,7 +2,7 @@ import { consumerOpts } from "nats";
 import * as v from "valibot";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import type { Bus } from "../connection/mod.ts";
 import { deleteMessage, lastMessage, orStorageError, storeMessage, streamState } from "../jetstream/mod.ts";
 
@@ -168,9 +168,5 @@ function readHead(data: Uint8Array): Omit<Head, "revision"> {
 }
 
 function parseJson(data: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(data));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(new TextDecoder().decode(data)));
 }

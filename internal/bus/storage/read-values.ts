@@ -1,3 +1,4 @@
+import { attempt } from "../../base/errors.ts";
 import type { Entry } from "./entry.ts";
 
 /** The value of a key, and when it was stored. */
@@ -15,10 +16,6 @@ export function readValues<T extends object>(
 ): Stored<T>[] {
   const sorted = entries.toSorted((one, other) => (one.key < other.key ? -1 : 1));
   return sorted.flatMap(({ key, value, storedAt, revision }) => {
-    try {
-      return [{ ...open(value), key, storedAt, revision }];
-    } catch {
-      return [];
-    }
+    return attempt(() => [{ ...open(value), key, storedAt, revision }], []);
   });
 }

@@ -1,5 +1,6 @@
 import { decodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { attempt } from "../../base/errors.ts";
 import { decodeOperator, type OperatorRecord } from "../../wire/operator-record.ts";
 
 type Row = readonly [name: string, value: string];
@@ -26,11 +27,7 @@ export function describeRequest(request: unknown): Row[] {
 export function operatorIn(request: unknown): OperatorRecord | undefined {
   const { record } = Object(request) as Fields;
   if (typeof record !== "string") return undefined;
-  try {
-    return decodeOperator(decodeBase64(record) ?? new Uint8Array());
-  } catch {
-    return undefined;
-  }
+  return attempt(() => decodeOperator(decodeBase64(record) ?? new Uint8Array()));
 }
 
 interface Fields {

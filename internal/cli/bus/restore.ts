@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { defined } from "../../base/defined.ts";
 import { displayPeelId, namesOf, type PeelNames } from "../../base/names/peel-id.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { openBucket, restoreBus } from "../../bus/storage/mod.ts";
@@ -28,9 +29,7 @@ export const restoreCommand = command({
         const log = decisions === undefined ? undefined : readDecisionFile(resolve(decisions));
         const backup = await restoreBus(bus, resolve(dir), Number(replicas));
         const added = log === undefined ? undefined : await addDecisions(bus, log, cli);
-        await cli.print({ ...backup, ...(added === undefined ? {} : { decisions: added }) }, () =>
-          formatBackup(backup, cli),
-        );
+        await cli.print({ ...backup, ...defined({ decisions: added }) }, () => formatBackup(backup, cli));
         if (added !== undefined)
           cli.say(`${added.length} decisions of ${decisions} were missing and are restored`);
       },

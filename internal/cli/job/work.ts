@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { JobRequest } from "../../fleet/jobs/mod.ts";
 
 /** What is run: a function with its arguments, where, and for how long. */
@@ -10,7 +11,6 @@ export type Work = Pick<
 export function questionOf({ function: name, target, targets }: Work) {
   return {
     ...{ kind: "jobs", action: "run", function: name },
-    ...(target === undefined ? {} : { target }),
-    ...(targets === undefined ? {} : { targets }),
+    ...defined({ target, targets }),
   };
 }

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { type Address, formatAddress } from "../../base/names/address.ts";
 import { advertiseUrlProblem } from "../../base/names/bus-url.ts";
 import { parseNames } from "../../base/names/subject-name.ts";
@@ -109,9 +109,5 @@ export function planFleet(wishes: Wishes): Plan {
 
 /** The machine's host name, if a certificate can contain it. */
 function ownName(hostname: string): string[] {
-  try {
-    return parseNames([hostname]).map(({ value }) => value);
-  } catch {
-    return [];
-  }
+  return attempt(() => parseNames([hostname]).map(({ value }) => value), []);
 }

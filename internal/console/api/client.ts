@@ -1,5 +1,6 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { attempt } from "../../base/errors.ts";
 import type { SessionView } from "../../fleet/sessions/mod.ts";
 import { ApiError, WaitsForApproval } from "./error.ts";
 import type { Route } from "./route.ts";
@@ -146,11 +147,7 @@ async function answerOf(response: Response): Promise<{ answer: unknown; next?: s
 }
 
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text));
 }
 
 /** The cursor in `</api/v1/peels?cursor=…>; rel="next"`. */

@@ -1,3 +1,4 @@
+import { attempt } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
 import type { Documented, DocumentedArg } from "./documented.ts";
@@ -52,9 +53,5 @@ function readValue({ type }: DocumentedArg, text: string): Plain | Error {
 }
 
 function jsonOf(text: string): Plain | undefined {
-  try {
-    return JSON.parse(text) as Plain;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text) as Plain);
 }

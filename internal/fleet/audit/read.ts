@@ -1,4 +1,4 @@
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { readRange, sequenceAt, streamEnds } from "../../bus/streams/mod.ts";
 import { auditStream } from "./append.ts";
@@ -134,11 +134,7 @@ export async function readWindow(bus: Bus, from: number, before: number): Promis
   const messages = await readRange(bus, auditStream, { from, count: before - from });
   return messages.flatMap(({ data, sequence }) => {
     if (sequence >= before) return [];
-    try {
-      return [{ ...readEntry(data), sequence }];
-    } catch {
-      return [];
-    }
+    return attempt(() => [{ ...readEntry(data), sequence }], []);
   });
 }
 

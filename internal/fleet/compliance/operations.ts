@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
+import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
 import { displayPeelId, encodePeelId, isPeelId } from "../../base/names/peel-id.ts";
 import { described } from "../../base/schema.ts";
@@ -98,8 +99,7 @@ export const listDrift = operation({
       const shown = {
         ...{ id: displayPeelId(peelId), peel_id: peelId, status: is },
         ...(known === undefined ? {} : { last_run: lastRun(known, now, staleMs) }),
-        ...(failures === undefined ? {} : { failures }),
-        ...(drift === undefined ? {} : { drift }),
+        ...defined({ failures, drift }),
       };
       bytes += Buffer.byteLength(JSON.stringify(shown));
       const last = peels.at(-1);
@@ -141,7 +141,7 @@ export const showStates = operation({
       peel: {
         ...peel,
         ...{ last_run: lastRun(known, now, staleMs), failures, drift },
-        ...(diffs === undefined ? {} : { diffs }),
+        ...defined({ diffs }),
       },
     };
   },

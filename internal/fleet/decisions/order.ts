@@ -1,3 +1,4 @@
+import { attempt } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import {
   type Enrollment,
@@ -63,11 +64,7 @@ function recordOf(key: string, reading: RecordReading | undefined): Enrollment |
 
 function revocationOf({ bucket, key, value }: Stored): Revocation | undefined {
   if (bucket !== "revocations") return undefined;
-  try {
-    return decodeRevocation(key, value);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => decodeRevocation(key, value));
 }
 
 /**

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import type { Entry } from "../../bus/storage/mod.ts";
 import { decodeRecord, type Enrollment, encodeRecord, memberStates } from "./record/mod.ts";
 import { decodeIndex, isVouched, mapOf, parseKey, type Vouchers } from "./store/mod.ts";
@@ -98,14 +98,6 @@ function recordOf(key: string, value: Uint8Array): Enrollment | undefined {
   if (!("id" in parseKey(key))) return undefined;
   const record = attempt(() => decodeRecord(value));
   return record?.id === key ? record : undefined;
-}
-
-function attempt<T>(run: () => T): T | undefined {
-  try {
-    return run();
-  } catch {
-    return undefined;
-  }
 }
 
 const file = v.object({ v: v.literal(1), serial: v.number(), records: v.array(v.string()) });

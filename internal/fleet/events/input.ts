@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { parseDuration } from "../../base/duration.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { described } from "../../base/schema.ts";
 import { openSetIn } from "../../tree/targets/mod.ts";
 import { patternProblem, sourcePattern } from "../reactor/rules/mod.ts";
@@ -100,9 +100,5 @@ const isTime = (text: string): boolean => time.test(text) && !Number.isNaN(Date.
 
 /** Milliseconds of a duration; `undefined` for another text. */
 function ago(text: string): number | undefined {
-  try {
-    return parseDuration(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => parseDuration(text));
 }

@@ -1,4 +1,5 @@
 import { defined } from "../../base/defined.ts";
+import { attempt } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { streamName } from "../../bus/assets/mod.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
@@ -89,9 +90,8 @@ async function isFirstOfState(
   const versions = await readRange(bus, stream, { from: 1, count: maxVersions, filter });
   const before = versions.filter((version) => version.sequence < sequence).at(-1);
   if (before === undefined || before.data.length === 0) return true;
-  try {
-    return readEntry({}, { key: "", value: before.data, revision: before.sequence })?.record.state !== state;
-  } catch {
-    return true;
-  }
+  return attempt(
+    () => readEntry({}, { key: "", value: before.data, revision: before.sequence })?.record.state !== state,
+    true,
+  );
 }

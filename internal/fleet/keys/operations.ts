@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Clock } from "../../base/clock.ts";
+import { attempt } from "../../base/errors.ts";
 import { described, integer, timestamp } from "../../base/schema.ts";
 import type { Bucket } from "../../bus/storage/mod.ts";
 import type { RecordMac } from "../../identity/mod.ts";
@@ -82,10 +83,6 @@ const openRollouts = (entries: Entries) =>
   });
 
 function decoded<T>(value: Uint8Array, decode: (value: Uint8Array) => T): T | undefined {
-  try {
-    return decode(value);
-  } catch {
-    // No master wrote it.
-    return undefined;
-  }
+  // No master wrote it.
+  return attempt(() => decode(value));
 }

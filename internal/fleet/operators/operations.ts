@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { decodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { described, integer, timestamp, titled } from "../../base/schema.ts";
 import { readClaims } from "../../identity/mod.ts";
 import {
@@ -232,11 +232,7 @@ const programs: ReadonlySet<string> = new Set(["master", "system"]);
 
 /** Whether masters made a JWT for an operator: those have tags in place of subjects. */
 function isOfOperator(jwt: string): boolean {
-  try {
-    return Array.isArray(readClaims(jwt).nats.tags);
-  } catch {
-    return false;
-  }
+  return attempt(() => Array.isArray(readClaims(jwt).nats.tags), false);
 }
 
 const record = described(

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { isMap } from "../../base/plain-map.ts";
 
@@ -26,8 +27,7 @@ export function factChanges(before: Facts, after: Facts): FactChange[] {
       else if (!Bun.deepEquals(from, to)) {
         changes.push({
           name: at,
-          ...(from === undefined ? {} : { before: from }),
-          ...(to === undefined ? {} : { after: to }),
+          ...defined({ before: from, after: to }),
         });
       }
     }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { suggestion } from "../../base/nearest.ts";
 import { functionNamed } from "../../host/modules/mod.ts";
 import type { OperatorCaller, Passenger } from "../operation/mod.ts";
@@ -144,11 +144,7 @@ async function wantedOf(
 
 /** A stored function may be one of another version. */
 function ownName(name: string): string {
-  try {
-    return functionNamed(name).name;
-  } catch {
-    return name;
-  }
+  return attempt(() => functionNamed(name).name, name);
 }
 
 /** The words that together allow to stop all work of this kind. */

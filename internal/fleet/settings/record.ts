@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { attempt } from "../../base/errors.ts";
 import { type RecordOf, record } from "../../base/record.ts";
 import { bytes, optional } from "../../base/record-kinds.ts";
 
@@ -18,9 +19,5 @@ export const encodeSettingsRecord = settingsRecord.encode;
 
 /** @returns `undefined` when the data is not a record */
 export function decodeSettingsRecord(data: Uint8Array): SettingsRecord | undefined {
-  try {
-    return settingsRecord.decode(data);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => settingsRecord.decode(data));
 }

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import * as os from "node:os";
+import { attempt } from "../../base/errors.ts";
 import { isErrno } from "../../base/files/file.ts";
 
 /** Sufficient for all files except very large routing tables, which are truncated. */
@@ -68,11 +69,7 @@ export function systemHost(hostname: string, env: Host["env"]): Host {
     list: (path) => ifPresent(() => readdirSync(path))?.sort() ?? [],
     exists: existsSync,
     linkTarget(path) {
-      try {
-        return readlinkSync(path);
-      } catch {
-        return undefined;
-      }
+      return attempt(() => readlinkSync(path));
     },
     async fileSystemSize(path) {
       const { blocks, bsize } = await statfs(path);

@@ -1,4 +1,4 @@
-import { describeError, SvcError } from "../../base/errors.ts";
+import { attempt, describeError, SvcError } from "../../base/errors.ts";
 import { parseYaml, plainValue } from "../../base/yaml/yaml.ts";
 import { checkFact, type Facts } from "./fact.ts";
 
@@ -35,9 +35,5 @@ function parseMap(text: string, name: string): object {
 /** JSON may be indented with tabs, which YAML does not allow. */
 function parseJson(text: string): unknown {
   if (!text.trimStart().startsWith("{")) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text));
 }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { attempt } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 
 const maxCommandLength = 200;
@@ -74,9 +75,5 @@ export function commandOf({ pid, name }: Process): string {
 
 /** The process may have ended, or may be hidden from this user. */
 function readIfPresent(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(path, "utf8"));
 }

@@ -1,5 +1,5 @@
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { type System, succeed } from "./system.ts";
 
 /** An entry of a crontab. */
@@ -130,11 +130,7 @@ function formatEntry({ identifier, schedule, command, comment, disabled }: CronE
 
 /** A marker edited by hand may be malformed; it is used unchanged. */
 function decoded(word: string): string {
-  try {
-    return decodeURIComponent(word);
-  } catch {
-    return word;
-  }
+  return attempt(() => decodeURIComponent(word), word);
 }
 
 function valueIn(line: string): string {

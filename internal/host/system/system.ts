@@ -2,7 +2,7 @@ import { closeSync, constants, existsSync, readdirSync, readFileSync, readlinkSy
 import { basename } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { isErrno, publicMode, readTextIfPresent, reasonOf, temporaryName } from "../../base/files/file.ts";
 import { openDirectory, openParent } from "../../base/files/opened-directory.ts";
 import { replaceEntryNow, writeWhole } from "../../base/files/replace-entry.ts";
@@ -210,11 +210,7 @@ function lastLines(text: string): string {
 }
 
 function linkTarget(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readlinkSync(path));
 }
 
 function readOwn(path: string): string | undefined {

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { attempt } from "../../base/errors.ts";
 import { rootsOf, spkiPin } from "../trust/mod.ts";
 
 /** How many rotations may pass while a host is off. Everyone who fetches the bootstrap document gets all of these. */
@@ -32,9 +33,5 @@ function isIssued(pem: string, root: string): boolean {
 }
 
 function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).ca;
-  } catch {
-    return false;
-  }
+  return attempt(() => new X509Certificate(pem).ca, false);
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { rfc3339 } from "../../base/clock.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 
 /**
  * Checks that a TLS server can use a certificate chain and a private key together now.
@@ -52,9 +52,5 @@ export function namesOfLeaf(leaf: X509Certificate): string[] {
 
 /** Whether a private key is that of a certificate. @param keyPem may be anything */
 export function isKeyOf(leaf: X509Certificate, keyPem: string): boolean {
-  try {
-    return leaf.checkPrivateKey(createPrivateKey(keyPem));
-  } catch {
-    return false;
-  }
+  return attempt(() => leaf.checkPrivateKey(createPrivateKey(keyPem)), false);
 }

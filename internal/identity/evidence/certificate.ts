@@ -1,6 +1,7 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import type * as X509 from "@peculiar/x509";
 import { defined } from "../../base/defined.ts";
+import { attempt } from "../../base/errors.ts";
 
 /** Loaded by the caller: it takes 20 ms, which only a master that verifies certificates needs. */
 export type X509Library = typeof X509;
@@ -85,11 +86,7 @@ export function readCertificate(x509: X509Library, der: Uint8Array): Certificate
 }
 
 function keyOf(certificate: X509Certificate): KeyObject | undefined {
-  try {
-    return certificate.publicKey;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => certificate.publicKey);
 }
 
 function hexOf(bytes: ArrayBuffer): string {

@@ -1,3 +1,4 @@
+import { attempt } from "../../base/errors.ts";
 import type { Certificate } from "./certificate.ts";
 import { refused } from "./refused.ts";
 import { isSoundKey } from "./sound-key.ts";
@@ -115,9 +116,8 @@ function isIssued(certificate: Certificate, by: Certificate): boolean {
   const { name, hash } = certificate.signature;
   if (certificate.issuerDer !== by.subjectDer || !signatures.has(name)) return false;
   if (hash !== undefined && !hashes.has(hash)) return false;
-  try {
-    return by.key !== undefined && isSoundKey(by.key) && certificate.native.verify(by.key);
-  } catch {
-    return false;
-  }
+  return attempt(
+    () => by.key !== undefined && isSoundKey(by.key) && certificate.native.verify(by.key),
+    false,
+  );
 }

@@ -2,6 +2,7 @@ import { type KeyObject, verify } from "node:crypto";
 import { decodeBase64 } from "../../base/base64.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { defined } from "../../base/defined.ts";
+import { attempt } from "../../base/errors.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 import { type Certificate, readCertificate, type X509Library } from "./certificate.ts";
 import { keyUsage, type Purpose, verifyChain } from "./chain.ts";
@@ -85,11 +86,10 @@ function readChain(x509: X509Library, pem: string): Certificate[] {
 }
 
 function isSigned(key: KeyObject, message: Uint8Array, signature: Uint8Array): boolean {
-  try {
-    return verify(key.asymmetricKeyType === "ed25519" ? null : "sha256", message, key, signature);
-  } catch {
-    return false;
-  }
+  return attempt(
+    () => verify(key.asymmetricKeyType === "ed25519" ? null : "sha256", message, key, signature),
+    false,
+  );
 }
 
 function namesOf({ names }: Certificate, wanted: string): string[] {

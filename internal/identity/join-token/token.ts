@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { decodeBase64Url, encodeBase64Url } from "../../base/base64.ts";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { isId } from "../../base/id.ts";
 import { decode, encode } from "../../base/msgpack.ts";
 import { readMasterUrl } from "../../base/names/master-url.ts";
@@ -68,9 +68,5 @@ export function parseJoinToken(source: string, text: string): JoinToken {
 }
 
 function decodeOrNothing(bytes: Uint8Array): unknown {
-  try {
-    return decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => decode(bytes));
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { describeError, SvcError } from "../../base/errors.ts";
+import { attempt, describeError, SvcError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { type BootstrapDocument, parseDocument } from "../bootstrap/mod.ts";
 import { exchange, type Verify } from "./exchange.ts";
@@ -233,18 +233,10 @@ async function fetchDocument(
 
 function certificatesOf(pem: string): string[] {
   return splitPem(pem).filter((certificate) => {
-    try {
-      return spkiPin(certificate) !== "";
-    } catch {
-      return false;
-    }
+    return attempt(() => spkiPin(certificate) !== "", false);
   });
 }
 
 function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text));
 }

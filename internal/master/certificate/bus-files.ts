@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { chownSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { attempt } from "../../base/errors.ts";
 import { publicMode, readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import { writing } from "../../base/files/new-files.ts";
 import type { Random } from "../../base/id.ts";
@@ -113,9 +114,5 @@ function isIncluded(crossPem: string | undefined, chain: readonly string[]): boo
 }
 
 function read(pem: string | undefined): X509Certificate | undefined {
-  try {
-    return pem === undefined ? undefined : new X509Certificate(pem);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => (pem === undefined ? undefined : new X509Certificate(pem)));
 }

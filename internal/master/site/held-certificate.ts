@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { attempt } from "../../base/errors.ts";
 import { isKeyOf, namesOfLeaf, nextRenewal } from "../../identity/ca/mod.ts";
 import { spkiPin, splitPem } from "../../identity/trust/mod.ts";
 
@@ -83,9 +84,5 @@ export function causeToRenew(
 }
 
 function parse(pem: string): X509Certificate | undefined {
-  try {
-    return new X509Certificate(pem);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new X509Certificate(pem));
 }

@@ -1,7 +1,7 @@
 import { fdatasync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf, secretMode } from "../../base/files/file.ts";
 import { openDirectory, openParent } from "../../base/files/opened-directory.ts";
 import { replaceEntry, writeWhole } from "../../base/files/replace-entry.ts";
@@ -102,9 +102,5 @@ function remove(path: string): void {
 }
 
 function entries(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
+  return attempt(() => readdirSync(directory), []);
 }

@@ -1,3 +1,5 @@
+import { attempt } from "../../base/errors.ts";
+
 /** Maximum size of content that is compared line by line, in bytes. */
 export const maxDiffInput = 1024 * 1024;
 const maxDiffCharacters = 64 * 1024;
@@ -56,9 +58,5 @@ function bounded(diff: string): string {
 /** The text of bytes that can be shown line by line. */
 function textOf(bytes: Uint8Array): string | undefined {
   if (bytes.length > maxDiffInput || bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import * as v from "valibot";
+import { attempt } from "../../base/errors.ts";
 import { readTextIfPresent, secretMode, writeFileAtomic } from "../../base/files/file.ts";
 import { sha256Hex } from "../../base/sha256.ts";
 
@@ -46,9 +47,5 @@ export function slotOf(ref: string): string {
 }
 
 function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text));
 }

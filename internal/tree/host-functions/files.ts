@@ -8,7 +8,7 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
-import { SvcError } from "../../base/errors.ts";
+import { attempt, SvcError } from "../../base/errors.ts";
 import { isErrno, reasonOf } from "../../base/files/file.ts";
 import { openForReading } from "../../base/files/open-for-reading.ts";
 import type { Plain } from "../../base/msgpack.ts";
@@ -142,12 +142,8 @@ function statsOf(args: Args): Stats {
 }
 
 function statIfAny(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    // Behind a file, or in a directory that the peel may not read.
-    return undefined;
-  }
+  // Behind a file, or in a directory that the peel may not read.
+  return attempt(() => statSync(path, { throwIfNoEntry: false }));
 }
 
 function mayAccess(path: string, mode: string): boolean {

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { type ArgSpec, expectation } from "../../host/modules/mod.ts";
 import type { StateFunction } from "../function/mod.ts";
@@ -79,8 +80,7 @@ function argumentOf(spec: ArgSpec): Schema {
 
 function schemaOf(spec: ArgSpec): Schema {
   const bounds = {
-    ...(spec.min === undefined ? {} : { minimum: spec.min }),
-    ...(spec.max === undefined ? {} : { maximum: spec.max }),
+    ...defined({ minimum: spec.min, maximum: spec.max }),
   };
   switch (spec.type) {
     case "string":

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
+import { attempt } from "../../../base/errors.ts";
 import type { ConnectedUser, ConnectionListener, SystemBus } from "../../../bus/servers/mod.ts";
 import { isSignedJwt, readClaims } from "../../../identity/mod.ts";
 import type { Directory } from "../store/mod.ts";
@@ -65,9 +66,5 @@ export function provenConnections(deps: ProvenConnectionsDeps): Pick<SystemBus, 
 
 /** Its key and its name are those of its JWT. */
 function isSignedBy(issuers: readonly string[], { jwt }: ConnectedUser): boolean {
-  try {
-    return issuers.includes(readClaims(jwt).iss) && isSignedJwt(jwt);
-  } catch {
-    return false;
-  }
+  return attempt(() => issuers.includes(readClaims(jwt).iss) && isSignedJwt(jwt), false);
 }

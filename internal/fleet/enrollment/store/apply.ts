@@ -1,4 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
+import { attempt } from "../../../base/errors.ts";
 import { conflict, retryOnConflict } from "../../../base/retry-on-conflict.ts";
 import type { Enrollment } from "../record/mod.ts";
 import { type EnrollmentEvent, transition } from "../record/mod.ts";
@@ -54,9 +55,5 @@ function changedOf(
 ): { changed: Enrollment; revision: number } | undefined {
   const last = enrollments.readings?.lastWritten(id);
   if (last === undefined) return undefined;
-  try {
-    return { changed: transition(last.record, event, clock.now()), revision: last.revision };
-  } catch {
-    return undefined;
-  }
+  return attempt(() => ({ changed: transition(last.record, event, clock.now()), revision: last.revision }));
 }

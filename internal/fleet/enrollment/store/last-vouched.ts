@@ -1,3 +1,5 @@
+import { defined } from "../../../base/defined.ts";
+import { attempt } from "../../../base/errors.ts";
 import { isId } from "../../../base/id.ts";
 import type { Entry } from "../../../bus/storage/mod.ts";
 import { type Enrollment, type EnrollmentEvent, encodeRecord, transition } from "../record/mod.ts";
@@ -68,9 +70,9 @@ function eventOf(decided: Enrollment): EnrollmentEvent | undefined {
       // The command has checked for a mismatch.
       return { type: "approve", operator, force: true };
     case "rejected":
-      return { type: "reject", operator, ...(rejectReason === undefined ? {} : { reason: rejectReason }) };
+      return { type: "reject", operator, ...defined({ reason: rejectReason }) };
     case "revoked":
-      return { type: "revoke", operator, ...(revokeReason === undefined ? {} : { reason: revokeReason }) };
+      return { type: "revoke", operator, ...defined({ reason: revokeReason }) };
     default:
       return undefined;
   }
@@ -81,12 +83,4 @@ function isSame(one: Enrollment, other: Enrollment): boolean {
   const plain = ({ identityVoucher: _, decisionVoucher: __, directSignature: ___, ...rest }: Enrollment) =>
     Buffer.from(encodeRecord(rest));
   return plain(one).equals(plain(other));
-}
-
-function attempt<T>(run: () => T): T | undefined {
-  try {
-    return run();
-  } catch {
-    return undefined;
-  }
 }

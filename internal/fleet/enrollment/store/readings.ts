@@ -1,4 +1,5 @@
 import { createBoundedMap } from "../../../base/bounded-map.ts";
+import { attempt } from "../../../base/errors.ts";
 import { decodeMap, type Enrollment, fromStored, type StoredMap } from "../record/mod.ts";
 import type { Sealed } from "./vouchers.ts";
 
@@ -89,9 +90,5 @@ export function readRecord(value: Uint8Array): RecordReading {
 
 /** The stored form; `undefined` when it is not a map. */
 export function mapOf(value: Uint8Array): StoredMap | undefined {
-  try {
-    return decodeMap(value);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => decodeMap(value));
 }

@@ -1,4 +1,4 @@
-import { SvcError } from "../../../base/errors.ts";
+import { attempt, SvcError } from "../../../base/errors.ts";
 import { isId } from "../../../base/id.ts";
 import { decode, encode } from "../../../base/msgpack.ts";
 import type { Bucket, Entry } from "../../../bus/storage/mod.ts";
@@ -212,11 +212,7 @@ export function parseKey(key: string): { peelId: string } | { id: string } {
 
 /** The record that the value of an index names; `undefined` when it is malformed. */
 export function readIndexId(value: Uint8Array): string | undefined {
-  try {
-    return decodeIndex({ key: indexPrefix, value });
-  } catch {
-    return undefined;
-  }
+  return attempt(() => decodeIndex({ key: indexPrefix, value }));
 }
 
 export function decodeIndex(entry: Pick<Entry, "key" | "value">): string {

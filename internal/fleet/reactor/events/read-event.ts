@@ -1,5 +1,5 @@
 import { defined } from "../../../base/defined.ts";
-import { describeError } from "../../../base/errors.ts";
+import { attempt, describeError } from "../../../base/errors.ts";
 import { isId } from "../../../base/id.ts";
 import { encode, type Plain } from "../../../base/msgpack.ts";
 import { isPeelId } from "../../../base/names/peel-id.ts";
@@ -173,12 +173,4 @@ function resultOf({ success, retcode, outcome, error, return: value }: JobReturn
 
 function malformed(reason: string): Reading {
   return { dropped: "malformed", reason };
-}
-
-function attempt<T>(run: () => T): T | undefined {
-  try {
-    return run();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { closeSync, readdirSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { attempt } from "../../../base/errors.ts";
 import { openForReading, type ReadableFile } from "../../../base/files/open-for-reading.ts";
 import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
 import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
@@ -126,11 +127,7 @@ const archiveExtracted = defineState({
 
 /** Whether a directory has no entries; one that was replaced since it was looked at is compared like any other. */
 function isEmpty(directory: string): boolean {
-  try {
-    return readdirSync(directory).length === 0;
-  } catch {
-    return false;
-  }
+  return attempt(() => readdirSync(directory).length === 0, false);
 }
 
 /** States of archives. */

@@ -1,3 +1,4 @@
+import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
@@ -28,16 +29,12 @@ export const networkStates: readonly StateFunction[] = deferring([
       const engine = openEngine(args, context);
       const { subnet, ip_range, gateway } = args;
       const pool = {
-        ...(subnet === undefined ? {} : { Subnet: subnet }),
-        ...(ip_range === undefined ? {} : { IPRange: ip_range }),
-        ...(gateway === undefined ? {} : { Gateway: gateway }),
+        ...defined({ Subnet: subnet, IPRange: ip_range, Gateway: gateway }),
       };
       const wanted: Json = {
-        ...(args.driver === undefined ? {} : { Driver: args.driver }),
+        ...defined({ Driver: args.driver }),
         ...(args.driver_opts === undefined ? {} : { Options: mapOf("driver_opts", args.driver_opts) }),
-        ...(args.internal === undefined ? {} : { Internal: args.internal }),
-        ...(args.attachable === undefined ? {} : { Attachable: args.attachable }),
-        ...(args.enable_ipv6 === undefined ? {} : { EnableIPv6: args.enable_ipv6 }),
+        ...defined({ Internal: args.internal, Attachable: args.attachable, EnableIPv6: args.enable_ipv6 }),
         ...(args.labels === undefined ? {} : { Labels: mapOf("labels", args.labels) }),
         ...(Object.keys(pool).length === 0 ? {} : { IPAM: { Config: [pool] } }),
       };
@@ -95,7 +92,7 @@ export const volumeStates: readonly StateFunction[] = deferring([
       }
       const body: { [key: string]: Plain } = {
         Name: name,
-        ...(driver === undefined ? {} : { Driver: driver }),
+        ...defined({ Driver: driver }),
         ...(driver_opts === undefined ? {} : { DriverOpts: mapOf("driver_opts", driver_opts) }),
       };
       const run = async () =>

@@ -8,7 +8,7 @@ import {
   type Stats,
 } from "node:fs";
 import { basename } from "node:path";
-import { SvcError } from "../../../base/errors.ts";
+import { attempt, SvcError } from "../../../base/errors.ts";
 import { isErrno, reasonOf } from "../../../base/files/file.ts";
 import { type OpenedDirectory, openParent } from "../../../base/files/opened-directory.ts";
 import { StateFailure } from "../../function/mod.ts";
@@ -78,12 +78,8 @@ export function kindOf(path: string, stats: Stats): string {
 }
 
 function symbolicLink(path: string): string {
-  try {
-    return `symbolic link to ${readlinkSync(path)}`;
-  } catch {
-    // It was replaced meanwhile.
-    return "symbolic link";
-  }
+  // It was replaced meanwhile.
+  return attempt(() => `symbolic link to ${readlinkSync(path)}`, "symbolic link");
 }
 
 /**

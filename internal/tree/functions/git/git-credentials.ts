@@ -1,3 +1,4 @@
+import { attempt } from "../../../base/errors.ts";
 import { StateFailure } from "../../function/mod.ts";
 
 /** A URL without its user name and password, and how git gets those when the server asks for them. */
@@ -55,9 +56,5 @@ const program = `!f() { printf 'username=%s\\npassword=%s\\n' "$SVC_GIT_USERNAME
 
 /** `%40` as `@`; a percent sign that means nothing stays. */
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return attempt(() => decodeURIComponent(text), text);
 }
