@@ -4,29 +4,20 @@ import type { Plain } from "../../base/msgpack.ts";
 import { findAccount, findAccountIfPresent } from "../../base/process/account.ts";
 import { cleanEnvironment, programPath } from "../../base/process/environment.ts";
 import { type Account, type ProcessResult, runProcess } from "../../base/process/process.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import { type ArgSpec, type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
 
 const commandArgs = {
-  command: { type: "string", doc: "Command line for /bin/sh -c. Give either command or argv." },
-  argv: {
-    type: "strings",
+  command: arg.string("Command line for /bin/sh -c. Give either command or argv."),
+  argv: arg.strings("Program and its arguments, run without a shell. Give either argv or command.", {
     data: "words",
-    doc: "Program and its arguments, run without a shell. Give either argv or command.",
-  },
-  cwd: { type: "path", doc: "Directory to run in; / by default." },
-  env: {
-    type: "map",
-    data: "variables",
-    doc: "Variables to add to the clean environment; null removes one.",
-  },
-  user: { type: "string", doc: "Name or uid of the user to run as; the user of the peel by default." },
-  umask: { type: "mode", doc: "Umask of the command; that of the peel by default." },
-  stdin: { type: "string", data: "input", doc: "Standard input of the command; empty by default." },
-  timeout: {
-    type: "duration",
-    doc: "Stops the command after this duration, in addition to the timeout of the job.",
-  },
+  }),
+  cwd: arg.path("Directory to run in; / by default."),
+  env: arg.map("Variables to add to the clean environment; null removes one.", { data: "variables" }),
+  user: arg.string("Name or uid of the user to run as; the user of the peel by default."),
+  umask: arg.mode("Umask of the command; that of the peel by default."),
+  stdin: arg.string("Standard input of the command; empty by default.", { data: "input" }),
+  timeout: arg.duration("Stops the command after this duration, in addition to the timeout of the job."),
 } as const satisfies Record<string, ArgSpec>;
 
 interface CommandArgs {
@@ -69,7 +60,7 @@ export const cmdFunctions: readonly ModuleFunction[] = [
   define({
     name: "cmd.which",
     doc: "Returns the path of the program that a command name resolves to, or null.",
-    args: { name: { type: "string", required: true, doc: "Name of the program." } },
+    args: { name: arg.string("Name of the program.", { required: true }) },
     run: ({ name }) => Bun.which(name, { PATH: programPath, cwd: "/" }),
   }),
 ];

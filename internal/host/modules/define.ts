@@ -15,6 +15,25 @@ interface Values {
   any: Plain;
 }
 
+const argOf =
+  <const Type extends ArgType>(type: Type) =>
+  <const Rest extends Omit<ArgSpec, "type" | "doc"> = Record<never, never>>(doc: string, rest?: Rest) =>
+    ({ type, doc, ...rest }) as { type: Type; doc: string } & Rest;
+
+/** Arguments of functions and states, by type. */
+export const arg = {
+  string: argOf("string"),
+  integer: argOf("integer"),
+  number: argOf("number"),
+  boolean: argOf("boolean"),
+  duration: argOf("duration"),
+  path: argOf("path"),
+  mode: argOf("mode"),
+  strings: argOf("strings"),
+  map: argOf("map"),
+  any: argOf("any"),
+} as const;
+
 /** The validated values of a table of arguments, by name. */
 export type ValuesOf<Specs extends Readonly<Record<string, ArgSpec>>> = {
   readonly [Name in keyof Specs]:

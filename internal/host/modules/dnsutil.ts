@@ -1,5 +1,5 @@
 import type { Plain } from "../../base/msgpack.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import type { CallContext, ModuleFunction } from "./function.ts";
 
 /** Functions for zones of DNS. The names are Salt's. */
@@ -9,8 +9,8 @@ export const dnsutilFunctions: readonly ModuleFunction[] = [
     plainArgs: true,
     doc: "Returns the serial of a zone: the stored one, or the date with 01. With update it is raised, and stored as the fact dnsserial_ZONE.",
     args: {
-      zone: { type: "string", doc: "Name of the zone; several zones have one serial without it." },
-      update: { type: "boolean", doc: "Raises the serial and stores it; false by default." },
+      zone: arg.string("Name of the zone; several zones have one serial without it."),
+      update: arg.boolean("Raises the serial and stores it; false by default."),
     },
     async run({ zone = "", update = false }, context) {
       await context.facts.ready;

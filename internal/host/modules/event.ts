@@ -1,6 +1,6 @@
 import { SvcError } from "../../base/errors.ts";
 import { encode } from "../../base/msgpack.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
 const maxTag = 255;
@@ -14,8 +14,8 @@ export const eventFunctions: readonly ModuleFunction[] = [
     name: "event.send",
     doc: "Sends an event to the reactor of the masters. While the bus is unavailable, the event is kept on disk.",
     args: {
-      tag: { type: "string", required: true, doc: "Tag of the event, in segments such as disk/full." },
-      data: { type: "map", data: "text", doc: "Data of the event, by name." },
+      tag: arg.string("Tag of the event, in segments such as disk/full.", { required: true }),
+      data: arg.map("Data of the event, by name.", { data: "text" }),
     },
     openArgs: "data",
     refuse: ({ tag = "", data = {} }) => tagProblem(tag) ?? dataProblem(data),

@@ -1,4 +1,5 @@
 import { untilAborted } from "../../base/clock.ts";
+import { arg } from "./define.ts";
 import type { CallArgs, CallContext, ModuleFunction } from "./function.ts";
 
 const name = { type: "string", required: true } as const;
@@ -33,7 +34,7 @@ export const factsFunctions: readonly ModuleFunction[] = [
     doc: "Returns one fact, or a value inside it.",
     args: {
       name: { ...name, doc: "Path of the fact, with colons as separators: os, mounts:/:fstype, ipv4:0." },
-      default: { type: "any", doc: "Value to return if the fact does not exist; null by default." },
+      default: arg.any("Value to return if the fact does not exist; null by default."),
     },
     readOnly: true,
     async run(args, context) {
@@ -47,12 +48,7 @@ export const factsFunctions: readonly ModuleFunction[] = [
     doc: "Stores a fact on the peel until it is set to null. It overrides every other source. The call waits in the queue.",
     args: {
       name: { ...name, doc: "Name of the fact: letters, digits, _, - and dots." },
-      value: {
-        type: "any",
-        required: true,
-        data: "text",
-        doc: "Any plain value; null removes the stored fact.",
-      },
+      value: arg.any("Any plain value; null removes the stored fact.", { required: true, data: "text" }),
     },
     run: setFact,
   },

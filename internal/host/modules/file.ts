@@ -4,20 +4,17 @@ import { decodeBase64 } from "../../base/base64.ts";
 import { isErrno } from "../../base/files/file.ts";
 import type { OpenedDirectory } from "../../base/files/opened-directory.ts";
 import { type FileAttributes, setOwnerAndMode } from "../../base/files/owner-and-mode.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import { describeFile, hashFile, listDirectory, maxEntries, maxReadBytes, readPart } from "./file-read.ts";
 import { appendLines, copyWhole, makeLink, openParents, removePath, writeWhole } from "./file-write.ts";
-import type { ArgSpec, CallContext, ModuleFunction } from "./function.ts";
+import type { CallContext, ModuleFunction } from "./function.ts";
 import { modeBits, ownerOf, touching, trimmed } from "./touch.ts";
 
-const path = { type: "path", required: true, doc: "An absolute path." } as const satisfies ArgSpec;
-const user = { type: "string", doc: "Name or uid of the owner; unchanged by default." } as const;
-const group = { type: "string", doc: "Name or gid of the group; unchanged by default." } as const;
-const makedirs = { type: "boolean", doc: "Creates missing parent directories with mode 0755." } as const;
-const mode = {
-  type: "mode",
-  doc: "Permission bits; by default those of the replaced file, or 0644.",
-} as const;
+const path = arg.path("An absolute path.", { required: true });
+const user = arg.string("Name or uid of the owner; unchanged by default.");
+const group = arg.string("Name or gid of the group; unchanged by default.");
+const makedirs = arg.boolean("Creates missing parent directories with mode 0755.");
+const mode = arg.mode("Permission bits; by default those of the replaced file, or 0644.");
 
 /** Functions that read and change files on the host. */
 export const fileFunctions: readonly ModuleFunction[] = [
@@ -38,14 +35,12 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Reads a regular file or a part of it.",
     args: {
       path,
-      offset: { type: "integer", min: 0, doc: "Offset of the first byte; 0 by default." },
-      limit: {
-        type: "integer",
+      offset: arg.integer("Offset of the first byte; 0 by default.", { min: 0 }),
+      limit: arg.integer(`Maximum number of bytes to read; ${maxReadBytes} by default.`, {
         min: 4,
         max: maxReadBytes,
-        doc: `Maximum number of bytes to read; ${maxReadBytes} by default.`,
-      },
-      base64: { type: "boolean", doc: "Returns the content as base64, for content that is not UTF-8 text." },
+      }),
+      base64: arg.boolean("Returns the content as base64, for content that is not UTF-8 text."),
     },
     run: ({ path, offset = 0, limit = maxReadBytes, base64 = false }) =>
       touching("read", path, () => readPart(trimmed(path), offset, limit, base64)),
@@ -55,12 +50,12 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Writes a file atomically. A symbolic link is replaced, not followed.",
     args: {
       path,
-      content: { type: "string", required: true, data: "text", doc: "The whole content." },
+      content: arg.string("The whole content.", { required: true, data: "text" }),
       mode,
       user,
       group,
       makedirs,
-      base64: { type: "boolean", doc: "Decodes the content from base64." },
+      base64: arg.boolean("Decodes the content from base64."),
     },
     refuse: ({ content, base64 }) =>
       base64 && decodeBase64(content) === undefined ? "content: expected base64" : undefined,
@@ -79,12 +74,10 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Appends text as lines to a file, and creates the file if it does not exist. Does not follow a symbolic link.",
     args: {
       path,
-      text: {
-        type: "string",
+      text: arg.string("One or more lines; the final line break may be omitted.", {
         required: true,
         data: "text",
-        doc: "One or more lines; the final line break may be omitted.",
-      },
+      }),
       makedirs,
     },
     run: ({ path, text, makedirs }) =>
@@ -98,7 +91,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Returns type, size, mode, owner and timestamps of a file.",
     args: {
       path,
-      follow: { type: "boolean", doc: "Describes the target of a symbolic link; true by default." },
+      follow: arg.boolean("Describes the target of a symbolic link; true by default."),
     },
     run: ({ path, follow = true }, { clock, signal }) =>
       touching("read", path, () => describeFile(trimmed(path), follow, { clock, signal })),
@@ -108,12 +101,10 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Lists the names and types of the entries of a directory.",
     args: {
       path,
-      limit: {
-        type: "integer",
+      limit: arg.integer("Maximum number of entries, the first by name; 1000 by default.", {
         min: 1,
         max: maxEntries,
-        doc: "Maximum number of entries, the first by name; 1000 by default.",
-      },
+      }),
     },
     run: ({ path, limit = 1_000 }) => touching("read", path, () => listDirectory(path, limit)),
   }),
@@ -122,7 +113,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Creates a directory; an existing one gets the owner and mode.",
     args: {
       path,
-      mode: { type: "mode", doc: "Permission bits; 0755 for a new directory by default." },
+      mode: arg.mode("Permission bits; 0755 for a new directory by default."),
       user,
       group,
       makedirs,
@@ -145,7 +136,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Removes a file, a symbolic link or, with recursive, a directory. Returns true if it existed.",
     args: {
       path,
-      recursive: { type: "boolean", doc: "Removes a directory with its contents." },
+      recursive: arg.boolean("Removes a directory with its contents."),
     },
     refuse: ({ path }) => (trimmed(path) === "/" ? "path: / is never removed" : undefined),
     run: ({ path, recursive = false }) =>
@@ -155,12 +146,9 @@ export const fileFunctions: readonly ModuleFunction[] = [
     name: "file.copy",
     doc: "Copies a regular file atomically, with its permission bits.",
     args: {
-      src: { type: "path", required: true, doc: "The file to copy." },
-      dst: { type: "path", required: true, doc: "Path of the copy itself, not of a directory to copy into." },
-      mode: {
-        type: "mode",
-        doc: "Permission bits; by default those of the replaced file, or else of the copied file.",
-      },
+      src: arg.path("The file to copy.", { required: true }),
+      dst: arg.path("Path of the copy itself, not of a directory to copy into.", { required: true }),
+      mode: arg.mode("Permission bits; by default those of the replaced file, or else of the copied file."),
       user,
       group,
       makedirs,
@@ -178,9 +166,9 @@ export const fileFunctions: readonly ModuleFunction[] = [
     name: "file.symlink",
     doc: "Creates a symbolic link. Returns true if it did not exist.",
     args: {
-      src: { type: "string", required: true, doc: "Target of the link." },
+      src: arg.string("Target of the link.", { required: true }),
       path,
-      force: { type: "boolean", doc: "Replaces an existing file or link." },
+      force: arg.boolean("Replaces an existing file or link."),
       makedirs,
     },
     refuse: ({ src }) => (src === "" || src.includes("\0") ? "src: expected a path" : undefined),
@@ -195,11 +183,9 @@ export const fileFunctions: readonly ModuleFunction[] = [
     doc: "Returns the digest of a regular file in hexadecimal.",
     args: {
       path,
-      form: {
-        type: "string",
+      form: arg.string("Digest algorithm; sha256 by default.", {
         values: ["sha256", "sha512", "sha1", "md5"],
-        doc: "Digest algorithm; sha256 by default.",
-      },
+      }),
     },
     run: ({ path, form = "sha256" }, { signal }) =>
       touching("read", path, () => hashFile(trimmed(path), form, signal)),
@@ -207,7 +193,7 @@ export const fileFunctions: readonly ModuleFunction[] = [
   define({
     name: "file.set_mode",
     doc: "Sets the permission bits of a file or directory. Does not follow a symbolic link.",
-    args: { path, mode: { type: "mode", required: true, doc: "Permission bits." } },
+    args: { path, mode: arg.mode("Permission bits.", { required: true }) },
     run: ({ path, mode }) =>
       touching("change", path, () => {
         using directory = openParents(trimmed(path), false);

@@ -1,6 +1,6 @@
 export { argumentProblem, checkArguments, expectation, readArgument } from "./arguments.ts";
 export type { AuditWitness } from "./audit-witness.ts";
-export type { ValuesOf } from "./define.ts";
+export { arg, type ValuesOf } from "./define.ts";
 export { serialOf } from "./dnsutil.ts";
 export { tagProblem } from "./event.ts";
 export { isRootDirectory } from "./file-write.ts";

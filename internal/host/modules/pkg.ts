@@ -8,18 +8,13 @@ import {
   refusePackageVersion,
 } from "../system/packages/mod.ts";
 import { type System, systemOf } from "../system/system.ts";
-import { define } from "./define.ts";
-import type { ArgSpec, ModuleFunction } from "./function.ts";
+import { arg, define } from "./define.ts";
+import type { ModuleFunction } from "./function.ts";
 
-const names = {
-  type: "strings",
-  required: true,
-  doc: "Names of packages.",
-} as const satisfies ArgSpec;
-const refresh = {
-  type: "boolean",
-  doc: "Refreshes the package lists first; by default if they are more than an hour old.",
-} as const satisfies ArgSpec;
+const names = arg.strings("Names of packages.", { required: true });
+const refresh = arg.boolean(
+  "Refreshes the package lists first; by default if they are more than an hour old.",
+);
 
 /** Functions that manage packages with the package manager of the host. */
 export const pkgFunctions: readonly ModuleFunction[] = [
@@ -73,7 +68,7 @@ export const pkgFunctions: readonly ModuleFunction[] = [
     doc: "Installs packages and returns the changes.",
     args: {
       names,
-      version: { type: "string", doc: "The version, if exactly one package is given." },
+      version: arg.string("The version, if exactly one package is given."),
       refresh,
     },
     refuse: ({ names, version }) =>

@@ -6,14 +6,13 @@ import {
   servicesOf,
 } from "../system/services/mod.ts";
 import { systemOf } from "../system/system.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import type { ArgSpec, CallContext, ModuleFunction } from "./function.ts";
 
-const name = {
-  type: "string",
-  required: true,
-  doc: "Name of a service, such as nginx; with systemd also another unit, such as backup.timer.",
-} as const satisfies ArgSpec;
+const name = arg.string(
+  "Name of a service, such as nginx; with systemd also another unit, such as backup.timer.",
+  { required: true },
+);
 /** Events may name a service whose state changes now, but not one whose configuration changes. */
 const nameFromData = { ...name, data: "name" } as const satisfies ArgSpec;
 

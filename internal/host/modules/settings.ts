@@ -1,5 +1,6 @@
 import { untilAborted } from "../../base/clock.ts";
 import type { Plain } from "../../base/msgpack.ts";
+import { arg } from "./define.ts";
 import type { CallContext, ModuleFunction } from "./function.ts";
 
 /**
@@ -39,12 +40,10 @@ export const settingsFunctions: readonly ModuleFunction[] = [
     aliases: ["pillar.get"],
     doc: "Returns one setting, or a value inside it. In the return of a job, *** stands for each value.",
     args: {
-      name: {
-        type: "string",
+      name: arg.string("Path of the setting, with colons as separators: web:port, users:0:name.", {
         required: true,
-        doc: "Path of the setting, with colons as separators: web:port, users:0:name.",
-      },
-      default: { type: "any", doc: "Value to return if the setting does not exist; null by default." },
+      }),
+      default: arg.any("Value to return if the setting does not exist; null by default."),
     },
     readOnly: true,
     run(args, { settings, unbounded }) {

@@ -1,23 +1,19 @@
 import { defined } from "../../base/defined.ts";
 import { SvcError } from "../../base/errors.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import { type CallContext, FunctionFailure, type ModuleFunction } from "./function.ts";
 import { maxReturnBytes, statesReturn, summaryOf } from "./state-return.ts";
 import type { StatesRequest, StatesService } from "./states-service.ts";
 
 const from = {
-  saltenv: { type: "string", doc: "Environment of the state files; base by default." },
-  environment: { type: "string", doc: "Alias of saltenv." },
-  commit: {
-    type: "string",
-    doc: "Uses the files of this commit of the environment instead of the newest one; in hexadecimal.",
-  },
+  saltenv: arg.string("Environment of the state files; base by default."),
+  environment: arg.string("Alias of saltenv."),
+  commit: arg.string(
+    "Uses the files of this commit of the environment instead of the newest one; in hexadecimal.",
+  ),
 } as const;
-const test = {
-  type: "boolean",
-  doc: "Only reports what would change, with the same differences; false by default.",
-} as const;
-const mods = { type: "strings", doc: "Names of states, in order, such as web,web.tls." } as const;
+const test = arg.boolean("Only reports what would change, with the same differences; false by default.");
+const mods = arg.strings("Names of states, in order, such as web,web.tls.");
 const required = { ...mods, required: true } as const;
 
 /** Functions that apply and show states. */
@@ -57,11 +53,11 @@ export const stateFunctions: readonly ModuleFunction[] = [
     name: "state.single",
     doc: "Applies a single state that is not declared in a file, given by its function, its name and its arguments as key=value.",
     args: {
-      fun: { type: "string", required: true, doc: "State function, such as file.managed." },
-      name: { type: "string", required: true, doc: "Name of the state, such as /etc/motd." },
+      fun: arg.string("State function, such as file.managed.", { required: true }),
+      name: arg.string("Name of the state, such as /etc/motd.", { required: true }),
       test,
       ...from,
-      args: { type: "map", doc: "Other arguments; on a command line each may be written as key=value." },
+      args: arg.map("Other arguments; on a command line each may be written as key=value."),
     },
     openArgs: "args",
     refuse,

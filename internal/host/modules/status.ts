@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { lastingMounts, parseMountInfo } from "../facts/mod.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 import { commandOf, listProcesses, parseLoad, parseMemory, parseUptime } from "./proc.ts";
 import { touching } from "./touch.ts";
@@ -29,10 +29,7 @@ export const statusFunctions: readonly ModuleFunction[] = [
     name: "status.diskusage",
     doc: "Returns total, used and available bytes of file systems, by mount point.",
     args: {
-      paths: {
-        type: "strings",
-        doc: "Paths whose file systems to query; by default all disks and network file systems.",
-      },
+      paths: arg.strings("Paths whose file systems to query; by default all disks and network file systems."),
     },
     run: ({ paths }, { clock }) => diskUsage(paths ?? mountPoints(), clock),
   }),
@@ -46,12 +43,8 @@ export const statusFunctions: readonly ModuleFunction[] = [
     name: "status.procs",
     doc: "Lists processes by memory usage in descending order, and their total number.",
     args: {
-      match: {
-        type: "string",
-        data: "text",
-        doc: "Only lists processes with this text in their command line.",
-      },
-      limit: { type: "integer", min: 1, max: 2_000, doc: "Maximum number of processes; 100 by default." },
+      match: arg.string("Only lists processes with this text in their command line.", { data: "text" }),
+      limit: arg.integer("Maximum number of processes; 100 by default.", { min: 1, max: 2_000 }),
     },
     run: ({ match = "", limit = 100 }) => {
       const all = listProcesses().map((entry) => ({ ...entry, command: commandOf(entry) }));

@@ -1,14 +1,13 @@
 import { defined } from "../../base/defined.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { signatureOf } from "./arguments.ts";
-import { define } from "./define.ts";
-import type { ArgSpec, ModuleFunction } from "./function.ts";
+import { arg, define } from "./define.ts";
+import type { ModuleFunction } from "./function.ts";
 import type { DescribedState } from "./states-service.ts";
 
-const pattern = {
-  type: "string",
-  doc: "Only functions whose name or alias matches this glob, such as file.*; all by default.",
-} as const satisfies ArgSpec;
+const pattern = arg.string(
+  "Only functions whose name or alias matches this glob, such as file.*; all by default.",
+);
 
 /**
  * Functions that describe functions.

@@ -4,7 +4,7 @@ import { hostsPath, parseHosts } from "../system/hosts-file.ts";
 import { runningValue } from "../system/sysctl.ts";
 import { systemOf } from "../system/system.ts";
 import { currentZone } from "../system/timezone.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
 /** Functions that return the configuration of a host, each in the module of its states. */
@@ -12,7 +12,7 @@ export const systemFunctions: readonly ModuleFunction[] = [
   define({
     name: "cron.list_tab",
     doc: "Returns the entries and the text of a user's crontab.",
-    args: { user: { type: "string", doc: "Owner of the crontab; root by default." } },
+    args: { user: arg.string("Owner of the crontab; root by default.") },
     async run({ user = "root" }, context) {
       const text = await readCrontab(systemOf(context), user);
       return {
@@ -33,7 +33,7 @@ export const systemFunctions: readonly ModuleFunction[] = [
     name: "sysctl.get",
     doc: "Returns the value of a kernel parameter.",
     args: {
-      name: { type: "string", required: true, doc: "Name of the parameter, such as net.ipv4.ip_forward." },
+      name: arg.string("Name of the parameter, such as net.ipv4.ip_forward.", { required: true }),
     },
     run({ name }, context) {
       const value = runningValue(systemOf(context), name);

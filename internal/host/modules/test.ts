@@ -2,7 +2,7 @@ import { sleep } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { version } from "../../base/version.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
 /** Functions that test the connection to a peel. */
@@ -17,14 +17,14 @@ export const testFunctions: readonly ModuleFunction[] = [
   define({
     name: "test.echo",
     doc: "Returns the text.",
-    args: { text: { type: "string", required: true, data: "text", doc: "Any text." } },
+    args: { text: arg.string("Any text.", { required: true, data: "text" }) },
     run: ({ text }) => text,
   }),
   define({
     name: "test.sleep",
     plainArgs: true,
     doc: "Waits, then returns true. Ends early when the job ends.",
-    args: { length: { type: "duration", required: true, doc: "How long to wait." } },
+    args: { length: arg.duration("How long to wait.", { required: true }) },
     async run({ length }, { clock, signal }) {
       await sleep(clock, parseDuration(length), signal);
       return true;
@@ -35,11 +35,9 @@ export const testFunctions: readonly ModuleFunction[] = [
     aliases: ["test.exception"],
     doc: "Fails.",
     args: {
-      message: {
-        type: "string",
+      message: arg.string("Message of the failure; by default it says that the failure was requested.", {
         data: "text",
-        doc: "Message of the failure; by default it says that the failure was requested.",
-      },
+      }),
     },
     run({ message = "failed as requested" }) {
       throw new SvcError("bad_request", message);

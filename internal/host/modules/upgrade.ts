@@ -1,7 +1,7 @@
 import { parseDuration } from "../../base/duration.ts";
 import { SvcError } from "../../base/errors.ts";
 import { isVersionText, maxBinaryBytes } from "../binary/mod.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
 const defaultReadyWithin = "2m";
@@ -14,20 +14,13 @@ export const upgradeFunctions: readonly ModuleFunction[] = [
     name: "upgrade.apply",
     doc: "Switches the peel to another executable, and back if that does not become ready. Called by svc upgrade.",
     args: {
-      manifest: { type: "string", required: true, doc: "SHA-256 of the manifest of the binary." },
-      sha256: { type: "string", required: true, doc: "SHA-256 of the binary." },
-      size: {
-        type: "integer",
-        required: true,
-        min: 1,
-        max: maxBinaryBytes,
-        doc: "Size of the binary in bytes.",
-      },
-      version: { type: "string", doc: "Version that the binary must report; any by default." },
-      ready_within: {
-        type: "duration",
-        doc: `Deadline to connect and become ready, from 5s to 30m; ${defaultReadyWithin} by default.`,
-      },
+      manifest: arg.string("SHA-256 of the manifest of the binary.", { required: true }),
+      sha256: arg.string("SHA-256 of the binary.", { required: true }),
+      size: arg.integer("Size of the binary in bytes.", { required: true, min: 1, max: maxBinaryBytes }),
+      version: arg.string("Version that the binary must report; any by default."),
+      ready_within: arg.duration(
+        `Deadline to connect and become ready, from 5s to 30m; ${defaultReadyWithin} by default.`,
+      ),
     },
     refuse({ manifest, sha256, version = "", ready_within = defaultReadyWithin }) {
       for (const [name, digest] of Object.entries({ manifest, sha256 })) {

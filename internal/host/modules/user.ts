@@ -2,7 +2,7 @@ import { SvcError } from "../../base/errors.ts";
 import type { Plain } from "../../base/msgpack.ts";
 import { type Group, groupsOfUser, localGroups, localUsers, type User } from "../system/accounts/mod.ts";
 import { type System, systemOf } from "../system/system.ts";
-import { define } from "./define.ts";
+import { arg, define } from "./define.ts";
 import type { ModuleFunction } from "./function.ts";
 
 /** Functions that describe the users of this host; states change them. */
@@ -16,7 +16,7 @@ export const userFunctions: readonly ModuleFunction[] = [
   define({
     name: "user.info",
     doc: "Describes a local user.",
-    args: { name: { type: "string", required: true, data: "name", doc: "Name of the user." } },
+    args: { name: arg.string("Name of the user.", { required: true, data: "name" }) },
     run({ name }, context) {
       const system = systemOf(context);
       return describeUser(system, known(localUsers(system).get(name), "user", name));
@@ -35,7 +35,7 @@ export const groupFunctions: readonly ModuleFunction[] = [
   define({
     name: "group.info",
     doc: "Describes a local group.",
-    args: { name: { type: "string", required: true, doc: "Name of the group." } },
+    args: { name: arg.string("Name of the group.", { required: true }) },
     run({ name }, context) {
       const { members, gid }: Group = known(localGroups(systemOf(context)).get(name), "group", name);
       return { name, gid, members: [...members] };

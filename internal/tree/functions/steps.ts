@@ -16,6 +16,13 @@ interface Comments {
   done: string;
 }
 
+/** `the database x would be removed`, or `was`. @param fine what is said when nothing has to change */
+export const says = (subject: string, changed: string, fine = ""): Comments => ({
+  fine,
+  due: `${subject} would be ${changed}`,
+  done: `${subject} was ${changed}`,
+});
+
 /**
  * A plan of sequential steps. When one fails, the failure contains the changes of the steps before it.
  */

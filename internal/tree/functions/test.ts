@@ -1,7 +1,8 @@
+import { arg } from "../../host/modules/mod.ts";
 import { type Changes, type Plan, StateFailure, type StateFunction } from "../function/mod.ts";
 
 const example: Changes = { testing: { old: "unchanged", new: "something pretended to change" } };
-const comment = { type: "string", doc: "Comment of the result." } as const;
+const comment = arg.string("Comment of the result.");
 
 const isMap = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -54,8 +55,8 @@ export const testStates: readonly StateFunction[] = [
     name: "test.configurable_test_state",
     doc: "Succeeds or fails as configured.",
     args: {
-      changes: { type: "boolean", doc: "Whether it reports a change; true by default." },
-      result: { type: "boolean", doc: "Whether it succeeds; true by default." },
+      changes: arg.boolean("Whether it reports a change; true by default."),
+      result: arg.boolean("Whether it succeeds; true by default."),
       comment,
     },
     plan(_, args) {
@@ -72,19 +73,16 @@ export const testStates: readonly StateFunction[] = [
   {
     name: "test.show_notification",
     doc: "Shows a text as the comment of its result. Changes nothing.",
-    args: { text: { type: "string", required: true, doc: "The text." } },
+    args: { text: arg.string("The text.", { required: true }) },
     plan: (_, args) => ({ changes: {}, comment: textOf(args.text) ?? "" }),
   },
   {
     name: "test.check_pillar",
     doc: "Succeeds if these settings exist and have these types. Changes nothing.",
     args: {
-      present: { type: "strings", doc: "Names of settings of any type, such as tls:key." },
+      present: arg.strings("Names of settings of any type, such as tls:key."),
       ...Object.fromEntries(
-        Object.keys(kinds).map((kind) => [
-          kind,
-          { type: "strings", doc: `Names of settings of the type ${kind}.` } as const,
-        ]),
+        Object.keys(kinds).map((kind) => [kind, arg.strings(`Names of settings of the type ${kind}.`)]),
       ),
     },
     plan(_, args, { settings }) {

@@ -1,8 +1,9 @@
 import { defined } from "../../../base/defined.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { accountsOf, localGroups, refuseAccountName } from "../../../host/system/accounts/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateFunction } from "../../function/mod.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 
 const maxId = 4_294_967_294;
 
@@ -12,11 +13,11 @@ export const groupStates: readonly StateFunction[] = [
     name: "group.present",
     doc: "Ensures that a group exists with the given attributes. Other attributes are not changed.",
     args: {
-      gid: { type: "integer", min: 0, max: maxId, doc: "Id of the group; chosen by the host by default." },
-      system: { type: "boolean", doc: "Creates a new group as a system group, with a low id." },
-      members: { type: "strings", doc: "The exact list of members." },
-      addusers: { type: "strings", doc: "Users to add to the members." },
-      delusers: { type: "strings", doc: "Users to remove from the members." },
+      gid: arg.integer("Id of the group; chosen by the host by default.", { min: 0, max: maxId }),
+      system: arg.boolean("Creates a new group as a system group, with a low id."),
+      members: arg.strings("The exact list of members."),
+      addusers: arg.strings("Users to add to the members."),
+      delusers: arg.strings("Users to remove from the members."),
     },
     refuse({ members, addusers = [], delusers = [] }) {
       if (members !== undefined && addusers.length + delusers.length > 0) {
@@ -60,11 +61,7 @@ export const groupStates: readonly StateFunction[] = [
         });
       }
       const what = group === undefined ? "added" : "changed";
-      return planSteps(steps, {
-        fine: `the group ${name} is in the desired state`,
-        due: `the group ${name} would be ${what}`,
-        done: `the group ${name} was ${what}`,
-      });
+      return planSteps(steps, says(`the group ${name}`, what, `the group ${name} is in the desired state`));
     },
   }),
   defineState({
@@ -78,11 +75,7 @@ export const groupStates: readonly StateFunction[] = [
       if (group === undefined) return unchanged(`group ${name} does not exist`);
       refuseWith(group.gid === 0 ? `${name} is the group of root and is never removed` : undefined);
       const run = () => accountsOf(system).removeGroup(name);
-      return planSteps([{ changes: { [name]: "removed" }, run }], {
-        fine: "",
-        due: `the group ${name} would be removed`,
-        done: `the group ${name} was removed`,
-      });
+      return planSteps([{ changes: { [name]: "removed" }, run }], says(`the group ${name}`, "removed"));
     },
   }),
 ];

@@ -1,4 +1,4 @@
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
 import {
   type AuthorizedKey,
@@ -24,16 +24,15 @@ import { planSteps, unchanged } from "../steps.ts";
 import { homePath, writeUserFile } from "./user-file.ts";
 
 const args = {
-  user: { type: "string", required: true, doc: "Owner of the file." },
-  enc: { type: "string", doc: "Type of a key that is given only as Base64; ssh-rsa by default." },
-  options: { type: "strings", doc: "Options of the key, such as no-pty; none by default." },
-  comment: { type: "string", doc: "Comment after the key; the comment of the given key by default." },
-  source: { type: "strings", doc: "A file of keys instead of name, such as svc://ssh/alice.pub." },
+  user: arg.string("Owner of the file.", { required: true }),
+  enc: arg.string("Type of a key that is given only as Base64; ssh-rsa by default."),
+  options: arg.strings("Options of the key, such as no-pty; none by default."),
+  comment: arg.string("Comment after the key; the comment of the given key by default."),
+  source: arg.strings("A file of keys instead of name, such as svc://ssh/alice.pub."),
   source_hash: sourceHashArgs.source_hash,
-  config: {
-    type: "string",
-    doc: "The file of keys; %h is the home directory and %u the name of the user. %h/.ssh/authorized_keys by default.",
-  },
+  config: arg.string(
+    "The file of keys; %h is the home directory and %u the name of the user. %h/.ssh/authorized_keys by default.",
+  ),
 } as const satisfies Record<string, ArgSpec>;
 
 /** States of SSH keys for login. */

@@ -1,4 +1,4 @@
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
 import {
   type HostKey,
@@ -21,18 +21,12 @@ import { planSteps, refuseWith, unchanged } from "../steps.ts";
 import { homePath, writeUserFile } from "./user-file.ts";
 
 const systemFile = "/etc/ssh/ssh_known_hosts";
-const port = {
-  type: "integer",
-  min: 1,
-  max: 65535,
-  doc: "Port of the server; 22 by default.",
-} as const satisfies ArgSpec;
+const port = arg.integer("Port of the server; 22 by default.", { min: 1, max: 65535 });
 const where = {
-  user: { type: "string", doc: "User whose known hosts they are; those of the whole system by default." },
-  config: {
-    type: "string",
-    doc: `The file; %h is the home directory and %u the name of the user. %h/.ssh/known_hosts by default, or ${systemFile} without user.`,
-  },
+  user: arg.string("User whose known hosts they are; those of the whole system by default."),
+  config: arg.string(
+    `The file; %h is the home directory and %u the name of the user. %h/.ssh/known_hosts by default, or ${systemFile} without user.`,
+  ),
   port,
 } as const satisfies Record<string, ArgSpec>;
 const scanTimeoutMs = 30_000;
@@ -43,16 +37,14 @@ export const sshKnownHostsStates: readonly StateFunction[] = [
     name: "ssh_known_hosts.present",
     doc: "Ensures that the key of a server is known. With key, the server is not asked. With fingerprint, it is asked for its keys when none that is known has the fingerprint.",
     args: {
-      key: { type: "string", doc: "The key of the server, in Base64 or as a line of ssh-keyscan." },
-      enc: { type: "string", doc: "Type of the key, such as ssh-ed25519 or ed25519; ssh-rsa by default." },
-      fingerprint: { type: "string", doc: "Fingerprint of the key, with SHA256 or MD5." },
-      fingerprint_hash_type: {
-        type: "string",
+      key: arg.string("The key of the server, in Base64 or as a line of ssh-keyscan."),
+      enc: arg.string("Type of the key, such as ssh-ed25519 or ed25519; ssh-rsa by default."),
+      fingerprint: arg.string("Fingerprint of the key, with SHA256 or MD5."),
+      fingerprint_hash_type: arg.string("Accepted and not used: the fingerprint tells it.", {
         values: ["md5", "sha256"],
-        doc: "Accepted and not used: the fingerprint tells it.",
-      },
-      hash_known_hosts: { type: "boolean", doc: "Accepted and not used: names are written in clear." },
-      timeout: { type: "integer", min: 1, max: 600, doc: "Seconds to wait for the server; 5 by default." },
+      }),
+      hash_known_hosts: arg.boolean("Accepted and not used: names are written in clear."),
+      timeout: arg.integer("Seconds to wait for the server; 5 by default.", { min: 1, max: 600 }),
       ...where,
     },
     refuse: ({ enc }) => {

@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import { findForeignDirectory } from "../../../base/files/foreign-directory.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import {
   accountsOf,
   groupsOfUser,
@@ -16,34 +16,27 @@ import {
 } from "../../../host/system/accounts/mod.ts";
 import { type System, systemOf } from "../../../host/system/system.ts";
 import { type Changes, defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 
 const maxId = 4_294_967_294;
 /** Placeholder for a secret. */
 const hidden = "(hidden)";
 
 const presentArgs = {
-  uid: { type: "integer", min: 0, max: maxId, doc: "Id of the user; chosen by the host by default." },
-  gid: {
-    type: "any",
-    doc: "Id or name of the primary group; a group with the name of the user by default.",
-  },
-  groups: { type: "strings", doc: "Supplementary groups of the user." },
-  optional_groups: { type: "strings", doc: "Supplementary groups that are ignored if they do not exist." },
-  remove_groups: {
-    type: "boolean",
-    doc: "Removes the user from groups that are not listed; true by default if groups is given.",
-  },
-  home: { type: "path", doc: "Home directory. An existing directory is not moved." },
-  createhome: { type: "boolean", doc: "Creates the home directory of a new user; true by default." },
-  password: { type: "string", doc: "Hash of the password, such as $6$…. It is never shown." },
-  enforce_password: {
-    type: "boolean",
-    doc: "Also sets the password of an existing user; true by default.",
-  },
-  shell: { type: "path", doc: "Login shell; chosen by the host by default." },
-  system: { type: "boolean", doc: "Creates a new user as a system user, with a low id." },
-  fullname: { type: "string", doc: "Full name of the person." },
+  uid: arg.integer("Id of the user; chosen by the host by default.", { min: 0, max: maxId }),
+  gid: arg.any("Id or name of the primary group; a group with the name of the user by default."),
+  groups: arg.strings("Supplementary groups of the user."),
+  optional_groups: arg.strings("Supplementary groups that are ignored if they do not exist."),
+  remove_groups: arg.boolean(
+    "Removes the user from groups that are not listed; true by default if groups is given.",
+  ),
+  home: arg.path("Home directory. An existing directory is not moved."),
+  createhome: arg.boolean("Creates the home directory of a new user; true by default."),
+  password: arg.string("Hash of the password, such as $6$…. It is never shown."),
+  enforce_password: arg.boolean("Also sets the password of an existing user; true by default."),
+  shell: arg.path("Login shell; chosen by the host by default."),
+  system: arg.boolean("Creates a new user as a system user, with a low id."),
+  fullname: arg.string("Full name of the person."),
 } as const satisfies Record<string, ArgSpec>;
 
 type PresentArgs = ValuesOf<typeof presentArgs>;
@@ -67,19 +60,18 @@ export const userStates: readonly StateFunction[] = [
       const user = localUsers(system).get(name);
       const steps = user === undefined ? creation(system, name, args) : alteration(system, user, args);
       const what = user === undefined ? "added" : "changed";
-      return planSteps([...steps, ...membership(system, name, args)], {
-        fine: `the user ${name} is in the desired state`,
-        due: `the user ${name} would be ${what}`,
-        done: `the user ${name} was ${what}`,
-      });
+      return planSteps(
+        [...steps, ...membership(system, name, args)],
+        says(`the user ${name}`, what, `the user ${name} is in the desired state`),
+      );
     },
   }),
   defineState({
     name: "user.absent",
     doc: "Ensures that a user does not exist.",
     args: {
-      purge: { type: "boolean", doc: "Also removes the home directory; false by default." },
-      force: { type: "boolean", doc: "Removes the user even if logged in; false by default." },
+      purge: arg.boolean("Also removes the home directory; false by default."),
+      force: arg.boolean("Removes the user even if logged in; false by default."),
     },
     plan(name, { purge = false, force = false }, context) {
       refuseWith(refuseAccountName(name));
@@ -88,11 +80,7 @@ export const userStates: readonly StateFunction[] = [
       if (user === undefined) return unchanged(`user ${name} does not exist`);
       refuseWith(refuseRemoval(user, purge));
       const run = () => accountsOf(system).removeUser(name, { purge, force });
-      return planSteps([{ changes: { [name]: "removed" }, run }], {
-        fine: "",
-        due: `the user ${name} would be removed`,
-        done: `the user ${name} was removed`,
-      });
+      return planSteps([{ changes: { [name]: "removed" }, run }], says(`the user ${name}`, "removed"));
     },
   }),
 ];

@@ -7,6 +7,7 @@ import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-
 import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
 import { createEntry, writeWhole } from "../../../base/files/replace-entry.ts";
 import type { Plain } from "../../../base/msgpack.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import {
   defineState,
   type Plan,
@@ -41,38 +42,22 @@ const archiveExtracted = defineState({
   name: "archive.extracted",
   doc: "Ensures that the files of an archive exist in a directory. Existing files are not compared with the archive. If one file is missing, all files are extracted.",
   args: {
-    source: {
-      type: "strings",
-      required: true,
-      doc: "The archive: svc://path, salt://path, an absolute path on this host, or https://…. In a list, the first source that exists is used.",
-    },
+    source: arg.strings(
+      "The archive: svc://path, salt://path, an absolute path on this host, or https://…. In a list, the first source that exists is used.",
+      { required: true },
+    ),
     ...sourceHashArgs,
-    archive_format: {
-      type: "string",
-      values: formatNames,
-      doc: "Format of the archive, if its name does not tell.",
-    },
-    if_missing: {
-      type: "path",
-      doc: "Extracts nothing if this path exists; the archive is not inspected.",
-    },
+    archive_format: arg.string("Format of the archive, if its name does not tell.", { values: formatNames }),
+    if_missing: arg.path("Extracts nothing if this path exists; the archive is not inspected."),
     ...ownerArgs,
-    enforce_toplevel: {
-      type: "boolean",
-      doc: "Fails if the archive has more than one top-level file or directory; true by default.",
-    },
-    options: {
-      type: "string",
-      doc: "Only --strip-components=N is supported, which removes N leading directories.",
-    },
-    overwrite: {
-      type: "boolean",
-      doc: "Extracts the archive each time, also if all its files are there; for archives whose files change, but not their names. False by default.",
-    },
-    trim_output: {
-      type: "any",
-      doc: "Accepted and ignored: a result never lists all files.",
-    },
+    enforce_toplevel: arg.boolean(
+      "Fails if the archive has more than one top-level file or directory; true by default.",
+    ),
+    options: arg.string("Only --strip-components=N is supported, which removes N leading directories."),
+    overwrite: arg.boolean(
+      "Extracts the archive each time, also if all its files are there; for archives whose files change, but not their names. False by default.",
+    ),
+    trim_output: arg.any("Accepted and ignored: a result never lists all files."),
   },
   refuse({ source, source_hash, skip_verify, options }) {
     if (options !== undefined && stripped(options) === undefined) {

@@ -6,7 +6,7 @@ import { openDirectory } from "../../../base/files/opened-directory.ts";
 import { createPrivateDirectory } from "../../../base/files/private-directory.ts";
 import { replaceEntry, writeWhole } from "../../../base/files/replace-entry.ts";
 import { findAccount } from "../../../base/process/account.ts";
-import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import {
   defineState,
   type Plan,
@@ -24,18 +24,16 @@ import { type Ran, runCommand } from "./run-command.ts";
 import { refuseStateful, testNameOf } from "./stateful.ts";
 
 const scriptArgs = {
-  source: {
-    type: "strings",
-    doc: "Source of the script: svc://path, salt://path, an absolute path or https://…; the first word of name by default.",
-  },
+  source: arg.strings(
+    "Source of the script: svc://path, salt://path, an absolute path or https://…; the first word of name by default.",
+  ),
   ...sourceHashArgs,
-  args: {
-    type: "string",
-    doc: "Arguments of the script, parsed by a shell; by default the words of name after the first, with source only in trees of Salt.",
-  },
-  template: { type: "string", values: ["jinja"], doc: "Renders the script with facts and settings." },
-  context: { type: "map", doc: "Variables of the template." },
-  defaults: { type: "map", doc: "Variables of the template that context can override." },
+  args: arg.string(
+    "Arguments of the script, parsed by a shell; by default the words of name after the first, with source only in trees of Salt.",
+  ),
+  template: arg.string("Renders the script with facts and settings.", { values: ["jinja"] }),
+  context: arg.map("Variables of the template."),
+  defaults: arg.map("Variables of the template that context can override."),
 } as const satisfies Record<string, ArgSpec>;
 
 type ScriptArgs = ValuesOf<typeof commandArgs & typeof scriptArgs>;

@@ -1,4 +1,4 @@
-import { tagProblem } from "../../../host/modules/mod.ts";
+import { arg, tagProblem } from "../../../host/modules/mod.ts";
 import { StateFailure, type StateFunction } from "../../function/mod.ts";
 
 /** Events for the reactor of the masters. */
@@ -6,7 +6,7 @@ export const eventStates: readonly StateFunction[] = [
   {
     name: "event.send",
     doc: "Sends an event to the reactor of the masters each time it runs; usually combined with onchanges or onfail. The name is the tag, such as deploy/done.",
-    args: { data: { type: "map", doc: "Data of the event, by name." } },
+    args: { data: arg.map("Data of the event, by name.") },
     plan(name, { data = {} }, context) {
       const problem = tagProblem(name);
       if (problem !== undefined) throw new StateFailure(problem);

@@ -2,6 +2,7 @@ import type { Plain } from "../../../base/msgpack.ts";
 import { suggestion } from "../../../base/nearest.ts";
 import { isMap } from "../../../base/plain-map.ts";
 import {
+  arg,
   argumentProblem,
   type CallArgs,
   checkArguments,
@@ -13,10 +14,9 @@ import {
 import { type Plan, type StateContext, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { unchanged } from "../steps.ts";
 
-const openArgs = {
-  type: "any",
-  doc: "The arguments of the function by name, with m_name for its argument name; or functions by name, each with a list of its arguments.",
-} as const;
+const openArgs = arg.any(
+  "The arguments of the function by name, with m_name for its argument name; or functions by name, each with a list of its arguments.",
+);
 
 /** States that call the functions of the peel. They report a change each time, unless a condition keeps them from running. */
 export const moduleStates: readonly StateFunction[] = [

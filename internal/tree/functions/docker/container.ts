@@ -1,18 +1,16 @@
 import type { Plain } from "../../../base/msgpack.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says } from "../steps.ts";
 import { containerArgs, containerBody } from "./container-config.ts";
 import { containerDifference } from "./container-difference.ts";
 import { networkDifference, wantedNetworks } from "./container-networks.ts";
 import { type Engine, engineArgs, isJson, type Json, nameProblem, openEngine, part } from "./engine.ts";
 import { imageId, imageName, imageProblem, pull } from "./image.ts";
 
-const shutdown = {
-  type: "any",
-  doc: "Seconds until a container that stops is killed; 10 by default.",
-} as const;
-const accepted = (doc: string) => ({ type: "any", doc: `Accepted for trees of Salt: ${doc}.` }) as const;
+const shutdown = arg.any("Seconds until a container that stops is killed; 10 by default.");
+const accepted = (doc: string) => arg.any(`Accepted for trees of Salt: ${doc}.`);
 
 /** A container that ends sooner did not start as it should. */
 const settleMs = 1_000;
@@ -50,10 +48,10 @@ export const containerStates: readonly StateFunction[] = deferring([
     name: "docker_container.running",
     doc: "Ensures that a container runs with this configuration. One with another configuration or an older image is replaced.",
     args: {
-      image: { type: "string", required: true, doc: "Image; it is pulled if it is not on the host." },
+      image: arg.string("Image; it is pulled if it is not on the host.", { required: true }),
       ...containerArgs,
-      force: { type: "boolean", doc: "Replaces the container on each run; false by default." },
-      start: { type: "boolean", doc: "Starts the container; true by default." },
+      force: arg.boolean("Replaces the container on each run; false by default."),
+      start: arg.boolean("Starts the container; true by default."),
       shutdown_timeout: shutdown,
       detach: accepted("containers always run in the background"),
       replace: accepted("a container with this name is always the one"),
@@ -124,20 +122,19 @@ export const containerStates: readonly StateFunction[] = deferring([
       }
       const verb = doneTo(found, reasons, isRunning || args.start === false);
       const without = unlimited.length === 0 ? "" : `; this host cannot limit ${unlimited.join(", ")}`;
-      return planSteps(steps, {
-        fine: `the container ${name} is as requested${without}`,
-        due: `the container ${name} would be ${verb}`,
-        done: `the container ${name} was ${verb}`,
-      });
+      return planSteps(
+        steps,
+        says(`the container ${name}`, verb, `the container ${name} is as requested${without}`),
+      );
     },
   }),
   defineState({
     name: "docker_container.stopped",
     doc: "Ensures that containers do not run.",
     args: {
-      containers: { type: "strings", doc: "Several containers in place of the name." },
+      containers: arg.strings("Several containers in place of the name."),
       shutdown_timeout: shutdown,
-      error_on_absent: { type: "boolean", doc: "Fails when a container does not exist; true by default." },
+      error_on_absent: arg.boolean("Fails when a container does not exist; true by default."),
       ...engineArgs,
     },
     async plan(name, args, context) {
@@ -163,7 +160,7 @@ export const containerStates: readonly StateFunction[] = deferring([
     name: "docker_container.absent",
     doc: "Ensures that a container does not exist. Its volumes stay.",
     args: {
-      force: { type: "boolean", doc: "Also removes a container that runs; false by default." },
+      force: arg.boolean("Also removes a container that runs; false by default."),
       ...engineArgs,
     },
     async plan(name, args, context) {
@@ -175,11 +172,10 @@ export const containerStates: readonly StateFunction[] = deferring([
       }
       const path = `/containers/${part(name)}?force=${args.force === true}`;
       const run = async () => void (await engine.send(`remove the container ${name}`, "DELETE", path));
-      return planSteps(found === undefined ? [] : [{ changes: { [name]: "removed" }, run }], {
-        fine: `the container ${name} does not exist`,
-        due: `the container ${name} would be removed`,
-        done: `the container ${name} was removed`,
-      });
+      return planSteps(
+        found === undefined ? [] : [{ changes: { [name]: "removed" }, run }],
+        says(`the container ${name}`, "removed", `the container ${name} does not exist`),
+      );
     },
   }),
 ]);

@@ -1,13 +1,14 @@
 import { reasonOf } from "../../../base/files/file.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { NotReady } from "../not-ready.ts";
 
 /** Arguments of every state of Docker. */
 export const engineArgs = {
-  socket: { type: "path", doc: "Socket of Docker or Podman; /var/run/docker.sock by default." },
-  client_timeout: { type: "any", doc: "Seconds until a request fails; 600 by default." },
+  socket: arg.path("Socket of Docker or Podman; /var/run/docker.sock by default."),
+  client_timeout: arg.any("Seconds until a request fails; 600 by default."),
 } as const;
 
 export interface EngineWish {

@@ -1,6 +1,7 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says } from "../steps.ts";
 import { type Engine, engineArgs, openEngine, part } from "./engine.ts";
 import { registryLogin } from "./registry-login.ts";
 
@@ -10,15 +11,9 @@ export const imageStates: readonly StateFunction[] = deferring([
     name: "docker_image.present",
     doc: "Ensures that an image is on the host; it is pulled from its registry. The name may contain a tag.",
     args: {
-      tag: { type: "any", doc: "Tag; that of the name, or latest, by default." },
-      force: {
-        type: "boolean",
-        doc: "Also pulls an image that is there, to get a newer one; false by default.",
-      },
-      insecure_registry: {
-        type: "boolean",
-        doc: "Accepted for trees of Salt: set it in the configuration of Docker.",
-      },
+      tag: arg.any("Tag; that of the name, or latest, by default."),
+      force: arg.boolean("Also pulls an image that is there, to get a newer one; false by default."),
+      insecure_registry: arg.boolean("Accepted for trees of Salt: set it in the configuration of Docker."),
       ...engineArgs,
     },
     async plan(name, args, context) {
@@ -29,19 +24,18 @@ export const imageStates: readonly StateFunction[] = deferring([
       const run = () => pull(engine, image, context);
       const isDue = now === undefined || args.force === true;
       if (now !== undefined && isDue) return planForced(engine, image, now, run);
-      return planSteps(isDue ? [{ changes: { [image]: "pulled" }, run }] : [], {
-        fine: `the image ${image} is there`,
-        due: `the image ${image} would be pulled`,
-        done: `the image ${image} was pulled`,
-      });
+      return planSteps(
+        isDue ? [{ changes: { [image]: "pulled" }, run }] : [],
+        says(`the image ${image}`, "pulled", `the image ${image} is there`),
+      );
     },
   }),
   defineState({
     name: "docker_image.absent",
     doc: "Ensures that images are not on the host. One that a container uses is not removed without force.",
     args: {
-      images: { type: "strings", doc: "Several images in place of the name." },
-      force: { type: "boolean", doc: "Also removes an image in use; false by default." },
+      images: arg.strings("Several images in place of the name."),
+      force: arg.boolean("Also removes an image in use; false by default."),
       ...engineArgs,
     },
     async plan(name, args, context) {

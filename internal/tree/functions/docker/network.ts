@@ -1,8 +1,9 @@
 import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says } from "../steps.ts";
 import { difference } from "./difference.ts";
 import { engineArgs, isJson, type Json, nameProblem, openEngine, part } from "./engine.ts";
 import { mapOf } from "./translate.ts";
@@ -13,15 +14,15 @@ export const networkStates: readonly StateFunction[] = deferring([
     name: "docker_network.present",
     doc: "Ensures that a network exists. One with another configuration is replaced while no container is in it.",
     args: {
-      driver: { type: "string", doc: "Driver; bridge by default." },
-      driver_opts: { type: "any", doc: "Options of the driver." },
-      subnet: { type: "string", doc: "Network in CIDR notation." },
-      ip_range: { type: "string", doc: "Range of addresses for containers." },
-      gateway: { type: "string", doc: "Address of the gateway." },
-      internal: { type: "boolean", doc: "Has no way out; false by default." },
-      attachable: { type: "boolean", doc: "Lets containers of other hosts in; false by default." },
-      enable_ipv6: { type: "boolean", doc: "Also has IPv6 addresses; false by default." },
-      labels: { type: "any", doc: "Labels, as a map or a list." },
+      driver: arg.string("Driver; bridge by default."),
+      driver_opts: arg.any("Options of the driver."),
+      subnet: arg.string("Network in CIDR notation."),
+      ip_range: arg.string("Range of addresses for containers."),
+      gateway: arg.string("Address of the gateway."),
+      internal: arg.boolean("Has no way out; false by default."),
+      attachable: arg.boolean("Lets containers of other hosts in; false by default."),
+      enable_ipv6: arg.boolean("Also has IPv6 addresses; false by default."),
+      labels: arg.any("Labels, as a map or a list."),
       ...engineArgs,
     },
     async plan(name, args, context) {
@@ -62,11 +63,14 @@ export const networkStates: readonly StateFunction[] = deferring([
           },
         });
       }
-      return planSteps(steps, {
-        fine: `the network ${name} is as requested`,
-        due: `the network ${name} would be ${found === undefined ? "created" : "replaced"}`,
-        done: `the network ${name} was ${found === undefined ? "created" : "replaced"}`,
-      });
+      return planSteps(
+        steps,
+        says(
+          `the network ${name}`,
+          found === undefined ? "created" : "replaced",
+          `the network ${name} is as requested`,
+        ),
+      );
     },
   }),
   absent("docker_network.absent", "network", "/networks"),
@@ -78,8 +82,8 @@ export const volumeStates: readonly StateFunction[] = deferring([
     name: "docker_volume.present",
     doc: "Ensures that a volume exists. One with another driver is not replaced.",
     args: {
-      driver: { type: "string", doc: "Driver; local by default." },
-      driver_opts: { type: "any", doc: "Options of the driver, for a new volume." },
+      driver: arg.string("Driver; local by default."),
+      driver_opts: arg.any("Options of the driver, for a new volume."),
       ...engineArgs,
     },
     async plan(name, args, context) {
@@ -97,11 +101,10 @@ export const volumeStates: readonly StateFunction[] = deferring([
       };
       const run = async () =>
         void (await engine.send(`create the volume ${name}`, "POST", "/volumes/create", body));
-      return planSteps(found === undefined ? [{ changes: { [name]: "created" }, run }] : [], {
-        fine: `the volume ${name} exists`,
-        due: `the volume ${name} would be created`,
-        done: `the volume ${name} was created`,
-      });
+      return planSteps(
+        found === undefined ? [{ changes: { [name]: "created" }, run }] : [],
+        says(`the volume ${name}`, "created", `the volume ${name} exists`),
+      );
     },
   }),
   absent("docker_volume.absent", "volume", "/volumes"),
@@ -118,11 +121,10 @@ function absent(name: string, what: string, path: string): StateFunction {
       const found = await engine.get(`${path}/${part(object)}`);
       const run = async () =>
         void (await engine.send(`remove ${object}`, "DELETE", `${path}/${part(object)}`));
-      return planSteps(found === undefined ? [] : [{ changes: { [object]: "removed" }, run }], {
-        fine: `the ${what} ${object} does not exist`,
-        due: `the ${what} ${object} would be removed`,
-        done: `the ${what} ${object} was removed`,
-      });
+      return planSteps(
+        found === undefined ? [] : [{ changes: { [object]: "removed" }, run }],
+        says(`the ${what} ${object}`, "removed", `the ${what} ${object} does not exist`),
+      );
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext } from "../../function/mod.ts";
 import { findSource, refuseSource } from "../sources/source.ts";
 import { environmentVariables } from "../sources/template-variables.ts";
@@ -8,14 +8,11 @@ import { makedirsArg } from "./parents.ts";
 import { refuseBackup } from "./plan-file.ts";
 
 const args = {
-  text: { type: "strings", doc: "The lines. An item may contain several lines." },
-  source: { type: "string", doc: "Source of the lines, instead of text: svc://path, salt://path." },
+  text: arg.strings("The lines. An item may contain several lines."),
+  source: arg.string("Source of the lines, instead of text: svc://path, salt://path."),
   ...templateArgs,
   makedirs: makedirsArg,
-  ignore_whitespace: {
-    type: "boolean",
-    doc: "Ignores differences in white space when comparing lines; true by default.",
-  },
+  ignore_whitespace: arg.boolean("Ignores differences in white space when comparing lines; true by default."),
   ...editArgs,
 } as const satisfies Record<string, ArgSpec>;
 
@@ -49,10 +46,7 @@ export const filePrepend = defineState({
   doc: "Ensures that a file contains these lines. Missing lines are inserted before the first line. The file is created if it does not exist.",
   args: {
     ...args,
-    header: {
-      type: "boolean",
-      doc: "Requires that the lines are the first lines of the file; false by default.",
-    },
+    header: arg.boolean("Requires that the lines are the first lines of the file; false by default."),
   },
   refuse: refuseLines,
   async plan(name, args, context) {

@@ -4,7 +4,7 @@ import { type OpenedDirectory, openParent } from "../../../base/files/opened-dir
 import { setOwnerAndMode } from "../../../base/files/owner-and-mode.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { findAccountIfPresent, findGroupIfPresent, type LookupDeps } from "../../../base/process/account.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
 import { touching } from "./inspect.ts";
 
@@ -21,8 +21,8 @@ export const noAttributes: Attributes = { uid: undefined, gid: undefined, mode: 
 
 /** Arguments that most file states share. */
 export const ownerArgs = {
-  user: { type: "string", doc: "Name or uid of the owner; unchanged by default." },
-  group: { type: "string", doc: "Name or gid of the group; unchanged by default." },
+  user: arg.string("Name or uid of the owner; unchanged by default."),
+  group: arg.string("Name or gid of the group; unchanged by default."),
 } as const satisfies Record<string, ArgSpec>;
 
 /** Looks up the ids of a state's `user` and `group`. */

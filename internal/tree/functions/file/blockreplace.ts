@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { findSource, refuseSource } from "../sources/source.ts";
 import { environmentVariables } from "../sources/template-variables.ts";
@@ -10,30 +11,15 @@ export const fileBlockreplace = defineState({
   name: "file.blockreplace",
   doc: "Ensures that a file has these lines between two marker lines.",
   args: {
-    marker_start: {
-      type: "string",
-      doc: "Text in the line before the block; #-- start managed zone -- by default.",
-    },
-    marker_end: {
-      type: "string",
-      doc: "Text in the line after the block; #-- end managed zone -- by default.",
-    },
-    content: { type: "strings", doc: "The lines of the block; empty by default." },
-    source: { type: "string", doc: "Source of the lines, instead of content: svc://path, salt://path." },
+    marker_start: arg.string("Text in the line before the block; #-- start managed zone -- by default."),
+    marker_end: arg.string("Text in the line after the block; #-- end managed zone -- by default."),
+    content: arg.strings("The lines of the block; empty by default."),
+    source: arg.string("Source of the lines, instead of content: svc://path, salt://path."),
     ...templateArgs,
-    append_if_not_found: {
-      type: "boolean",
-      doc: "Appends the markers and the block if they are missing.",
-    },
-    prepend_if_not_found: { type: "boolean", doc: "Inserts them before the first line instead." },
-    insert_before_match: {
-      type: "string",
-      doc: "Inserts them before the first line that matches this expression.",
-    },
-    insert_after_match: {
-      type: "string",
-      doc: "Inserts them after the first line that matches this expression.",
-    },
+    append_if_not_found: arg.boolean("Appends the markers and the block if they are missing."),
+    prepend_if_not_found: arg.boolean("Inserts them before the first line instead."),
+    insert_before_match: arg.string("Inserts them before the first line that matches this expression."),
+    insert_after_match: arg.string("Inserts them after the first line that matches this expression."),
     ...editArgs,
   },
   refuse(args) {

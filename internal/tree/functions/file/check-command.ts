@@ -1,12 +1,11 @@
 import { cleanEnvironment } from "../../../base/process/environment.ts";
 import { runProcess } from "../../../base/process/process.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 
-export const checkArg = {
-  type: "string",
-  doc: "A command that must succeed before the new file replaces the old one, such as visudo -c -f. The path of the new file is appended to it.",
-} as const satisfies ArgSpec;
+export const checkArg = arg.string(
+  "A command that must succeed before the new file replaces the old one, such as visudo -c -f. The path of the new file is appended to it.",
+);
 
 const timeoutMs = 60_000;
 const outputBytes = 4 * 1024;

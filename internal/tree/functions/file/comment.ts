@@ -1,17 +1,16 @@
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { editArgs, linesOf, planEdit } from "./edit.ts";
 import { compileExpression } from "./expression.ts";
 import { refuseBackup } from "./plan-file.ts";
 
 const args = {
-  regex: {
-    type: "string",
-    required: true,
-    doc: "Finds the lines, without the comment mark. A leading ^ and a trailing $ stand for the ends of the line.",
-  },
-  char: { type: "string", doc: "The comment mark; # by default." },
-  ignore_missing: { type: "boolean", doc: "Succeeds if no line matches; false by default." },
+  regex: arg.string(
+    "Finds the lines, without the comment mark. A leading ^ and a trailing $ stand for the ends of the line.",
+    { required: true },
+  ),
+  char: arg.string("The comment mark; # by default."),
+  ignore_missing: arg.boolean("Succeeds if no line matches; false by default."),
   ...editArgs,
 } as const satisfies Record<string, ArgSpec>;
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { openForReading } from "../../../base/files/open-for-reading.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState } from "../../function/mod.ts";
 import { attributesOf, modeText, ownerArgs } from "./attributes.ts";
 import { contentOf } from "./content.ts";
@@ -12,11 +13,11 @@ export const fileCopy = defineState({
   name: "file.copy",
   doc: "Ensures that a file exists, and creates it as a copy of another file on this host.",
   args: {
-    source: { type: "path", required: true, doc: "The file to copy." },
-    force: { type: "boolean", doc: "Also overwrites an existing file that differs from the source." },
-    preserve: { type: "boolean", doc: "Copies owner and mode of the source, unless they are given." },
+    source: arg.path("The file to copy.", { required: true }),
+    force: arg.boolean("Also overwrites an existing file that differs from the source."),
+    preserve: arg.boolean("Copies owner and mode of the source, unless they are given."),
     ...ownerArgs,
-    mode: { type: "mode", doc: "Permission bits; those of the source by default." },
+    mode: arg.mode("Permission bits; those of the source by default."),
     makedirs: makedirsArg,
     show_changes: showChangesArg,
   },

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { Plain } from "../../../base/msgpack.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import {
   type Attributes,
@@ -30,24 +31,21 @@ export const fileDirectory = defineState({
   doc: "Ensures that a directory exists with this owner and mode; with recurse, also its contents.",
   args: {
     ...ownerArgs,
-    mode: { type: "mode", doc: "Permission bits; 0755 for a new directory by default." },
-    dir_mode: { type: "mode", doc: "Alias of mode." },
-    file_mode: { type: "mode", doc: "Permission bits of files below it, with recurse: [mode]." },
-    recurse: {
-      type: "strings",
-      doc: "Attributes to apply to the contents too: user, group, mode; ignore_files and ignore_dirs exclude files or directories.",
-    },
-    max_depth: { type: "integer", min: 1, doc: "Maximum depth of recurse; unlimited by default." },
+    mode: arg.mode("Permission bits; 0755 for a new directory by default."),
+    dir_mode: arg.mode("Alias of mode."),
+    file_mode: arg.mode("Permission bits of files below it, with recurse: [mode]."),
+    recurse: arg.strings(
+      "Attributes to apply to the contents too: user, group, mode; ignore_files and ignore_dirs exclude files or directories.",
+    ),
+    max_depth: arg.integer("Maximum depth of recurse; unlimited by default.", { min: 1 }),
     makedirs: makedirsArg,
-    clean: {
-      type: "boolean",
-      doc: "Removes the contents, except paths that match exclude_pat and paths managed by other states of the run.",
-    },
-    exclude_pat: {
-      type: "strings",
-      doc: "Paths that clean keeps, relative to the directory: globs, or regular expressions after E@.",
-    },
-    force: { type: "boolean", doc: "Replaces an existing file or symbolic link." },
+    clean: arg.boolean(
+      "Removes the contents, except paths that match exclude_pat and paths managed by other states of the run.",
+    ),
+    exclude_pat: arg.strings(
+      "Paths that clean keeps, relative to the directory: globs, or regular expressions after E@.",
+    ),
+    force: arg.boolean("Replaces an existing file or symbolic link."),
     follow_symlinks: followSymlinksArg,
   },
   refuse({ recurse = [] }) {

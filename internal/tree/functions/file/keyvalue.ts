@@ -1,40 +1,30 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { editArgs, linesOf, planEdit, textOfLines } from "./edit.ts";
 import { makedirsArg } from "./parents.ts";
 import { refuseBackup } from "./plan-file.ts";
 
 const args = {
-  key: { type: "string", doc: "The key; give either key and value, or key_values." },
-  value: { type: "any", doc: "The value of key: text, a number, or true or false." },
-  key_values: { type: "map", doc: "Values by key." },
-  separator: {
-    type: "string",
-    doc: "What stands between key and value; = by default. White space around it in the file is kept.",
-  },
-  append_if_not_found: {
-    type: "boolean",
-    doc: "Appends a line for each key that is missing; false by default.",
-  },
-  prepend_if_not_found: { type: "boolean", doc: "Inserts these lines before the first line instead." },
-  search_only: { type: "boolean", doc: "Changes nothing, and fails if a value differs." },
-  ignore_if_missing: { type: "boolean", doc: "Succeeds if the file does not exist." },
-  create_if_missing: {
-    type: "boolean",
-    doc: "Creates the file if it does not exist; needs append_if_not_found or prepend_if_not_found.",
-  },
-  count: {
-    type: "integer",
-    min: 0,
-    doc: "Maximum number of lines to change for each key; 1 by default, 0 for all.",
-  },
-  uncomment: {
-    type: "string",
-    doc: "Characters of a comment mark: a line behind them counts as a line with the key, unless there is one without them.",
-  },
-  key_ignore_case: { type: "boolean", doc: "Ignores upper and lower case of keys." },
-  value_ignore_case: { type: "boolean", doc: "Ignores upper and lower case of values." },
+  key: arg.string("The key; give either key and value, or key_values."),
+  value: arg.any("The value of key: text, a number, or true or false."),
+  key_values: arg.map("Values by key."),
+  separator: arg.string(
+    "What stands between key and value; = by default. White space around it in the file is kept.",
+  ),
+  append_if_not_found: arg.boolean("Appends a line for each key that is missing; false by default."),
+  prepend_if_not_found: arg.boolean("Inserts these lines before the first line instead."),
+  search_only: arg.boolean("Changes nothing, and fails if a value differs."),
+  ignore_if_missing: arg.boolean("Succeeds if the file does not exist."),
+  create_if_missing: arg.boolean(
+    "Creates the file if it does not exist; needs append_if_not_found or prepend_if_not_found.",
+  ),
+  count: arg.integer("Maximum number of lines to change for each key; 1 by default, 0 for all.", { min: 0 }),
+  uncomment: arg.string(
+    "Characters of a comment mark: a line behind them counts as a line with the key, unless there is one without them.",
+  ),
+  key_ignore_case: arg.boolean("Ignores upper and lower case of keys."),
+  value_ignore_case: arg.boolean("Ignores upper and lower case of values."),
   makedirs: makedirsArg,
   ...editArgs,
 } as const satisfies Record<string, ArgSpec>;

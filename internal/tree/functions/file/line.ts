@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { editArgs, linesOf, planEdit } from "./edit.ts";
 import { compileExpression } from "./expression.ts";
@@ -17,35 +18,19 @@ export const fileLine = defineState({
   name: "file.line",
   doc: "Ensures that one line of a file is present, replaced or absent. Expressions for the lines around it define its position.",
   args: {
-    content: { type: "string", doc: "The line." },
-    mode: {
-      type: "string",
-      required: true,
-      values: ["ensure", "replace", "insert", "delete"],
-      doc: "With ensure, the line is somewhere after, before or between the given lines, and is inserted next to them if missing. With replace, the line replaces each matching line. With insert, the line is directly next to the given lines. With delete, no line matches.",
-    },
-    match: {
-      type: "string",
-      doc: "With replace and delete: an expression for the lines to change; lines equal to content by default.",
-    },
-    location: {
-      type: "string",
-      values: ["start", "end"],
-      doc: "With insert and ensure: the position in the file.",
-    },
-    before: {
-      type: "string",
-      doc: "With insert and ensure: an expression for the line that follows.",
-    },
-    after: {
-      type: "string",
-      doc: "With insert and ensure: an expression for the line that precedes.",
-    },
-    indent: {
-      type: "boolean",
-      doc: "Copies the indentation of the adjacent or replaced line; true by default.",
-    },
-    create: { type: "boolean", doc: "Creates the file if it does not exist." },
+    content: arg.string("The line."),
+    mode: arg.string(
+      "With ensure, the line is somewhere after, before or between the given lines, and is inserted next to them if missing. With replace, the line replaces each matching line. With insert, the line is directly next to the given lines. With delete, no line matches.",
+      { required: true, values: ["ensure", "replace", "insert", "delete"] },
+    ),
+    match: arg.string(
+      "With replace and delete: an expression for the lines to change; lines equal to content by default.",
+    ),
+    location: arg.string("With insert and ensure: the position in the file.", { values: ["start", "end"] }),
+    before: arg.string("With insert and ensure: an expression for the line that follows."),
+    after: arg.string("With insert and ensure: an expression for the line that precedes."),
+    indent: arg.boolean("Copies the indentation of the adjacent or replaced line; true by default."),
+    create: arg.boolean("Creates the file if it does not exist."),
     ...editArgs,
   },
   refuse({ mode, content, match, location, before, after, backup }) {

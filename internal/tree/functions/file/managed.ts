@@ -1,6 +1,6 @@
 import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { defineState, maxDiffInput, type StateContext, StateFailure } from "../../function/mod.ts";
 import { findHash } from "../sources/find-hash.ts";
 import { findSource, refuseSource, type Source } from "../sources/source.ts";
@@ -14,19 +14,17 @@ import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { backupArg, followSymlinksArg, planFile, refuseBackup, showChangesArg } from "./plan-file.ts";
 
-const modeArg = {
-  type: "string",
-  doc: "Permission bits such as 0644, or keep for 0755 if the source is executable and 0644 otherwise. By default those of the existing file, or 0644.",
-} as const satisfies ArgSpec;
+const modeArg = arg.string(
+  "Permission bits such as 0644, or keep for 0755 if the source is executable and 0644 otherwise. By default those of the existing file, or 0644.",
+);
 
 export const templateArgs = {
-  template: {
-    type: "string",
-    values: ["jinja"],
-    doc: "Renders the content with facts, settings and the variables of context and defaults.",
-  },
-  context: { type: "map", doc: "Variables of the template." },
-  defaults: { type: "map", doc: "Variables of the template that context can override." },
+  template: arg.string(
+    "Renders the content with facts, settings and the variables of context and defaults.",
+    { values: ["jinja"] },
+  ),
+  context: arg.map("Variables of the template."),
+  defaults: arg.map("Variables of the template that context can override."),
 } as const satisfies Record<string, ArgSpec>;
 
 const contentArgs = ["source", "contents", "contents_pillar", "contents_settings"] as const;
@@ -35,34 +33,26 @@ export const fileManaged = defineState({
   name: "file.managed",
   doc: "Ensures that a regular file has this content, owner and mode. The file is written atomically.",
   args: {
-    source: {
-      type: "strings",
-      doc: "Source of the content: svc://path or salt://path in the files of the environment, an absolute path on this host, or https://…. In a list, the first source that exists is used.",
-    },
+    source: arg.strings(
+      "Source of the content: svc://path or salt://path in the files of the environment, an absolute path on this host, or https://…. In a list, the first source that exists is used.",
+    ),
     ...sourceHashArgs,
-    contents: { type: "strings", doc: "The content; a list has one line per item." },
-    contents_pillar: { type: "string", doc: "Name of the setting with the content, such as tls:key." },
-    contents_settings: { type: "string", doc: "Alias of contents_pillar." },
-    contents_newline: { type: "boolean", doc: "Adds a final line break to contents; true by default." },
+    contents: arg.strings("The content; a list has one line per item."),
+    contents_pillar: arg.string("Name of the setting with the content, such as tls:key."),
+    contents_settings: arg.string("Alias of contents_pillar."),
+    contents_newline: arg.boolean("Adds a final line break to contents; true by default."),
     ...templateArgs,
     ...ownerArgs,
     mode: modeArg,
     makedirs: makedirsArg,
-    dir_mode: { type: "mode", doc: "Permission bits of directories created by makedirs; 0755 by default." },
-    replace: {
-      type: "boolean",
-      doc: "Replaces the content of an existing file; true by default.",
-    },
-    create: { type: "boolean", doc: "Creates the file if it does not exist; true by default." },
+    dir_mode: arg.mode("Permission bits of directories created by makedirs; 0755 by default."),
+    replace: arg.boolean("Replaces the content of an existing file; true by default."),
+    create: arg.boolean("Creates the file if it does not exist; true by default."),
     backup: backupArg,
     show_changes: showChangesArg,
     follow_symlinks: followSymlinksArg,
     check_cmd: checkArg,
-    encoding: {
-      type: "string",
-      values: ["utf-8", "utf8"],
-      doc: "Encoding; files are always written in UTF-8.",
-    },
+    encoding: arg.string("Encoding; files are always written in UTF-8.", { values: ["utf-8", "utf8"] }),
   },
   refuse(args) {
     const given = contentArgs.filter((name) => args[name] !== undefined);

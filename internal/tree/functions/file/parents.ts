@@ -1,14 +1,13 @@
 import { dirname } from "node:path";
 import { type OpenedDirectory, openDirectory } from "../../../base/files/opened-directory.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
 import type { Attributes } from "./attributes.ts";
 import { touching } from "./inspect.ts";
 
-export const makedirsArg = {
-  type: "boolean",
-  doc: "Creates missing parent directories, with the same owner; otherwise they must exist.",
-} as const satisfies ArgSpec;
+export const makedirsArg = arg.boolean(
+  "Creates missing parent directories, with the same owner; otherwise they must exist.",
+);
 
 /** Default mode of a created directory. */
 const newDirectoryMode = 0o755;

@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { basename } from "node:path";
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import {
   describeChange,
   describeSizes,
@@ -45,20 +45,13 @@ export interface FileWish {
   keepContent?: boolean | undefined;
 }
 
-export const showChangesArg = {
-  type: "boolean",
-  doc: "Shows the changed lines. By default they are hidden if they come from the settings or if the file is not readable by everyone.",
-} as const satisfies ArgSpec;
+export const showChangesArg = arg.boolean(
+  "Shows the changed lines. By default they are hidden if they come from the settings or if the file is not readable by everyone.",
+);
 
-export const backupArg = {
-  type: "string",
-  doc: "Suffix of a backup copy of the previous file, such as .bak.",
-} as const satisfies ArgSpec;
+export const backupArg = arg.string("Suffix of a backup copy of the previous file, such as .bak.");
 
-export const followSymlinksArg = {
-  type: "boolean",
-  doc: "Follows a symbolic link and changes its target.",
-} as const satisfies ArgSpec;
+export const followSymlinksArg = arg.boolean("Follows a symbolic link and changes its target.");
 
 /** The problem with the `backup` of a state, if any. */
 export function refuseBackup(backup: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { arg } from "../../../host/modules/mod.ts";
 import { type Changes, defineState, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { findSource, treePath } from "../sources/source.ts";
 import { fileVariables } from "../sources/template-variables.ts";
@@ -16,38 +17,20 @@ export const fileRecurse = defineState({
   name: "file.recurse",
   doc: "Ensures that a directory contains the files of a directory of the environment.",
   args: {
-    source: {
-      type: "string",
-      required: true,
-      doc: "Source directory in the environment: svc://path, salt://path.",
-    },
+    source: arg.string("Source directory in the environment: svc://path, salt://path.", { required: true }),
     ...ownerArgs,
-    file_mode: {
-      type: "string",
-      doc: "Permission bits of the files, or keep for 0755 or 0644 as in the source; 0644 for new files by default.",
-    },
-    dir_mode: {
-      type: "mode",
-      doc: "Permission bits of the directories; 0755 for new directories by default.",
-    },
-    keep_mode: { type: "boolean", doc: "Alias of file_mode: keep." },
+    file_mode: arg.string(
+      "Permission bits of the files, or keep for 0755 or 0644 as in the source; 0644 for new files by default.",
+    ),
+    dir_mode: arg.mode("Permission bits of the directories; 0755 for new directories by default."),
+    keep_mode: arg.boolean("Alias of file_mode: keep."),
     ...templateArgs,
-    include_pat: {
-      type: "strings",
-      doc: "Includes only matching files: globs, or regular expressions after E@, for paths relative to the source.",
-    },
-    exclude_pat: {
-      type: "strings",
-      doc: "Excludes matching files, also from clean.",
-    },
-    clean: {
-      type: "boolean",
-      doc: "Removes files that are neither in the source nor managed by other states.",
-    },
-    replace: {
-      type: "boolean",
-      doc: "Replaces the content of existing files; true by default.",
-    },
+    include_pat: arg.strings(
+      "Includes only matching files: globs, or regular expressions after E@, for paths relative to the source.",
+    ),
+    exclude_pat: arg.strings("Excludes matching files, also from clean."),
+    clean: arg.boolean("Removes files that are neither in the source nor managed by other states."),
+    replace: arg.boolean("Replaces the content of existing files; true by default."),
     makedirs: makedirsArg,
     backup: backupArg,
     show_changes: showChangesArg,

@@ -2,6 +2,7 @@ import type { Stats } from "node:fs";
 import { basename } from "node:path";
 import { isErrno } from "../../../base/files/file.ts";
 import { type OpenedDirectory, openParent } from "../../../base/files/opened-directory.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
 import { failureOf, kindOf, readEntry, statIfPresent, touching } from "./inspect.ts";
@@ -13,8 +14,8 @@ export const fileRename = defineState({
   name: "file.rename",
   doc: "Ensures that a file or directory that exists at source is at this path instead. Does nothing if source does not exist.",
   args: {
-    source: { type: "path", required: true, doc: "The path to move away." },
-    force: { type: "boolean", doc: "Replaces an existing file." },
+    source: arg.path("The path to move away.", { required: true }),
+    force: arg.boolean("Replaces an existing file."),
     makedirs: makedirsArg,
   },
   plan(name, { source, force, makedirs }) {

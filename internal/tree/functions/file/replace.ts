@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState } from "../../function/mod.ts";
 import { editArgs, planEdit } from "./edit.ts";
 import { compileExpression, expandReplacement, flagNames } from "./expression.ts";
@@ -7,29 +8,17 @@ export const fileReplace = defineState({
   name: "file.replace",
   doc: "Replaces the matches of a regular expression in a file. The replacement must not change again when the expression is applied to the result.",
   args: {
-    pattern: {
-      type: "string",
-      required: true,
-      doc: "The regular expression, in Python or JavaScript syntax.",
-    },
-    repl: {
-      type: "string",
-      required: true,
-      doc: "The replacement; \\1 and \\g<name> stand for groups.",
-    },
-    count: { type: "integer", min: 0, doc: "Maximum number of replacements; 0 replaces all, the default." },
-    flags: {
-      type: "strings",
-      doc: "Any of IGNORECASE, MULTILINE and DOTALL; MULTILINE by default, so that ^ and $ match at every line.",
-    },
-    append_if_not_found: {
-      type: "boolean",
-      doc: "Appends a line if neither the pattern nor the content is found.",
-    },
-    prepend_if_not_found: { type: "boolean", doc: "Inserts it before the first line instead." },
-    not_found_content: { type: "string", doc: "The added line; repl by default." },
-    ignore_if_missing: { type: "boolean", doc: "Succeeds if the file does not exist." },
-    backslash_literal: { type: "boolean", doc: "Uses repl literally, without groups." },
+    pattern: arg.string("The regular expression, in Python or JavaScript syntax.", { required: true }),
+    repl: arg.string("The replacement; \\1 and \\g<name> stand for groups.", { required: true }),
+    count: arg.integer("Maximum number of replacements; 0 replaces all, the default.", { min: 0 }),
+    flags: arg.strings(
+      "Any of IGNORECASE, MULTILINE and DOTALL; MULTILINE by default, so that ^ and $ match at every line.",
+    ),
+    append_if_not_found: arg.boolean("Appends a line if neither the pattern nor the content is found."),
+    prepend_if_not_found: arg.boolean("Inserts it before the first line instead."),
+    not_found_content: arg.string("The added line; repl by default."),
+    ignore_if_missing: arg.boolean("Succeeds if the file does not exist."),
+    backslash_literal: arg.boolean("Uses repl literally, without groups."),
     ...editArgs,
   },
   refuse({ flags = [], backup, append_if_not_found, prepend_if_not_found }) {

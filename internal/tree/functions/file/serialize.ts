@@ -1,7 +1,7 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
 import { formatYaml, parseYaml, plainValue } from "../../../base/yaml/yaml.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, type StateContext, StateFailure } from "../../function/mod.ts";
 import { yamlLikeSalt } from "../../template/mod.ts";
 import { attributesOf, ownerArgs } from "./attributes.ts";
@@ -14,36 +14,29 @@ import { backupArg, planFile, refuseBackup, showChangesArg } from "./plan-file.t
 
 const formats = ["json", "yaml", "toml", "configparser"] as const;
 type Format = (typeof formats)[number];
-const formatArg = (doc: string) => ({ type: "string", values: formats, doc }) as const satisfies ArgSpec;
+const formatArg = (doc: string) => arg.string(doc, { values: formats });
 
 export const fileSerialize = defineState({
   name: "file.serialize",
   doc: "Ensures that a file holds data in a format that programs read. Keys are sorted, so that the same data is the same file.",
   args: {
-    dataset: { type: "any", doc: "The data." },
-    dataset_pillar: { type: "string", doc: "Name of the setting with the data, such as consul:config." },
+    dataset: arg.any("The data."),
+    dataset_pillar: arg.string("Name of the setting with the data, such as consul:config."),
     formatter: formatArg(
       "Format of the file; yaml by default. configparser is a map of sections with a map of options each.",
     ),
     serializer: formatArg("Alias of formatter."),
-    serializer_opts: { type: "any", doc: "Options of the format: indent, and sort_keys for json and yaml." },
-    merge_if_exists: {
-      type: "boolean",
-      doc: "Keeps what an existing file says in addition; false by default.",
-    },
-    create: { type: "boolean", doc: "Creates the file if it does not exist; true by default." },
+    serializer_opts: arg.any("Options of the format: indent, and sort_keys for json and yaml."),
+    merge_if_exists: arg.boolean("Keeps what an existing file says in addition; false by default."),
+    create: arg.boolean("Creates the file if it does not exist; true by default."),
     ...ownerArgs,
-    mode: { type: "mode", doc: "Permission bits; those of the existing file by default, or 0644." },
+    mode: arg.mode("Permission bits; those of the existing file by default, or 0644."),
     makedirs: makedirsArg,
-    dir_mode: { type: "mode", doc: "Permission bits of directories created by makedirs; 0755 by default." },
+    dir_mode: arg.mode("Permission bits of directories created by makedirs; 0755 by default."),
     backup: backupArg,
     show_changes: showChangesArg,
     check_cmd: checkArg,
-    encoding: {
-      type: "string",
-      values: ["utf-8", "utf8"],
-      doc: "Encoding; files are always written in UTF-8.",
-    },
+    encoding: arg.string("Encoding; files are always written in UTF-8.", { values: ["utf-8", "utf8"] }),
   },
   refuse(args) {
     if ((args.dataset === undefined) === (args.dataset_pillar === undefined)) {

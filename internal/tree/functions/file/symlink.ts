@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { temporaryName } from "../../../base/files/file.ts";
 import { openParent } from "../../../base/files/opened-directory.ts";
 import type { Plain } from "../../../base/msgpack.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import {
   attributeChanges,
@@ -21,8 +22,8 @@ export const fileSymlink = defineState({
   name: "file.symlink",
   doc: "Ensures that a path is a symbolic link to this target.",
   args: {
-    target: { type: "string", required: true, doc: "Target of the link; it need not exist." },
-    force: { type: "boolean", doc: "Replaces an existing file." },
+    target: arg.string("Target of the link; it need not exist.", { required: true }),
+    force: arg.boolean("Replaces an existing file."),
     ...ownerArgs,
     makedirs: makedirsArg,
   },

@@ -1,6 +1,7 @@
 import { closeSync, constants, futimesSync } from "node:fs";
 import { basename } from "node:path";
 import { openParent } from "../../../base/files/opened-directory.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure } from "../../function/mod.ts";
 import { noAttributes } from "./attributes.ts";
 import { kindOf, statIfPresent, touching } from "./inspect.ts";
@@ -8,8 +9,7 @@ import { makedirsArg } from "./parents.ts";
 import { pathOf } from "./path.ts";
 import { planFile } from "./plan-file.ts";
 
-const time = (what: string) =>
-  ({ type: "integer", min: 0, doc: `Time of the last ${what}, in seconds since 1970.` }) as const;
+const time = (what: string) => arg.integer(`Time of the last ${what}, in seconds since 1970.`, { min: 0 });
 
 export const fileTouch = defineState({
   name: "file.touch",

@@ -1,7 +1,8 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring, NotReady } from "../not-ready.ts";
-import { planSteps, type Step } from "../steps.ts";
+import { planSteps, type Step, says } from "../steps.ts";
 import { comparableRule, covers, parseZone } from "./firewalld-zone.ts";
 
 /** A list of a zone: its label in what firewalld prints, and how firewalld changes it. */
@@ -15,9 +16,7 @@ const lists = [
   { arg: "rich_rules", label: "rich rules", add: "--add-rich-rule", remove: "--remove-rich-rule" },
 ] as const;
 
-const strings = (doc: string) => ({ type: "strings", doc }) as const;
-const prune = (what: string) =>
-  ({ type: "boolean", doc: `Removes other ${what} from the zone; false by default.` }) as const;
+const prune = (what: string) => arg.boolean(`Removes other ${what} from the zone; false by default.`);
 
 /** States of firewalld. */
 export const firewalldStates: readonly StateFunction[] = deferring([
@@ -25,21 +24,21 @@ export const firewalldStates: readonly StateFunction[] = deferring([
     name: "firewalld.present",
     doc: "Ensures that a zone exists and lets these through, now and after a reboot.",
     args: {
-      default: { type: "boolean", doc: "Makes it the default zone; false by default." },
-      masquerade: { type: "boolean", doc: "Whether the zone masquerades; unchanged by default." },
-      services: strings("Names of services, such as http."),
+      default: arg.boolean("Makes it the default zone; false by default."),
+      masquerade: arg.boolean("Whether the zone masquerades; unchanged by default."),
+      services: arg.strings("Names of services, such as http."),
       prune_services: prune("services"),
-      ports: strings("Ports with protocol, such as 8080/tcp."),
+      ports: arg.strings("Ports with protocol, such as 8080/tcp."),
       prune_ports: prune("ports"),
-      port_fwd: strings("Forwarded ports, such as 80:8080:tcp or 80:8080:tcp:10.0.0.2."),
+      port_fwd: arg.strings("Forwarded ports, such as 80:8080:tcp or 80:8080:tcp:10.0.0.2."),
       prune_port_fwd: prune("forwarded ports"),
-      interfaces: strings("Interfaces of the zone."),
+      interfaces: arg.strings("Interfaces of the zone."),
       prune_interfaces: prune("interfaces"),
-      sources: strings("Source addresses and networks of the zone."),
+      sources: arg.strings("Source addresses and networks of the zone."),
       prune_sources: prune("sources"),
-      rich_rules: strings("Rules in the rich language."),
+      rich_rules: arg.strings("Rules in the rich language."),
       prune_rich_rules: prune("rich rules"),
-      block_icmp: strings("Types of ICMP that are refused."),
+      block_icmp: arg.strings("Types of ICMP that are refused."),
       prune_block_icmp: prune("types of ICMP"),
     },
     refuse: (args) =>
@@ -104,19 +103,15 @@ export const firewalldStates: readonly StateFunction[] = deferring([
         const run = () => firewall.setDefault(zone);
         if (now !== zone) steps.push({ changes: { default: { old: now, new: zone } }, run });
       }
-      return planSteps(steps, {
-        fine: `the zone ${zone} is as requested`,
-        due: `the zone ${zone} would be changed`,
-        done: `the zone ${zone} was changed`,
-      });
+      return planSteps(steps, says(`the zone ${zone}`, "changed", `the zone ${zone} is as requested`));
     },
   }),
   defineState({
     name: "firewalld.service",
     doc: "Ensures that a service exists with exactly these ports and protocols.",
     args: {
-      ports: strings("Ports with protocol, such as 8080/tcp."),
-      protocols: strings("Protocols, such as igmp."),
+      ports: arg.strings("Ports with protocol, such as 8080/tcp."),
+      protocols: arg.strings("Protocols, such as igmp."),
     },
     async plan(name, { ports, protocols }, context) {
       const firewall = await openFirewall(systemOf(context));
@@ -142,11 +137,10 @@ export const firewalldStates: readonly StateFunction[] = deferring([
         });
       }
       if (steps.length > 0) steps.push({ changes: {}, run: () => firewall.reload() });
-      return planSteps(steps, {
-        fine: `the service ${service} is as requested`,
-        due: `the service ${service} would be changed`,
-        done: `the service ${service} was changed`,
-      });
+      return planSteps(
+        steps,
+        says(`the service ${service}`, "changed", `the service ${service} is as requested`),
+      );
     },
   }),
 ]);

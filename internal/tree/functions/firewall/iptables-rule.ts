@@ -1,32 +1,30 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { matchArgs, type RuleArgs } from "./packet-filter.ts";
-
-const any = (doc: string) => ({ type: "any", doc }) as const;
 
 /** What a rule is made of, in the order of its words; other options of iptables are in `options`. */
 export const ruleArgs = {
   ...matchArgs,
-  match: any("Extensions to load, such as state or [state, comment]."),
-  connstate: any("States of connections, such as NEW,ESTABLISHED; with match: state or conntrack."),
-  ctstate: any("States of connections for match: conntrack."),
-  "icmp-type": any("Type of ICMP packets, such as echo-request."),
-  "tcp-flags": any("Flags of TCP packets, such as SYN,ACK SYN."),
-  "match-set": any("A set and its directions, such as blocked src."),
-  limit: any("Average rate, such as 5/min; with match: limit."),
-  "limit-burst": any("Packets before the limit applies."),
-  comment: any("Comment of the rule."),
-  options: { type: "map", doc: "Further options of iptables by name without --, such as {uid-owner: 1000}." },
-  jump: any("Target of the rule, such as ACCEPT or the name of a chain."),
-  goto: any("Chain to continue with, without coming back."),
-  "reject-with": any("Answer of the target REJECT."),
-  "log-prefix": any("Prefix of the target LOG."),
-  "log-level": any("Level of the target LOG."),
-  "to-port": any("Port of the target REDIRECT."),
-  "to-ports": any("Ports of the targets REDIRECT and MASQUERADE."),
-  "to-source": any("Address of the target SNAT."),
-  "to-destination": any("Address of the target DNAT."),
-  "set-mark": any("Mark of the target MARK."),
+  match: arg.any("Extensions to load, such as state or [state, comment]."),
+  connstate: arg.any("States of connections, such as NEW,ESTABLISHED; with match: state or conntrack."),
+  ctstate: arg.any("States of connections for match: conntrack."),
+  "icmp-type": arg.any("Type of ICMP packets, such as echo-request."),
+  "tcp-flags": arg.any("Flags of TCP packets, such as SYN,ACK SYN."),
+  "match-set": arg.any("A set and its directions, such as blocked src."),
+  limit: arg.any("Average rate, such as 5/min; with match: limit."),
+  "limit-burst": arg.any("Packets before the limit applies."),
+  comment: arg.any("Comment of the rule."),
+  options: arg.map("Further options of iptables by name without --, such as {uid-owner: 1000}."),
+  jump: arg.any("Target of the rule, such as ACCEPT or the name of a chain."),
+  goto: arg.any("Chain to continue with, without coming back."),
+  "reject-with": arg.any("Answer of the target REJECT."),
+  "log-prefix": arg.any("Prefix of the target LOG."),
+  "log-level": arg.any("Level of the target LOG."),
+  "to-port": arg.any("Port of the target REDIRECT."),
+  "to-ports": arg.any("Ports of the targets REDIRECT and MASQUERADE."),
+  "to-source": arg.any("Address of the target SNAT."),
+  "to-destination": arg.any("Address of the target DNAT."),
+  "set-mark": arg.any("Mark of the target MARK."),
 } as const satisfies Readonly<Record<string, ArgSpec>>;
 
 /** Options of targets come after `--jump`, as iptables reads them. */

@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import {
   defineState,
@@ -12,18 +13,14 @@ import { isChainName, ruleArgs, ruleProblem, ruleWords } from "./iptables-rule.t
 import { type BootFile, planRules, position, type RuleArgs, save } from "./packet-filter.ts";
 
 const place = {
-  table: {
-    type: "string",
-    values: ["filter", "nat", "mangle", "raw", "security"],
-    doc: "Table; filter by default.",
-  },
-  family: { type: "string", values: ["ipv4", "ipv6"], doc: "Family of addresses; ipv4 by default." },
+  table: arg.string("Table; filter by default.", { values: ["filter", "nat", "mangle", "raw", "security"] }),
+  family: arg.string("Family of addresses; ipv4 by default.", { values: ["ipv4", "ipv6"] }),
 } as const;
-const chain = { type: "string", required: true, doc: "Chain, such as INPUT." } as const;
+const chain = arg.string("Chain, such as INPUT.", { required: true });
 const rule = { ...place, chain, save, ...ruleArgs } as const;
 
 /** As Salt: what a rule does not know is an option of iptables, by its letter or its long name. */
-const saltArgs = { type: "any", doc: "An option of iptables without its dashes." } as const;
+const saltArgs = arg.any("An option of iptables without its dashes.");
 
 type Where = { table?: string | undefined; family?: string | undefined };
 
@@ -69,7 +66,7 @@ export const iptablesStates: readonly StateFunction[] = deferring([
     args: {
       ...place,
       chain,
-      policy: { type: "string", required: true, values: ["ACCEPT", "DROP"], doc: "ACCEPT or DROP." },
+      policy: arg.string("ACCEPT or DROP.", { required: true, values: ["ACCEPT", "DROP"] }),
       save,
     },
     async plan(name, args, context) {
@@ -84,7 +81,7 @@ export const iptablesStates: readonly StateFunction[] = deferring([
   defineState({
     name: "iptables.flush",
     doc: "Ensures that a chain, or without one every chain of the table, has no rules.",
-    args: { ...place, chain: { type: "string", doc: "Chain; all chains by default." }, save },
+    args: { ...place, chain: arg.string("Chain; all chains by default."), save },
     async plan(name, args, context) {
       const { chain: inChain } = args;
       const system = systemOf(context);

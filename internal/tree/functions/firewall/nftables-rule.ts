@@ -1,20 +1,18 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { matchArgs, type RuleArgs } from "./packet-filter.ts";
-
-const any = (doc: string) => ({ type: "any", doc }) as const;
 
 /** What a rule is made of. */
 export const ruleArgs = {
   ...matchArgs,
-  match: any("Has no effect: nftables needs no extension."),
-  connstate: any("States of connections, such as new,established."),
-  "icmp-type": any("Type of ICMP packets, such as echo-request."),
-  counter: { type: "boolean", doc: "Counts packets; false by default." },
-  "log-prefix": any("Logs packets with this prefix."),
-  comment: any("Comment of the rule."),
-  jump: any("What happens: accept, drop, reject, return, masquerade, or the name of a chain."),
-  goto: any("Chain to continue with, without coming back."),
+  match: arg.any("Has no effect: nftables needs no extension."),
+  connstate: arg.any("States of connections, such as new,established."),
+  "icmp-type": arg.any("Type of ICMP packets, such as echo-request."),
+  counter: arg.boolean("Counts packets; false by default."),
+  "log-prefix": arg.any("Logs packets with this prefix."),
+  comment: arg.any("Comment of the rule."),
+  jump: arg.any("What happens: accept, drop, reject, return, masquerade, or the name of a chain."),
+  goto: arg.any("Chain to continue with, without coming back."),
 } as const satisfies Readonly<Record<string, ArgSpec>>;
 
 const verdicts = new Set(["accept", "drop", "continue", "return", "queue", "reject", "masquerade"]);

@@ -1,16 +1,15 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring, NotReady } from "../not-ready.ts";
 import { comparable, isNftName, ruleArgs, ruleProblem, ruleText } from "./nftables-rule.ts";
 import { type BootFile, planRules, position, type RuleArgs, save } from "./packet-filter.ts";
 
-const family = {
-  type: "string",
+const family = arg.string("Family of addresses; ipv4 by default.", {
   values: ["ipv4", "ipv6", "inet", "arp", "bridge", "netdev"],
-  doc: "Family of addresses; ipv4 by default.",
-} as const;
-const table = { type: "string", doc: "Table; filter by default." } as const;
-const chain = { type: "string", required: true, doc: "Chain, such as input." } as const;
+});
+const table = arg.string("Table; filter by default.");
+const chain = arg.string("Chain, such as input.", { required: true });
 const rule = { table, family, chain, save, ...ruleArgs } as const;
 
 type Where = { table?: string | undefined; family?: string | undefined };
@@ -60,7 +59,7 @@ export const nftablesStates: readonly StateFunction[] = deferring([
   defineState({
     name: "nftables.flush",
     doc: "Ensures that a chain, or without one every chain of the table, has no rules.",
-    args: { table, family, chain: { type: "string", doc: "Chain; all chains by default." } },
+    args: { table, family, chain: arg.string("Chain; all chains by default.") },
     refuse: (args) => nameProblem(args, args.chain === undefined ? [] : ["chain"]),
     async plan(name, args, context) {
       const system = systemOf(context);
@@ -85,17 +84,13 @@ export const nftablesStates: readonly StateFunction[] = deferring([
     doc: "Ensures that a chain exists. An existing one keeps its type, hook and priority.",
     args: {
       ...{ table, family },
-      table_type: {
-        type: "string",
+      table_type: arg.string("Type of a chain that packets enter, with hook and priority.", {
         values: ["filter", "nat", "route"],
-        doc: "Type of a chain that packets enter, with hook and priority.",
-      },
-      hook: {
-        type: "string",
+      }),
+      hook: arg.string("Where packets enter the chain.", {
         values: ["prerouting", "input", "forward", "output", "postrouting", "ingress"],
-        doc: "Where packets enter the chain.",
-      },
-      priority: { type: "integer", doc: "Order among chains of the same hook; lower ones come first." },
+      }),
+      priority: arg.integer("Order among chains of the same hook; lower ones come first."),
     },
     refuse: (args) => {
       const given = [args.table_type, args.hook, args.priority].filter((each) => each !== undefined).length;

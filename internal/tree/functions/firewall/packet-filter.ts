@@ -1,5 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { type System, succeed } from "../../../host/system/system.ts";
 import type { Plan } from "../../function/mod.ts";
 import { planSteps, type Step } from "../steps.ts";
@@ -7,32 +7,25 @@ import { planSteps, type Step } from "../steps.ts";
 /** The arguments of a state with a rule. */
 export type RuleArgs = Readonly<Record<string, Plain | undefined>>;
 
-const any = (doc: string) => ({ type: "any", doc }) as const;
-
 /** What both iptables and nftables match packets by, in the order of the words of a rule. */
 export const matchArgs = {
-  protocol: any("Protocol, such as tcp; also proto."),
-  proto: any("The same as protocol."),
-  if: any("Interface that packets arrive at."),
-  of: any("Interface that packets leave by."),
-  source: any("Source address or network."),
-  destination: any("Destination address or network."),
-  sport: any("Source port, or a range such as 1024:65535."),
-  dport: any("Destination port, or a range."),
-  sports: any("Several source ports, as a list or with commas."),
-  dports: any("Several destination ports."),
+  protocol: arg.any("Protocol, such as tcp; also proto."),
+  proto: arg.any("The same as protocol."),
+  if: arg.any("Interface that packets arrive at."),
+  of: arg.any("Interface that packets leave by."),
+  source: arg.any("Source address or network."),
+  destination: arg.any("Destination address or network."),
+  sport: arg.any("Source port, or a range such as 1024:65535."),
+  dport: arg.any("Destination port, or a range."),
+  sports: arg.any("Several source ports, as a list or with commas."),
+  dports: arg.any("Several destination ports."),
 } as const satisfies Readonly<Record<string, ArgSpec>>;
 
-export const save = {
-  type: "any",
-  doc: "Also writes all rules to the file that is loaded at boot, with true, or to this path; false by default.",
-} as const;
+export const save = arg.any(
+  "Also writes all rules to the file that is loaded at boot, with true, or to this path; false by default.",
+);
 
-export const position = {
-  type: "integer",
-  min: 1,
-  doc: "Where to add it; 1, the beginning, by default.",
-} as const;
+export const position = arg.integer("Where to add it; 1, the beginning, by default.", { min: 1 });
 
 /** Where rules are kept for the next boot. */
 export interface BootFile {

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import {
   defineState,
@@ -8,21 +9,20 @@ import {
   type StateFunction,
 } from "../../function/mod.ts";
 import { deferring, NotReady } from "../not-ready.ts";
-import { planSteps } from "../steps.ts";
+import { planSteps, says } from "../steps.ts";
 
 const rulesPaths = ["/etc/ufw/user.rules", "/etc/ufw/user6.rules"];
 const policiesPath = "/etc/default/ufw";
 const policies: Readonly<Record<string, string>> = { allow: "ACCEPT", deny: "DROP", reject: "REJECT" };
-const any = (doc: string) => ({ type: "any", doc }) as const;
 const ruleArgs = {
-  app: any("Application profile, such as OpenSSH; without interface, protocol and ports."),
-  interface: any("Interface that packets arrive at."),
-  protocol: any("Protocol, such as tcp; also needed for several ports."),
-  from_addr: any("Source address or network; any by default."),
-  from_port: any("Source port, or several, such as 80,443 or 6000:6007."),
-  to_addr: any("Destination address or network; any by default."),
-  to_port: any("Destination port, or several."),
-  comment: any("Comment of a new rule."),
+  app: arg.any("Application profile, such as OpenSSH; without interface, protocol and ports."),
+  interface: arg.any("Interface that packets arrive at."),
+  protocol: arg.any("Protocol, such as tcp; also needed for several ports."),
+  from_addr: arg.any("Source address or network; any by default."),
+  from_port: arg.any("Source port, or several, such as 80,443 or 6000:6007."),
+  to_addr: arg.any("Destination address or network; any by default."),
+  to_port: arg.any("Destination port, or several."),
+  comment: arg.any("Comment of a new rule."),
 } as const;
 
 type RuleArgs = Readonly<Record<keyof typeof ruleArgs, unknown>>;
@@ -75,11 +75,10 @@ async function planRule(
   const said = textOf(comment);
   const argv = ["ufw", ...rule, ...(said === undefined ? [] : ["comment", said])];
   const run = async () => void (await succeed(system, `add the rule ${name}`, argv));
-  return planSteps(!isNew ? [] : [{ changes: { [name]: { added: rule.join(" ") } }, run }], {
-    fine: `${name}: the rule exists`,
-    due: `${name}: the rule would be added`,
-    done: `${name}: the rule was added`,
-  });
+  return planSteps(
+    !isNew ? [] : [{ changes: { [name]: { added: rule.join(" ") } }, run }],
+    says(`${name}: the rule`, "added", `${name}: the rule exists`),
+  );
 }
 
 /** The rules in a file of ufw, or in what it prints, in its own short form. */
@@ -101,11 +100,10 @@ function switchState(verb: string, on: boolean, doc: string): StateFunction {
       );
       const run = async () =>
         void (await succeed(system, `make it ${verb}`, ["ufw", "--force", on ? "enable" : "disable"]));
-      return planSteps(isActive === on ? [] : [{ changes: { [name]: { old: isActive, new: on } }, run }], {
-        fine: `the firewall is ${verb}`,
-        due: `the firewall would be ${verb}`,
-        done: `the firewall was ${verb}`,
-      });
+      return planSteps(
+        isActive === on ? [] : [{ changes: { [name]: { old: isActive, new: on } }, run }],
+        says("the firewall", verb, `the firewall is ${verb}`),
+      );
     },
   });
 }
@@ -115,12 +113,10 @@ function defaultState(direction: string, variable: string): StateFunction {
     name: `ufw.default_${direction}`,
     doc: `Ensures what happens to ${direction} packets without a rule.`,
     args: {
-      default: {
-        type: "string",
+      default: arg.string("What happens: allow, deny or reject.", {
         required: true,
         values: Object.keys(policies),
-        doc: "What happens: allow, deny or reject.",
-      },
+      }),
     },
     async plan(name, { default: wanted }, context) {
       const system = openUfw(context);

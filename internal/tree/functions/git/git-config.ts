@@ -1,5 +1,5 @@
 import { findAccountIfPresent } from "../../../base/process/account.ts";
-import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import {
   defineState,
   type Plan,
@@ -14,9 +14,9 @@ import { type Git, openGit } from "./git-program.ts";
 import { userFor } from "./git-user.ts";
 
 const place = {
-  repo: { type: "path", doc: "Directory of the repository whose configuration it is." },
-  global: { type: "boolean", doc: "Whether it is the configuration of the user." },
-  user: { type: "string", doc: "User that git runs as; the user of the peel by default." },
+  repo: arg.path("Directory of the repository whose configuration it is."),
+  global: arg.boolean("Whether it is the configuration of the user."),
+  user: arg.string("User that git runs as; the user of the peel by default."),
 } as const satisfies Record<string, ArgSpec>;
 
 type Place = ValuesOf<typeof place>;
@@ -27,8 +27,8 @@ export const gitConfigStates: readonly StateFunction[] = [
     name: "git.config_set",
     doc: "Ensures that an option of Git, such as user.email, has this value.",
     args: {
-      value: { type: "string", doc: "The value." },
-      multivar: { type: "strings", doc: "Several values, instead of value." },
+      value: arg.string("The value."),
+      multivar: arg.strings("Several values, instead of value."),
       ...place,
     },
     refuse(args) {
@@ -49,14 +49,8 @@ export const gitConfigStates: readonly StateFunction[] = [
     name: "git.config_unset",
     doc: "Ensures that an option of Git is not set. A name that cannot be one is a regular expression of git for names, such as color\\..+.",
     args: {
-      value_regex: {
-        type: "string",
-        doc: "Removes only the values that match this regular expression of git.",
-      },
-      all: {
-        type: "boolean",
-        doc: "Removes several values; without it the state fails when there are several.",
-      },
+      value_regex: arg.string("Removes only the values that match this regular expression of git."),
+      all: arg.boolean("Removes several values; without it the state fails when there are several."),
       ...place,
     },
     refuse: (args) => refusePlace(args),

@@ -1,4 +1,5 @@
 import { attempt } from "../../../base/errors.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
 
 /** A URL without its user name and password, and how git gets those when the server asks for them. */
@@ -11,11 +12,10 @@ export interface GitRemote {
 
 /** Arguments of the states of repositories, as Salt's trees name them. */
 export const credentialArgs = {
-  https_user: { type: "string", doc: "User name for an http or https URL." },
-  https_pass: {
-    type: "string",
-    doc: "Password for an http or https URL. It is not shown; one in the URL is part of the name of the state.",
-  },
+  https_user: arg.string("User name for an http or https URL."),
+  https_pass: arg.string(
+    "Password for an http or https URL. It is not shown; one in the URL is part of the name of the state.",
+  ),
 } as const;
 
 export interface Credentials {

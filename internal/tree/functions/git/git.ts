@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 import type { Plain } from "../../../base/msgpack.ts";
 import { findAccount } from "../../../base/process/account.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import {
   defineState,
   type Plan,
@@ -25,29 +26,19 @@ const gitLatest = defineState({
   name: "git.latest",
   doc: "Ensures that a directory is a clone of a repository, at the newest commit of a branch, or at a tag or commit.",
   args: {
-    target: { type: "path", required: true, doc: "The directory of the clone." },
-    rev: {
-      type: "string",
-      doc: "A branch, tag or full commit id; HEAD of the repository by default.",
-    },
-    branch: { type: "string", doc: "Name of the local branch; by default the branch named by rev, if any." },
-    user: {
-      type: "string",
-      doc: "User that git runs as and that owns the files. By default the user of the peel, or the owner of the directory where another user can change it.",
-    },
-    remote: { type: "string", doc: "Name of the remote; origin by default." },
-    identity: { type: "path", doc: "File with the private key for ssh." },
+    target: arg.path("The directory of the clone.", { required: true }),
+    rev: arg.string("A branch, tag or full commit id; HEAD of the repository by default."),
+    branch: arg.string("Name of the local branch; by default the branch named by rev, if any."),
+    user: arg.string(
+      "User that git runs as and that owns the files. By default the user of the peel, or the owner of the directory where another user can change it.",
+    ),
+    remote: arg.string("Name of the remote; origin by default."),
+    identity: arg.path("File with the private key for ssh."),
     ...credentialArgs,
-    depth: { type: "integer", min: 1, doc: "Number of commits of history to fetch; all by default." },
-    submodules: { type: "boolean", doc: "Also updates submodules." },
-    force_reset: {
-      type: "boolean",
-      doc: "Discards local changes, and commits that the repository does not have.",
-    },
-    force_clone: {
-      type: "boolean",
-      doc: "Clones into a directory that is not empty; existing files may be replaced.",
-    },
+    depth: arg.integer("Number of commits of history to fetch; all by default.", { min: 1 }),
+    submodules: arg.boolean("Also updates submodules."),
+    force_reset: arg.boolean("Discards local changes, and commits that the repository does not have."),
+    force_clone: arg.boolean("Clones into a directory that is not empty; existing files may be replaced."),
   },
   refuse(args) {
     const odd = (["rev", "branch", "remote"] as const).find((name) => {
@@ -84,10 +75,10 @@ const gitCloned = defineState({
   name: "git.cloned",
   doc: "Ensures that a directory is a clone of a repository. An existing clone is not updated; only its branch is checked out.",
   args: {
-    target: { type: "path", required: true, doc: "The directory of the clone." },
-    branch: { type: "string", doc: "A branch or tag; HEAD of the repository by default." },
-    user: { type: "string", doc: "User that git runs as and that owns the files." },
-    identity: { type: "path", doc: "File with the private key for ssh." },
+    target: arg.path("The directory of the clone.", { required: true }),
+    branch: arg.string("A branch or tag; HEAD of the repository by default."),
+    user: arg.string("User that git runs as and that owns the files."),
+    identity: arg.path("File with the private key for ssh."),
     ...credentialArgs,
   },
   refuse({ target, branch, identity }) {

@@ -1,6 +1,6 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
-import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import { defineState, type StateFunction } from "../../function/mod.ts";
 import { editArgs, planEdit } from "../file/edit.ts";
 import { makedirsArg } from "../file/parents.ts";
@@ -8,20 +8,13 @@ import { refuseBackup } from "../file/plan-file.ts";
 import { IniText } from "./ini-text.ts";
 
 const common = {
-  separator: { type: "string", doc: "What stands between an option and its value; = by default." },
-  no_spaces: { type: "boolean", doc: "Writes no white space around the separator; false by default." },
-  encoding: {
-    type: "string",
-    values: ["utf-8", "utf8"],
-    doc: "Encoding; files are always written in UTF-8.",
-  },
+  separator: arg.string("What stands between an option and its value; = by default."),
+  no_spaces: arg.boolean("Writes no white space around the separator; false by default."),
+  encoding: arg.string("Encoding; files are always written in UTF-8.", { values: ["utf-8", "utf8"] }),
   makedirs: makedirsArg,
   ...editArgs,
 } as const satisfies Record<string, ArgSpec>;
-const strict = {
-  type: "boolean",
-  doc: "Also removes what is not given; false by default.",
-} as const satisfies ArgSpec;
+const strict = arg.boolean("Also removes what is not given; false by default.");
 
 type Common = ValuesOf<typeof common>;
 type Values = { [name: string]: Plain };
@@ -32,11 +25,10 @@ export const iniStates: readonly StateFunction[] = [
     name: "ini.options_present",
     doc: "Ensures that a file has these options in its sections. The file is created if it does not exist.",
     args: {
-      sections: {
-        type: "map",
-        required: true,
-        doc: "A map of options for each section. An option that is not in a map stands before the first section.",
-      },
+      sections: arg.map(
+        "A map of options for each section. An option that is not in a map stands before the first section.",
+        { required: true },
+      ),
       strict,
       ...common,
     },
@@ -57,11 +49,10 @@ export const iniStates: readonly StateFunction[] = [
     name: "ini.options_absent",
     doc: "Ensures that the sections of a file do not have these options.",
     args: {
-      sections: {
-        type: "map",
-        required: true,
-        doc: "A list of options for each section. An option without a list stands before the first section.",
-      },
+      sections: arg.map(
+        "A list of options for each section. An option without a list stands before the first section.",
+        { required: true },
+      ),
       ...common,
     },
     refuse: ({ sections, backup }) => {
@@ -83,11 +74,7 @@ export const iniStates: readonly StateFunction[] = [
     name: "ini.sections_present",
     doc: "Ensures that a file has these sections. The file is created if it does not exist.",
     args: {
-      sections: {
-        type: "any",
-        required: true,
-        doc: "A list of sections, or a map of options for each section.",
-      },
+      sections: arg.any("A list of sections, or a map of options for each section.", { required: true }),
       strict,
       ...common,
     },
@@ -111,7 +98,7 @@ export const iniStates: readonly StateFunction[] = [
     name: "ini.sections_absent",
     doc: "Ensures that a file does not have these sections.",
     args: {
-      sections: { type: "strings", required: true, doc: "Names of sections." },
+      sections: arg.strings("Names of sections.", { required: true }),
       ...common,
     },
     refuse: ({ backup }) => refuseBackup(backup),

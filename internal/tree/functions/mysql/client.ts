@@ -1,20 +1,18 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { NotReady } from "../not-ready.ts";
 
 /** The server and the user to connect as, as Salt's states name them. */
 export const connectionArgs = {
-  connection_host: { type: "string", doc: "Host of the server; the local socket by default." },
-  connection_port: { type: "any", doc: "Port of the server." },
-  connection_unix_socket: { type: "path", doc: "Socket of the server." },
-  connection_user: { type: "string", doc: "User to connect as; root by default." },
-  connection_pass: {
-    type: "string",
-    doc: "Password of this user. It is passed in the environment and not shown.",
-  },
-  connection_default_file: { type: "path", doc: "Option file of the client, such as /etc/mysql/debian.cnf." },
-  connection_charset: { type: "string", doc: "Character set of the connection." },
-  connection_db: { type: "string", doc: "Database to connect to." },
+  connection_host: arg.string("Host of the server; the local socket by default."),
+  connection_port: arg.any("Port of the server."),
+  connection_unix_socket: arg.path("Socket of the server."),
+  connection_user: arg.string("User to connect as; root by default."),
+  connection_pass: arg.string("Password of this user. It is passed in the environment and not shown."),
+  connection_default_file: arg.path("Option file of the client, such as /etc/mysql/debian.cnf."),
+  connection_charset: arg.string("Character set of the connection."),
+  connection_db: arg.string("Database to connect to."),
 } as const;
 
 export interface Connection {

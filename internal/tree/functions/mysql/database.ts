@@ -1,6 +1,7 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import { connectionArgs, identifier, literal, nameProblem, openMysql } from "./client.ts";
 
 const word = /^[A-Za-z0-9_]+$/;
@@ -11,8 +12,8 @@ export const databaseStates: readonly StateFunction[] = deferring([
     name: "mysql_database.present",
     doc: "Ensures that a database exists.",
     args: {
-      character_set: { type: "string", doc: "Default character set, such as utf8mb4." },
-      collate: { type: "string", doc: "Default collation, such as utf8mb4_unicode_ci." },
+      character_set: arg.string("Default character set, such as utf8mb4."),
+      collate: arg.string("Default collation, such as utf8mb4_unicode_ci."),
       ...connectionArgs,
     },
     refuse: ({ character_set = "a", collate = "a" }) =>
@@ -46,11 +47,14 @@ export const databaseStates: readonly StateFunction[] = deferring([
         const run = () => server.run(`change ${name}`, [`ALTER DATABASE ${identifier(name)} ${options}`]);
         if (Object.keys(changes).length > 0) steps.push({ changes, run });
       }
-      return planSteps(steps, {
-        fine: `the database ${name} is as requested`,
-        due: `the database ${name} would be ${found === undefined ? "created" : "changed"}`,
-        done: `the database ${name} was ${found === undefined ? "created" : "changed"}`,
-      });
+      return planSteps(
+        steps,
+        says(
+          `the database ${name}`,
+          found === undefined ? "created" : "changed",
+          `the database ${name} is as requested`,
+        ),
+      );
     },
   }),
   defineState({
@@ -65,11 +69,7 @@ export const databaseStates: readonly StateFunction[] = deferring([
       );
       if (found.length === 0) return unchanged(`the database ${name} does not exist`);
       const run = () => server.run(`remove ${name}`, [`DROP DATABASE ${identifier(name)}`]);
-      return planSteps([{ changes: { [name]: "removed" }, run }], {
-        fine: "",
-        due: `the database ${name} would be removed`,
-        done: `the database ${name} was removed`,
-      });
+      return planSteps([{ changes: { [name]: "removed" }, run }], says(`the database ${name}`, "removed"));
     },
   }),
 ]);

@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import {
   defineState,
   type Plan,
@@ -18,12 +19,12 @@ import {
 } from "./client.ts";
 
 const args = {
-  grant: { type: "any", required: true, doc: "Privileges, such as SELECT,INSERT or ALL PRIVILEGES." },
-  database: { type: "string", required: true, doc: "Database and table, such as shop.* or *.*." },
-  user: { type: "string", required: true, doc: "User." },
-  host: { type: "string", doc: "Host that the user connects from; localhost by default." },
-  grant_option: { type: "boolean", doc: "Also lets the user grant them; false by default." },
-  escape: { type: "boolean", doc: "Takes % and _ in the name of the database literally; true by default." },
+  grant: arg.any("Privileges, such as SELECT,INSERT or ALL PRIVILEGES.", { required: true }),
+  database: arg.string("Database and table, such as shop.* or *.*.", { required: true }),
+  user: arg.string("User.", { required: true }),
+  host: arg.string("Host that the user connects from; localhost by default."),
+  grant_option: arg.boolean("Also lets the user grant them; false by default."),
+  escape: arg.boolean("Takes % and _ in the name of the database literally; true by default."),
   ...connectionArgs,
 } as const;
 
@@ -47,14 +48,10 @@ export const grantStates: readonly StateFunction[] = deferring([
     doc: "Ensures that a user has privileges.",
     args: {
       ...args,
-      revoke_first: {
-        type: "boolean",
-        doc: "Also takes other privileges on the same object; false by default.",
-      },
-      ssl_option: {
-        type: "any",
-        doc: "Not supported: a state with it fails, because without it the user could connect without TLS.",
-      },
+      revoke_first: arg.boolean("Also takes other privileges on the same object; false by default."),
+      ssl_option: arg.any(
+        "Not supported: a state with it fails, because without it the user could connect without TLS.",
+      ),
     },
     refuse: grantProblem,
     plan: (name, wanted, context) => planGrant(name, wanted, true, context),

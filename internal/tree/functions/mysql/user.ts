@@ -1,10 +1,11 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import { account, connectionArgs, literal, type Mysql, nameProblem, openMysql } from "./client.ts";
 import { isNativeForm, nativeForm } from "./password.ts";
 
-const host = { type: "string", doc: "Host that the user connects from; localhost by default." } as const;
+const host = arg.string("Host that the user connects from; localhost by default.");
 
 /** States of users of MySQL and MariaDB. */
 export const userStates: readonly StateFunction[] = deferring([
@@ -13,22 +14,14 @@ export const userStates: readonly StateFunction[] = deferring([
     doc: "Ensures that a user exists, with its password.",
     args: {
       host,
-      password: {
-        type: "string",
-        doc: "Password. It is not shown, and only its stored form reaches the server.",
-      },
-      password_hash: { type: "string", doc: "Stored form of the password: * and 40 hexadecimal digits." },
-      allow_passwordless: { type: "boolean", doc: "Allows a user without a password; false by default." },
-      unix_socket: {
-        type: "boolean",
-        doc: "Lets the user of the host with this name log in; false by default.",
-      },
-      auth_plugin: {
-        type: "string",
+      password: arg.string("Password. It is not shown, and only its stored form reaches the server."),
+      password_hash: arg.string("Stored form of the password: * and 40 hexadecimal digits."),
+      allow_passwordless: arg.boolean("Allows a user without a password; false by default."),
+      unix_socket: arg.boolean("Lets the user of the host with this name log in; false by default."),
+      auth_plugin: arg.string("How the password is stored; mysql_native_password.", {
         values: ["mysql_native_password"],
-        doc: "How the password is stored; mysql_native_password.",
-      },
-      password_column: { type: "string", doc: "Accepted for trees of Salt and not used." },
+      }),
+      password_column: arg.string("Accepted for trees of Salt and not used."),
       ...connectionArgs,
     },
     refuse: ({ password, password_hash: hash, allow_passwordless = false, unix_socket = false }) =>
@@ -65,11 +58,14 @@ export const userStates: readonly StateFunction[] = deferring([
         });
       }
       const hidden = hiddenAt(from, await anonymousHosts(server));
-      return planSteps(steps, {
-        fine: `the user ${name}@${from} is as requested${hidden}`,
-        due: `the user ${name}@${from} would be ${found === undefined ? "created" : "changed"}${hidden}`,
-        done: `the user ${name}@${from} was ${found === undefined ? "created" : "changed"}${hidden}`,
-      });
+      return planSteps(
+        steps,
+        says(
+          `the user ${name}@${from}`,
+          `${found === undefined ? "created" : "changed"}${hidden}`,
+          `the user ${name}@${from} is as requested${hidden}`,
+        ),
+      );
     },
   }),
   defineState({
@@ -84,11 +80,10 @@ export const userStates: readonly StateFunction[] = deferring([
       if ((await stored(server, name, from)) === undefined)
         return unchanged(`the user ${name}@${from} does not exist`);
       const run = () => server.run(`remove the user ${name}`, [`DROP USER ${account(name, from)}`]);
-      return planSteps([{ changes: { [`${name}@${from}`]: "removed" }, run }], {
-        fine: "",
-        due: `the user ${name}@${from} would be removed`,
-        done: `the user ${name}@${from} was removed`,
-      });
+      return planSteps(
+        [{ changes: { [`${name}@${from}`]: "removed" }, run }],
+        says(`the user ${name}@${from}`, "removed"),
+      );
     },
   }),
 ]);

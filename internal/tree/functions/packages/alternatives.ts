@@ -1,4 +1,4 @@
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import {
   type Changes,
@@ -12,11 +12,7 @@ import { planSteps, refuseWith, unchanged } from "../steps.ts";
 import { type Alternatives, alternativesDirectories, parseAlternatives } from "./alternatives-file.ts";
 
 const program = "update-alternatives";
-const path = {
-  type: "path",
-  required: true,
-  doc: "The path that the name stands for.",
-} as const satisfies ArgSpec;
+const path = arg.path("The path that the name stands for.", { required: true });
 
 /** States of the alternatives of a host: which program a name such as editor stands for. */
 export const alternativesStates: readonly StateFunction[] = [
@@ -24,9 +20,9 @@ export const alternativesStates: readonly StateFunction[] = [
     name: "alternatives.install",
     doc: "Ensures that a path is one of the alternatives of a name.",
     args: {
-      link: { type: "path", required: true, doc: "The link that programs use, such as /usr/bin/editor." },
+      link: arg.path("The link that programs use, such as /usr/bin/editor.", { required: true }),
       path,
-      priority: { type: "integer", required: true, doc: "In automatic mode the highest priority is used." },
+      priority: arg.integer("In automatic mode the highest priority is used.", { required: true }),
     },
     plan(name, { link, path, priority }, context) {
       const found = inspect(name, context);

@@ -1,5 +1,6 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring, NotReady } from "../not-ready.ts";
@@ -21,11 +22,9 @@ export const debconfStates: readonly StateFunction[] = deferring([
     name: "debconf.set",
     doc: "Ensures the answers to questions of a Debian package, which is the name of the state, before it is installed.",
     args: {
-      data: {
-        type: "map",
+      data: arg.map("The answers by question: shared/accept: {type: boolean, value: true}.", {
         required: true,
-        doc: "The answers by question: shared/accept: {type: boolean, value: true}.",
-      },
+      }),
     },
     refuse: ({ data }) => answersOf(data).find((each) => typeof each === "string"),
     async plan(name, { data }, context) {

@@ -1,13 +1,14 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { runner } from "../command/runner.ts";
 import { deferring, NotReady } from "../not-ready.ts";
-import { planSteps, refuseWith } from "../steps.ts";
+import { planSteps, refuseWith, says } from "../steps.ts";
 
 const installMs = 15 * 60_000;
 const where = {
-  user: { type: "string", doc: "Runs gem as this user; the user of the peel by default." },
-  gem_bin: { type: "path", doc: "The program gem; the one in the search path by default." },
+  user: arg.string("Runs gem as this user; the user of the peel by default."),
+  gem_bin: arg.path("The program gem; the one in the search path by default."),
 } as const;
 
 /** States of packages of Ruby. */
@@ -16,12 +17,12 @@ export const gemStates: readonly StateFunction[] = deferring([
     name: "gem.installed",
     doc: "Ensures that a gem is installed.",
     args: {
-      version: { type: "string", doc: "Exact version; any by default." },
+      version: arg.string("Exact version; any by default."),
       ...where,
-      source: { type: "string", doc: "URL of the source of gems, the only one then." },
-      pre_releases: { type: "boolean", doc: "Also allows versions before a release; false by default." },
-      rdoc: { type: "boolean", doc: "Also installs documentation; false by default." },
-      ri: { type: "boolean", doc: "Also installs documentation for ri; false by default." },
+      source: arg.string("URL of the source of gems, the only one then."),
+      pre_releases: arg.boolean("Also allows versions before a release; false by default."),
+      rdoc: arg.boolean("Also installs documentation; false by default."),
+      ri: arg.boolean("Also installs documentation for ri; false by default."),
     },
     refuse: ({ version = "1", source = "https://" }) =>
       /^\d[\w.-]*$/.test(version)
@@ -52,11 +53,7 @@ export const gemStates: readonly StateFunction[] = deferring([
         }
       };
       const changes = { [name]: { old: have.join(", "), new: version ?? "latest" } };
-      return planSteps(isThere ? [] : [{ changes, run }], {
-        fine: `${name} is installed`,
-        due: `${name} would be installed`,
-        done: `${name} was installed`,
-      });
+      return planSteps(isThere ? [] : [{ changes, run }], says(name, "installed", `${name} is installed`));
     },
   }),
   defineState({
@@ -76,14 +73,13 @@ export const gemStates: readonly StateFunction[] = deferring([
       const [bundled] = found;
       return planSteps(
         have.length === 0 ? [] : [{ changes: { [name]: { old: have.join(", "), new: "" } }, run }],
-        {
-          fine:
-            bundled === undefined
-              ? `${name} is not installed`
-              : `${name} ${bundled.version} is part of Ruby and stays`,
-          due: `${name} would be removed`,
-          done: `${name} was removed`,
-        },
+        says(
+          name,
+          "removed",
+          bundled === undefined
+            ? `${name} is not installed`
+            : `${name} ${bundled.version} is part of Ruby and stays`,
+        ),
       );
     },
   }),

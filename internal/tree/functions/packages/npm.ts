@@ -1,15 +1,16 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateContext, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { runner } from "../command/runner.ts";
 import { deferring, NotReady } from "../not-ready.ts";
-import { planSteps, refuseWith } from "../steps.ts";
+import { planSteps, refuseWith, says } from "../steps.ts";
 
 const installMs = 15 * 60_000;
 const where = {
-  dir: { type: "path", doc: "Directory of the project; the packages are global by default." },
-  user: { type: "string", doc: "Runs npm as this user; the user of the peel by default." },
+  dir: arg.path("Directory of the project; the packages are global by default."),
+  user: arg.string("Runs npm as this user; the user of the peel by default."),
 } as const;
-const env = { type: "map", doc: "Variables for npm." } as const;
+const env = arg.map("Variables for npm.");
 
 /** States of packages of npm. */
 export const npmStates: readonly StateFunction[] = deferring([
@@ -17,10 +18,10 @@ export const npmStates: readonly StateFunction[] = deferring([
     name: "npm.installed",
     doc: "Ensures that packages of npm are installed: express, or express@4.18.2.",
     args: {
-      pkgs: { type: "strings", doc: "Several packages in place of the name." },
+      pkgs: arg.strings("Several packages in place of the name."),
       ...where,
-      registry: { type: "string", doc: "URL of the registry." },
-      force_reinstall: { type: "boolean", doc: "Installs them again; false by default." },
+      registry: arg.string("URL of the registry."),
+      force_reinstall: arg.boolean("Installs them again; false by default."),
       env,
     },
     refuse: ({ registry = "https://", env: given = {} }) =>
@@ -66,11 +67,7 @@ export const npmStates: readonly StateFunction[] = deferring([
       const run = () => npm.run(["uninstall", nameOf(name)]);
       return planSteps(
         version === undefined ? [] : [{ changes: { [nameOf(name)]: { old: version, new: "" } }, run }],
-        {
-          fine: `${name} is not installed`,
-          due: `${name} would be removed`,
-          done: `${name} was removed`,
-        },
+        says(name, "removed", `${name} is not installed`),
       );
     },
   }),

@@ -1,4 +1,4 @@
-import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import {
   type Changes,
@@ -13,36 +13,29 @@ import { findPip, type Pip } from "./pip-program.ts";
 import { isSatisfied, normalName, parseRequirement } from "./requirement.ts";
 
 const where = {
-  bin_env: {
-    type: "path",
-    doc: "A virtual environment, or the program pip; pip3 or pip of the host by default.",
-  },
-  user: { type: "string", doc: "User that pip runs as; the user of the peel by default." },
-  cwd: { type: "path", doc: "Directory of requirements with a relative path." },
+  bin_env: arg.path("A virtual environment, or the program pip; pip3 or pip of the host by default."),
+  user: arg.string("User that pip runs as; the user of the peel by default."),
+  cwd: arg.path("Directory of requirements with a relative path."),
 } as const satisfies Record<string, ArgSpec>;
 
 const installArgs = {
-  pkgs: {
-    type: "strings",
-    doc: "Several packages instead of name, each as pip takes it: toml, pygit2 == 1.2.",
-  },
-  requirements: { type: "string", doc: "A file of requirements on this host, instead of packages." },
-  editable: {
-    type: "strings",
-    doc: "Sources to install for development, such as git+https://…#egg=name, instead of packages.",
-  },
-  upgrade: { type: "boolean", doc: "Installs the newest version that fits; asks the index in each run." },
-  force_reinstall: { type: "boolean", doc: "Installs the packages again in each run." },
-  ignore_installed: { type: "boolean", doc: "Installs without removing an installed version." },
-  no_deps: { type: "boolean", doc: "Installs no dependencies." },
-  pre_releases: { type: "boolean", doc: "Also takes versions before a release." },
-  index_url: { type: "string", doc: "Address of the package index." },
-  extra_index_url: { type: "strings", doc: "Addresses of more package indexes." },
-  no_index: { type: "boolean", doc: "Asks no index; find_links has the packages." },
-  find_links: { type: "strings", doc: "Directories or addresses of packages." },
-  proxy: { type: "string", doc: "Address of a proxy." },
-  trusted_host: { type: "strings", doc: "Hosts whose certificates are not verified." },
-  extra_args: { type: "strings", doc: "More options of pip install, such as --break-system-packages." },
+  pkgs: arg.strings("Several packages instead of name, each as pip takes it: toml, pygit2 == 1.2."),
+  requirements: arg.string("A file of requirements on this host, instead of packages."),
+  editable: arg.strings(
+    "Sources to install for development, such as git+https://…#egg=name, instead of packages.",
+  ),
+  upgrade: arg.boolean("Installs the newest version that fits; asks the index in each run."),
+  force_reinstall: arg.boolean("Installs the packages again in each run."),
+  ignore_installed: arg.boolean("Installs without removing an installed version."),
+  no_deps: arg.boolean("Installs no dependencies."),
+  pre_releases: arg.boolean("Also takes versions before a release."),
+  index_url: arg.string("Address of the package index."),
+  extra_index_url: arg.strings("Addresses of more package indexes."),
+  no_index: arg.boolean("Asks no index; find_links has the packages."),
+  find_links: arg.strings("Directories or addresses of packages."),
+  proxy: arg.string("Address of a proxy."),
+  trusted_host: arg.strings("Hosts whose certificates are not verified."),
+  extra_args: arg.strings("More options of pip install, such as --break-system-packages."),
   ...where,
 } as const satisfies Record<string, ArgSpec>;
 
@@ -79,7 +72,7 @@ export const pipStates: readonly StateFunction[] = [
   defineState({
     name: "pip.removed",
     doc: "Ensures that Python packages are not installed with pip.",
-    args: { pkgs: { type: "strings", doc: "Several packages instead of name." }, ...where },
+    args: { pkgs: arg.strings("Several packages instead of name."), ...where },
     refuse: ({ pkgs = [] }) => pkgs.map(refuseName).find((problem) => problem !== undefined),
     async plan(name, args, context) {
       const wanted = args.pkgs ?? [name];

@@ -1,13 +1,12 @@
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { type PackageManager, packagesOf } from "../../../host/system/packages/mod.ts";
 import { type System, systemOf } from "../../../host/system/system.ts";
 import { type Changes, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { unchanged } from "../steps.ts";
 
-export const holdArg = {
-  type: "boolean",
-  doc: "Holds the packages, so that upgrades leave them as they are; false lets them go. By default it is left as it is.",
-} as const satisfies ArgSpec;
+export const holdArg = arg.boolean(
+  "Holds the packages, so that upgrades leave them as they are; false lets them go. By default it is left as it is.",
+);
 
 /** What holding packages, or letting them go, changes. */
 export interface HoldChange {

@@ -1,5 +1,5 @@
 import { defined } from "../../../base/defined.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import {
   type InstallOptions,
   type PackageManager,
@@ -16,18 +16,13 @@ import { namesOf } from "./pkg-wanted.ts";
 
 /** How packages are installed; the names are those of Salt. */
 export const installArgs = {
-  fromrepo: {
-    type: "string",
-    doc: "Where versions come from: a release of apt, such as bookworm-backports, or a repository of dnf.",
-  },
-  install_recommends: {
-    type: "boolean",
-    doc: "Whether recommended packages are installed as well; by default as the host is set up. apk has none.",
-  },
-  update_holds: {
-    type: "boolean",
-    doc: "Changes packages that are held as well, with apt; false by default.",
-  },
+  fromrepo: arg.string(
+    "Where versions come from: a release of apt, such as bookworm-backports, or a repository of dnf.",
+  ),
+  install_recommends: arg.boolean(
+    "Whether recommended packages are installed as well; by default as the host is set up. apk has none.",
+  ),
+  update_holds: arg.boolean("Changes packages that are held as well, with apt; false by default."),
 } as const satisfies Record<string, ArgSpec>;
 
 interface InstallArgs {

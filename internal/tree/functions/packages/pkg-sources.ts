@@ -6,7 +6,7 @@ import { createPrivateDirectory } from "../../../base/files/private-directory.ts
 import { createEntry, writeWhole } from "../../../base/files/replace-entry.ts";
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { packagesOf, refusePackageName } from "../../../host/system/packages/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
@@ -14,10 +14,9 @@ import { findSource, refuseSource } from "../sources/source.ts";
 import { unchanged } from "../steps.ts";
 import { changing } from "./pkg-change.ts";
 
-export const sourcesArg = {
-  type: "any",
-  doc: "Package files to install, with apt or dnf: a list of maps from the name of a package to svc://path, salt://path, an absolute path or https://…. A package that is installed, in whatever version, is left as it is.",
-} as const satisfies ArgSpec;
+export const sourcesArg = arg.any(
+  "Package files to install, with apt or dnf: a list of maps from the name of a package to svc://path, salt://path, an absolute path or https://…. A package that is installed, in whatever version, is left as it is.",
+);
 
 interface PackageFile {
   name: string;

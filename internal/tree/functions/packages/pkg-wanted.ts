@@ -1,5 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import {
   hasCategory,
   refusePackageName,
@@ -8,10 +8,9 @@ import {
 } from "../../../host/system/packages/mod.ts";
 import { refuseWith } from "../steps.ts";
 
-export const pkgsArg = {
-  type: "any",
-  doc: "Several packages instead of name: a list of names, or of maps from a name to a version.",
-} as const satisfies ArgSpec;
+export const pkgsArg = arg.any(
+  "Several packages instead of name: a list of names, or of maps from a name to a version.",
+);
 
 /** The problem with the packages of a state, if any. */
 export function refusePackages(pkgs: Plain | undefined, version: string | undefined): string | undefined {

@@ -1,5 +1,5 @@
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec, CallArgs } from "../../../host/modules/mod.ts";
+import { arg, type CallArgs } from "../../../host/modules/mod.ts";
 import { packagesOf, refuseSourceName, type WantedPackage } from "../../../host/system/packages/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type Plan, type StateContext, type StateFunction } from "../../function/mod.ts";
@@ -10,10 +10,9 @@ import { installArgs, planInstalled } from "./pkg-install.ts";
 import { planSources, refuseSources, sourcesArg } from "./pkg-sources.ts";
 import { namesOf, pkgsArg, readPackages, refusePackages, wantedPackages } from "./pkg-wanted.ts";
 
-const refresh = {
-  type: "boolean",
-  doc: "Refreshes the package lists first; by default if they are more than an hour old.",
-} as const satisfies ArgSpec;
+const refresh = arg.boolean(
+  "Refreshes the package lists first; by default if they are more than an hour old.",
+);
 /** Arguments that the states of one transaction may have. */
 const joined = new Set(["pkgs", "version", "refresh"]);
 
@@ -43,10 +42,7 @@ export const pkgStates: readonly StateFunction[] = [
     doc: "Ensures that packages are installed, in the given versions.",
     args: {
       pkgs: pkgsArg,
-      version: {
-        type: "string",
-        doc: "The version, with * as a wildcard, or latest; any version by default.",
-      },
+      version: arg.string("The version, with * as a wildcard, or latest; any version by default."),
       refresh,
       sources: sourcesArg,
       hold: holdArg,

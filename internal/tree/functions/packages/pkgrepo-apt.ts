@@ -15,7 +15,7 @@ import {
 } from "../../../host/system/packages/mod.ts";
 import { type System, systemOf } from "../../../host/system/system.ts";
 import { describeChange, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
-import { planSteps, type Step, unchanged } from "../steps.ts";
+import { planSteps, type Step, says, unchanged } from "../steps.ts";
 import { hasKey, type KeyArgs, keyFileOf, planKey } from "./pkgrepo-key.ts";
 
 const mainFile = "/etc/apt/sources.list";
@@ -73,11 +73,10 @@ export async function planAptManaged(wish: Wish, context: StateContext): Promise
   }
   const shown = formatRepository(wanted);
   if (steps.length > 0 && wish.refresh) steps.push(refreshing(system));
-  return planSteps(steps, {
-    fine: `the repository ${shown} is configured`,
-    due: `the repository ${shown} would be configured`,
-    done: `the repository ${shown} was configured`,
-  });
+  return planSteps(
+    steps,
+    says(`the repository ${shown}`, "configured", `the repository ${shown} is configured`),
+  );
 }
 
 /** Plans the removal of a repository of apt from all files. A file that would be empty is removed. */
@@ -103,11 +102,10 @@ export async function planAptAbsent(
     });
   }
   if (steps.length === 0) return unchanged(`the repository ${formatRepository(unwanted)} does not exist`);
-  return planSteps(refresh ? [...steps, refreshing(system)] : steps, {
-    fine: "",
-    due: `the repository ${formatRepository(unwanted)} would be removed`,
-    done: `the repository ${formatRepository(unwanted)} was removed`,
-  });
+  return planSteps(
+    refresh ? [...steps, refreshing(system)] : steps,
+    says(`the repository ${formatRepository(unwanted)}`, "removed"),
+  );
 }
 
 function refreshing(system: System): Step {

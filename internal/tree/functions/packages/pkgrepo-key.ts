@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { ArgSpec, ValuesOf } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg, type ValuesOf } from "../../../host/modules/mod.ts";
 import type { System } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { fetchBytes } from "../sources/download.ts";
@@ -8,24 +8,20 @@ import type { Step } from "../steps.ts";
 import { dearmored, fingerprintOf, isArmored } from "./openpgp.ts";
 
 export const keyArgs = {
-  key_url: {
-    type: "string",
-    doc: "With apt, source of the key that signs the repository: https://…, svc://path, salt://path or an absolute path. A key from a server is fetched only while its file does not exist.",
-  },
-  key_text: { type: "string", doc: "With apt, the key itself, as armored text." },
-  keyid: { type: "string", doc: "With apt, fingerprint of a key on a keyserver, with at least 16 digits." },
-  keyserver: {
-    type: "string",
-    doc: "With apt, the keyserver, which must answer over HTTPS; keyserver.ubuntu.com by default.",
-  },
-  signedby: {
-    type: "path",
-    doc: "With apt, file of the key. Only this repository trusts it; without it, or signed-by in name, the key is in /etc/apt/trusted.gpg.d.",
-  },
-  aptkey: {
-    type: "boolean",
-    doc: "With apt, false puts the key into /etc/apt/keyrings, for this repository alone. The program apt-key is never used.",
-  },
+  key_url: arg.string(
+    "With apt, source of the key that signs the repository: https://…, svc://path, salt://path or an absolute path. A key from a server is fetched only while its file does not exist.",
+  ),
+  key_text: arg.string("With apt, the key itself, as armored text."),
+  keyid: arg.string("With apt, fingerprint of a key on a keyserver, with at least 16 digits."),
+  keyserver: arg.string(
+    "With apt, the keyserver, which must answer over HTTPS; keyserver.ubuntu.com by default.",
+  ),
+  signedby: arg.path(
+    "With apt, file of the key. Only this repository trusts it; without it, or signed-by in name, the key is in /etc/apt/trusted.gpg.d.",
+  ),
+  aptkey: arg.boolean(
+    "With apt, false puts the key into /etc/apt/keyrings, for this repository alone. The program apt-key is never used.",
+  ),
 } as const satisfies Record<string, ArgSpec>;
 
 export type KeyArgs = ValuesOf<typeof keyArgs>;

@@ -3,7 +3,7 @@ import { packagesOf } from "../../../host/system/packages/mod.ts";
 import { type System, systemOf } from "../../../host/system/system.ts";
 import { describeChange, type Plan, type StateContext, StateFailure } from "../../function/mod.ts";
 import { IniText } from "../ini/ini-text.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import { rpmArgs } from "./pkgrepo-rpm-args.ts";
 
 const directory = "/etc/yum.repos.d";
@@ -44,11 +44,10 @@ export async function planRpmManaged(wish: Wish, context: StateContext): Promise
   const diff = isSecret
     ? notShown
     : await describeChange(path, before === undefined ? undefined : Buffer.from(before), Buffer.from(after));
-  return planSteps(stepsOf(path, after, diff, wish.refresh, system), {
-    fine: "",
-    due: `the repository ${name} would be configured in ${path}`,
-    done: `the repository ${name} was configured in ${path}`,
-  });
+  return planSteps(
+    stepsOf(path, after, diff, wish.refresh, system),
+    says(`the repository ${name}`, `configured in ${path}`),
+  );
 }
 
 /** Plans the removal of a repository of dnf or yum. */
@@ -64,11 +63,10 @@ export async function planRpmAbsent(name: string, context: StateContext): Promis
   const after = ini.sections().length === 0 ? undefined : ini.text();
   const shown = Buffer.from(after ?? "");
   const diff = isSecret ? notShown : await describeChange(path, Buffer.from(before), shown);
-  return planSteps(stepsOf(path, after, diff, false, system), {
-    fine: "",
-    due: `the repository ${name} would be removed from ${path}`,
-    done: `the repository ${name} was removed from ${path}`,
-  });
+  return planSteps(
+    stepsOf(path, after, diff, false, system),
+    says(`the repository ${name}`, `removed from ${path}`),
+  );
 }
 
 function stepsOf(

@@ -1,4 +1,4 @@
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { type PackageManager, packagesOf } from "../../../host/system/packages/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type Plan, StateFailure, type StateFunction } from "../../function/mod.ts";
@@ -8,36 +8,28 @@ import { planRpmAbsent, planRpmManaged } from "./pkgrepo-rpm.ts";
 import { rpmArgs } from "./pkgrepo-rpm-args.ts";
 
 const aptArgs = {
-  file: {
-    type: "path",
-    doc: "With apt, file of a new repository; /etc/apt/sources.list by default. With the suffix .sources it has the format of deb822.",
-  },
-  clean_file: {
-    type: "boolean",
-    doc: "With apt, a change of the repository removes everything else from its file; false by default.",
-  },
-  dist: { type: "string", doc: "With apt, the suite, instead of the one in name." },
-  comps: {
-    type: "any",
-    doc: "With apt, the components, instead of those in name: a list, or text with commas.",
-  },
-  architectures: { type: "any", doc: "With apt, architectures: a list, or text with commas." },
+  file: arg.path(
+    "With apt, file of a new repository; /etc/apt/sources.list by default. With the suffix .sources it has the format of deb822.",
+  ),
+  clean_file: arg.boolean(
+    "With apt, a change of the repository removes everything else from its file; false by default.",
+  ),
+  dist: arg.string("With apt, the suite, instead of the one in name."),
+  comps: arg.any("With apt, the components, instead of those in name: a list, or text with commas."),
+  architectures: arg.any("With apt, architectures: a list, or text with commas."),
   ...keyArgs,
 } as const satisfies Record<string, ArgSpec>;
 
 const shared = {
-  enabled: { type: "any", doc: "Whether packages are installed from it; true by default." },
-  disabled: { type: "any", doc: "The opposite of enabled." },
-  humanname: { type: "string", doc: "Name of the repository for people; apt has none." },
-  comments: { type: "strings", doc: "Comments above the repository." },
-  refresh: { type: "boolean", doc: "Refreshes the package lists after a change; true by default." },
-  refresh_db: { type: "boolean", doc: "Alias of refresh." },
+  enabled: arg.any("Whether packages are installed from it; true by default."),
+  disabled: arg.any("The opposite of enabled."),
+  humanname: arg.string("Name of the repository for people; apt has none."),
+  comments: arg.strings("Comments above the repository."),
+  refresh: arg.boolean("Refreshes the package lists after a change; true by default."),
+  refresh_db: arg.boolean("Alias of refresh."),
 } as const satisfies Record<string, ArgSpec>;
 
-const ppaArg = {
-  type: "string",
-  doc: "A repository of Launchpad, as user/archive. Ubuntu only.",
-} as const satisfies ArgSpec;
+const ppaArg = arg.string("A repository of Launchpad, as user/archive. Ubuntu only.");
 
 /** States of the sources that packages are installed from. */
 export const pkgrepoStates: readonly StateFunction[] = [

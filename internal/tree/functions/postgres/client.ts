@@ -1,23 +1,18 @@
 import { defined } from "../../../base/defined.ts";
 import { findAccount } from "../../../base/process/account.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { type StateContext, StateFailure } from "../../function/mod.ts";
 import { NotReady } from "../not-ready.ts";
 
 /** Where the server is, as Salt's states name it. */
 export const connectionArgs = {
-  user: { type: "string", doc: "Runs psql as this user of the host; postgres by default." },
-  maintenance_db: { type: "string", doc: "Database to connect to; postgres by default." },
-  db_host: {
-    type: "string",
-    doc: "Host of the server, or directory of its socket; the local one by default.",
-  },
-  db_port: { type: "any", doc: "Port of the server." },
-  db_user: { type: "string", doc: "Role to connect as; the user by default." },
-  db_password: {
-    type: "string",
-    doc: "Password of this role. It is passed in the environment and not shown.",
-  },
+  user: arg.string("Runs psql as this user of the host; postgres by default."),
+  maintenance_db: arg.string("Database to connect to; postgres by default."),
+  db_host: arg.string("Host of the server, or directory of its socket; the local one by default."),
+  db_port: arg.any("Port of the server."),
+  db_user: arg.string("Role to connect as; the user by default."),
+  db_password: arg.string("Password of this role. It is passed in the environment and not shown."),
 } as const;
 
 export interface Connection {

@@ -1,9 +1,10 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import { connectionArgs, identifier, literal, nameProblem, openPostgres } from "./client.ts";
 
-const cascade = { type: "boolean", doc: "Also removes what depends on it; false by default." } as const;
+const cascade = arg.boolean("Also removes what depends on it; false by default.");
 
 /** States of extensions of PostgreSQL. */
 export const extensionStates: readonly StateFunction[] = deferring([
@@ -11,12 +12,9 @@ export const extensionStates: readonly StateFunction[] = deferring([
     name: "postgres_extension.present",
     doc: "Ensures that an extension is installed in the database maintenance_db.",
     args: {
-      schema: { type: "string", doc: "Schema of its objects." },
-      ext_version: { type: "string", doc: "Version; any by default." },
-      if_not_exists: {
-        type: "boolean",
-        doc: "Accepted for trees of Salt: an extension is never created twice.",
-      },
+      schema: arg.string("Schema of its objects."),
+      ext_version: arg.string("Version; any by default."),
+      if_not_exists: arg.boolean("Accepted for trees of Salt: an extension is never created twice."),
       ...connectionArgs,
     },
     async plan(name, args, context) {
@@ -47,11 +45,14 @@ export const extensionStates: readonly StateFunction[] = deferring([
           steps.push({ changes: { schema: { old: found.schema, new: schema } }, run });
         }
       }
-      return planSteps(steps, {
-        fine: `the extension ${name} is installed`,
-        due: `the extension ${name} would be ${found === undefined ? "installed" : "changed"}`,
-        done: `the extension ${name} was ${found === undefined ? "installed" : "changed"}`,
-      });
+      return planSteps(
+        steps,
+        says(
+          `the extension ${name}`,
+          found === undefined ? "installed" : "changed",
+          `the extension ${name} is installed`,
+        ),
+      );
     },
   }),
   defineState({
@@ -66,11 +67,7 @@ export const extensionStates: readonly StateFunction[] = deferring([
       const statement = `DROP EXTENSION ${identifier(name)}${args.cascade === true ? " CASCADE" : ""}`;
       return planSteps(
         [{ changes: { [name]: "removed" }, run: () => server.run(`remove ${name}`, [statement]) }],
-        {
-          fine: "",
-          due: `the extension ${name} would be removed`,
-          done: `the extension ${name} was removed`,
-        },
+        says(`the extension ${name}`, "removed"),
       );
     },
   }),
@@ -82,8 +79,8 @@ export const schemaStates: readonly StateFunction[] = deferring([
     name: "postgres_schema.present",
     doc: "Ensures that a schema exists in a database.",
     args: {
-      dbname: { type: "string", required: true, doc: "Database." },
-      owner: { type: "string", doc: "Owner; the role that connects by default." },
+      dbname: arg.string("Database.", { required: true }),
+      owner: arg.string("Owner; the role that connects by default."),
       ...connectionArgs,
     },
     async plan(name, args, context) {
@@ -103,17 +100,20 @@ export const schemaStates: readonly StateFunction[] = deferring([
         const run = () => server.run(`change the owner of ${name}`, [statement]);
         steps.push({ changes: { owner: { old: found.owner, new: owner } }, run });
       }
-      return planSteps(steps, {
-        fine: `the schema ${name} is as requested`,
-        due: `the schema ${name} would be ${found === undefined ? "created" : "changed"}`,
-        done: `the schema ${name} was ${found === undefined ? "created" : "changed"}`,
-      });
+      return planSteps(
+        steps,
+        says(
+          `the schema ${name}`,
+          found === undefined ? "created" : "changed",
+          `the schema ${name} is as requested`,
+        ),
+      );
     },
   }),
   defineState({
     name: "postgres_schema.absent",
     doc: "Ensures that a schema does not exist in a database. One with objects is removed only with cascade.",
-    args: { dbname: { type: "string", required: true, doc: "Database." }, cascade, ...connectionArgs },
+    args: { dbname: arg.string("Database.", { required: true }), cascade, ...connectionArgs },
     async plan(name, args, context) {
       refuseWith(nameProblem(name));
       const server = await openPostgres({ ...args, maintenance_db: args.dbname }, context);
@@ -122,11 +122,7 @@ export const schemaStates: readonly StateFunction[] = deferring([
       const statement = `DROP SCHEMA ${identifier(name)}${args.cascade === true ? " CASCADE" : ""}`;
       return planSteps(
         [{ changes: { [name]: "removed" }, run: () => server.run(`remove ${name}`, [statement]) }],
-        {
-          fine: "",
-          due: `the schema ${name} would be removed`,
-          done: `the schema ${name} was removed`,
-        },
+        says(`the schema ${name}`, "removed"),
       );
     },
   }),

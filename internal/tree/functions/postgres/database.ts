@@ -1,6 +1,7 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import { connectionArgs, identifier, literal, nameProblem, openPostgres } from "./client.ts";
 
 interface Database {
@@ -17,16 +18,13 @@ export const databaseStates: readonly StateFunction[] = deferring([
     name: "postgres_database.present",
     doc: "Ensures that a database exists.",
     args: {
-      owner: { type: "string", doc: "Owner; the role that connects by default." },
-      owner_recurse: {
-        type: "boolean",
-        doc: "Also gives the new owner what the old one has in it; false by default.",
-      },
-      template: { type: "string", doc: "Template of a new database; template1 by default." },
-      encoding: { type: "string", doc: "Encoding of a new database, such as UTF8." },
-      lc_collate: { type: "string", doc: "Collation of a new database." },
-      lc_ctype: { type: "string", doc: "Character classes of a new database." },
-      tablespace: { type: "string", doc: "Tablespace." },
+      owner: arg.string("Owner; the role that connects by default."),
+      owner_recurse: arg.boolean("Also gives the new owner what the old one has in it; false by default."),
+      template: arg.string("Template of a new database; template1 by default."),
+      encoding: arg.string("Encoding of a new database, such as UTF8."),
+      lc_collate: arg.string("Collation of a new database."),
+      lc_ctype: arg.string("Character classes of a new database."),
+      tablespace: arg.string("Tablespace."),
       ...connectionArgs,
     },
     async plan(name, args, context) {
@@ -49,11 +47,7 @@ export const databaseStates: readonly StateFunction[] = deferring([
         ];
         const run = () =>
           server.run(`create the database ${name}`, [`CREATE DATABASE ${quoted} ${options.join(" ")}`]);
-        return planSteps([{ changes: { [name]: "created" }, run }], {
-          fine: "",
-          due: `the database ${name} would be created`,
-          done: `the database ${name} was created`,
-        });
+        return planSteps([{ changes: { [name]: "created" }, run }], says(`the database ${name}`, "created"));
       }
       for (const [what, wanted] of Object.entries({ encoding, lc_collate, lc_ctype })) {
         const now = found[what as "encoding" | "lc_collate" | "lc_ctype"];
@@ -83,11 +77,10 @@ export const databaseStates: readonly StateFunction[] = deferring([
         const run = () => server.run(`move ${name}`, [statement]);
         steps.push({ changes: { tablespace: { old: found.tablespace, new: tablespace } }, run });
       }
-      return planSteps(steps, {
-        fine: `the database ${name} is as requested`,
-        due: `the database ${name} would be changed`,
-        done: `the database ${name} was changed`,
-      });
+      return planSteps(
+        steps,
+        says(`the database ${name}`, "changed", `the database ${name} is as requested`),
+      );
     },
   }),
   defineState({
@@ -100,11 +93,7 @@ export const databaseStates: readonly StateFunction[] = deferring([
       const found = await server.rows(`SELECT 1 AS found FROM pg_database WHERE datname = ${literal(name)}`);
       if (found.length === 0) return unchanged(`the database ${name} does not exist`);
       const run = () => server.run(`remove the database ${name}`, [`DROP DATABASE ${identifier(name)}`]);
-      return planSteps([{ changes: { [name]: "removed" }, run }], {
-        fine: "",
-        due: `the database ${name} would be removed`,
-        done: `the database ${name} was removed`,
-      });
+      return planSteps([{ changes: { [name]: "removed" }, run }], says(`the database ${name}`, "removed"));
     },
   }),
 ]);

@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import {
   defineState,
   type Plan,
@@ -49,19 +50,13 @@ const kinds = {
 type Kind = keyof typeof kinds | "group";
 
 const args = {
-  object_name: {
-    type: "string",
-    required: true,
-    doc: "Object; ALL means every table or sequence of the schema.",
-  },
-  object_type: {
-    type: "string",
+  object_name: arg.string("Object; ALL means every table or sequence of the schema.", { required: true }),
+  object_type: arg.string("Kind of the object.", {
     required: true,
     values: [...Object.keys(kinds), "group"],
-    doc: "Kind of the object.",
-  },
-  privileges: { type: "strings", doc: "Privileges, such as [SELECT, INSERT]; ALL by default." },
-  prepend: { type: "string", doc: "Schema of tables and sequences; public by default." },
+  }),
+  privileges: arg.strings("Privileges, such as [SELECT, INSERT]; ALL by default."),
+  prepend: arg.string("Schema of tables and sequences; public by default."),
   ...connectionArgs,
 } as const;
 
@@ -82,7 +77,7 @@ export const privilegeStates: readonly StateFunction[] = deferring([
     doc: "Ensures that a role, which is the name of the state, has privileges on an object, or is in a group.",
     args: {
       ...args,
-      grant_option: { type: "boolean", doc: "Also lets the role grant them; false by default." },
+      grant_option: arg.boolean("Also lets the role grant them; false by default."),
     },
     refuse: ({ privileges = [] }) => privilegeProblem(privileges),
     plan: (name, wanted, context) => planPrivileges(name, wanted, true, context),

@@ -1,7 +1,8 @@
 import { systemRandom } from "../../../base/id.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, type Plan, type StateContext, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import {
   type Connection,
   connectionArgs,
@@ -13,7 +14,7 @@ import {
 } from "./client.ts";
 import { isPassword, storedForm } from "./password.ts";
 
-const flag = (doc: string) => ({ type: "boolean", doc: `${doc}; unchanged by default.` }) as const;
+const flag = (doc: string) => arg.boolean(`${doc}; unchanged by default.`);
 const attributes = {
   createdb: flag("Whether the role may create databases"),
   createroles: flag("Whether the role may create roles"),
@@ -21,7 +22,7 @@ const attributes = {
   replication: flag("Whether the role may replicate"),
   inherit: flag("Whether the role has the rights of its groups"),
 } as const;
-const groups = { type: "strings", doc: "Groups that the role must be in; others stay." } as const;
+const groups = arg.strings("Groups that the role must be in; others stay.");
 
 interface Role {
   createdb: boolean;
@@ -60,15 +61,14 @@ export const userStates: readonly StateFunction[] = deferring([
     doc: "Ensures that a role exists that may log in.",
     args: {
       ...attributes,
-      login: { type: "boolean", doc: "Whether the role may log in; true by default." },
-      password: {
-        type: "string",
-        doc: "Password, or its stored form (SCRAM-SHA-256$… or md5…). It is not shown, and only its stored form reaches the server.",
-      },
-      default_password: { type: "string", doc: "Password of a new role." },
-      refresh_password: { type: "boolean", doc: "Sets the password on each run; false by default." },
-      encrypted: { type: "any", doc: "Accepted for trees of Salt: passwords are always stored encrypted." },
-      valid_until: { type: "string", doc: "Time after which the password is not valid, such as 2030-01-01." },
+      login: arg.boolean("Whether the role may log in; true by default."),
+      password: arg.string(
+        "Password, or its stored form (SCRAM-SHA-256$… or md5…). It is not shown, and only its stored form reaches the server.",
+      ),
+      default_password: arg.string("Password of a new role."),
+      refresh_password: arg.boolean("Sets the password on each run; false by default."),
+      encrypted: arg.any("Accepted for trees of Salt: passwords are always stored encrypted."),
+      valid_until: arg.string("Time after which the password is not valid, such as 2030-01-01."),
       groups,
       ...connectionArgs,
     },
@@ -153,11 +153,14 @@ async function planRole(name: string, wanted: Wanted, what: string, context: Sta
         ),
     });
   }
-  return planSteps(steps, {
-    fine: `the ${what} ${name} is as requested`,
-    due: `the ${what} ${name} would be ${role === undefined ? "created" : "changed"}`,
-    done: `the ${what} ${name} was ${role === undefined ? "created" : "changed"}`,
-  });
+  return planSteps(
+    steps,
+    says(
+      `the ${what} ${name}`,
+      role === undefined ? "created" : "changed",
+      `the ${what} ${name} is as requested`,
+    ),
+  );
 }
 
 async function planNoRole(
@@ -171,11 +174,7 @@ async function planNoRole(
   const found = await server.rows(`SELECT 1 AS found FROM pg_roles WHERE rolname = ${literal(name)}`);
   if (found.length === 0) return unchanged(`the ${what} ${name} does not exist`);
   const run = () => server.run(`remove the role ${name}`, [`DROP ROLE ${identifier(name)}`]);
-  return planSteps([{ changes: { [name]: "removed" }, run }], {
-    fine: "",
-    due: `the ${what} ${name} would be removed`,
-    done: `the ${what} ${name} was removed`,
-  });
+  return planSteps([{ changes: { [name]: "removed" }, run }], says(`the ${what} ${name}`, "removed"));
 }
 
 function roleQuery(name: string): string {

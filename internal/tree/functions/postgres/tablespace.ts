@@ -1,6 +1,7 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import { connectionArgs, identifier, literal, nameProblem, openPostgres } from "./client.ts";
 
 /** States of tablespaces of PostgreSQL. */
@@ -9,9 +10,9 @@ export const tablespaceStates: readonly StateFunction[] = deferring([
     name: "postgres_tablespace.present",
     doc: "Ensures that a tablespace exists.",
     args: {
-      directory: { type: "path", required: true, doc: "An empty directory of the server, which owns it." },
-      options: { type: "map", doc: "Parameters of the tablespace, such as random_page_cost." },
-      owner: { type: "string", doc: "Owner; the role that connects by default." },
+      directory: arg.path("An empty directory of the server, which owns it.", { required: true }),
+      options: arg.map("Parameters of the tablespace, such as random_page_cost."),
+      owner: arg.string("Owner; the role that connects by default."),
       ...connectionArgs,
     },
     refuse({ options }) {
@@ -40,11 +41,10 @@ export const tablespaceStates: readonly StateFunction[] = deferring([
         const tuned = options.length === 0 ? "" : ` WITH (${settings})`;
         const statement = `CREATE TABLESPACE ${quoted}${owned} LOCATION ${literal(directory)}${tuned}`;
         const run = () => server.run(`create the tablespace ${name}`, [statement]);
-        return planSteps([{ changes: { [name]: "created" }, run }], {
-          fine: "",
-          due: `the tablespace ${name} would be created`,
-          done: `the tablespace ${name} was created`,
-        });
+        return planSteps(
+          [{ changes: { [name]: "created" }, run }],
+          says(`the tablespace ${name}`, "created"),
+        );
       }
       if (found.directory !== directory) {
         throw new StateFailure(
@@ -63,11 +63,10 @@ export const tablespaceStates: readonly StateFunction[] = deferring([
       const set = found.options.split(",");
       const missing = options.filter(({ option, value }) => !set.includes(`${option}=${value}`));
       if (missing.length > 0) change("options", found.options, settings, `SET (${settings})`);
-      return planSteps(steps, {
-        fine: `the tablespace ${name} is as requested`,
-        due: `the tablespace ${name} would be changed`,
-        done: `the tablespace ${name} was changed`,
-      });
+      return planSteps(
+        steps,
+        says(`the tablespace ${name}`, "changed", `the tablespace ${name} is as requested`),
+      );
     },
   }),
   defineState({
@@ -82,11 +81,7 @@ export const tablespaceStates: readonly StateFunction[] = deferring([
       );
       if (found.length === 0) return unchanged(`the tablespace ${name} does not exist`);
       const run = () => server.run(`remove the tablespace ${name}`, [`DROP TABLESPACE ${identifier(name)}`]);
-      return planSteps([{ changes: { [name]: "removed" }, run }], {
-        fine: "",
-        due: `the tablespace ${name} would be removed`,
-        done: `the tablespace ${name} was removed`,
-      });
+      return planSteps([{ changes: { [name]: "removed" }, run }], says(`the tablespace ${name}`, "removed"));
     },
   }),
 ]);

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { type ArgSpec, arg } from "../../../host/modules/mod.ts";
 import { StateFailure } from "../../function/mod.ts";
 
 /** Digests by name, with the number of their hexadecimal digits. */
@@ -14,18 +14,15 @@ export interface SourceHash {
 }
 
 export const sourceHashArgs = {
-  source_hash: {
-    type: "string",
-    doc: "Expected digest of the source: sha256=… or another algorithm in hexadecimal, or a file with digests: svc://path, salt://path or https://…. Required for a source on a server. A digest with md5 or sha1 gives a warning.",
-  },
-  source_hash_name: {
-    type: "string",
-    doc: "The name whose digest is looked up in a file with digests; the file name of the source by default.",
-  },
-  skip_verify: {
-    type: "boolean",
-    doc: "Accepts an https:// source without source_hash. It is fetched in each run, and gives a warning.",
-  },
+  source_hash: arg.string(
+    "Expected digest of the source: sha256=… or another algorithm in hexadecimal, or a file with digests: svc://path, salt://path or https://…. Required for a source on a server. A digest with md5 or sha1 gives a warning.",
+  ),
+  source_hash_name: arg.string(
+    "The name whose digest is looked up in a file with digests; the file name of the source by default.",
+  ),
+  skip_verify: arg.boolean(
+    "Accepts an https:// source without source_hash. It is fetched in each run, and gives a warning.",
+  ),
 } as const satisfies Record<string, ArgSpec>;
 
 const form = /^(?:(md5|sha1|sha224|sha256|sha384|sha512)[=:])?([0-9a-f]+)$/i;

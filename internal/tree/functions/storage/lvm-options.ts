@@ -1,3 +1,5 @@
+import { arg } from "../../../host/modules/mod.ts";
+
 /** Options that the programs of LVM take, by the name that Salt's states have for them. */
 export const pvOptions = [
   ...([
@@ -39,7 +41,7 @@ export const lvOptions = [
 type OptionArgs<Name extends string> = Readonly<Record<Name, { type: "any"; doc: string }>>;
 
 export function optionArgs<Name extends string>(names: readonly Name[], program: string): OptionArgs<Name> {
-  const specs = names.map((name) => [name, { type: "any", doc: `The option --${name} of ${program}.` }]);
+  const specs = names.map((name) => [name, arg.any(`The option --${name} of ${program}.`)]);
   return Object.fromEntries(specs) as OptionArgs<Name>;
 }
 

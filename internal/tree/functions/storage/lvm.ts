@@ -1,8 +1,9 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, type Plan, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring } from "../not-ready.ts";
 import { parseSize } from "../size.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 import { lvOptions, optionArgs, optionProblem, optionWords, pvOptions, vgOptions } from "./lvm-options.ts";
 import { groupNames, logicalVolumes, physicalVolumes, realDevice, slow } from "./lvm-report.ts";
 
@@ -52,11 +53,9 @@ export const lvmStates: readonly StateFunction[] = deferring([
     name: "lvm.vg_present",
     doc: "Ensures that a volume group exists and has these physical volumes. Others are not removed.",
     args: {
-      devices: {
-        type: "strings",
+      devices: arg.strings("Physical volumes; devices with a file system are not overwritten.", {
         required: true,
-        doc: "Physical volumes; devices with a file system are not overwritten.",
-      },
+      }),
       ...optionArgs(vgOptions, "vgcreate"),
     },
     refuse: (args) =>
@@ -86,11 +85,14 @@ export const lvmStates: readonly StateFunction[] = deferring([
         await succeed(system, `create the volume group ${name}`, argv, slow);
       };
       const changes = { [name]: exists ? { added: missing } : { created: devices } };
-      return planSteps(exists && missing.length === 0 ? [] : [{ changes, run }], {
-        fine: `the volume group ${name} has its physical volumes`,
-        due: `the volume group ${name} would be ${exists ? "extended" : "created"}`,
-        done: `the volume group ${name} was ${exists ? "extended" : "created"}`,
-      });
+      return planSteps(
+        exists && missing.length === 0 ? [] : [{ changes, run }],
+        says(
+          `the volume group ${name}`,
+          exists ? "extended" : "created",
+          `the volume group ${name} has its physical volumes`,
+        ),
+      );
     },
   }),
   defineState({
@@ -112,18 +114,15 @@ export const lvmStates: readonly StateFunction[] = deferring([
     name: "lvm.lv_present",
     doc: "Ensures that a logical volume exists. An existing one grows to its size, and never becomes smaller.",
     args: {
-      vgname: { type: "string", doc: "Volume group." },
-      size: { type: "any", doc: "Size, such as 10G or 512M; a number is megabytes." },
-      extents: { type: "any", doc: "Size in extents, or a share such as 100%FREE." },
-      snapshot: { type: "string", doc: "The logical volume that this one is a snapshot of." },
-      pv: { type: "string", doc: "Physical volume to use." },
-      thinvolume: {
-        type: "boolean",
-        doc: "Creates a thin volume in the pool that vgname names as group/pool.",
-      },
-      thinpool: { type: "boolean", doc: "Creates a pool of thin volumes." },
-      resizefs: { type: "boolean", doc: "Also lets the file system grow; false by default." },
-      force: { type: "boolean", doc: "Accepted for trees of Salt; signatures of file systems are wiped." },
+      vgname: arg.string("Volume group."),
+      size: arg.any("Size, such as 10G or 512M; a number is megabytes."),
+      extents: arg.any("Size in extents, or a share such as 100%FREE."),
+      snapshot: arg.string("The logical volume that this one is a snapshot of."),
+      pv: arg.string("Physical volume to use."),
+      thinvolume: arg.boolean("Creates a thin volume in the pool that vgname names as group/pool."),
+      thinpool: arg.boolean("Creates a pool of thin volumes."),
+      resizefs: arg.boolean("Also lets the file system grow; false by default."),
+      force: arg.boolean("Accepted for trees of Salt; signatures of file systems are wiped."),
       ...optionArgs(lvOptions, "lvcreate"),
     },
     refuse: (args) =>
@@ -168,17 +167,20 @@ export const lvmStates: readonly StateFunction[] = deferring([
         if (rounded > found.bytes)
           steps.push({ changes: { [path]: { old: found.bytes, new: rounded } }, run });
       }
-      return planSteps(steps, {
-        fine: `the logical volume ${name} exists`,
-        due: `the logical volume ${name} would be ${found === undefined ? "created" : "extended"}`,
-        done: `the logical volume ${name} was ${found === undefined ? "created" : "extended"}`,
-      });
+      return planSteps(
+        steps,
+        says(
+          `the logical volume ${name}`,
+          found === undefined ? "created" : "extended",
+          `the logical volume ${name} exists`,
+        ),
+      );
     },
   }),
   defineState({
     name: "lvm.lv_absent",
     doc: "Ensures that a logical volume does not exist. Its data is lost; one in use is not removed.",
-    args: { vgname: { type: "string", required: true, doc: "Volume group." } },
+    args: { vgname: arg.string("Volume group.", { required: true }) },
     async plan(name, { vgname }, context) {
       refuseWith(nameProblem(name) ?? nameProblem(vgname));
       const system = systemOf(context);
@@ -195,11 +197,7 @@ export const lvmStates: readonly StateFunction[] = deferring([
 
 function planRemoval(system: System, what: string, name: string, program: string): Plan {
   const run = async () => void (await succeed(system, `remove ${name}`, [program, "--yes", name], slow));
-  return planSteps([{ changes: { [name]: "removed" }, run }], {
-    fine: "",
-    due: `the ${what} ${name} would be removed`,
-    done: `the ${what} ${name} was removed`,
-  });
+  return planSteps([{ changes: { [name]: "removed" }, run }], says(`the ${what} ${name}`, "removed"));
 }
 
 function nameProblem(name: string): string | undefined {

@@ -1,9 +1,9 @@
 import { parseMountInfo } from "../../../host/facts/mod.ts";
-import { argumentProblem } from "../../../host/modules/mod.ts";
+import { arg, argumentProblem } from "../../../host/modules/mod.ts";
 import { fstabEntry, fstabPath, withEntry, withoutEntry } from "../../../host/system/fstab.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
-import { planSteps, refuseWith, type Step } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says } from "../steps.ts";
 
 const mountTimeoutMs = 120_000;
 /** Mount points that the host needs to work. */
@@ -15,23 +15,14 @@ export const mountStates: readonly StateFunction[] = [
     name: "mount.mounted",
     doc: "Ensures that a file system is mounted on a directory, now and after a reboot.",
     args: {
-      device: {
-        type: "string",
-        required: true,
-        doc: "Device, such as /dev/sdb1, UUID=…, server:/path or tmpfs.",
-      },
-      fstype: { type: "string", required: true, doc: "Type of the file system, such as ext4." },
-      opts: { type: "strings", doc: "Mount options; defaults by default." },
-      dump: { type: "integer", min: 0, max: 2, doc: "The dump field of fstab(5); 0 by default." },
-      pass_num: {
-        type: "integer",
-        min: 0,
-        max: 2,
-        doc: "The fsck order at boot, as in fstab(5); 0 by default.",
-      },
-      mkmnt: { type: "boolean", doc: "Creates the directory; false by default." },
-      persist: { type: "boolean", doc: `Adds an entry to ${fstabPath}; true by default.` },
-      mount: { type: "boolean", doc: "Mounts it now; true by default." },
+      device: arg.string("Device, such as /dev/sdb1, UUID=…, server:/path or tmpfs.", { required: true }),
+      fstype: arg.string("Type of the file system, such as ext4.", { required: true }),
+      opts: arg.strings("Mount options; defaults by default."),
+      dump: arg.integer("The dump field of fstab(5); 0 by default.", { min: 0, max: 2 }),
+      pass_num: arg.integer("The fsck order at boot, as in fstab(5); 0 by default.", { min: 0, max: 2 }),
+      mkmnt: arg.boolean("Creates the directory; false by default."),
+      persist: arg.boolean(`Adds an entry to ${fstabPath}; true by default.`),
+      mount: arg.boolean("Mounts it now; true by default."),
     },
     refuse: ({ fstype, opts = [], device }) =>
       [fstype, ...opts].some((each) => !/^[^\s\0]+$/.test(each))
@@ -77,18 +68,14 @@ export const mountStates: readonly StateFunction[] = [
           run: () => system.write(fstabPath, withEntry(system.read(fstabPath) ?? "", entry)),
         });
       }
-      return planSteps(steps, {
-        fine: `${name} is mounted as requested`,
-        due: `${name} would be mounted`,
-        done: `${name} was mounted`,
-      });
+      return planSteps(steps, says(name, "mounted", `${name} is mounted as requested`));
     },
   }),
   defineState({
     name: "mount.unmounted",
     doc: "Ensures that nothing is mounted on a directory.",
     args: {
-      persist: { type: "boolean", doc: `Also removes the entry from ${fstabPath}; false by default.` },
+      persist: arg.boolean(`Also removes the entry from ${fstabPath}; false by default.`),
     },
     plan(name, { persist = false }, context) {
       refuseWith(refusePath(name) ?? refuseVital(name));
@@ -113,11 +100,7 @@ export const mountStates: readonly StateFunction[] = [
           run: () => system.write(fstabPath, withoutEntry(system.read(fstabPath) ?? "", name)),
         });
       }
-      return planSteps(steps, {
-        fine: `nothing is mounted on ${name}`,
-        due: `${name} would be unmounted`,
-        done: `${name} was unmounted`,
-      });
+      return planSteps(steps, says(name, "unmounted", `nothing is mounted on ${name}`));
     },
   }),
 ];
@@ -146,7 +129,7 @@ function isSameDevice(
 }
 
 function refusePath(path: string): string | undefined {
-  const problem = argumentProblem({ type: "path", doc: "" }, path);
+  const problem = argumentProblem(arg.path(""), path);
   if (problem === undefined && (path === "/" || !path.endsWith("/"))) return undefined;
   return `${JSON.stringify(path.slice(0, 200))} is not an absolute path, or ends with a slash`;
 }

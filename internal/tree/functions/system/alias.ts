@@ -1,6 +1,7 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type Plan, type StateContext, type StateFunction } from "../../function/mod.ts";
-import { planSteps, refuseWith } from "../steps.ts";
+import { planSteps, refuseWith, says } from "../steps.ts";
 
 const aliasesPath = "/etc/aliases";
 
@@ -10,11 +11,7 @@ export const aliasStates: readonly StateFunction[] = [
     name: "alias.present",
     doc: "Ensures that mail to a local name goes to this target.",
     args: {
-      target: {
-        type: "string",
-        required: true,
-        doc: "An address, a path, |command, or several with commas.",
-      },
+      target: arg.string("An address, a path, |command, or several with commas.", { required: true }),
     },
     refuse: ({ target }) => (/[\0\r\n]/.test(target) ? "target: expected one line" : undefined),
     plan: (name, { target }, context) => planAlias(name, target, context),
@@ -42,11 +39,14 @@ function planAlias(name: string, target: string | undefined, context: StateConte
   };
   const changes = { [`alias ${name}`]: { old: before ?? "", new: target ?? "" } };
   const what = `the alias ${name}`;
-  return planSteps(before === target ? [] : [{ changes, run }], {
-    fine: target === undefined ? `${what} does not exist` : `${what} is in the desired state`,
-    due: `${what} would be ${target === undefined ? "removed" : "set"}`,
-    done: `${what} was ${target === undefined ? "removed" : "set"}`,
-  });
+  return planSteps(
+    before === target ? [] : [{ changes, run }],
+    says(
+      what,
+      target === undefined ? "removed" : "set",
+      target === undefined ? `${what} does not exist` : `${what} is in the desired state`,
+    ),
+  );
 }
 
 /** An alias in a file, with lines that continue it. */

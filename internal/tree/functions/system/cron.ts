@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { defined } from "../../../base/defined.ts";
 import type { Plain } from "../../../base/msgpack.ts";
-import type { ArgSpec } from "../../../host/modules/mod.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { localUsers } from "../../../host/system/accounts/mod.ts";
 import {
   type CronEntry,
@@ -19,18 +19,14 @@ import {
   StateFailure,
   type StateFunction,
 } from "../../function/mod.ts";
-import { planSteps, refuseWith, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, says, unchanged } from "../steps.ts";
 
-const user = { type: "string", doc: "Owner of the crontab; root by default." } as const satisfies ArgSpec;
-const identifier = {
-  type: "string",
-  doc: "Identifies the entry, so that its command can change; the command itself by default.",
-} as const satisfies ArgSpec;
+const user = arg.string("Owner of the crontab; root by default.");
+const identifier = arg.string(
+  "Identifies the entry, so that its command can change; the command itself by default.",
+);
 const field = (doc: string) =>
-  ({
-    type: "any",
-    doc: `${doc}; * by default. With random, each host and entry has a time of its own.`,
-  }) as const satisfies ArgSpec;
+  arg.any(`${doc}; * by default. With random, each host and entry has a time of its own.`);
 const fields = ["minute", "hour", "daymonth", "month", "dayweek"] as const;
 const specials = ["@reboot", "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
@@ -46,10 +42,10 @@ export const cronStates: readonly StateFunction[] = [
       daymonth: field("Days of the month"),
       month: field("Months"),
       dayweek: field("Days of the week"),
-      special: { type: "string", values: specials, doc: "Replaces the time fields." },
+      special: arg.string("Replaces the time fields.", { values: specials }),
       identifier,
-      comment: { type: "string", doc: "A comment line above the entry." },
-      commented: { type: "boolean", doc: "Keeps the entry, and cron does not run it; false by default." },
+      comment: arg.string("A comment line above the entry."),
+      commented: arg.boolean("Keeps the entry, and cron does not run it; false by default."),
     },
     refuse(args) {
       const given = fields.filter((name) => args[name] !== undefined);
@@ -89,7 +85,7 @@ export const cronStates: readonly StateFunction[] = [
   defineState({
     name: "cron.env_present",
     doc: "Ensures that a crontab sets a variable for its entries.",
-    args: { user, value: { type: "string", required: true, doc: "The value. It is written in quotes." } },
+    args: { user, value: arg.string("The value. It is written in quotes.", { required: true }) },
     refuse: ({ value }) =>
       refuseLine("value", value) ??
       (value.includes('"') ? "value: must not contain a double quote" : undefined),
@@ -144,11 +140,7 @@ async function planEdit(
     edit(crontab);
     await writeCrontab(system, user, crontab.text());
   };
-  return planSteps([{ changes, run }], {
-    fine: "",
-    due: `the crontab of ${user} would be changed`,
-    done: `the crontab of ${user} was changed`,
-  });
+  return planSteps([{ changes, run }], says(`the crontab of ${user}`, "changed"));
 }
 
 function requireUser(system: System, user: string): void {

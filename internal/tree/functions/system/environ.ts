@@ -1,5 +1,6 @@
 import type { Plain } from "../../../base/msgpack.ts";
 import { isMap } from "../../../base/plain-map.ts";
+import { arg } from "../../../host/modules/mod.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 
 /** States of the environment of commands. */
@@ -8,17 +9,13 @@ export const environStates: readonly StateFunction[] = [
     name: "environ.setenv",
     doc: "Sets variables for the commands of later states of this run, and for their unless and onlyif. It changes nothing on the host, and the variables end with the run.",
     args: {
-      value: { type: "any", doc: "The value of the variable, or a map of variables with their values." },
-      false_unsets: {
-        type: "boolean",
-        doc: "The value false removes a variable instead of setting it to the empty text.",
-      },
-      clear_all: { type: "boolean", doc: "Removes the variables that earlier states of the run set." },
-      update_minion: {
-        type: "boolean",
-        doc: "Accepted and not used: a peel keeps no variables between runs.",
-      },
-      permanent: { type: "boolean", doc: "Accepted and not used." },
+      value: arg.any("The value of the variable, or a map of variables with their values."),
+      false_unsets: arg.boolean(
+        "The value false removes a variable instead of setting it to the empty text.",
+      ),
+      clear_all: arg.boolean("Removes the variables that earlier states of the run set."),
+      update_minion: arg.boolean("Accepted and not used: a peel keeps no variables between runs."),
+      permanent: arg.boolean("Accepted and not used."),
     },
     refuse: ({ value }) =>
       value !== undefined && variablesOf("", value) === undefined

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { arg } from "../../../host/modules/mod.ts";
 import {
   hostsPath,
   parseHosts,
@@ -8,7 +9,7 @@ import {
 } from "../../../host/system/hosts-file.ts";
 import { type System, systemOf } from "../../../host/system/system.ts";
 import { defineState, type Plan, type StateFunction } from "../../function/mod.ts";
-import { planSteps, refuseWith } from "../steps.ts";
+import { planSteps, refuseWith, says } from "../steps.ts";
 
 /** States of /etc/hosts. Unaffected lines are preserved, with their comments. */
 export const hostStates: readonly StateFunction[] = [
@@ -16,8 +17,8 @@ export const hostStates: readonly StateFunction[] = [
     name: "host.present",
     doc: "Ensures that a host name has these addresses.",
     args: {
-      ip: { type: "strings", required: true, doc: "One or more addresses." },
-      clean: { type: "boolean", doc: "Removes the name from other addresses; false by default." },
+      ip: arg.strings("One or more addresses.", { required: true }),
+      clean: arg.boolean("Removes the name from other addresses; false by default."),
     },
     refuse: ({ ip }) => refuseAddresses(ip),
     plan(name, { ip: addresses, clean = false }, context) {
@@ -35,7 +36,7 @@ export const hostStates: readonly StateFunction[] = [
   defineState({
     name: "host.absent",
     doc: "Ensures that a host name does not have these addresses.",
-    args: { ip: { type: "strings", doc: "One or more addresses; all by default." } },
+    args: { ip: arg.strings("One or more addresses; all by default.") },
     refuse: ({ ip }) => refuseAddresses(ip ?? []),
     plan(name, { ip: addresses }, context) {
       refuseWith(refuseHost(name));
@@ -48,11 +49,7 @@ export const hostStates: readonly StateFunction[] = [
     name: "host.only",
     doc: "Ensures that an address, given as the name of the state, has exactly these host names.",
     args: {
-      hostnames: {
-        type: "strings",
-        required: true,
-        doc: "The host names. An empty list removes the address.",
-      },
+      hostnames: arg.strings("The host names. An empty list removes the address.", { required: true }),
     },
     refuse: ({ hostnames }) => hostnames.map(refuseHost).find((each) => each),
     plan(name, { hostnames }, context) {
@@ -70,11 +67,7 @@ function planHosts(system: System, what: string, edit: (text: string) => string)
   const after = edit(before);
   const run = () => system.write(hostsPath, edit(system.read(hostsPath) ?? ""));
   const steps = after === before ? [] : [{ changes: { [hostsPath]: difference(before, after) }, run }];
-  return planSteps(steps, {
-    fine: `${what} is in the desired state`,
-    due: `${what} would be changed`,
-    done: `${what} was changed`,
-  });
+  return planSteps(steps, says(what, "changed", `${what} is in the desired state`));
 }
 
 /** The removed and the added lines. */

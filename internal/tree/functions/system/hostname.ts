@@ -1,6 +1,6 @@
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, type StateFunction } from "../../function/mod.ts";
-import { planSteps, refuseWith, type Step } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says } from "../steps.ts";
 
 const configured = "/etc/hostname";
 const running = "/proc/sys/kernel/hostname";
@@ -29,11 +29,7 @@ export const hostnameStates: readonly StateFunction[] = [
           run: () => system.write(configured, `${name}\n`),
         });
       }
-      return planSteps(steps, {
-        fine: `the host name is ${name}`,
-        due: `the host name would be set to ${name}`,
-        done: `the host name was set to ${name}`,
-      });
+      return planSteps(steps, says("the host name", `set to ${name}`, `the host name is ${name}`));
     },
   }),
 ];

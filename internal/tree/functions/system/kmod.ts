@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import {
   filesLoading,
   isBuiltIn,
@@ -11,7 +12,7 @@ import { defineState, StateFailure, type StateFunction } from "../../function/mo
 import { editFile } from "../sources/file-step.ts";
 import { planSteps, refuseWith, type Step } from "../steps.ts";
 
-const mods = { type: "strings", doc: "Several modules in place of the name." } as const;
+const mods = arg.strings("Several modules in place of the name.");
 
 /** States of kernel modules. */
 export const kmodStates: readonly StateFunction[] = [
@@ -19,7 +20,7 @@ export const kmodStates: readonly StateFunction[] = [
     name: "kmod.present",
     doc: "Ensures that kernel modules are loaded.",
     args: {
-      persist: { type: "boolean", doc: "Also loads them at boot; false by default." },
+      persist: arg.boolean("Also loads them at boot; false by default."),
       mods,
     },
     async plan(name, { persist = false, mods: several }, context) {
@@ -56,8 +57,8 @@ export const kmodStates: readonly StateFunction[] = [
     name: "kmod.absent",
     doc: "Ensures that kernel modules are not loaded.",
     args: {
-      persist: { type: "boolean", doc: "Also stops loading them at boot; false by default." },
-      comment: { type: "boolean", doc: "Keeps the lines of the boot files as comments; true by default." },
+      persist: arg.boolean("Also stops loading them at boot; false by default."),
+      comment: arg.boolean("Keeps the lines of the boot files as comments; true by default."),
       mods,
     },
     async plan(name, { persist = false, comment = true, mods: several }, context) {

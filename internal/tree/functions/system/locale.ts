@@ -11,7 +11,7 @@ import {
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { editFile } from "../sources/file-step.ts";
-import { planSteps, type Step } from "../steps.ts";
+import { planSteps, type Step, says } from "../steps.ts";
 
 /** Generating all locales of a list takes some seconds each. */
 const generateMs = 10 * 60_000;
@@ -46,11 +46,10 @@ export const localeStates: readonly StateFunction[] = [
           },
         });
       }
-      return planSteps(steps, {
-        fine: `the locale ${locale.name} exists`,
-        due: `the locale ${locale.name} would be generated`,
-        done: `the locale ${locale.name} was generated`,
-      });
+      return planSteps(
+        steps,
+        says(`the locale ${locale.name}`, "generated", `the locale ${locale.name} exists`),
+      );
     },
   }),
   defineState({
@@ -65,11 +64,10 @@ export const localeStates: readonly StateFunction[] = [
       const now = langOf(text);
       const isSame = now !== undefined && canonicalLocale(now) === canonicalLocale(wanted);
       const run = () => system.write(path, withLang(system.read(path) ?? "", wanted));
-      return planSteps(isSame ? [] : [{ changes: { LANG: { old: now ?? "", new: wanted } }, run }], {
-        fine: `the locale of the system is ${wanted}`,
-        due: `the locale of the system would be set to ${wanted}`,
-        done: `the locale of the system was set to ${wanted}`,
-      });
+      return planSteps(
+        isSame ? [] : [{ changes: { LANG: { old: now ?? "", new: wanted } }, run }],
+        says("the locale of the system", `set to ${wanted}`, `the locale of the system is ${wanted}`),
+      );
     },
   }),
 ];

@@ -1,8 +1,9 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { type System, succeed, systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
 import { deferring, NotReady } from "../not-ready.ts";
 import { editFile } from "../sources/file-step.ts";
-import { planSteps, type Step } from "../steps.ts";
+import { planSteps, type Step, says } from "../steps.ts";
 
 const configPath = "/etc/selinux/config";
 const slow = { timeoutMs: 5 * 60_000, outputLimit: 8 * 1024 * 1024 };
@@ -12,11 +13,9 @@ const fileTypes: Readonly<Record<string, string>> = {
   ...{ a: "all files", f: "regular file", d: "directory", c: "character device" },
   ...{ b: "block device", s: "socket", l: "symbolic link", p: "named pipe" },
 };
-const filetype = {
-  type: "string",
+const filetype = arg.string("Type of files: a (all), f, d, c, b, s, l or p; a by default.", {
   values: Object.keys(fileTypes),
-  doc: "Type of files: a (all), f, d, c, b, s, l or p; a by default.",
-} as const;
+});
 
 /** States of SELinux. */
 export const selinuxStates: readonly StateFunction[] = deferring([
@@ -48,19 +47,15 @@ export const selinuxStates: readonly StateFunction[] = deferring([
             )
           : `${text}SELINUX=${wanted}\n`;
       steps.push(...(await editFile(system, configPath, edit)));
-      return planSteps(steps, {
-        fine: `SELinux is ${wanted}`,
-        due: `SELinux would be set to ${wanted}`,
-        done: `SELinux was set to ${wanted}`,
-      });
+      return planSteps(steps, says("SELinux", `set to ${wanted}`, `SELinux is ${wanted}`));
     },
   }),
   defineState({
     name: "selinux.boolean",
     doc: "Ensures the value of a boolean of the policy.",
     args: {
-      value: { type: "any", required: true, doc: "The value: true or on, false or off." },
-      persist: { type: "boolean", doc: "Also keeps the value after a reboot; false by default." },
+      value: arg.any("The value: true or on, false or off.", { required: true }),
+      persist: arg.boolean("Also keeps the value after a reboot; false by default."),
     },
     refuse: ({ value }) =>
       switchOf(value) === undefined ? "value: expected true, false, on or off" : undefined,
@@ -75,20 +70,19 @@ export const selinuxStates: readonly StateFunction[] = deferring([
       const argv = ["setsebool", ...(persist ? ["-P"] : []), name, wanted];
       const run = async () => void (await succeed(system, `set ${name}`, argv, slow));
       const changes = { [name]: { old: now ?? "", new: wanted, ...(persist ? { persist } : {}) } };
-      return planSteps(now === wanted && kept === wanted ? [] : [{ changes, run }], {
-        fine: `${name} is ${wanted}`,
-        due: `${name} would be set to ${wanted}`,
-        done: `${name} was set to ${wanted}`,
-      });
+      return planSteps(
+        now === wanted && kept === wanted ? [] : [{ changes, run }],
+        says(name, `set to ${wanted}`, `${name} is ${wanted}`),
+      );
     },
   }),
   defineState({
     name: "selinux.port_policy_present",
     doc: "Ensures that a port has a type. The name is protocol/port, such as tcp/8080.",
     args: {
-      sel_type: { type: "string", required: true, doc: "Type, such as http_port_t." },
-      protocol: { type: "string", values: ["tcp", "udp"], doc: "Protocol; that of the name by default." },
-      port: { type: "any", doc: "Port or range; that of the name by default." },
+      sel_type: arg.string("Type, such as http_port_t.", { required: true }),
+      protocol: arg.string("Protocol; that of the name by default.", { values: ["tcp", "udp"] }),
+      port: arg.any("Port or range; that of the name by default."),
     },
     refuse: ({ sel_type }) =>
       typeName.test(sel_type) ? undefined : "sel_type: expected a type, such as http_port_t",
@@ -116,9 +110,9 @@ export const selinuxStates: readonly StateFunction[] = deferring([
     name: "selinux.port_policy_absent",
     doc: "Ensures that a port has no type of its own. The name is protocol/port, such as tcp/8080.",
     args: {
-      sel_type: { type: "string", doc: "Only this type; any by default." },
-      protocol: { type: "string", values: ["tcp", "udp"], doc: "Protocol; that of the name by default." },
-      port: { type: "any", doc: "Port or range; that of the name by default." },
+      sel_type: arg.string("Only this type; any by default."),
+      protocol: arg.string("Protocol; that of the name by default.", { values: ["tcp", "udp"] }),
+      port: arg.any("Port or range; that of the name by default."),
     },
     async plan(name, { sel_type, protocol, port }, context) {
       const system = systemOf(context);
@@ -133,21 +127,17 @@ export const selinuxStates: readonly StateFunction[] = deferring([
       const argv = ["semanage", "port", "-d", "-p", wanted.protocol, wanted.port];
       const run = async () => void (await succeed(system, `remove the type of ${name}`, argv, slow));
       const steps = found === undefined ? [] : [{ changes: { [name]: { old: found.type, new: "" } }, run }];
-      return planSteps(steps, {
-        fine: `${name} has no type of its own`,
-        due: `the type of ${name} would be removed`,
-        done: `the type of ${name} was removed`,
-      });
+      return planSteps(steps, says(`the type of ${name}`, "removed", `${name} has no type of its own`));
     },
   }),
   defineState({
     name: "selinux.fcontext_policy_present",
     doc: "Ensures the context that files have by their path. The name is a regular expression of paths.",
     args: {
-      sel_type: { type: "string", required: true, doc: "Type, such as httpd_sys_content_t." },
+      sel_type: arg.string("Type, such as httpd_sys_content_t.", { required: true }),
       filetype,
-      sel_user: { type: "string", doc: "User of SELinux; that of the policy by default." },
-      sel_level: { type: "string", doc: "Level; that of the policy by default." },
+      sel_user: arg.string("User of SELinux; that of the policy by default."),
+      sel_level: arg.string("Level; that of the policy by default."),
     },
     refuse: ({ sel_type, sel_user = "system_u", sel_level = "s0" }) =>
       [sel_type, sel_user].every((word) => typeName.test(word)) && /^s[0-9:.,c-]+$/.test(sel_level)
@@ -189,17 +179,13 @@ export const selinuxStates: readonly StateFunction[] = deferring([
       const run = async () => void (await succeed(system, `remove the context of ${name}`, argv, slow));
       const steps =
         now?.isLocal === true ? [{ changes: { [name]: { old: now.context, new: "" } }, run }] : [];
-      return planSteps(steps, {
-        fine: `${name} has no context of its own`,
-        due: `the context of ${name} would be removed`,
-        done: `the context of ${name} was removed`,
-      });
+      return planSteps(steps, says(`the context of ${name}`, "removed", `${name} has no context of its own`));
     },
   }),
   defineState({
     name: "selinux.fcontext_policy_applied",
     doc: "Ensures that files have the context that the policy gives their path.",
-    args: { recursive: { type: "boolean", doc: "Also of everything below; false by default." } },
+    args: { recursive: arg.boolean("Also of everything below; false by default.") },
     async plan(name, { recursive = false }, context) {
       const system = systemOf(context);
       need(system, "restorecon");

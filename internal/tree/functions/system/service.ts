@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { refuseServiceName, type ServiceManager, servicesOf } from "../../../host/system/services/mod.ts";
 import { type System, systemOf } from "../../../host/system/system.ts";
 import {
@@ -7,12 +8,9 @@ import {
   StateFailure,
   type StateFunction,
 } from "../../function/mod.ts";
-import { planSteps, refuseWith, type Step, unchanged } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says, unchanged } from "../steps.ts";
 
-const enable = {
-  type: "boolean",
-  doc: "Whether the service starts at boot; unchanged by default.",
-} as const;
+const enable = arg.boolean("Whether the service starts at boot; unchanged by default.");
 
 /**
  * States of services. An earlier state may install a missing service, so a missing service fails only when
@@ -24,7 +22,7 @@ export const serviceStates: readonly StateFunction[] = [
     doc: "Ensures that a service is running. It is restarted if a watched state has changed.",
     args: {
       enable,
-      reload: { type: "boolean", doc: "Reloads the service instead of restarting it; false by default." },
+      reload: arg.boolean("Reloads the service instead of restarting it; false by default."),
     },
     async plan(name, args, context) {
       const { system, services } = open(name, context);
@@ -53,11 +51,7 @@ export const serviceStates: readonly StateFunction[] = [
         await services.change(action === "reload" ? "reload" : "restart", name);
         await requireActive(system, services, name, done ?? "");
       };
-      return planSteps([{ changes: { [name]: done ?? "" }, run }], {
-        fine: "",
-        due: `${name} would be ${done}`,
-        done: `${name} was ${done}`,
-      });
+      return planSteps([{ changes: { [name]: done ?? "" }, run }], says(name, done));
     },
   }),
   defineState({
@@ -77,11 +71,7 @@ export const serviceStates: readonly StateFunction[] = [
         steps.push({ changes: { [name]: { old: status.state, new: "dead" } }, run });
       }
       steps.push(...enabling(system, services, name, args.enable));
-      return planSteps(steps, {
-        fine: `${name} is not running`,
-        due: `${name} would be ${status.active ? "stopped" : "changed"}`,
-        done: `${name} was ${status.active ? "stopped" : "changed"}`,
-      });
+      return planSteps(steps, says(name, status.active ? "stopped" : "changed", `${name} is not running`));
     },
   }),
   defineState({
@@ -165,11 +155,7 @@ function planMasked(name: string, wanted: boolean, context: StateContext): Plan 
     system.forget();
   };
   const changes = { [name]: { old: masked ? "masked" : "unmasked", new: word } };
-  return planSteps([{ changes, run }], {
-    fine: "",
-    due: `${name} would be ${word}`,
-    done: `${name} was ${word}`,
-  });
+  return planSteps([{ changes, run }], says(name, word));
 }
 
 function refuseMasked(services: ServiceManager, name: string): void {

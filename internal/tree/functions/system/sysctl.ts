@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import {
   configuredValue,
   normalized,
@@ -8,7 +9,7 @@ import {
 } from "../../../host/system/sysctl.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import { defineState, StateFailure, type StateFunction } from "../../function/mod.ts";
-import { planSteps, type Step } from "../steps.ts";
+import { planSteps, type Step, says } from "../steps.ts";
 
 /** States of kernel parameters. */
 export const sysctlStates: readonly StateFunction[] = [
@@ -16,8 +17,8 @@ export const sysctlStates: readonly StateFunction[] = [
     name: "sysctl.present",
     doc: "Ensures that a kernel parameter has a value, now and after a reboot.",
     args: {
-      value: { type: "string", required: true, doc: "The value, such as 1 or 4096 87380 6291456." },
-      config: { type: "path", doc: `File that persists the value; ${sysctlPath} by default.` },
+      value: arg.string("The value, such as 1 or 4096 87380 6291456.", { required: true }),
+      config: arg.path(`File that persists the value; ${sysctlPath} by default.`),
     },
     refuse: ({ value }) => (/[\n\r\0]/.test(value) ? "value: must not contain a line break" : undefined),
     plan(name, { value: written, config = sysctlPath }, context) {
@@ -44,11 +45,7 @@ export const sysctlStates: readonly StateFunction[] = [
           run: () => system.write(config, withValue(text, name, value)),
         });
       }
-      return planSteps(steps, {
-        fine: `${name} is ${value}`,
-        due: `${name} would be set to ${value}`,
-        done: `${name} was set to ${value}`,
-      });
+      return planSteps(steps, says(name, `set to ${value}`, `${name} is ${value}`));
     },
   }),
 ];

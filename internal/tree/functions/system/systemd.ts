@@ -1,3 +1,4 @@
+import { arg } from "../../../host/modules/mod.ts";
 import { reloadUnits, servicesOf, unitEnablement } from "../../../host/system/services/mod.ts";
 import { systemOf } from "../../../host/system/system.ts";
 import {
@@ -11,7 +12,7 @@ import { findHash } from "../sources/find-hash.ts";
 import { findSource, refuseSource } from "../sources/source.ts";
 import { sourceHashArgs } from "../sources/source-hash.ts";
 import { fileVariables } from "../sources/template-variables.ts";
-import { planSteps, refuseWith, type Step } from "../steps.ts";
+import { planSteps, refuseWith, type Step, says } from "../steps.ts";
 import { enabling, start } from "./service.ts";
 
 const directory = "/etc/systemd/system";
@@ -22,13 +23,13 @@ export const systemdStates: readonly StateFunction[] = [
     name: "systemd.unit_managed",
     doc: "Ensures that a unit such as backup.timer has this unit file, and that systemd has loaded it.",
     args: {
-      contents: { type: "strings", doc: "Content of the unit file; a list has one line per item." },
-      source: { type: "strings", doc: "Source of the unit file, such as svc://units/backup.timer." },
+      contents: arg.strings("Content of the unit file; a list has one line per item."),
+      source: arg.strings("Source of the unit file, such as svc://units/backup.timer."),
       source_hash: sourceHashArgs.source_hash,
-      template: { type: "string", values: ["jinja"], doc: "Renders the unit file with facts and settings." },
-      context: { type: "map", doc: "Variables of the template." },
-      enable: { type: "boolean", doc: "Whether the unit starts at boot; unchanged by default." },
-      running: { type: "boolean", doc: "Starts the unit if it is not running; false by default." },
+      template: arg.string("Renders the unit file with facts and settings.", { values: ["jinja"] }),
+      context: arg.map("Variables of the template."),
+      enable: arg.boolean("Whether the unit starts at boot; unchanged by default."),
+      running: arg.boolean("Starts the unit if it is not running; false by default."),
     },
     refuse: ({ contents, source, source_hash }) =>
       (contents === undefined) === (source === undefined)
@@ -67,20 +68,15 @@ export const systemdStates: readonly StateFunction[] = [
           run: () => start(system, services, name),
         });
       }
-      return planSteps(steps, {
-        fine: `the unit ${name} is in the desired state`,
-        due: `the unit ${name} would be changed`,
-        done: `the unit ${name} was changed`,
-      });
+      return planSteps(
+        steps,
+        says(`the unit ${name}`, "changed", `the unit ${name} is in the desired state`),
+      );
     },
     onWatch(name, _, context) {
       const system = systemOf(context);
       const run = () => servicesOf(system).change("restart", name);
-      return planSteps([{ changes: { [name]: "restarted" }, run }], {
-        fine: "",
-        due: `${name} would be restarted`,
-        done: `${name} was restarted`,
-      });
+      return planSteps([{ changes: { [name]: "restarted" }, run }], says(name, "restarted"));
     },
   }),
 ];

@@ -1,7 +1,7 @@
 import { systemOf } from "../../../host/system/system.ts";
 import { currentZone, setZone, zoneProblem } from "../../../host/system/timezone.ts";
 import { defineState, type StateFunction } from "../../function/mod.ts";
-import { planSteps, refuseWith } from "../steps.ts";
+import { planSteps, refuseWith, says } from "../steps.ts";
 
 /** States of the time zone. */
 export const timezoneStates: readonly StateFunction[] = [
@@ -15,11 +15,7 @@ export const timezoneStates: readonly StateFunction[] = [
       const now = currentZone(system);
       const run = () => setZone(system, name);
       const steps = now === name ? [] : [{ changes: { timezone: { old: now ?? "", new: name } }, run }];
-      return planSteps(steps, {
-        fine: `the time zone is ${name}`,
-        due: `the time zone would be set to ${name}`,
-        done: `the time zone was set to ${name}`,
-      });
+      return planSteps(steps, says("the time zone", `set to ${name}`, `the time zone is ${name}`));
     },
   }),
 ];

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { arg } from "../../../host/modules/mod.ts";
 import {
   defineState,
   type Plan,
@@ -20,7 +21,7 @@ const places = {
 } as const;
 
 /** Salt's masters make keys with certtool. Here settings have them, made by the authority of the operator. */
-const unused = { type: "any", doc: "Accepted and ignored: no certificate is made here." } as const;
+const unused = arg.any("Accepted and ignored: no certificate is made here.");
 
 /** States of libvirt. */
 export const virtStates: readonly StateFunction[] = [
@@ -28,7 +29,7 @@ export const virtStates: readonly StateFunction[] = [
     name: "virt.keys",
     doc: "Ensures that the keys and certificates of libvirt are those of the settings libvirt.serverkey.pem, libvirt.servercert.pem, libvirt.clientkey.pem, libvirt.clientcert.pem and libvirt.cacert.pem. What settings do not have is left as it is.",
     args: {
-      basepath: { type: "path", doc: "Directory of the keys; /etc/pki by default." },
+      basepath: arg.path("Directory of the keys; /etc/pki by default."),
       country: unused,
       state: unused,
       locality: unused,
