@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { decode } from "../../internal/base/msgpack.ts";
 import { acknowledgement } from "../../internal/wire/acknowledgement.ts";
+import { encodeItem, encodePart, openItems, openPart } from "../../internal/wire/feed-part.ts";
 import * as fetched from "../../internal/wire/fetch.ts";
 import { encodeHeartbeat, openHeartbeat } from "../../internal/wire/heartbeat.ts";
 import { encodeOutput, encodeProgress, readOutput, readProgress } from "../../internal/wire/progress.ts";
@@ -20,6 +21,13 @@ const signed = {
 };
 const ownKey = "UCFIRY65OQE7DFP5KLNS2PF2LVZMUZYJX4OZIEQ36N2IQANUB5XVZ45L";
 const curvePublicKey = "XBQDI3T4SENF625BKQJJC5GK7Z23FFFMHO6VKSLDF5EM5RRGN6CBB75S";
+
+const items = [
+  { event: "a", data: 1, id: "x" },
+  { event: "b", data: null },
+];
+/** The encoder returns a part of a buffer that it writes again. */
+const copied = (one: Uint8Array) => new Uint8Array(one);
 
 const same = <T>(value: T, encode: (value: T) => Uint8Array, open: (bytes: Uint8Array) => unknown) => ({
   written: encode(value),
@@ -126,6 +134,26 @@ const messages = {
     ),
     "h6Jva8Ojand0pWUuai5zqmV4cGlyZXNfYXS4MjAyNi0wMS0wMlQwMDowMDowMC4wMDBarGNvbW1hbmRfa2V5c5GiVUGtcmVjb3Zlcnlfa2V5c5GiVUKuYWRtaW5pc3RyYXRvcnORgqRuYW1lpHJvb3SqcHVibGljX2tleaJVQ7ZhZG1pbmlzdHJhdG9yc192ZXJzaW9uBA==",
   ],
+  "part of a stream, items": [
+    {
+      written: encodePart({ seq: 3, kind: "item", items: items.map(encodeItem).map(copied) }),
+      opened: itemsIn("g6NzZXEDpGtpbmSkaXRlbaVpdGVtc5LEFIOlZXZlbnShYaRkYXRhAaJpZKF4xA+CpWV2ZW50oWKkZGF0YcA="),
+      value: items,
+    },
+    "g6NzZXEDpGtpbmSkaXRlbaVpdGVtc5LEFIOlZXZlbnShYaRkYXRhAaJpZKF4xA+CpWV2ZW50oWKkZGF0YcA=",
+  ],
+  "part of a stream, a piece": [
+    same({ seq: 4, kind: "item" as const, items: [bytes(2)], more: true as const }, encodePart, openPart),
+    "hKNzZXEEpGtpbmSkaXRlbaVpdGVtc5HEAgcHpG1vcmXD",
+  ],
+  "part of a stream, alive": [
+    same({ seq: 5, kind: "alive", place: "x" } as const, encodePart, openPart),
+    "g6NzZXEFpGtpbmSlYWxpdmWlcGxhY2WheA==",
+  ],
+  "part of a stream, its end": [
+    same({ seq: 6, kind: "end", place: "x", reason: "no" } as const, encodePart, openPart),
+    "hKNzZXEGpGtpbmSjZW5kpXBsYWNloXimcmVhc29uom5v",
+  ],
   "refusal of renew and rekey": [
     same(
       { code: "clone_suspected", message: "another host" },
@@ -159,4 +187,9 @@ function refusalIn(answer: Uint8Array): unknown {
     expect(thrown.kind).toBe("forbidden");
     return { code: thrown.code, message: thrown.message };
   }
+}
+
+function itemsIn(fixed: string): unknown {
+  const part = openPart(Buffer.from(fixed, "base64"));
+  return part?.kind === "item" ? openItems(part.items) : undefined;
 }

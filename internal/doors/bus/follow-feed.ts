@@ -7,7 +7,7 @@ import { type Bus, streamAsOperator } from "../../bus/connection/mod.ts";
 import { openReply } from "../../bus/subjects/envelope.ts";
 import type { BusLines } from "../../fleet/operation/door-table/mod.ts";
 import type { feed, InputSchema, Operation } from "../../fleet/operation/mod.ts";
-import { type FeedItem, type FeedPart, openItem, openPart } from "../../wire/feed-part.ts";
+import { type FeedItem, type FeedPart, openItem, openItems, openPart } from "../../wire/feed-part.ts";
 
 /** How long a master has to begin its answer. */
 const answerMs = 5_000;
@@ -150,12 +150,9 @@ async function* readParts(
 }
 
 /** @param pieces what came before of an item that is larger than a part */
-function itemsOf(
-  { items = [], piece, more }: Extract<FeedPart, { kind: "item" }>,
-  pieces: Uint8Array[],
-): FeedItem[] {
-  if (piece === undefined) return items;
-  pieces.push(piece);
+function itemsOf({ items, more }: Extract<FeedPart, { kind: "item" }>, pieces: Uint8Array[]): FeedItem[] {
+  if (more !== true && pieces.length === 0) return openItems(items);
+  pieces.push(...items);
   return more === true ? [] : [openItem(Buffer.concat(pieces.splice(0)))];
 }
 

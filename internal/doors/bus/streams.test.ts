@@ -10,7 +10,7 @@ import { encode } from "../../base/msgpack.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { type FeedSink, feed, operation } from "../../fleet/operation/mod.ts";
 import { newKeyPair } from "../../identity/mod.ts";
-import { type FeedPart, openPart } from "../../wire/feed-part.ts";
+import { type FeedPart, openItems, openPart } from "../../wire/feed-part.ts";
 import { serveRoom } from "./bind.ts";
 import { followFeed } from "./follow-feed.ts";
 import { createStreams } from "./streams.ts";
@@ -142,7 +142,11 @@ test("what follows within 10 ms shares a part, and the end waits for nothing", a
   sink.close();
   await until(() => parts.at(-1)?.kind === "end");
   const shown = parts.map((part) =>
-    part.kind === "item" ? part.items?.map(({ data }) => data).join() : part.kind,
+    part.kind === "item"
+      ? openItems(part.items)
+          .map(({ data }) => data)
+          .join()
+      : part.kind,
   );
   expect(shown).toEqual(["alive", "1", "2,3", "4,5", "end"]);
 });

@@ -7,7 +7,7 @@ import { fromOperatorSubject } from "../../base/names/operator-subject.ts";
 import type { Bus } from "../../bus/connection/mod.ts";
 import { followSubject } from "../../bus/subjects/subjects.ts";
 import type { Feed, FeedSink } from "../../fleet/operation/mod.ts";
-import { encodeItem, encodeItems, encodePart, maxPartBytes, partHeadBytes } from "../../wire/feed-part.ts";
+import { encodeItem, encodePart, itemHeadBytes, maxPartBytes, partHeadBytes } from "../../wire/feed-part.ts";
 
 /** How often a stream shows that it lives. */
 const aliveMs = 10_000;
@@ -152,7 +152,7 @@ function createBatch(clock: Clock, write: (encodeAs: (seq: number) => Uint8Array
     items = [];
     bytes = 0;
     writtenAt = clock.monotonic();
-    write((seq) => encodeItems(seq, ready));
+    write((seq) => encodePart({ seq, kind: "item", items: ready }));
   };
   const flushSoon = () => {
     const waitMs = writtenAt + gatherMs - clock.monotonic();
@@ -162,18 +162,20 @@ function createBatch(clock: Clock, write: (encodeAs: (seq: number) => Uint8Array
   return {
     flush,
     add(item: Uint8Array) {
-      if (bytes + item.length > itemsBytes) flush();
-      if (item.length > itemsBytes) {
-        for (let at = 0; at < item.length; at += itemsBytes) {
-          const piece = item.subarray(at, at + itemsBytes);
-          const more = at + itemsBytes < item.length ? { more: true as const } : {};
-          write((seq) => encodePart({ seq, kind: "item", piece, ...more }));
+      const size = item.length + itemHeadBytes;
+      if (bytes + size > itemsBytes) flush();
+      if (size > itemsBytes) {
+        const whole = itemsBytes - itemHeadBytes;
+        for (let at = 0; at < item.length; at += whole) {
+          const items = [item.subarray(at, at + whole)];
+          const more = at + whole < item.length ? { more: true as const } : {};
+          write((seq) => encodePart({ seq, kind: "item", items, ...more }));
         }
         return;
       }
       if (items.length === 0) flushSoon();
       items.push(item);
-      bytes += item.length;
+      bytes += size;
     },
   };
 }
